@@ -1,0 +1,76 @@
+"""From the histories of runs to their verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from analyzers.catalogue import ANOMALIES, require_known
+from analyzers.checks import CHECKS, Check
+from analyzers.exercise import Tally, exercised, seconds, tally, unknowns
+from analyzers.fault_events import FaultEvent, fault_events, faults_at
+from analyzers.find import Crashed, Found, find
+from analyzers.load import is_empty, load
+from analyzers.verdict import Finding, Verdict, judge
+
+
+def analyze(
+    spark: SparkSession,
+    runs: Sequence[Path],
+    *,
+    allow: Collection[str] = (),
+    examples: int = 8,
+    checks: Sequence[Check] = CHECKS,
+) -> dict[str, Verdict]:
+    """Judge the histories of all the run directories together; one verdict for each run, by run id.
+
+    A run id is what the tables say in their column ``run``; a directory without any row goes by its own
+    name. Anomalies in `allow` are reported, not judged; at most `examples` of each are shown, the
+    counts are exact. Raises ValueError for an unknown anomaly or a negative number of examples, and
+    FileNotFoundError for a directory that does not exist.
+    """
+    allowed = require_known(allow)
+    if examples < 0:
+        raise ValueError(f"examples: expected 0 or more, got {examples}")
+    history = load(spark, runs)
+    tallies = {run.name: Tally() for run in runs if is_empty(run)} | tally(history)
+    found, crashed = find(history, checks, examples=examples)
+    by_run: dict[str, list[Found]] = {}
+    for one in found:
+        by_run.setdefault(one.run, []).append(one)
+    return {
+        run: _verdict(run, tallies[run], by_run.get(run, []), crashed, allowed) for run in sorted(tallies)
+    }
+
+
+def _verdict(
+    run: str, counts: Tally, found: Sequence[Found], crashed: Sequence[Crashed], allowed: Collection[str]
+) -> Verdict:
+    events = fault_events(counts.nemesis)
+    crashes = (f"The check {crash.anomaly} crashed: {crash.error}" for crash in crashed)
+    return judge(
+        run,
+        findings=[_finding(one, counts, events, one.anomaly in allowed) for one in found],
+        unknowns=[*unknowns(counts, events), *crashes],
+        exercised=exercised(counts, events),
+    )
+
+
+def _finding(found: Found, counts: Tally, events: Sequence[FaultEvent], allowed: bool) -> Finding:
+    return Finding(
+        anomaly=found.anomaly,
+        count=found.count,
+        summary=ANOMALIES[found.anomaly].summary(found.count),
+        allowed=allowed,
+        examples=tuple(_example(example, counts, events) for example in found.examples),
+    )
+
+
+def _example(
+    example: Mapping[str, int | str | None], counts: Tally, events: Sequence[FaultEvent]
+) -> dict[str, object]:
+    time = example["time"]
+    assert time is None or isinstance(time, int)
+    return {**example, "time": seconds(time, counts.began), "faults": list(faults_at(events, time))}

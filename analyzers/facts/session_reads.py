@@ -1,0 +1,39 @@
+"""Per completed read of a session: how far the session had got before."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.facts.columns import LOG, TIME
+from analyzers.facts.session_writes import completed_reads, of_sessions
+from analyzers.load import History
+
+# At one instant: what has been read counts for the reads that begin, what is polled counts only later.
+DONE, BEGINS, POLLS = 0, 1, 2
+
+
+def session_reads(history: History) -> DataFrame:
+    """One row per completed read.
+
+    Columns: session, process, op, end_offset, time (ns, when it began), and reached: the end (exclusive)
+    of what the session had polled before, or of a log end that an earlier completed read had reached,
+    whichever is larger; null for the first.
+    """
+    reads = completed_reads(history)
+    key = [*LOG, "session"]
+    begun = reads.selectExpr(*key, "invoked as at", f"{BEGINS} as kind", "process", "op", "end_offset")
+    done = reads.selectExpr(*key, "completed as at", f"{DONE} as kind", "end_offset as reached")
+    polled = (
+        of_sessions(history.records, reads)
+        .where("f = 'poll'")
+        .selectExpr(*key, f"{TIME} as at", f"{POLLS} as kind", "offset + 1 as reached")
+    )
+    sofar = Window.partitionBy(*key).orderBy("at", "kind").rowsBetween(Window.unboundedPreceding, 0)
+    return (
+        begun.unionByName(done, allowMissingColumns=True)
+        .unionByName(polled, allowMissingColumns=True)
+        .withColumn("reached", F.max("reached").over(sofar))
+        .where(f"kind = {BEGINS}")
+        .selectExpr(*key, "process", "op", "end_offset", "at as time", "reached")
+    )

@@ -1,0 +1,59 @@
+"""Per acknowledged send of a session that also reads: the read that had to show it."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.facts.columns import ACKED, LOG, POLLED, SESSION, TIME
+from analyzers.load import History
+
+
+def session_writes(history: History) -> DataFrame:
+    """One row per acknowledged send of a session with completed reads.
+
+    Columns: session, process, value, offset, time (ns, of the acknowledgement), seen (ns, when the
+    session first polled the value), read_op and read_end (ns, completion) of the session's first
+    completed read of the log that began at or after the acknowledgement. Each may be null.
+    """
+    reads = completed_reads(history)
+    writes = (
+        of_sessions(history.records, reads)
+        .where(f"value is not null and (({ACKED}) or ({POLLED}))")
+        .groupBy(*LOG, "session", "value")
+        .agg(
+            F.expr(f"max(completed) filter (where {ACKED})").alias("time"),
+            F.expr(f"max(process) filter (where {ACKED})").alias("process"),
+            F.expr(f"max(offset) filter (where {ACKED})").alias("offset"),
+            F.expr(f"min({TIME}) filter (where {POLLED})").alias("seen"),
+        )
+        .where("time is not null")
+        .withColumn("at", F.col("time"))
+    )
+    begun = reads.selectExpr(*LOG, "session", "invoked as at", "struct(invoked, completed, op) as next_read")
+    # In one time line of writes and reads, the read is the next one; of a tie the write comes first.
+    line = Window.partitionBy(*LOG, "session").orderBy("at", F.col("next_read").asc_nulls_first())
+    onwards = line.rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    return (
+        writes.unionByName(begun, allowMissingColumns=True)
+        .withColumn("next_read", F.first("next_read", ignorenulls=True).over(onwards))
+        .where("time is not null")
+        .selectExpr(
+            *LOG, "session", "process", "value", "offset", "time", "seen",
+            "next_read.op as read_op", "next_read.completed as read_end",
+        )
+    )  # fmt: skip
+
+
+def completed_reads(history: History) -> DataFrame:
+    """The ok reads. Columns: session, process, op, invoked, completed (ns), end_offset."""
+    reads = history.operations.where("f = 'read' and type = 'ok'")
+    return reads.selectExpr(
+        *LOG, f"{SESSION} as session", "process", "op", "invoked", "completed", "end_offset"
+    )
+
+
+def of_sessions(records: DataFrame, reads: DataFrame) -> DataFrame:
+    """The records of sessions that have a completed read: the others promise nothing here."""
+    sessions = F.broadcast(reads.select("run", "session").distinct())
+    return records.withColumn("session", F.expr(SESSION)).join(sessions, ["run", "session"], "left_semi")

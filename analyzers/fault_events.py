@@ -1,0 +1,111 @@
+"""The fault events of a run, joined from what the nemesis recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Row
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """Injecting or healing. Times in ns."""
+
+    invoked: int
+    completed: int | None
+    effective: bool
+    target: str
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FaultEvent:
+    event: str
+    fault: str
+    inject: Stage | None
+    heal: Stage | None
+
+    @property
+    def target(self) -> str:
+        return next((stage.target for stage in (self.inject, self.heal) if stage), "")
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        return next((stage.nodes for stage in (self.inject, self.heal) if stage), ())
+
+    @property
+    def began(self) -> int | None:
+        return self.inject.invoked if self.inject else None
+
+    @property
+    def ended(self) -> int | None:
+        return self.heal.completed if self.heal else None
+
+    def active(self, time: int) -> bool:
+        """Whether it may have been at work then: from before it was injected until it was surely healed."""
+        return self.began is not None and self.began <= time and (self.ended is None or time <= self.ended)
+
+    def name(self) -> str:
+        nodes = ", ".join(map(str, self.nodes))
+        return f"{self.fault} {self.target} (nodes {nodes})" if nodes else f"{self.fault} {self.target}"
+
+    def doubts(self) -> Iterator[str]:
+        """Why it does not count as exercised, a sentence each."""
+        what = f"The fault {self.fault} {self.target} ({self.event})"
+        if self.inject is None:
+            yield f"{what} has no record of its injection."
+        elif not self.inject.effective:
+            yield f"{what} did not take effect when injected: what it was to provoke was not exercised."
+        if self.heal is None:
+            yield f"{what} has no record of its healing: the cluster may not have recovered."
+        elif not self.heal.effective:
+            yield f"{what} could not be healed for certain: the cluster may not have recovered."
+
+
+def fault_events(rows: Iterable[Row]) -> tuple[FaultEvent, ...]:
+    """By the nemesis' operations (op, f, invoked, completed, value), in the order of their beginning.
+
+    Raises ValueError, naming the operation, for a value that is not what the schema says.
+    """
+    stages: dict[str, dict[str, Stage]] = {}
+    faults: dict[str, str] = {}
+    for row in rows:
+        event, stage, what = _parse(row)
+        faults.setdefault(event, row.f)
+        stages.setdefault(event, {}).setdefault(what, stage)
+    return tuple(
+        FaultEvent(event=event, fault=faults[event], inject=of.get("inject"), heal=of.get("heal"))
+        for event, of in stages.items()
+    )
+
+
+def faults_at(events: Sequence[FaultEvent], time: int | None) -> tuple[str, ...]:
+    return tuple(event.name() for event in events if time is not None and event.active(time))
+
+
+def _parse(row: Row) -> tuple[str, Stage, str]:
+    try:
+        value: dict[str, Any] = json.loads(row.value)
+        event, what = value["event"], value["stage"]
+        if what not in ("inject", "heal"):
+            raise ValueError(f"stage: expected inject or heal, got {what!r}")
+        stage = Stage(
+            invoked=row.invoked,
+            completed=row.completed,
+            effective=value["effective"] is True,
+            target=_word(value["target"]),
+            nodes=tuple(value["nodes"]),
+        )
+    except (TypeError, KeyError, ValueError) as error:
+        raise ValueError(
+            f"operation {row.op} of the nemesis ({row.f}): its value {row.value!r} is not as the history's "
+            f"schema says ({type(error).__name__}: {error})"
+        ) from error
+    return _word(event), stage, what
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,152 @@
+"""The verdict on a run, as a value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
+
+from analyzers.catalogue import ANOMALIES, Severity
+
+Result = Literal["valid", "invalid", "unknown"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One kind of anomaly in one run."""
+
+    anomaly: str
+    count: int
+    """All of them, however few examples there are."""
+    summary: str
+    allowed: bool = False
+    """Reported, not judged."""
+    examples: tuple[Mapping[str, Any], ...] = ()
+    """The first ones in time. Always: topic, partition, time (s since the run's first operation; null
+    while unknown), faults (those active then); else as the catalogue explains for the anomaly."""
+
+    def __post_init__(self) -> None:
+        if self.anomaly not in ANOMALIES:
+            raise ValueError(f"anomaly: expected one of {', '.join(ANOMALIES)}, got {self.anomaly!r}")
+        if self.count < max(1, len(self.examples)):
+            raise ValueError(
+                f"count: expected at least 1 and the number of examples ({len(self.examples)}), "
+                f"got {self.count}"
+            )
+
+    @property
+    def severity(self) -> Severity:
+        return ANOMALIES[self.anomaly].severity
+
+
+@dataclass(frozen=True, kw_only=True)
+class FaultExercised:
+    """What one fault event met. Times in s since the run's first operation."""
+
+    event: str
+    fault: str
+    target: str
+    nodes: tuple[int, ...] = ()
+    effective: bool
+    """Proved, when it was injected, to be there."""
+    healed: bool
+    """Proved, when it was healed, to be gone."""
+    began: float | None = None
+    ended: float | None = None
+    acks_before: int = 0
+    """Acknowledged before the injection began."""
+    acks_during: int = 0
+    """Acknowledged while it surely held: from the end of the injection to the beginning of the healing."""
+    acks_after: int = 0
+    """Acknowledged after the healing ended."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exercised:
+    """What the run put to the test: a promise nobody called in is not kept."""
+
+    sends: Mapping[str, int] = field(default_factory=dict)
+    """By completion type."""
+    polls: int = 0
+    """Records polled, those of final reads included."""
+    final_reads: Mapping[str, int] = field(default_factory=dict)
+    """By completion type; one per attempt on a partition."""
+    session_reads: Mapping[str, int] = field(default_factory=dict)
+    """By completion type."""
+    faults: tuple[FaultExercised, ...] = ()
+    leader_changes: int = 0
+    isr_changes: int = 0
+
+    @property
+    def acks(self) -> int:
+        return self.sends.get("ok", 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Invalid wins over unknown, unknown over valid."""
+
+    run: str
+    result: Result
+    findings: tuple[Finding, ...] = ()
+    unknowns: tuple[str, ...] = ()
+    """Whatever keeps the run from being called valid, a sentence each."""
+    exercised: Exercised = Exercised()
+
+    def __post_init__(self) -> None:
+        if self.result not in get_args(Result):
+            raise ValueError(f"result: expected {' | '.join(get_args(Result))}, got {self.result!r}")
+        expected = _result(self.findings, self.unknowns)
+        if self.result != expected:
+            raise ValueError(f"result: its findings and unknowns make it {expected}, got {self.result}")
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), indent=2)
+
+    @classmethod
+    def from_json(cls, text: str) -> Verdict:
+        """Raises ValueError or TypeError for anything that `to_json` does not write."""
+        data = json.loads(text)
+        exercised = data["exercised"]
+        faults = tuple(FaultExercised(**f | {"nodes": tuple(f["nodes"])}) for f in exercised["faults"])
+        findings = (Finding(**f | {"examples": tuple(f["examples"])}) for f in data["findings"])
+        return cls(
+            run=data["run"],
+            result=data["result"],
+            findings=tuple(findings),
+            unknowns=tuple(data["unknowns"]),
+            exercised=Exercised(**exercised | {"faults": faults}),
+        )
+
+    def text(self) -> str:
+        """For people: the result, the findings with examples, what is unknown, what was exercised."""
+        # Rendering needs the classes above.
+        from analyzers.text import render
+
+        return render(self)
+
+
+def judge(
+    run: str,
+    *,
+    findings: Collection[Finding] = (),
+    unknowns: Collection[str] = (),
+    exercised: Exercised = Exercised(),
+) -> Verdict:
+    """The verdict that follows. Findings come out worst first, then by name."""
+    order = sorted(findings, key=lambda f: (f.allowed, f.severity != "invalid", f.anomaly))
+    return Verdict(
+        run=run,
+        result=_result(findings, unknowns),
+        findings=tuple(order),
+        unknowns=tuple(unknowns),
+        exercised=exercised,
+    )
+
+
+def _result(findings: Collection[Finding], unknowns: Collection[str]) -> Result:
+    counted = {finding.severity for finding in findings if not finding.allowed}
+    if "invalid" in counted:
+        return "invalid"
+    return "unknown" if counted or unknowns else "valid"

@@ -1,0 +1,1 @@
+"""Faults, their targets, and when they strike."""

@@ -1,0 +1,55 @@
+"""Kill: the broker process ends without warning, and is started again when the fault ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from nemesis.faults.fault import Proof, Strike
+from nemesis.faults.serving import serving
+
+LIMIT = 10.0
+"""Seconds for a process to be seen in the state it was brought to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kill:
+    name: ClassVar[str] = "kill"
+    splits: ClassVar[bool] = False
+
+    def options(self) -> dict[str, Any]:
+        return {}
+
+    def inject(self, strike: Strike) -> None:
+        process = strike.cluster.nodes[strike.node]
+        strike.notes |= {"before": process.state(), "incarnation": process.incarnation()}
+        strike.processes.want(strike.event, strike.node, "stopped")
+
+    def verify_injected(self, strike: Strike) -> Proof:
+        process = strike.cluster.nodes[strike.node]
+        stopped = strike.until(lambda: process.state() == "stopped", LIMIT)
+        evidence = {"before": strike.notes["before"], "state": process.state()}
+        if stopped:
+            evidence["exit_code"] = process.exit_code()
+        return Proof(stopped, evidence)
+
+    def heal(self, strike: Strike) -> None:
+        strike.notes["end"] = strike.cluster.nodes[strike.node].state()
+        strike.processes.release(strike.event, strike.node)
+
+    def verify_healed(self, strike: Strike) -> Proof:
+        if "incarnation" not in strike.notes:
+            return Proof(True, {"nothing": "the injection failed before anything was done"})
+        process, wanted = strike.cluster.nodes[strike.node], strike.processes.desired(strike.node)
+        evidence: dict[str, object] = {"state_before_heal": strike.notes["end"]}
+        if strike.effective and strike.notes["end"] != "stopped":
+            evidence["ended_early"] = "something else had started the broker before the fault's end"
+        if wanted == "stopped":  # by another kill, which starts it when it ends
+            return Proof("ended_early" not in evidence, {**evidence, "held_by": list(strike.others)})
+        as_wanted = strike.until(lambda: process.state() == wanted, LIMIT)
+        new = process.incarnation() != strike.notes["incarnation"]
+        evidence |= {"state": process.state(), "new_incarnation": new}
+        if not as_wanted or not new:
+            return Proof(False, evidence)
+        served = serving(strike)
+        return Proof(served.effective and "ended_early" not in evidence, {**evidence, **served.evidence})

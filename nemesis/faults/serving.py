@@ -1,0 +1,27 @@
+"""Whether a broker that was struck serves again, asked only when it can."""
+
+from __future__ import annotations
+
+from nemesis.faults.fault import Proof, Strike
+
+LIMIT = 60.0
+"""Seconds for a broker to start, recover its logs and be unfenced on a busy machine."""
+
+
+def serving(strike: Strike) -> Proof:
+    """Wait until the node serves, unless something may rightly keep it from that.
+
+    That is any other fault (the node may be cut off, or the quorum of controllers be lost), or the next one
+    when it is due: to strike a cluster that recovers is what some schedules are for.
+    """
+    if others := strike.others:
+        return Proof(True, {"serving": f"not demanded while {', '.join(others)} goes on"})
+    leisure = strike.leisure()
+    if leisure <= 0:
+        return Proof(True, {"serving": "not demanded: the next event is due"})
+    limit = min(LIMIT, leisure)
+    if strike.until(lambda: strike.cluster.serving(strike.node), limit):
+        return Proof(True, {"serving": True})
+    if strike.leisure() <= 0:
+        return Proof(True, {"serving": "not yet when the next event was due"})
+    return Proof(False, {"serving": f"not seen; gave up after {limit:.0f} s or when the run was stopped"})

@@ -1,0 +1,86 @@
+"""Which broker processes shall run, be paused or be stopped, and making it so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from nemesis.cluster import Node, State
+
+Mechanism = Literal["freezer", "SIGSTOP"]
+
+
+class Processes:
+    """Every owner has its wish for a node, and the strongest counts: stopped over paused over running.
+
+    So a node that two faults keep down comes up when the second one ends, and one that was killed while
+    paused comes up paused if the pause outlasts the kill.
+    """
+
+    def __init__(self, nodes: Mapping[int, Node]) -> None:
+        self._nodes = nodes
+        self._wishes: dict[int, dict[str, State]] = {node: {} for node in nodes}
+        self._touched: set[int] = set()
+        self._mechanism: dict[int, Mechanism] = {}
+
+    @property
+    def owners(self) -> frozenset[str]:
+        return frozenset(owner for wishes in self._wishes.values() for owner in wishes)
+
+    def desired(self, node: int) -> State:
+        wishes = self._wishes[node].values()
+        return "stopped" if "stopped" in wishes else "paused" if "paused" in wishes else "running"
+
+    def mechanism(self, node: int) -> Mechanism | None:
+        """How the node was paused last."""
+        return self._mechanism.get(node)
+
+    def want(self, owner: str, node: int, state: State) -> None:
+        """Replace an owner's wish. Raises whatever the node raises; the wish stands all the same."""
+        self._touched.add(node)
+        self._wishes[node][owner] = state
+        self._reconcile(node)
+
+    def release(self, owner: str, node: int) -> None:
+        """Drop an owner's wish. Raises whatever the node raises; the wish is gone all the same."""
+        self._wishes[node].pop(owner, None)
+        self._reconcile(node)
+
+    def heal_all(self) -> None:
+        """Let every node run that a fault ever touched. Raises ExceptionGroup after all were tried."""
+        problems = []
+        for node in sorted(self._touched):
+            self._wishes[node].clear()
+            try:
+                self._reconcile(node)
+            except Exception as problem:
+                problem.add_note(f"while healing node {node}")
+                problems.append(problem)
+        if problems:
+            raise ExceptionGroup("not every process could be healed", problems)
+
+    def _reconcile(self, node: int) -> None:
+        process, wanted, seen = self._nodes[node], self.desired(node), self._nodes[node].state()
+        if seen == wanted:
+            return
+        if wanted == "stopped":
+            process.kill()
+            return
+        if seen == "stopped":
+            process.start()
+        elif seen == "paused":
+            process.thaw()
+            # What is still paused was stopped by the signal.
+            if process.state() == "paused":
+                process.signal("CONT")
+        if wanted == "paused":
+            self._pause(node)
+
+    def _pause(self, node: int) -> None:
+        try:
+            self._nodes[node].freeze()
+            self._mechanism[node] = "freezer"
+        except OSError:
+            # The first version of the freezer gives up at times when the threads are busy.
+            self._nodes[node].signal("STOP")
+            self._mechanism[node] = "SIGSTOP"

@@ -1,0 +1,30 @@
+"""Waiting for a condition, with a limit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+def until(
+    condition: Callable[[], bool],
+    *,
+    limit: float,
+    interval: float = 0.1,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+    abandon: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Whether the condition came true within `limit` seconds; it is asked at least once.
+
+    interval  seconds between two looks.
+    sleep     waits that many seconds or less.
+    abandon   ends the wait early when it says so.
+    """
+    deadline = clock() + limit
+    while not condition():
+        left = deadline - clock()
+        if left <= 0 or abandon():
+            return False
+        sleep(min(interval, left))
+    return True

@@ -1,0 +1,7 @@
+"""``python -m pytest_kafkacheck`` is ``kafkacheck``."""
+
+import sys
+
+from pytest_kafkacheck.cli import main
+
+sys.exit(main())

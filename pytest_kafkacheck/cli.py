@@ -1,0 +1,166 @@
+"""The command line: ``kafkacheck setup | run | analyze | demo | cluster down``."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, UsageError
+from pytest_kafkacheck.guard import check_siblings
+
+if TYPE_CHECKING:
+    from pytest_kafkacheck.experiment import Experiment
+
+AS_EXPECTED, NOT_AS_EXPECTED, USAGE, UNKNOWN, INFRASTRUCTURE, INTERRUPTED = 0, 1, 2, 3, 4, 130
+EXIT_CODES = (
+    "Exit status: 0 every verdict as expected, 1 one was not, 2 the command or an experiment makes no sense, "
+    "3 a verdict is unknown (and none is worse), 4 the machine could not give what was needed, 130 interrupted."
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = options.command
+    try:
+        check_siblings()
+        return command(options)
+    except UsageError as error:
+        print(f"kafkacheck: {error}", file=sys.stderr)
+        return USAGE
+    except KafkacheckError as error:
+        print(f"kafkacheck: {error}", file=sys.stderr)
+        return INFRASTRUCTURE if isinstance(error, InfrastructureError) else NOT_AS_EXPECTED
+    except KeyboardInterrupt:
+        print("kafkacheck: interrupted; everything it had started is removed", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="kafkacheck", description="Real Kafka clusters, real faults, and a verdict.", epilog=EXIT_CODES
+    )
+    from pytest_kafkacheck import __version__
+
+    parser.add_argument("--version", action="version", version=f"kafkacheck {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    setup = commands.add_parser("setup", help="make sure of Java, a Docker engine and the broker image")
+    setup.add_argument("--kafka", metavar="VERSION", help="Kafka release of the image; default: the one tests use")
+    setup.set_defaults(command=_setup)
+
+    run = commands.add_parser("run", help="run the experiments of a file and judge them")
+    run.add_argument("file", type=Path, help="experiment.json of an earlier run, or a Python file with Experiments")
+    run.set_defaults(command=_run)
+
+    analyze = commands.add_parser("analyze", help="judge a run again, also one that was interrupted")
+    analyze.add_argument("run", type=Path, help="the run's folder")
+    analyze.set_defaults(command=_analyze)
+
+    demo = commands.add_parser("demo", help="see acknowledged writes get lost, and kept")
+    demo.set_defaults(command=_demo)
+
+    cluster = commands.add_parser("cluster", help="look after clusters").add_subparsers(
+        required=True, metavar="ACTION"
+    )
+    down = cluster.add_parser("down", help="remove clusters that a killed session left behind")
+    down.add_argument("--all", action="store_true", help="also those of sessions that still run")
+    down.set_defaults(command=_down)
+
+    for each in (run, analyze, demo):
+        each.add_argument("--spark-master", metavar="URL", default="local[*]", help="default: %(default)s")
+    for each in (run, demo):
+        each.add_argument(
+            "--dir", type=Path, default=Path(".kafkacheck"), help="where runs are kept; default: %(default)s"
+        )
+    return parser
+
+
+def _say(line: str) -> None:
+    print(f"  {line}", flush=True)
+
+
+def _setup(options: argparse.Namespace) -> int:
+    from pytest_kafkacheck.cluster.spec import DEFAULT_VERSION
+    from pytest_kafkacheck.setup import ensure_all
+
+    ensure_all(_say, version=options.kafka or DEFAULT_VERSION)
+    return AS_EXPECTED
+
+
+def _run(options: argparse.Namespace) -> int:
+    from pytest_kafkacheck.harness import Harness
+
+    experiments = load(options.file)
+    statuses = []
+    with Harness(options.dir, say=_say, master=options.spark_master) as harness:
+        for experiment in experiments:
+            print(experiment.name or options.file.name, flush=True)
+            run = harness.run(experiment)
+            print(run.text(), flush=True)
+            statuses.append(_status(run.result, experiment.expect))
+    return worst(statuses)
+
+
+def _analyze(options: argparse.Namespace) -> int:
+    from pytest_kafkacheck.experiment import Experiment
+    from pytest_kafkacheck.harness import Harness
+
+    if not (options.run / "experiment.json").is_file():
+        raise UsageError(f"{options.run}: no run's folder, it has no experiment.json")
+    with Harness(options.run.parent, say=_say, master=options.spark_master) as harness:
+        run = harness.judge(options.run)
+    print(run.text())
+    return _status(run.result, Experiment.read(options.run / "experiment.json").expect)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from pytest_kafkacheck.demo import demo
+    from pytest_kafkacheck.harness import Harness
+
+    with Harness(options.dir, say=_say, master=options.spark_master) as harness:
+        demo(harness, print)
+    return AS_EXPECTED
+
+
+def _down(options: argparse.Namespace) -> int:
+    from pytest_kafkacheck.cluster import reaper
+    from pytest_kafkacheck.cluster.engine import connect
+
+    client = connect()
+    runs = reaper.remove_all(client) if options.all else reaper.sweep(client)
+    print(f"removed {len(runs)}: {', '.join(runs)}" if runs else "nothing to remove")
+    return AS_EXPECTED
+
+
+def load(file: Path) -> list[Experiment]:
+    """The experiments of a JSON file (one), or the Experiments that a Python file binds at its top level."""
+    from pytest_kafkacheck.experiment import Experiment
+
+    if not file.is_file():
+        raise UsageError(f"{file}: no such file")
+    if file.suffix == ".json":
+        return [Experiment.read(file)]
+    if file.suffix != ".py":
+        raise UsageError(f"{file}: expected experiment.json of a run, or a Python file (.py)")
+    found = [value for value in runpy.run_path(str(file)).values() if isinstance(value, Experiment)]
+    if not found:
+        raise UsageError(
+            f"{file}: binds no Experiment at its top level, such as `experiment = Experiment(...)`. "
+            f"A file of tests is run by pytest."
+        )
+    return found
+
+
+def _status(result: str, expect: str) -> int:
+    if result == expect:
+        return AS_EXPECTED
+    return UNKNOWN if result == "unknown" else NOT_AS_EXPECTED
+
+
+def worst(statuses: Sequence[int]) -> int:
+    """Not as expected is worse than unknown, unknown worse than as expected."""
+    return next((status for status in (NOT_AS_EXPECTED, UNKNOWN) if status in statuses), AS_EXPECTED)

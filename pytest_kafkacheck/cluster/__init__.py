@@ -1,0 +1,1 @@
+"""Kafka clusters in Docker."""

@@ -1,0 +1,137 @@
+"""An experiment: which cluster, which workload, which faults, how long, and what is expected."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from nemesis.schedule import Event, Schedule
+from nemesis.targets import check as check_target
+from pytest_kafkacheck.cluster.settings import check_settings
+from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.errors import UsageError
+from workloads.log import AppendLog
+
+FORMAT = 1
+
+WORKLOADS = {"AppendLog": AppendLog}
+
+Expectation = Literal["valid", "invalid", "unknown"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """The unit that is run, stored and run again. Checked as a whole when made; nothing starts before.
+
+    workload        what clients do.
+    faults          events such as ``isolate("leader", at=3, lasting=8)``; times are seconds after the first
+                    acknowledged write.
+    cluster         which cluster it needs; equal specs share one in a session.
+    duration        seconds of load when there are no faults; with faults, load goes on through all of them.
+    cooldown        seconds of load after the cluster has recovered.
+    recovery_limit  seconds after the last heal until the brokers must agree again.
+    seed            of every random choice the schedule makes.
+    expect          the verdict wanted when run by the command line.
+    name            for people.
+    """
+
+    workload: AppendLog
+    faults: Sequence[Event] = ()
+    cluster: ClusterSpec = field(default_factory=ClusterSpec)
+    duration: float = 8.0
+    cooldown: float = 3.0
+    recovery_limit: float = 60.0
+    seed: int = 0
+    expect: Expectation = "valid"
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.workload, tuple(WORKLOADS.values())):
+            raise UsageError(f"Experiment.workload={self.workload!r}: expected one of {', '.join(WORKLOADS)}")
+        for name in ("duration", "cooldown", "recovery_limit"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
+                raise UsageError(f"Experiment.{name}={value!r}: expected seconds, 0 or more")
+        if self.expect not in ("valid", "invalid", "unknown"):
+            raise UsageError(f"Experiment.expect={self.expect!r}: expected 'valid', 'invalid' or 'unknown'")
+        if isinstance(self.faults, Event):
+            raise UsageError("Experiment.faults: expected a list of events, got a single one; write faults=[...]")
+        try:
+            object.__setattr__(self, "faults", Schedule.of(self.faults).events)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"Experiment.faults: {error}") from error
+        self._check_topics()
+        self._check_targets()
+
+    @property
+    def schedule(self) -> Schedule:
+        return Schedule.of(self.faults)
+
+    def _check_topics(self) -> None:
+        for topic in self.workload.topics("check"):
+            if topic.replication_factor > self.cluster.brokers:
+                raise UsageError(
+                    f"replication_factor={topic.replication_factor} of the workload is above "
+                    f"ClusterSpec.brokers={self.cluster.brokers}; allowed: 1 to {self.cluster.brokers}"
+                )
+            where = f"{type(self.workload).__name__}.topic_config"
+            config = {str(key): str(value) for key, value in topic.config.items()}
+            check_settings(config, kind="topic", where=where)
+            minimum = config.get(
+                "min.insync.replicas", self.cluster.config.get("min.insync.replicas", "1")
+            )
+            if int(minimum) > topic.replication_factor:
+                raise UsageError(
+                    f"min.insync.replicas={minimum} is above replication_factor={topic.replication_factor}: no "
+                    f"acks=all write could ever be accepted; allowed: 1 to {topic.replication_factor}"
+                )
+
+    def _check_targets(self) -> None:
+        topics = {topic.name: topic.partitions for topic in self.workload.topics("check")}
+        for event in self.faults:
+            try:
+                check_target(event.target, nodes=self.cluster.nodes, topics=topics)
+            except ValueError as error:
+                raise UsageError(f"Experiment.faults, event {event.id!r}: {error}") from error
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "workload": {"type": type(self.workload).__name__, **self.workload.to_json()},
+            "faults": self.schedule.to_json(),
+            "cluster": self.cluster.to_json(),
+            "duration": self.duration,
+            "cooldown": self.cooldown,
+            "recovery_limit": self.recovery_limit,
+            "seed": self.seed,
+            "expect": self.expect,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Experiment:
+        rest = dict(data)
+        if (found := rest.pop("format", None)) != FORMAT:
+            raise UsageError(f"experiment format {found!r}: this kafkacheck reads format {FORMAT}")
+        try:
+            workload = dict(rest.pop("workload"))
+            return cls(
+                workload=WORKLOADS[workload.pop("type")].from_json(workload),
+                faults=Schedule.from_json(rest.pop("faults")).events,
+                cluster=ClusterSpec.from_json(rest.pop("cluster")),
+                **rest,
+            )
+        except (KeyError, TypeError) as error:
+            raise UsageError(f"not an experiment of format {FORMAT}: {error!r}") from error
+
+    @classmethod
+    def read(cls, path: Path) -> Experiment:
+        """From a file that `to_json` was written to. Raises UsageError naming the file."""
+        try:
+            return cls.from_json(json.loads(path.read_text()))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{path}: {error}") from error

@@ -1,0 +1,142 @@
+"""What outlives one experiment: the engine, a cluster to use again, Spark; and running experiments on them."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from analyzers.analyze import analyze
+from pytest_kafkacheck.cluster import reaper
+from pytest_kafkacheck.cluster.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.engine import connect
+from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.conduct import conduct
+from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.experiment import Experiment
+from pytest_kafkacheck.run import Run
+from pytest_kafkacheck.spark import Spark
+from workloads.history.compact import compact
+
+Say = Callable[[str], None]
+
+
+class Harness:
+    """Runs experiments. A context manager: leaving it removes the cluster and stops Spark.
+
+    directory  where runs are kept, one folder each.
+    say        takes one line of progress at a time.
+    fresh      never use a cluster for a second experiment.
+    master     of Spark.
+    """
+
+    def __init__(
+        self, directory: Path, *, say: Say = lambda _: None, fresh: bool = False, master: str = "local[*]"
+    ) -> None:
+        self._directory = directory
+        self._say = say
+        self._fresh = fresh
+        self._spark = Spark(master=master)
+        self._client: Any = None
+        self._cluster: DockerCluster | None = None
+        self._stack = ExitStack()
+        self._stop = threading.Event()
+
+    def __enter__(self) -> Harness:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the cluster, stop Spark. May be called again."""
+        try:
+            self._drop_cluster()
+        finally:
+            self._spark.stop()
+
+    def run(self, experiment: Experiment, *, name: str = "") -> Run:
+        """Run an experiment and judge it.
+
+        name  becomes part of the folder's name; default: the experiment's.
+        Raises InfrastructureError when it could not be carried out: that is never a verdict.
+        """
+        if not isinstance(experiment, Experiment):
+            raise UsageError(f"expected an Experiment, got {experiment!r}")
+        run = secrets.token_hex(4)
+        home = self._home(name or experiment.name or "run", run)
+        (home / "experiment.json").write_text(json.dumps(experiment.to_json(), indent=2) + "\n")
+        self._spark.start()
+        with _terminated_like_interrupted():
+            cluster = self._cluster_for(experiment.cluster, logs=home / "logs")
+            try:
+                conduct(experiment, cluster, run=run, home=home, say=self._say, stop=self._stop)
+            finally:
+                cluster.save_logs(home / "logs")
+        result = self.judge(home)
+        self._say(f"verdict: {result.result}")
+        return result
+
+    def judge(self, home: Path) -> Run:
+        """Judge the history in a run's folder, finished or interrupted, and write verdict.json."""
+        experiment = Experiment.read(home / "experiment.json")
+        self._spark.start()
+        compact(home)
+        verdicts = analyze(self._spark.session(), [home], allow=experiment.workload.allowed)
+        if len(verdicts) != 1:
+            raise UsageError(f"{home}: the history holds {len(verdicts)} runs, expected one")
+        run = Run(home, next(iter(verdicts.values())))
+        run.save()
+        return run
+
+    def _home(self, name: str, run: str) -> Path:
+        slug = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-")[:80]
+        home = self._directory / f"{time.strftime('%Y%m%d-%H%M%S')}-{slug}-{run}"
+        home.mkdir(parents=True)
+        return home
+
+    def _cluster_for(self, spec: ClusterSpec, *, logs: Path) -> DockerCluster:
+        if self._cluster is not None and not self._fresh and self._cluster.spec == spec and self._cluster.healthy():
+            self._say(f"using the running cluster of {spec.brokers} brokers again")
+            return self._cluster
+        self._drop_cluster()
+        self._client = self._client or connect()
+        self._say(f"starting {spec.brokers} brokers, Kafka {spec.version}")
+        begun = time.monotonic()
+        self._cluster = self._stack.enter_context(
+            running(self._client, spec, run=secrets.token_hex(4), logs=logs)
+        )
+        self._say(f"every broker took and gave back a record after {time.monotonic() - begun:.1f} s")
+        return self._cluster
+
+    def _drop_cluster(self) -> None:
+        cluster, self._cluster = self._cluster, None
+        try:
+            self._stack.close()
+        finally:
+            # The second layer: a clean-up that was itself interrupted is finished here.
+            if cluster is not None:
+                reaper.remove_run(self._client, cluster.run)
+
+
+@contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """Let SIGTERM unwind like Ctrl-C: Python's default is to die at once and leave containers behind."""
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    ):
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -1,0 +1,145 @@
+"""The pytest plugin. Loaded in every session where the package is installed: imports pytest, nothing heavier."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_kafkacheck.experiment import Experiment
+    from pytest_kafkacheck.harness import Harness
+    from pytest_kafkacheck.run import Run
+
+RUNS = pytest.StashKey[list["Run"]]()
+
+MARKER_OPTIONS = ("unknown",)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("kafkacheck", "real Kafka clusters under faults")
+    group.addoption(
+        "--kafkacheck-dir",
+        metavar="DIR",
+        help="Keep each run's history, logs and verdict in DIR. Default: ini kafkacheck_dir, else .kafkacheck",
+    )
+    group.addoption(
+        "--kafkacheck-fresh",
+        action="store_true",
+        help="Start a new cluster for every experiment instead of using one of equal spec again",
+    )
+    group.addoption(
+        "--kafkacheck-spark-master",
+        metavar="URL",
+        default="local[*]",
+        help="Judge on this Spark master. Default: %(default)s, embedded",
+    )
+    parser.addini("kafkacheck_dir", "Folder in which runs are kept, relative to rootdir", default=".kafkacheck")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "kafkacheck(unknown='fail'): a test with real Kafka clusters; unknown='pass' accepts a verdict of "
+        "unknown in assert_valid(). Every test that uses the fixture `kafkacheck` has this marker.",
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "kafkacheck" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("kafkacheck"):
+            item.add_marker("kafkacheck")
+
+
+@pytest.fixture(scope="session")
+def _kafkacheck_harness(pytestconfig: pytest.Config) -> Iterator[Harness]:
+    from pytest_kafkacheck.guard import check_siblings
+
+    check_siblings()
+    with warnings.catch_warnings():
+        # kafka-python 3.0.12 warns at import on Python 3.11; a project with -W error shall not trip over it.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from pytest_kafkacheck.harness import Harness
+
+    directory = pytestconfig.getoption("kafkacheck_dir") or pytestconfig.getini("kafkacheck_dir")
+    reporter = pytestconfig.pluginmanager.getplugin("terminalreporter")
+
+    def say(line: str) -> None:
+        if reporter is not None and pytestconfig.get_verbosity() > 0:
+            capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+            with capture.global_and_fixture_disabled():
+                reporter.write_line(f"kafkacheck: {line}")
+
+    harness = Harness(
+        pytestconfig.rootpath / Path(directory),
+        say=say,
+        fresh=pytestconfig.getoption("kafkacheck_fresh"),
+        master=pytestconfig.getoption("kafkacheck_spark_master"),
+    )
+    # Also when a second Ctrl-C cuts the fixture's own teardown short.
+    pytestconfig.add_cleanup(harness.close)
+    with harness:
+        yield harness
+
+
+class Kafkacheck:
+    """The fixture's value: call it with an experiment, get a `Run`."""
+
+    def __init__(self, harness: Harness, *, name: str, unknown: bool) -> None:
+        self.runs: list[Run] = []
+        self._harness = harness
+        self._name = name
+        self._unknown = unknown
+
+    def __call__(self, experiment: Experiment) -> Run:
+        """Run an experiment on a real cluster and judge it.
+
+        Raises InfrastructureError when it could not be carried out, UsageError when it makes no sense.
+        """
+        __tracebackhide__ = True
+        run = self._harness.run(experiment, name=experiment.name or self._name)
+        run.accept_unknown = self._unknown
+        self.runs.append(run)
+        return run
+
+
+@pytest.fixture
+def kafkacheck(request: pytest.FixtureRequest, _kafkacheck_harness: Harness) -> Iterator[Kafkacheck]:
+    """Run experiments on real Kafka clusters: ``kafkacheck(Experiment(...)).assert_valid()``."""
+    value = Kafkacheck(
+        _kafkacheck_harness, name=request.node.name, unknown=_unknown(request.node) == "pass"
+    )
+    request.node.stash[RUNS] = value.runs
+    yield value
+    for run in value.runs:
+        # An experiment nobody judged must not turn a broken promise green.
+        if not run.looked_at and run.result != "valid":
+            pytest.fail(f"the test looked at no verdict, and this one is not valid\n{run.text()}", pytrace=False)
+
+
+def _unknown(item: pytest.Item) -> Literal["fail", "pass"]:
+    marker = item.get_closest_marker("kafkacheck")
+    options: dict[str, Any] = dict(marker.kwargs) if marker else {}
+    value = options.pop("unknown", "fail")
+    if options or (marker and marker.args) or value not in ("fail", "pass"):
+        raise pytest.UsageError(
+            f"{item.nodeid}: marker kafkacheck takes unknown='fail' or unknown='pass', not "
+            f"{(marker.args if marker else ())!r} {(marker.kwargs if marker else {})!r}"
+        )
+    return value  # type: ignore[no-any-return]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    runs = item.stash.get(RUNS, None)
+    if runs and call.when == "call":
+        for run in runs:
+            item.user_properties.append(("kafkacheck", f"{run.result} {run.path}"))
+            report.sections.append((f"kafkacheck {run.result}", run.text()))
+    return report

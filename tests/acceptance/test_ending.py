@@ -1,0 +1,70 @@
+"""However a session ends, nothing of it stays behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
+
+from pytest_kafkacheck import cli
+
+pytestmark = pytest.mark.cluster
+
+Owned = Callable[[int], list[str]]
+
+
+@pytest.mark.parametrize("moment", ["starting 3 brokers", "load is on"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_session_removes_everything(
+    session: Any, owned: Owned, moment: str, number: signal.Signals
+) -> None:
+    running = session()
+    running.wait_for(moment)
+    clients = running.descendants()
+    running.signal(number)
+    assert running.wait(limit=90) == pytest.ExitCode.INTERRUPTED
+    assert owned(running.pid) == []
+    _wait_gone(clients)
+
+
+def test_killed_session_is_swept_at_the_next_start_and_its_history_can_be_judged(
+    session: Any, owned: Owned, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running = session()
+    running.wait_for("isolate inject")
+    clients = running.descendants()
+    running.signal(signal.SIGKILL)
+    running.wait()
+    assert owned(running.pid), "a SIGKILL leaves the brokers: that is what the next start is for"
+    # Clients and Spark end by themselves, without anybody's help.
+    _wait_gone(clients)
+
+    (home,) = (project / ".kafkacheck").iterdir()
+    following = session()
+    following.wait_for("every broker took and gave back a record")
+    assert owned(running.pid) == []
+    following.signal(signal.SIGINT)
+    following.wait(limit=90)
+
+    assert cli.main(["analyze", str(home)]) == cli.UNKNOWN, "no final reads: unknown, never valid"
+    assert "unknown" in capsys.readouterr().out
+    verdict = json.loads((home / "verdict.json").read_text())
+    assert verdict["result"] == "unknown"
+    assert verdict["exercised"]["sends"]["ok"] > 0
+
+
+def _wait_gone(processes: list[psutil.Process]) -> None:
+    def alive() -> list[int]:
+        return [
+            each.pid
+            for each in processes
+            if each.is_running() and each.status() != psutil.STATUS_ZOMBIE
+        ]
+
+    Retrying(stop=stop_after_delay(60), wait=wait_fixed(0.2), retry=retry_if_result(bool))(alive)

@@ -1,0 +1,48 @@
+"""The built wheel, in a new environment, in an empty folder with one test file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {
+        "pytest_kafkacheck",
+        "nemesis",
+        "workloads",
+        "analyzers",
+    }
+    for needed in ("_compose/image/pom.xml", "_compose/image/log4j2.yaml", "cluster/settings.json", "py.typed"):
+        assert f"pytest_kafkacheck/{needed}" in names
+
+
+@pytest.mark.cluster
+def test_wheel_works_in_a_new_environment(wheel: Path, tmp_path: Path, session: Any) -> None:
+    home = tmp_path / "venv"
+    venv.create(home, with_pip=True)
+    python = home / "bin" / "python"
+    constraints = ROOT / "constraints.txt"
+    subprocess.run([python, "-m", "pip", "install", "-q", "-c", constraints, wheel], check=True)
+    running = session(python=str(python))
+    assert running.wait(limit=300) == 0, running.output
+    assert "1 passed" in running.output

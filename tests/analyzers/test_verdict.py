@@ -1,0 +1,137 @@
+"""The verdict as a value and as text. No JVM."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from analyzers.verdict import Exercised, FaultExercised, Finding, Verdict, judge
+
+ONE = 1 << 40
+LOST = Finding(
+    anomaly="lost-write",
+    count=1234,
+    summary="acknowledged writes missing from the log at the end",
+    examples=(
+        {
+            "topic": "orders",
+            "partition": 0,
+            "time": 4.2134,
+            "process": 1,
+            "op": ONE + 17,
+            "offset": 7312,
+            "value": ONE + 17,
+            "faults": ["isolate leader (nodes 2)"],
+        },
+        {
+            "topic": "orders",
+            "partition": 2,
+            "time": None,
+            "process": 1,
+            "op": ONE + 18,
+            "offset": None,
+            "value": ONE + 18,
+            "faults": [],
+        },
+    ),
+)
+UNSEEN = Finding(anomaly="unseen", count=1, summary="acknowledged write that nobody read")
+TWICE = Finding(anomaly="duplicate", count=2, summary="values found twice", allowed=True)
+EXERCISED = Exercised(
+    sends={"ok": 12_000, "info": 30},
+    polls=24_000,
+    final_reads={"ok": 3},
+    faults=(
+        FaultExercised(
+            event="e1", fault="isolate", target="leader", nodes=(2,), effective=True, healed=False,
+            began=3.0, ended=None, acks_before=4000, acks_during=3000, acks_after=0,
+        ),
+    ),
+    leader_changes=1,
+    isr_changes=4,
+)  # fmt: skip
+FULL = judge("r1", findings=[TWICE, UNSEEN, LOST], unknowns=["Something was not seen."], exercised=EXERCISED)
+
+
+@pytest.mark.parametrize(
+    ("findings", "unknowns", "result"),
+    [
+        ([], [], "valid"),
+        ([TWICE], [], "valid"),
+        ([], ["why"], "unknown"),
+        ([TWICE], ["why"], "unknown"),
+        ([UNSEEN], [], "unknown"),
+        ([LOST], [], "invalid"),
+        ([LOST, UNSEEN], ["why"], "invalid"),
+    ],
+)
+def test_invalid_wins_over_unknown_over_valid(
+    findings: list[Finding], unknowns: list[str], result: str
+) -> None:
+    assert judge("r", findings=findings, unknowns=unknowns).result == result
+
+
+def test_the_worst_findings_come_first() -> None:
+    assert [finding.anomaly for finding in FULL.findings] == ["lost-write", "unseen", "duplicate"]
+
+
+def test_json_round_trip() -> None:
+    assert Verdict.from_json(FULL.to_json()) == FULL
+    assert json.loads(FULL.to_json())["findings"][0]["examples"][0]["offset"] == 7312
+    assert Verdict.from_json(judge("r").to_json()) == judge("r")
+
+
+def test_a_verdict_cannot_contradict_itself() -> None:
+    with pytest.raises(ValueError, match="make it invalid, got valid"):
+        Verdict(run="r", result="valid", findings=(LOST,))
+    with pytest.raises(ValueError, match=r"result: expected valid \| invalid \| unknown, got 'fine'"):
+        Verdict(run="r", result="fine")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"anomaly: expected one of lost-write, .*, got 'lost'"):
+        Finding(anomaly="lost", count=1, summary="")
+    with pytest.raises(ValueError, match=r"count: expected at least 1 .* got 0"):
+        Finding(anomaly="duplicate", count=0, summary="")
+
+
+def test_the_text_shows_what_a_user_needs() -> None:
+    assert FULL.text().splitlines() == [
+        "INVALID: promises were broken  (run r1)",
+        "",
+        "lost-write: 1,234 acknowledged writes missing from the log at the end",
+        "    at 4.213 s  orders-0  op 1:17  process 1  value 1:17  offset 7312  "
+        "(during isolate leader (nodes 2))",
+        "    at an unknown time  orders-2  op 1:18  process 1  value 1:18  offset unknown  (no fault active)",
+        "    ... and 1,232 more",
+        "",
+        "unseen: 1 acknowledged write that nobody read  [makes the verdict unknown]",
+        "",
+        "duplicate: 2 values found twice  [allowed: not judged]",
+        "",
+        "What is unknown:",
+        "  - Something was not seen.",
+        "",
+        "What was exercised:",
+        "  12,030 sends: 12,000 acknowledged, 0 fail, 30 info; 24,000 records polled",
+        "  final reads: 3 of 3 complete; reads of sessions: none",
+        "  leader changes observed: 1; ISR changes: 4",
+        "  e1: isolate leader (nodes 2), 3.000 s to ?, took effect and is NOT known to be healed; "
+        "acknowledged: 4,000 before, 3,000 during, 0 after",
+    ]
+
+
+def test_the_text_of_a_valid_run() -> None:
+    text = judge("r2", exercised=Exercised(sends={"ok": 1}, polls=1, final_reads={"ok": 1})).text()
+    assert text.startswith(
+        "VALID: every promise that was checked was kept  (run r2)\n\nWhat was exercised:\n"
+    )
+    assert text.endswith("no faults")
+
+
+def test_a_verdict_can_be_read_without_spark() -> None:
+    code = (
+        "import sys; from analyzers import catalogue, checks, text, verdict;"
+        "sys.exit('pyspark' in sys.modules or 'py4j' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

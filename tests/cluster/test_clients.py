@@ -1,0 +1,191 @@
+"""The clients against real brokers that are killed, paused, and that refuse: every outcome is honest."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from tenacity import Retrying, retry_if_not_result, stop_after_delay, wait_fixed
+
+from pytest_kafkacheck.cluster import topics
+from pytest_kafkacheck.cluster.cluster import DockerCluster
+from workloads.clients.leaders import Leaders
+from workloads.clients.questions import EARLIEST
+from workloads.crew import Crew
+from workloads.history.compact import compact
+from workloads.log import AppendLog
+
+pytestmark = pytest.mark.cluster
+
+Rows = list[dict[str, Any]]
+
+
+def until(condition: Callable[[], bool], limit: float = 60) -> None:
+    Retrying(stop=stop_after_delay(limit), wait=wait_fixed(0.1), retry=retry_if_not_result(bool))(condition)
+
+
+def rows(home: Path, table: str) -> Rows:
+    found: Rows = pq.ParquetFile(home / "history" / table / "part-0.parquet").read().to_pylist()
+    return found
+
+
+def count(records: Rows, *names: str, **where: Any) -> Counter[Any]:
+    chosen = [row for row in records if all(row[key] == value for key, value in where.items())]
+    return Counter(tuple(row[name] for name in names) for row in chosen)
+
+
+class Experiment:
+    """A workload on its own topic, with something happening in the middle, and its history."""
+
+    def __init__(self, cluster: DockerCluster, home: Path, log: AppendLog) -> None:
+        self.run = secrets.token_hex(4)
+        self.cluster, self.home, self.log = cluster, home, log
+        self.events: list[Mapping[str, Any]] = []
+        (self.topic,) = log.topics(self.run)
+        topics.create(
+            cluster.brokers,
+            self.topic.name,
+            partitions=log.partitions,
+            replication_factor=log.replication_factor,
+            config=self.topic.config,
+        )
+        until(lambda: all(cluster.leader(self.topic.name, each) for each in range(log.partitions)))
+
+    def conduct(self, happening: Callable[[Crew], None]) -> None:
+        workers = self.log.workers(self.run)
+        names = [self.topic.name]
+        with Crew(
+            workers,
+            run=self.run,
+            home=self.home,
+            brokers=self.cluster.brokers,
+            topics=[self.topic],
+            record=self.events.append,
+        ) as crew:
+            crew.go()
+            happening(crew)
+            crew.stop("producer", "session")
+            leaders = Leaders(self.cluster.brokers, names, stop=threading.Event())
+            ends = {
+                name: {
+                    each: (
+                        leaders.offset((name, each), at=EARLIEST, limit=30),
+                        leaders.offset((name, each), limit=30),
+                    )
+                    for each in range(self.log.partitions)
+                }
+                for name in names
+            }
+            crew.stop("reader", "probe")
+            crew.final_reads(ends, limit=60)
+            assert crew.crashed() == ()
+        compact(self.home)
+        topics.delete(self.cluster.brokers, self.topic.name)
+
+
+def assert_honest(home: Path, partitions: int) -> Rows:
+    """Nothing acknowledged is missing, nothing that failed is there, nothing is told twice."""
+    records = rows(home, "records")
+    sends = [row for row in records if row["f"] == "send"]
+    assert len({row["op"] for row in sends}) == len(sends)
+    final = [row["value"] for row in records if row["final"]]
+    assert len(set(final)) == len(final)
+    there = set(final)
+    assert not [row for row in sends if row["type"] == "ok" and row["value"] not in there]
+    assert not [row for row in sends if row["type"] == "fail" and row["value"] in there]
+    assert there <= {row["value"] for row in sends}
+    assert not [row for row in records if row["f"] == "poll" and row["error"]]
+    reads = count(rows(home, "operations"), "type", f="final-read")
+    assert reads == {("ok",): partitions}
+    # Readers saw every record, without a gap, in each assignment.
+    for row in records:
+        if row["f"] == "poll" and row["previous"] is not None:
+            assert row["offset"] == row["previous"] + 1
+    return records
+
+
+@pytest.mark.parametrize("way", ["kill", "pause"])
+def test_a_leader_is_lost_and_comes_back(cluster: DockerCluster, tmp_path: Path, way: str) -> None:
+    log = AppendLog(topic_config={"min.insync.replicas": 2}, rate=200)
+    experiment = Experiment(cluster, tmp_path, log)
+    leader = cluster.leader(experiment.topic.name, 0)
+    assert leader is not None
+    node = cluster.nodes[leader]
+
+    def happening(crew: Crew) -> None:
+        until(lambda: crew.acknowledged() > 200)
+        node.kill() if way == "kill" else node.freeze()
+        until(lambda: cluster.leader(experiment.topic.name, 0) not in (None, leader))
+        before = crew.acknowledged()
+        until(lambda: crew.acknowledged() > before + 200)
+        node.start() if way == "kill" else node.thaw()
+        until(cluster.healthy)
+        before = crew.acknowledged()
+        until(lambda: crew.acknowledged() > before + 200)
+
+    experiment.conduct(happening)
+    records = assert_honest(tmp_path, partitions=3)
+    assert count(records, "type", f="send")[("ok",)] > 600
+    # Both sides of the election were read, and seen by the probes of the others.
+    epochs = {row["leader_epoch"] for row in records if row["f"] == "poll" and row["partition"] == 0}
+    assert len(epochs) >= 2
+    seen = [row for row in rows(tmp_path, "observations") if row["partition"] == 0]
+    assert len({row["leader"] for row in seen}) >= 2
+    assert {row["node"] for row in seen} == set(cluster.nodes)
+    assert any(row["high_watermark"] for row in seen)
+    assert not [row for row in seen if row["log_end"] is not None and row["high_watermark"] is not None
+                and row["high_watermark"] > row["log_end"]]  # fmt: skip
+    assert count(rows(tmp_path, "observations"), "kind")[("quorum",)] > 5
+    # The session read its own writes, each to an end that its leader told.
+    session = next(worker.process for worker in log.workers("r") if worker.role == "session")
+    assert count(rows(tmp_path, "operations"), "type", f="read", process=session)[("ok",)] > 10
+
+
+def test_a_cluster_that_stays_away_makes_sends_unknown_not_failed(
+    cluster: DockerCluster, tmp_path: Path
+) -> None:
+    experiment = Experiment(cluster, tmp_path, AppendLog(rate=200, partitions=1))
+
+    def happening(crew: Crew) -> None:
+        until(lambda: crew.acknowledged() > 200)
+        for node in cluster.nodes.values():
+            node.freeze()
+        # What is under way now ends with its producer; only then may the brokers go on.
+        crew.stop("producer", "session")
+        for node in cluster.nodes.values():
+            node.thaw()
+        until(cluster.healthy)
+
+    experiment.conduct(happening)
+    records = assert_honest(tmp_path, partitions=1)
+    outcomes = count(records, "type", f="send")
+    assert outcomes[("info",)] > 0
+    assert outcomes[("fail",)] > 0
+
+
+def test_a_refusal_poisons_a_producer_and_the_next_goes_on(cluster: DockerCluster, tmp_path: Path) -> None:
+    log = AppendLog(
+        partitions=1,
+        producers=1,
+        sessions=0,
+        rate=50,
+        record_size=3000,
+        topic_config={"max.message.bytes": 2000},
+    )
+    experiment = Experiment(cluster, tmp_path, log)
+    producer = log.workers("r")[0].process
+
+    def happening(crew: Crew) -> None:
+        until(lambda: any(worker.counts.get("producers dropped", 0) > 3 for worker in crew._workers))
+
+    experiment.conduct(happening)
+    records = assert_honest(tmp_path, partitions=1)
+    outcomes = count(records, "type", "error", f="send", process=producer)
+    assert outcomes[("fail", "MessageSizeTooLargeError")] > 0
+    assert {kind for kind, _ in outcomes} <= {"fail", "info"}

@@ -1,0 +1,168 @@
+"""A real cluster: its nodes can be killed, frozen and cut, and nothing of it stays."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tenacity import Retrying, retry_if_not_result, stop_after_delay, wait_fixed
+
+from pytest_kafkacheck.cluster import reaper, topics, views
+from pytest_kafkacheck.cluster.agent import Agent
+from pytest_kafkacheck.cluster.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.errors import InfrastructureError, UsageError
+from pytest_kafkacheck.setup.image import agent_image
+
+pytestmark = pytest.mark.cluster
+
+
+def until(condition: Any, limit: float = 30) -> None:
+    Retrying(stop=stop_after_delay(limit), wait=wait_fixed(0.1), retry=retry_if_not_result(bool))(condition)
+
+
+def objects(engine: Any, run: str) -> list[str]:
+    label = {"label": f"{reaper.RUN}={run}"}
+    found = engine.api.containers(all=True, filters=label) + engine.api.networks(filters=label)
+    return [each["Id"] for each in found]
+
+
+def test_every_broker_is_known_and_one_is_the_controller(cluster: DockerCluster) -> None:
+    assert list(cluster.nodes) == [1, 2, 3]
+    assert cluster.controller() in cluster.nodes
+    assert cluster.healthy()
+    assert len({node.mac for node in cluster.nodes.values()}) == 3
+
+
+def test_a_killed_broker_comes_back_at_the_same_address_with_its_data(cluster: DockerCluster) -> None:
+    topics.create(cluster.brokers, "kept", partitions=1, replication_factor=3)
+    until(lambda: cluster.leader("kept", 0) is not None)
+    node = cluster.nodes[2]
+    before, address = node.incarnation(), node.client_address
+    node.kill()
+    assert node.state() == "stopped"
+    assert node.exit_code() == 137
+    assert not cluster.serving(2)
+    assert node.shell("true") == (0, "")
+    node.start()
+    until(cluster.healthy)
+    assert node.incarnation() != before
+    assert node.client_address == address
+    assert ("kept", 0) in views.metadata(address, ["kept"])
+    topics.delete(cluster.brokers, "kept")
+
+
+@pytest.mark.parametrize("way", ["freezer", "signal"])
+def test_a_paused_broker_is_seen_as_paused(cluster: DockerCluster, way: str) -> None:
+    node = cluster.nodes[1]
+    node.freeze() if way == "freezer" else node.signal("STOP")
+    try:
+        assert node.state() == "paused"
+        with pytest.raises(OSError, match=r"."):
+            views.metadata(node.client_address, [])
+    finally:
+        node.thaw() if way == "freezer" else node.signal("CONT")
+    assert node.state() == "running"
+    until(cluster.healthy)
+
+
+def test_kafka_refuses_a_wrong_topic_as_a_usage_error(cluster: DockerCluster) -> None:
+    with pytest.raises(UsageError, match="replication factor"):
+        topics.create(cluster.brokers, "too-many", partitions=1, replication_factor=4)
+
+
+def test_nothing_stays_when_the_block_ends_by_an_error(engine: Any, tmp_path: Path) -> None:
+    spec = ClusterSpec(brokers=1)
+    with pytest.raises(KeyboardInterrupt), running(engine, spec, run="gone", logs=tmp_path):
+        assert objects(engine, "gone")
+        raise KeyboardInterrupt
+    assert objects(engine, "gone") == []
+
+
+def test_a_broker_that_ends_early_is_an_infrastructure_error_with_its_last_words(
+    engine: Any, tmp_path: Path
+) -> None:
+    spec = ClusterSpec(brokers=1, config={"log.segment.bytes": "1"})
+    with (
+        pytest.raises(InfrastructureError, match=r"(?s)kafka1 exited with status 1.*log\.segment\.bytes"),
+        running(engine, spec, run="early", logs=tmp_path),
+    ):
+        pass
+    assert objects(engine, "early") == []
+    assert b"log.segment.bytes" in (tmp_path / "kafka1.log").read_bytes()
+
+
+def test_a_missing_image_is_an_infrastructure_error(engine: Any, tmp_path: Path) -> None:
+    spec = ClusterSpec(image="kafkacheck/none:0")
+    with (
+        pytest.raises(InfrastructureError, match="kafkacheck setup"),
+        running(engine, spec, run="none", logs=tmp_path),
+    ):
+        pass
+
+
+def test_too_little_memory_is_an_infrastructure_error(engine: Any, tmp_path: Path) -> None:
+    spec = ClusterSpec(brokers=9, heap_mb=100_000)
+    with (
+        pytest.raises(InfrastructureError, match="need about 902250 MiB"),
+        running(engine, spec, run="big", logs=tmp_path),
+    ):
+        pass
+
+
+def test_the_next_start_removes_what_a_dead_owner_left_and_spares_the_living(
+    engine: Any, tmp_path: Path
+) -> None:
+    dead = {**reaper.labels("dead"), reaper.OWNER: "1@1.00"}
+    living = reaper.labels("living")
+    for labels in (dead, living):
+        engine.api.create_network(f"kafkacheck-{labels[reaper.RUN]}", labels=labels)
+        engine.api.create_container(agent_image(), command="true", labels=labels)
+    try:
+        assert reaper.sweep(engine) == ["dead"]
+        assert objects(engine, "dead") == []
+        assert len(objects(engine, "living")) == 2
+    finally:
+        reaper.remove_run(engine, "living")
+
+
+@pytest.fixture
+def agent(engine: Any):  # type: ignore[no-untyped-def]
+    host = engine.api.create_host_config(cap_add=["NET_ADMIN"])
+    agent = Agent(
+        engine, create={"image": agent_image(), "labels": reaper.labels("agent"), "host_config": host}
+    )
+    yield agent
+    agent.close()
+    reaper.remove_run(engine, "agent")
+
+
+CUT = "nft 'table inet kafkacheck { chain in { type filter hook input priority -300; }; }'"
+TABLES = "nft list tables inet"
+
+
+def test_agent_answers_with_status_and_output(agent: Agent) -> None:
+    assert agent.shell("echo out; echo err >&2; exit 3", timeout=5) == (3, "out\nerr")
+    assert agent.shell("sleep 30", timeout=0.3)[0] == 124
+    assert agent.shell("cat", timeout=5) == (0, "")
+
+
+def test_agent_heals_when_its_master_is_gone(engine: Any, agent: Agent) -> None:
+    assert agent.shell(CUT, timeout=5) == (0, "")
+    assert "kafkacheck" in agent.shell(TABLES, timeout=5)[1]
+    # A container in the same namespace sees the rules go, whatever the agent says.
+    watch = engine.api.create_container(
+        agent_image(),
+        command=["sh", "-c", f"while {TABLES} | grep -q kafkacheck; do sleep 0.1; done"],
+        labels=reaper.labels("agent"),
+        host_config=engine.api.create_host_config(
+            network_mode=f"container:{agent.container}", cap_add=["NET_ADMIN"]
+        ),
+    )["Id"]
+    engine.api.start(watch)
+    assert engine.api.inspect_container(watch)["State"]["Running"]
+    agent._socket.shutdown(socket.SHUT_RDWR)  # what the kernel does when the master is killed
+    assert engine.api.wait(watch, timeout=20)["StatusCode"] == 0
+    assert engine.api.wait(agent.container, timeout=20)["StatusCode"] == 0

@@ -1,0 +1,193 @@
+"""The packet filter for real: three containers without any broker, cut from each other by the nemesis."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from nemesis.api import isolate, partition
+from nemesis.cluster import State
+from nemesis.network import Network, NetworkError
+from nemesis.nft import Cut, Rule
+from nemesis.probe import Link, probe
+from nemesis.run import Nemesis
+from nemesis.schedule import Event, Schedule
+from nemesis.wait import until
+from pytest_kafkacheck.setup.image import agent_image
+
+pytestmark = pytest.mark.cluster
+
+LISTEN = """
+use Socket;
+for $port (9092, 9093) {
+  socket($socket{$port}, AF_INET6, SOCK_STREAM, 0);
+  setsockopt($socket{$port}, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  bind($socket{$port}, pack_sockaddr_in6($port, Socket::IN6ADDR_ANY)) or die $!;
+  listen($socket{$port}, 50) or die $!;
+}
+sleep
+"""
+
+
+class Container:
+    """A node whose network is real, with listeners in a broker's place."""
+
+    probe_port = 9093
+
+    def __init__(self, number: int, container: Any, network: str) -> None:
+        container.reload()
+        settings = container.attrs["NetworkSettings"]["Networks"][network]
+        self.id = number
+        self.mac: str = settings["MacAddress"]
+        self.addresses: tuple[str, ...] = (settings["IPAddress"], settings["GlobalIPv6Address"])
+        self._container = container
+
+    def state(self) -> State:
+        return "running"
+
+    def shell(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
+        status, output = self._container.exec_run(["timeout", str(timeout), "bash", "-c", command])
+        return status, output.decode()
+
+
+class Containers:
+    """As much of a cluster as partitions need."""
+
+    planes: Mapping[str, frozenset[int]] = {"replication": frozenset({9092}), "controller": frozenset({9093})}
+
+    def __init__(self, nodes: dict[int, Container]) -> None:
+        self.nodes = nodes
+
+    def links(self, source: int, destination: int) -> list[Link]:
+        """Over both protocols, to both ports."""
+        return [
+            Link(source, destination, address, port)
+            for address in self.nodes[destination].addresses
+            for port in (9092, 9093)
+        ]
+
+    def answers(self, source: int, destination: int) -> dict[int, set[str]]:
+        """By port, over both protocols."""
+        found: dict[int, set[str]] = {}
+        for answer in probe(self.nodes, self.links(source, destination)):
+            found.setdefault(answer.link.port, set()).add(answer.text)
+        return found
+
+
+@pytest.fixture(scope="module")
+def containers(engine: Any) -> Iterator[Containers]:
+    name = f"kafkacheck-test-{secrets.token_hex(4)}"
+    labels = {"kafkacheck.test": "nemesis"}
+    pool = {"Config": [{"Subnet": f"fd00:{secrets.token_hex(2)}:{secrets.token_hex(2)}::/64"}]}
+    network = engine.api.create_network(name, driver="bridge", enable_ipv6=True, ipam=pool, labels=labels)[
+        "Id"
+    ]
+    made = []
+    try:
+        for number in (1, 2, 3):
+            made.append(
+                engine.containers.run(
+                    agent_image(),
+                    ["perl", "-e", LISTEN],
+                    name=f"{name}-{number}",
+                    network=name,
+                    cap_add=["NET_ADMIN"],
+                    labels=labels,
+                    init=True,
+                    detach=True,
+                )
+            )
+        containers = Containers({n: Container(n, each, name) for n, each in enumerate(made, start=1)})
+        assert until(
+            lambda: all(containers.answers(*pair) == OPEN for pair in [(1, 2), (2, 3), (3, 1)]), limit=20
+        )
+        yield containers
+    finally:
+        for each in made:
+            each.remove(force=True)
+        engine.api.remove_network(network)
+
+
+OPEN = {9092: {"open"}, 9093: {"open"}}
+SILENT = {9092: {"silent"}, 9093: {"silent"}}
+
+
+def test_a_cut_is_silence_on_both_protocols_and_counted_and_gone_after_the_heal(
+    containers: Containers,
+) -> None:
+    assert all(":" in node.addresses[1] for node in containers.nodes.values())
+    assert containers.answers(1, 2) == OPEN
+    network = Network(containers.nodes)  # type: ignore[arg-type]
+    try:
+        network.cut("a", [Cut(2, 1)])
+        assert containers.answers(1, 2) == SILENT
+        assert containers.answers(2, 1) == SILENT, "answers of 1 do not arrive either"
+        assert containers.answers(3, 2) == OPEN
+        count = network.dropped([2])[Rule(2, 1, None)]
+        assert count >= 8, "four tries in either direction"
+        network.cut("b", [Cut(2, 3, frozenset({9092}))])
+        assert network.dropped([2])[Rule(2, 1, None)] >= count, "counted before the rules were made anew"
+        assert containers.answers(3, 2) == containers.answers(2, 3) == {9092: {"silent"}, 9093: {"open"}}
+        network.heal("a")
+        assert containers.answers(1, 2) == OPEN
+        assert containers.answers(3, 2) == {9092: {"silent"}, 9093: {"open"}}
+    finally:
+        network.heal_all()
+    assert containers.answers(3, 2) == OPEN
+    for node in containers.nodes.values():
+        assert node.shell("nft list tables inet | grep -c kafkacheck")[1].strip() == "0"
+
+
+def test_healing_leaves_the_tables_of_others_alone(containers: Containers) -> None:
+    before = [node.shell("nft list ruleset 2>/dev/null")[1] for node in containers.nodes.values()]
+    assert all(before), "Docker's own table for name resolution was expected"
+    network = Network(containers.nodes)  # type: ignore[arg-type]
+    network.cut("a", [Cut(1, 2), Cut(2, 1)])
+    network.heal_all()
+    network.heal_all()
+    assert [node.shell("nft list ruleset 2>/dev/null")[1] for node in containers.nodes.values()] == before
+
+
+def play(containers: Containers, *events: Event) -> dict[tuple[str, str], dict[str, Any]]:
+    rows: list[Mapping[str, Any]] = []
+    cluster: Any = containers
+    Nemesis(Schedule.of(events), cluster, topic="log", seed=0, record=rows.append).run(threading.Event())
+    assert [row["error"] for row in rows] == [None] * len(rows)
+    return {(row["value"]["event"], row["value"]["stage"]): row["value"] for row in rows}
+
+
+def test_the_nemesis_verifies_overlapping_partitions(containers: Containers) -> None:
+    values = play(
+        containers,
+        partition(2, plane="replication", at=0, lasting=3),
+        isolate(2, at=1.5, lasting=3),
+        partition([[1], [2, 3]], at=2.5, lasting=4),
+    )
+    assert {key: value["effective"] for key, value in values.items()} == dict.fromkeys(values, True)
+    dropped = values["partition-0", "inject"]["evidence"]["dropped"]
+    assert min(dropped.values()) > 0
+    assert set(dropped) == {"1 to 2", "2 to 1", "2 to 3", "3 to 2"}
+    assert containers.answers(1, 2) == containers.answers(2, 3) == OPEN
+
+
+def test_a_listener_that_is_gone_is_no_cut(containers: Containers) -> None:
+    """So a dead broker is not taken for an isolated one."""
+    (answer,) = probe(containers.nodes, [Link(1, 2, containers.nodes[2].addresses[0], 9)])  # type: ignore[arg-type]
+    assert answer.text == "refused"
+
+
+def test_rules_without_the_right_to_set_them_are_an_error(engine: Any, containers: Containers) -> None:
+    powerless = engine.containers.run(
+        agent_image(), ["sleep", "60"], labels={"kafkacheck.test": "nemesis"}, init=True, detach=True
+    )
+    try:
+        node: Any = Container(1, powerless, "bridge")
+        network = Network({1: node, 2: containers.nodes[2]})  # type: ignore[dict-item]
+        with pytest.raises(NetworkError, match=r"node 1: nft exited with status 1: .*not permitted"):
+            network.cut("a", [Cut(1, 2)])
+    finally:
+        powerless.remove(force=True)

@@ -1,0 +1,73 @@
+"""The command line: what it refuses, and its exit status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_kafkacheck import cli
+from pytest_kafkacheck.experiment import Experiment
+from workloads.log import AppendLog
+
+PROGRAM = """
+from pytest_kafkacheck import AppendLog, Experiment
+one = Experiment(name="one", workload=AppendLog())
+two = Experiment(name="two", workload=AppendLog(acks=1), expect="invalid")
+"""
+
+
+def test_experiments_of_a_python_file_in_order(tmp_path: Path) -> None:
+    file = tmp_path / "experiments.py"
+    file.write_text(PROGRAM)
+    assert [each.name for each in cli.load(file)] == ["one", "two"]
+
+
+def test_experiment_of_a_run(tmp_path: Path) -> None:
+    file = tmp_path / "experiment.json"
+    experiment = Experiment(name="again", workload=AppendLog())
+    file.write_text(json.dumps(experiment.to_json()))
+    assert cli.load(file) == [experiment]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("absent.json", None, "no such file"),
+        ("broken.json", "{", "broken.json"),
+        ("other.json", '{"format": 0}', "format 0"),
+        ("notes.txt", "x", "expected experiment.json"),
+        ("tests.py", "def test_it(kafkacheck): pass", "binds no Experiment"),
+    ],
+)
+def test_wrong_file_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: str | None, said: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    assert cli.main(["run", str(tmp_path / name)]) == cli.USAGE
+    assert said in capsys.readouterr().err
+
+
+def test_folder_that_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["analyze", str(tmp_path)]) == cli.USAGE
+    assert "experiment.json" in capsys.readouterr().err
+
+
+def test_no_engine_is_an_infrastructure_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nothing.sock")
+    assert cli.main(["cluster", "down"]) == cli.INFRASTRUCTURE
+    said = capsys.readouterr().err
+    assert "No Docker engine answers" in said
+    assert "kafkacheck setup" in said
+
+
+@pytest.mark.parametrize(
+    ("statuses", "status"),
+    [([0, 0], 0), ([0, 3], 3), ([3, 1, 0], 1), ([], 0)],
+)
+def test_worst_status_counts(statuses: list[int], status: int) -> None:
+    assert cli.worst(statuses) == status

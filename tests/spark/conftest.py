@@ -1,0 +1,155 @@
+"""One Spark for all tests, and stories: small histories written by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analyzers.analyze import analyze
+from analyzers.load import History, load
+from analyzers.session import spark_session
+from analyzers.verdict import Verdict
+from workloads.history.schema import NEMESIS, TABLES, VALUE_BITS
+
+Row = dict[str, Any]
+
+
+def value(process: int, sequence: int) -> int:
+    return process << VALUE_BITS | sequence
+
+
+class Story:
+    """A history in the making. Every call is one row; time goes on by 10 ns a row unless told."""
+
+    def __init__(self) -> None:
+        self.records: list[Row] = []
+        self.operations: list[Row] = []
+        self.observations: list[Row] = []
+        self.now = 0
+
+    def _row(self, row: Row, at: tuple[int, int | None] | None) -> Row:
+        invoked, completed = at if at else (self.now + 1, self.now + 9)
+        self.now = max(self.now + 10, invoked, completed or 0)
+        return {"topic": "t", "partition": 0, "invoked": invoked, "completed": completed, "type": "ok"} | row
+
+    def send(
+        self, written: int, offset: int | None, *, at: tuple[int, int | None] | None = None, **more: Any
+    ) -> Story:
+        row = {
+            "f": "send",
+            "op": written,
+            "value": written,
+            "process": written >> VALUE_BITS,
+            "offset": offset,
+        }
+        self.records.append(self._row(row | {"assignment": 0} | more, at))
+        return self
+
+    def poll(
+        self,
+        read: int | None,
+        offset: int,
+        *,
+        process: int = 10,
+        at: tuple[int, int | None] | None = None,
+        **more: Any,
+    ) -> Story:
+        op = more.pop("op", (1 << 61) + len(self.records))
+        row = {"f": "poll", "op": op, "value": read, "process": process, "offset": offset, "final": False}
+        self.records.append(self._row(row | {"assignment": 1} | more, at))
+        return self
+
+    def operation(self, f: str, *, at: tuple[int, int | None] | None = None, **more: Any) -> Story:
+        row = {"f": f, "op": (1 << 62) + len(self.operations), "process": 10}
+        self.operations.append(self._row(row | more, at))
+        return self
+
+    def final(
+        self, log: Mapping[int, int], *, end: int, start: int = 0, process: int = 99, **more: Any
+    ) -> Story:
+        """A completed final read that polls offset -> value."""
+        began = self.now + 1
+        for offset, read in log.items():
+            self.poll(read, offset, process=process, final=True, **more)
+        at = (began, self.now + 9)
+        more = {"start_offset": start, "end_offset": end} | more
+        return self.operation("final-read", process=process, at=at, **more)
+
+    def fault(self, stage: str, *, event: str = "e1", effective: bool = True, f: str = "isolate") -> Story:
+        told = {"event": event, "stage": stage, "target": "leader", "nodes": [2], "effective": effective}
+        row = {"process": NEMESIS, "type": "info", "topic": None, "partition": None}
+        return self.operation(f, value=json.dumps(told), **row)
+
+    def rows(self, run: str) -> dict[str, list[Row]]:
+        """The tables, with `index` and `previous` filled in as compaction has to."""
+        records, last, counts = [], {}, {}
+        for row in self.records:
+            key = (row["process"], row["f"], row["topic"], row["partition"], row["assignment"])
+            index = counts[row["process"]] = counts.get(row["process"], -1) + 1
+            records.append(row | {"run": run, "index": index, "previous": last.get(key)})
+            if row["f"] == "poll" or row["type"] == "ok":
+                last[key] = row["offset"] if row["offset"] is not None else last.get(key)
+        return {
+            "records": records,
+            "operations": [row | {"run": run} for row in self.operations],
+            "observations": [row | {"run": run} for row in self.observations],
+        }
+
+
+@pytest.fixture(scope="session")
+def story() -> type[Story]:
+    return Story
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    session = spark_session(heap="1g")
+    yield session
+    session.stop()
+
+
+Write = Callable[[Path, Mapping[str, Story]], Path]
+
+
+@pytest.fixture(scope="session")
+def write() -> Write:
+    """Writes stories, by run id, into one run directory: one job then judges them all."""
+
+    def write_stories(folder: Path, stories: Mapping[str, Story]) -> Path:
+        tables: dict[str, list[Row]] = {table: [] for table in TABLES}
+        for run, told in stories.items():
+            for table, rows in told.rows(run).items():
+                tables[table] += rows
+        for table, rows in tables.items():
+            place = folder / "history" / table
+            place.mkdir(parents=True)
+            pq.write_table(pa.Table.from_pylist(rows, schema=TABLES[table]), place / "0.parquet")
+        return folder
+
+    return write_stories
+
+
+@pytest.fixture(scope="session")
+def judged(
+    spark: Any, write: Write, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., dict[str, Verdict]]:
+    def judge(stories: Mapping[str, Story], **options: Any) -> dict[str, Verdict]:
+        return analyze(spark, [write(tmp_path_factory.mktemp("runs") / "run", stories)], **options)
+
+    return judge
+
+
+@pytest.fixture(scope="session")
+def loaded(
+    spark: Any, write: Write, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Mapping[str, Story]], History]:
+    def history(stories: Mapping[str, Story]) -> History:
+        return load(spark, [write(tmp_path_factory.mktemp("runs") / "run", stories)])
+
+    return history

@@ -1,0 +1,276 @@
+"""Whole verdicts: what makes a run unknown, what was exercised, many runs at once, and 100,000 operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analyzers.analyze import analyze
+from analyzers.checks import CHECKS, Check
+from analyzers.session import warm
+from analyzers.verdict import Verdict
+from workloads.history.schema import TABLES
+
+pytestmark = pytest.mark.spark
+
+ONE = 1 << 40
+
+
+def good(s: Any) -> Any:
+    return s.send(ONE, 0).final({0: ONE}, end=1)
+
+
+def sample(
+    s: Any, time: int, *, node: int = 1, leader: int = 1, epoch: int = 0, isr: tuple[int, ...] = (1, 2)
+) -> None:
+    place = {"process": 50, "node": node, "kind": "partition", "topic": "t", "partition": 0, "time": time}
+    s.observations.append(place | {"leader": leader, "leader_epoch": epoch, "isr": list(isr)})
+
+
+def tell_all(story: Any) -> dict[str, Any]:
+    stories = {"good": good(story())}
+    stories["nothing-acknowledged"] = story().send(ONE, None, type="info").final({}, end=0)
+    stories["no-records"] = story().operation("phase", value='{"phase": "steady"}')
+    stories["no-final-read"] = story().send(ONE, 0).poll(ONE, 0)
+    failed = story().send(ONE, 0).poll(ONE, 0)
+    stories["final-read-failed"] = failed.operation("final-read", type="fail", start_offset=0, end_offset=1)
+    both = good(story()).send(ONE + 1, 0, partition=1).poll(ONE + 1, 0, partition=1)
+    stories["one-final-read-missing"] = both
+    stories["fault-without-effect"] = good(story().fault("inject", effective=False).fault("heal"))
+    stories["fault-not-healed"] = good(story().fault("inject").fault("heal", effective=False))
+    stories["fault-without-heal"] = good(story().fault("inject"))
+    stories["fault-without-inject"] = good(story().fault("heal"))
+    stories["lost-and-unknown"] = story().fault("inject").send(ONE, 0).final({}, end=0)
+    shook = story().send(ONE, 0, at=(0, 10)).send(ONE + 1, 1, at=(1, 20)).send(ONE + 2, 2, at=(2, 25))
+    shook.fault("inject").send(ONE + 3, None, type="info").send(ONE + 4, 4).send(ONE + 5, 5).fault("heal")
+    shook.send(ONE + 6, 6)
+    shook.operation("read", session=1, process=7, type="info", start_offset=0, end_offset=1)
+    shook.final({0: ONE, 1: ONE + 1, 2: ONE + 2, 4: ONE + 4, 6: ONE + 6}, end=7)
+    sample(shook, 1), sample(shook, 2, leader=-1, epoch=1), sample(shook, 3, leader=1, epoch=2)
+    sample(shook, 4, leader=2, epoch=3, isr=(2,)), sample(shook, 5, leader=2, epoch=3, isr=(2, 1))
+    sample(shook, 5, node=2), sample(shook, 6, node=2, leader=2, epoch=3, isr=(2,))
+    stories["shaken"] = shook
+    edges = story().fault("inject").fault("heal")  # from 1 to 9 ns, and from 11 to 19
+    for sequence, completed in enumerate((0, 1, 8, 9, 11, 12, 19, 20)):
+        edges.send(ONE + sequence, sequence, at=(0, completed))
+    stories["edges"] = edges
+    return stories
+
+
+@pytest.fixture(scope="module")
+def verdicts(judged: Any, story: Any) -> dict[str, Verdict]:
+    verdicts: dict[str, Verdict] = judged(tell_all(story))
+    return verdicts
+
+
+@pytest.mark.parametrize(
+    ("run", "says"),
+    [
+        ("nothing-acknowledged", "Nothing was acknowledged (of 1 sends)"),
+        ("no-records", "holds no records"),
+        ("no-final-read", "t-0 was written, but there was no final read"),
+        ("final-read-failed", "t-0 was written, but no final read completed"),
+        ("one-final-read-missing", "t-1 was written, but there was no final read"),
+        ("fault-without-effect", "isolate leader (e1) did not take effect"),
+        ("fault-not-healed", "isolate leader (e1) could not be healed"),
+        ("fault-without-heal", "isolate leader (e1) has no record of its healing"),
+        ("fault-without-inject", "isolate leader (e1) has no record of its injection"),
+    ],
+)
+def test_what_was_not_exercised_is_unknown(verdicts: dict[str, Verdict], run: str, says: str) -> None:
+    verdict = verdicts[run]
+    assert (verdict.result, verdict.findings) == ("unknown", ())
+    (sentence,) = verdict.unknowns
+    assert says in sentence
+
+
+def test_one_verdict_for_each_run(verdicts: dict[str, Verdict], story: Any) -> None:
+    assert set(verdicts) == set(tell_all(story))
+    assert verdicts["good"].result == "valid"
+    assert verdicts["lost-and-unknown"].result == "invalid"
+    assert verdicts["lost-and-unknown"].unknowns
+
+
+def test_what_was_exercised(verdicts: dict[str, Verdict]) -> None:
+    verdict = verdicts["shaken"]
+    did = verdict.exercised
+    assert did.sends == {"ok": 6, "info": 1}
+    assert (did.acks, did.polls) == (6, 5)
+    assert (did.final_reads, did.session_reads) == ({"ok": 1}, {"info": 1})
+    assert (did.leader_changes, did.isr_changes) == (1, 2)
+    (fault,) = did.faults
+    assert (fault.event, fault.fault, fault.target, fault.nodes) == ("e1", "isolate", "leader", (2,))
+    assert (fault.effective, fault.healed) == (True, True)
+    assert (fault.acks_before, fault.acks_during, fault.acks_after) == (3, 2, 1)
+    assert (fault.began, fault.ended) == (pytest.approx(31e-9), pytest.approx(79e-9))
+
+
+def test_acknowledgements_while_a_fault_comes_or_goes_count_nowhere(verdicts: dict[str, Verdict]) -> None:
+    (fault,) = verdicts["edges"].exercised.faults
+    assert (fault.acks_before, fault.acks_during, fault.acks_after) == (1, 2, 1)
+
+
+def test_an_example_names_the_faults_active_then(verdicts: dict[str, Verdict]) -> None:
+    (lost,) = verdicts["shaken"].findings
+    (example,) = lost.examples
+    assert (example["value"], example["faults"]) == (ONE + 5, ["isolate leader (nodes 2)"])
+    assert "during isolate leader (nodes 2)" in verdicts["shaken"].text()
+
+
+def test_allowed_anomalies_are_reported_but_not_judged(judged: Any, story: Any) -> None:
+    twice = story().send(ONE, 0).final({0: ONE, 1: ONE}, end=2)
+    verdict = judged({"twice": twice}, allow={"duplicate"})["twice"]
+    assert verdict.result == "valid"
+    assert [(finding.anomaly, finding.allowed) for finding in verdict.findings] == [("duplicate", True)]
+
+
+def test_counts_are_exact_and_examples_the_first_in_time(judged: Any, story: Any) -> None:
+    told = story()
+    for sequence in reversed(range(50)):
+        told.send(ONE + sequence, sequence, process=sequence, at=(sequence, sequence + 1))
+    told.final({}, end=0)
+    for examples in (0, 3):
+        (lost,) = judged({"r": told}, examples=examples)["r"].findings
+        assert (lost.count, [e["offset"] for e in lost.examples]) == (50, [0, 1, 2][:examples])
+
+
+def test_runs_from_several_directories(spark: Any, write: Any, story: Any, tmp_path: Path) -> None:
+    """And directories named so that they look like patterns, and one without a history."""
+    write(tmp_path / "a [1]: {x}*", {"first": good(story())})
+    write(tmp_path / "b", {"second": story().send(ONE, 0).final({}, end=0)})
+    (tmp_path / "empty").mkdir()
+    verdicts = analyze(spark, sorted(tmp_path.iterdir()))
+    assert {run: verdict.result for run, verdict in verdicts.items()} == {
+        "first": "valid",
+        "second": "invalid",
+        "empty": "unknown",
+    }
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Check(anomaly="duplicate", over="values", where="no_such_column", time="1", shows={}),
+        Check(anomaly="duplicate", over="values", where="1 / (value - value) > 0", time="1", shows={}),
+    ],
+    ids=["when planned", "when run"],
+)
+def test_a_check_that_crashes_takes_no_other_with_it(judged: Any, story: Any, broken: Check) -> None:
+    checks = [broken, *(check for check in CHECKS if check.anomaly != "duplicate")]
+    stories = {"good": good(story()), "lost": story().send(ONE, 0).final({}, end=0)}
+    verdicts = judged(stories, checks=checks)
+    assert {run: verdict.result for run, verdict in verdicts.items()} == {
+        "good": "unknown",
+        "lost": "invalid",
+    }
+    assert [finding.anomaly for finding in verdicts["lost"].findings] == ["lost-write"]
+    (sentence,) = verdicts["good"].unknowns
+    assert "The check duplicate crashed: " in sentence
+
+
+def test_bad_input_is_refused(spark: Any, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no anomaly named lost-wriet; there are lost-write, "):
+        analyze(spark, [tmp_path], allow=["lost-wriet"])
+    with pytest.raises(ValueError, match="expected a collection"):
+        analyze(spark, [tmp_path], allow="duplicate")
+    with pytest.raises(ValueError, match="expected 0 or more, got -1"):
+        analyze(spark, [tmp_path], examples=-1)
+    with pytest.raises(ValueError, match="at least one run directory"):
+        analyze(spark, [])
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
+        analyze(spark, [tmp_path / "nowhere"])
+
+
+def test_a_fault_told_wrongly_is_named(judged: Any, story: Any) -> None:
+    told = good(story()).fault("inject")
+    told.operations[-1]["value"] = "{}"
+    with pytest.raises(ValueError, match=r"of the nemesis \(isolate\).*schema"):
+        judged({"r": told})
+
+
+def test_nothing_is_left_in_the_working_directory(
+    spark: Any, judged: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    warm(spark)
+    judged({"good": good(story())})
+    assert list(tmp_path.iterdir()) == []
+    assert capfd.readouterr() == ("", "")
+
+
+def unharmed(operations: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """A busy, healthy run: writers, a tailing reader, a session, final reads; offsets with gaps."""
+    partitions, sends = 4, operations // 2
+    ends, last = [0] * partitions, {}
+    log: list[list[tuple[int, int, int]]] = [[] for _ in range(partitions)]
+    for i in range(sends):
+        writer, sequence = i % 5, i // 5
+        partition, time = sequence % partitions, i * 1000
+        value, offset = writer << 40 | sequence, ends[partition]
+        kind = "fail" if i % 211 == 0 else "info" if i % 101 == 0 else "ok"
+        row = {"f": "send", "op": value, "value": value, "process": writer, "index": sequence, "type": kind}
+        row |= {
+            "invoked": time,
+            "completed": time + 900,
+            "topic": "t",
+            "partition": partition,
+            "assignment": 0,
+        }
+        yield (
+            "records",
+            row
+            | {
+                "offset": offset if kind == "ok" else None,
+                "previous": last.get((writer, partition)),
+                "session": 1 if writer == 0 else None,
+            },
+        )
+        if kind == "ok":
+            last[writer, partition] = offset
+        if kind != "fail":
+            log[partition].append((offset, value, time + 950))
+            ends[partition] += 2 if len(log[partition]) % 100 == 0 else 1
+    over = sends * 1000 + 10_000
+    for partition, entries in enumerate(log):
+        for process, session, final in ((10, None, False), (11, 1, False), (12, None, True)):
+            previous, op = None, (1 << 62) + partition * 16 + process
+            for index, (offset, value, time) in enumerate(entries):
+                when = over if final or session else time
+                row = {
+                    "f": "poll",
+                    "type": "ok",
+                    "op": op,
+                    "value": value,
+                    "process": process,
+                    "index": index,
+                }
+                row |= {"invoked": when + 1, "completed": when + 2, "topic": "t", "partition": partition}
+                row |= {"offset": offset, "previous": previous, "assignment": partition, "session": session}
+                yield "records", row | {"final": final}
+                previous = offset
+            if final or session:
+                yield "operations", {
+                    "f": "final-read" if final else "read", "type": "ok", "op": op, "process": process,
+                    "session": session, "invoked": over, "completed": over + 3, "topic": "t",
+                    "partition": partition, "start_offset": 0, "end_offset": ends[partition],
+                }  # fmt: skip
+
+
+def test_an_unharmed_history_of_100000_operations_is_valid(spark: Any, tmp_path: Path) -> None:
+    tables: dict[str, list[dict[str, Any]]] = {"records": [], "operations": []}
+    for table, row in unharmed(100_000):
+        tables[table].append(row | {"run": "busy"})
+    for table, rows in tables.items():
+        (tmp_path / "history" / table).mkdir(parents=True)
+        pq.write_table(
+            pa.Table.from_pylist(rows, schema=TABLES[table]), tmp_path / "history" / table / "0.parquet"
+        )
+    verdict = analyze(spark, [tmp_path])["busy"]
+    assert (verdict.result, verdict.findings, verdict.unknowns) == ("valid", (), ())
+    assert sum(verdict.exercised.sends.values()) + verdict.exercised.polls >= 100_000
+    assert verdict.exercised.session_reads == {"ok": 4}

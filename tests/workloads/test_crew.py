@@ -1,0 +1,199 @@
+"""Real client processes: they start, obey, and end, brokers or no brokers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workloads import crew as crews
+from workloads.crew import Crew, CrewError
+from workloads.history.schema import OBSERVATIONS
+from workloads.history.writer import segment
+from workloads.log import AppendLog
+from workloads.process import Worker
+from workloads.producing import Pace
+from workloads.workload import WorkerSpec
+
+ROOT = Path(__file__).parents[2]
+SEND = {"acks": "all", "idempotence": True, "record_size": 0, "client": {}, "rate": 10}
+
+
+@pytest.fixture
+def nobody() -> Iterator[tuple[str, int]]:
+    """An address where nobody answers, and nobody else will."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        host, port = taken.getsockname()
+        yield host, port
+
+
+@pytest.fixture
+def mute() -> Iterator[tuple[str, int]]:
+    """An address that takes connections and never says a word, as a paused broker's does."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        host, port = server.getsockname()[:2]
+        yield host, port
+
+
+def order(home: Path, address: tuple[str, int]) -> dict[str, Any]:
+    return {"run": "r", "home": str(home), "brokers": {1: address}, "topics": {"t": 1}}
+
+
+def spec(role: Any, process: int = 0) -> WorkerSpec:
+    options = SEND if role in ("producer", "session") else {}
+    if role == "final":
+        options = {"ends": {"t": {0: (0, 5)}}, "limit": 1.0}
+    return WorkerSpec(role=role, process=process, session=0 if role == "session" else None, options=options)
+
+
+@pytest.mark.parametrize("role", ["producer", "reader", "session", "probe", "final"])
+def test_stop_ends_a_worker_that_finds_no_broker(tmp_path: Path, nobody: tuple[str, int], role: str) -> None:
+    worker = Worker(spec(role), order(tmp_path, nobody), home=tmp_path)
+    worker.wait_ready(1.0)
+    worker.go()
+    worker.stop()
+    assert worker.wait(15), "still running"
+    # A reader that never learnt where its logs start could not begin: that is a crash, and says why.
+    unborn = role in ("reader", "session")
+    assert bool(worker.trouble) == unborn
+    assert ("no broker names a leader" in worker.log.read_text()) == unborn
+
+
+@pytest.mark.parametrize("role", ["producer", "reader", "probe"])
+def test_a_worker_ends_with_its_parent(tmp_path: Path, mute: tuple[str, int], role: str) -> None:
+    program = (
+        "import sys, json; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
+        "from workloads.process import Worker; from workloads.workload import WorkerSpec\n"
+        "given = json.loads(sys.argv[2])\n"
+        "worker = Worker(WorkerSpec(**given['spec']), given['order'], home=Path(given['order']['home']))\n"
+        "print(worker.pid, flush=True); worker.wait(60)\n"
+    )
+    wanted = spec(role)
+    given = {
+        "spec": {"role": wanted.role, "process": 0, "options": dict(wanted.options)},
+        "order": order(tmp_path, mute),
+    }
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(ROOT), json.dumps(given)], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        assert Path(f"/proc/{child}").exists()
+        parent.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 15
+    while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{child}").exists()
+
+
+def test_a_folder_of_the_user_does_not_shadow_us(
+    tmp_path: Path, nobody: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "workloads").mkdir()
+    (tmp_path / "workloads" / "__init__.py").write_text("raise SystemExit(99)")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    worker = Worker(spec("probe"), order(tmp_path, nobody), home=tmp_path)
+    assert worker.wait_ready(30), worker.log.read_text()
+    worker.stop()
+    assert worker.wait(10)
+    assert not worker.trouble
+
+
+def test_a_crash_is_told_with_its_status(tmp_path: Path, nobody: tuple[str, int]) -> None:
+    path = segment(tmp_path / "history", "observations", 0)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(OBSERVATIONS.serialize().to_pybytes())
+    ended: list[Worker] = []
+    worker = Worker(spec("probe"), order(tmp_path, nobody), home=tmp_path, ended=ended.append)
+    assert not worker.wait_ready(30)
+    assert worker.wait(10)
+    assert ended == [worker]
+    assert worker.trouble == "probe 0 ended with status 70"
+    assert "FileExistsError" in worker.log.read_text()
+
+
+def crew(home: Path, address: tuple[str, int], rows: list[Mapping[str, Any]], *specs: WorkerSpec) -> Crew:
+    topics = AppendLog().topics("r")
+    return Crew(specs, run="r", home=home, brokers={1: address}, topics=topics, record=rows.append)
+
+
+def test_a_crew_tells_of_starts_crashes_and_stops(tmp_path: Path, nobody: tuple[str, int]) -> None:
+    rows: list[Mapping[str, Any]] = []
+    with crew(tmp_path, nobody, rows, spec("probe", 0), spec("probe", 1)) as both:
+        both.go()
+        assert both.alive()
+        assert both.describe() == "2 probes"
+        os.kill(both._workers[0].pid, signal.SIGKILL)
+        assert both._workers[0].wait(10)
+        assert both.alive()
+        assert both.describe() == "2 probes (probe 0 ended with status -9)"
+        both.stop("probe")
+        assert not both.alive()
+    events = [(row["value"]["process"], row["value"]["event"]) for row in rows]
+    assert sorted(events) == [(0, "crashed"), (0, "started"), (1, "started"), (1, "stopped")]
+    assert all(row["f"] == "worker" for row in rows)
+
+
+def test_a_worker_that_hangs_is_killed_at_the_limit(tmp_path: Path, nobody: tuple[str, int]) -> None:
+    rows: list[Mapping[str, Any]] = []
+    with crew(tmp_path, nobody, rows, spec("probe")) as one:
+        os.kill(one._workers[0].pid, signal.SIGSTOP)
+        one.stop(limit=0.3)
+        assert not one.alive()
+        assert one.crashed() == ("did not finish within 0.3 s",)
+
+
+def test_leaving_a_crew_leaves_no_process(tmp_path: Path, nobody: tuple[str, int]) -> None:
+    with crew(tmp_path, nobody, [], spec("probe")) as one:
+        pid = one._workers[0].pid
+        one.go()
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_a_crew_that_does_not_get_ready_says_who_and_where_to_look(
+    tmp_path: Path, nobody: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crews, "READY_LIMIT", 1.0)
+    idle = crew(tmp_path, nobody, [], spec("probe", 0), spec("producer", 1))
+    with pytest.raises(CrewError, match=r"producer 1 was not ready after 1 s.*client-1\.log"):
+        idle.__enter__()
+    assert not idle.alive()
+
+
+def test_final_reads_get_the_numbers_after_the_last(tmp_path: Path, nobody: tuple[str, int]) -> None:
+    rows: list[Mapping[str, Any]] = []
+    with crew(tmp_path, nobody, rows, spec("probe")) as one:
+        one.go()
+        one.final_reads({"t": {0: (0, 5), 1: (3, 3), 2: (0, 1)}}, limit=0.5)
+    assert {row["value"]["process"]: row["value"]["role"] for row in rows} == {
+        0: "probe",
+        1: "final",
+        2: "final",
+    }
+
+
+def test_pace_makes_up_for_a_second_at_most() -> None:
+    pace = Pace(100, 10.0)
+    assert pace.due(10.0) == 0
+    assert pace.due(10.5) == 50
+    pace.sent(50)
+    assert pace.due(10.5) == 0
+    assert pace.due(40.0) == 100
+    pace.sent(100)
+    assert pace.due(40.1) == 10
+
+
+def test_a_slow_pace_still_moves() -> None:
+    pace = Pace(0.5, 0.0)
+    assert (pace.due(1.9), pace.due(2.0)) == (0, 1)

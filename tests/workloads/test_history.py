@@ -1,0 +1,313 @@
+"""The history survives what happens to its writers, and compaction neither adds nor loses."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from workloads.history import compact as compaction
+from workloads.history.compact import compact
+from workloads.history.order import GROUP, with_previous
+from workloads.history.reader import read
+from workloads.history.schema import FORMAT, OBSERVATIONS, OPERATIONS, RECORDS, TABLES
+from workloads.history.writer import Writer, segment
+
+Row = tuple[Any, ...]
+
+
+def record(**values: Any) -> Row:
+    base = {
+        "run": "r", "op": 0, "index": 0, "process": 0, "f": "send", "type": "ok", "invoked": 1,
+        "completed": 2, "topic": "t", "partition": 0, "assignment": 0, "final": False,
+    }  # fmt: skip
+    return tuple((base | values).get(name) for name in RECORDS.names)
+
+
+def write(history: Path, process: int, *rows: Row, table: str = "records") -> Path:
+    writer = Writer(history, table, process)
+    for row in rows:
+        writer.append(row)
+    writer.close()
+    return segment(history, table, process)
+
+
+def stored(run: Path, table: str = "records") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (
+        pq.ParquetFile(run / "history" / table / "part-0.parquet").read().to_pylist()
+    )
+    return found
+
+
+def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
+    observation = ("r", 5, 123, 1, "partition", "orders", 0, 2, 7, [1, 2], 0, 10, None)
+    path = write(tmp_path, 5, observation, table="observations")
+    assert read(path, OBSERVATIONS).to_pylist() == [dict(zip(OBSERVATIONS.names, observation, strict=True))]
+
+
+def test_a_row_of_another_width_is_refused(tmp_path: Path) -> None:
+    writer = Writer(tmp_path, "records", 1)
+    with pytest.raises(ValueError, match="row of 2 values: the table has 18 columns"):
+        writer.append(("r", 1))
+    writer.close()
+
+
+def test_a_process_number_is_used_once(tmp_path: Path) -> None:
+    write(tmp_path, 1)
+    with pytest.raises(FileExistsError):
+        Writer(tmp_path, "records", 1)
+
+
+def test_segment_of_another_schema_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, 1)
+    with pytest.raises(ValueError, match="schema"):
+        read(path, OPERATIONS)
+
+
+def test_rows_reach_the_disk_by_number_and_by_age(tmp_path: Path) -> None:
+    now = [0.0]
+    writer = Writer(tmp_path, "records", 1, rows=3, age=10, clock=lambda: now[0])
+    path = segment(tmp_path, "records", 1)
+
+    def on_disk() -> int:
+        return read(path, RECORDS).num_rows
+
+    writer.append(record())
+    writer.append(record())
+    assert on_disk() == 0
+    writer.append(record())
+    assert on_disk() == 3
+    writer.append(record())
+    now[0] = 9.9
+    assert on_disk() == 3
+    now[0] = 10.0
+    writer.append(record())
+    assert on_disk() == 5
+    writer.append(record())
+    writer.flush()
+    assert on_disk() == 6
+    writer.close()
+    writer.close()
+
+
+def test_a_cut_at_every_byte_of_the_last_batch_costs_that_batch_only(tmp_path: Path) -> None:
+    writer = Writer(tmp_path, "records", 1)
+    path = segment(tmp_path, "records", 1)
+    ends = [path.stat().st_size]
+    for number in range(3):
+        writer.append(record(index=number, error="text"))
+        writer.flush()
+        ends.append(path.stat().st_size)
+    writer.close()
+    whole = path.read_bytes()
+    cut = tmp_path / "cut"
+    for size in range(len(whole) + 1):
+        cut.write_bytes(whole[:size])
+        expected = sum(end <= size for end in ends[1:])
+        assert read(cut, RECORDS).num_rows == expected, size
+
+
+WRITE_FOR_EVER = """
+import sys
+from pathlib import Path
+from workloads.history.writer import Writer
+writer = Writer(Path(sys.argv[1]), "records", 7)
+row = ("r", 0, 0, 7, None, "send", "invoke", 1, None, "t", 0, None, 0, None, 0, None, False, None)
+number = 0
+while True:
+    for _ in range(50):
+        writer.append((*row[:2], number, *row[3:]))
+        number += 1
+    writer.flush()
+    print(number, flush=True)
+"""
+
+
+def test_what_was_flushed_outlives_a_sigkill(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITE_FOR_EVER, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    ) as process:
+        assert process.stdout is not None
+        flushed = 0
+        while flushed < 5000:
+            flushed = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+        rest = process.stdout.read().splitlines()
+    if rest:
+        flushed = int(rest[-1])
+    table = read(segment(tmp_path, "records", 7), RECORDS)
+    assert table.num_rows >= flushed
+    assert table["index"].to_pylist() == list(range(table.num_rows))
+
+
+def test_a_send_has_one_row_with_its_completion_or_as_info(tmp_path: Path) -> None:
+    write(
+        tmp_path / "history",
+        0,
+        record(op=1, index=0, type="invoke", completed=None, value=1),
+        record(op=2, index=1, type="invoke", completed=None, value=2),
+        record(op=3, index=2, type="invoke", completed=None, value=3),
+        record(op=2, index=1, type="fail", value=2, error="NotEnoughReplicasError"),
+        record(op=1, index=0, type="ok", value=1, offset=10),
+    )
+    assert compact(tmp_path) == {"records": 3, "operations": 0, "observations": 0}
+    assert [(row["op"], row["type"], row["completed"], row["offset"]) for row in stored(tmp_path)] == [
+        (1, "ok", 2, 10),
+        (2, "fail", 2, None),
+        (3, "info", None, None),
+    ]
+
+
+def test_a_poll_with_the_number_of_a_send_does_not_complete_it(tmp_path: Path) -> None:
+    write(
+        tmp_path / "history",
+        0,
+        record(op=1, index=0, type="invoke", completed=None),
+        record(op=1, index=1, f="poll", offset=4),
+    )
+    compact(tmp_path)
+    assert sorted((row["f"], row["type"]) for row in stored(tmp_path)) == [("poll", "ok"), ("send", "info")]
+
+
+def test_compaction_keeps_every_table_and_says_its_format(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    write(history, 3, record(process=3))
+    write(
+        history,
+        -1,
+        ("r", -5, -1, None, "kill", "info", 3, 4, None, None, None, None, "{}", None),
+        table="operations",
+    )
+    write(
+        history, 5, ("r", 5, 1, 1, "quorum", None, None, 2, 7, None, None, None, None), table="observations"
+    )
+    assert compact(tmp_path) == {"records": 1, "operations": 1, "observations": 1}
+    assert (history / "format.json").read_text() == f'{{"format": {FORMAT}}}\n'
+    assert stored(tmp_path, "operations")[0]["f"] == "kill"
+    assert stored(tmp_path, "observations")[0]["leader"] == 2
+    for table, schema in TABLES.items():
+        assert pq.read_schema(history / table / "part-0.parquet").equals(schema)
+
+
+def test_compaction_twice_is_compaction_once(tmp_path: Path) -> None:
+    write(tmp_path / "history", 0, record(op=1), record(op=2, index=1))
+    first = compact(tmp_path)
+    rows = stored(tmp_path)
+    assert not (tmp_path / "history" / "segments").exists()
+    assert compact(tmp_path) == first
+    assert stored(tmp_path) == rows
+
+
+def test_a_run_that_recorded_nothing_gets_empty_tables(tmp_path: Path) -> None:
+    assert compact(tmp_path) == {"records": 0, "operations": 0, "observations": 0}
+    for table, schema in TABLES.items():
+        assert pq.read_schema(tmp_path / "history" / table / "part-0.parquet").equals(schema)
+
+
+def test_tables_made_elsewhere_are_left_as_they_are(tmp_path: Path) -> None:
+    folder = tmp_path / "history" / "records"
+    folder.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist([{"run": "r"}], schema=RECORDS), folder / "mine.parquet")
+    assert compact(tmp_path)["records"] == 1
+    assert [each.name for each in folder.iterdir()] == ["mine.parquet"]
+
+
+def test_compaction_of_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        compact(tmp_path / "absent")
+
+
+def test_history_of_another_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "history").mkdir()
+    (tmp_path / "history" / "format.json").write_text('{"format": 99}')
+    with pytest.raises(ValueError, match="format 99"):
+        compact(tmp_path)
+
+
+@pytest.mark.parametrize("fatal", range(1, 10))
+def test_compaction_interrupted_anywhere_is_finished_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fatal: int
+) -> None:
+    history = tmp_path / "history"
+    for process in range(3):
+        write(history, process, record(op=process, process=process))
+    steps = count(1)
+
+    def dying(step: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if next(steps) == fatal:
+                raise KeyboardInterrupt
+            return step(*args, **kwargs)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        patch.setattr(compaction.pq, "write_table", dying(pq.write_table))
+        patch.setattr(compaction.os, "replace", dying(os.replace))
+        patch.setattr(Path, "rename", dying(Path.rename))
+        # The last step dies in the middle: half of the folder is gone.
+        whole = compaction.shutil.rmtree
+
+        def half(path: Path, **_: bool) -> None:
+            if path.is_dir():
+                next(path.iterdir()).unlink()
+                if next(steps) == fatal:
+                    raise KeyboardInterrupt
+                whole(path)
+
+        patch.setattr(compaction.shutil, "rmtree", half)
+        with pytest.raises(KeyboardInterrupt):
+            compact(tmp_path)
+    assert compact(tmp_path)["records"] == 3
+    assert [row["op"] for row in stored(tmp_path)] == [0, 1, 2]
+    assert sorted(each.name for each in history.iterdir()) == sorted(["format.json", *TABLES])
+
+
+def previous_naively(rows: list[dict[str, Any]]) -> list[int | None]:
+    last: dict[tuple[Any, ...], int] = {}
+    answers = []
+    for row in rows:
+        key = tuple(row[name] for name in GROUP)
+        answers.append(last.get(key))
+        if row["offset"] is not None and (row["f"] == "poll" or row["type"] == "ok"):
+            last[key] = row["offset"]
+    return answers
+
+
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "topic": st.sampled_from("ab"),
+            "partition": st.integers(0, 1),
+            "process": st.integers(0, 1),
+            "f": st.sampled_from(["send", "poll"]),
+            "type": st.sampled_from(["ok", "fail", "info"]),
+            "assignment": st.integers(0, 1),
+            "offset": st.none() | st.integers(0, 9),
+        }
+    ),
+    max_size=30,
+)
+
+
+@given(rows=ROWS)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_previous_agrees_with_a_loop(rows: list[dict[str, Any]]) -> None:
+    numbered = [{**row, "index": number} for number, row in enumerate(rows)]
+    order = [*GROUP, "index"]
+    table = pa.Table.from_pylist(numbered, schema=RECORDS).sort_by([(name, "ascending") for name in order])
+    expected = previous_naively(table.to_pylist())
+    assert with_previous(table)["previous"].to_pylist() == expected

@@ -1,0 +1,82 @@
+"""AppendLog: what it asks for, what it refuses, what it does not promise."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from analyzers.catalogue import ANOMALIES
+from workloads.log import AppendLog
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"partitions": 0}, "AppendLog.partitions=0: expected a whole number, 1 to 1000"),
+        ({"partitions": True}, "AppendLog.partitions=True"),
+        ({"partitions": 1.0}, "AppendLog.partitions=1.0"),
+        ({"producers": 0}, "AppendLog.producers=0: expected a whole number, 1 to"),
+        ({"readers": -1}, "AppendLog.readers=-1"),
+        ({"acks": "1"}, "AppendLog.acks='1': expected 'all', 1 or 0"),
+        ({"acks": -1}, "AppendLog.acks=-1"),
+        ({"acks": True}, "AppendLog.acks=True"),
+        ({"rate": 0}, "AppendLog.rate=0"),
+        ({"rate": float("nan")}, "AppendLog.rate=nan"),
+        ({"rate": float("inf")}, "AppendLog.rate=inf: expected records per second above 0, or None"),
+        ({"idempotence": "yes"}, "AppendLog.idempotence='yes'"),
+        ({"idempotence": True, "acks": 1}, "needs acks='all', got acks=1"),
+        ({"record_size": 10**9}, "AppendLog.record_size=1000000000"),
+        ({"topic_config": {"min.insync.replicas": 4}},
+         "['min.insync.replicas']=4 with replication_factor=3: expected 1 to 3"),
+        ({"topic_config": {"min.insync.replicas": "two"}}, "['min.insync.replicas']='two'"),
+        ({"topic_config": {"retention.ms": float("nan")}}, "['retention.ms']=nan"),
+        ({"topic_config": {"retention.ms": None}}, "['retention.ms']=None"),
+        ({"client": {"acks": 0}}, "client['acks']: kafkacheck sets this itself"),
+        ({"client": {"linger": 0}}, "client['linger']: KafkaProducer has no setting of that name"),
+    ],
+)  # fmt: skip
+def test_refused(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        AppendLog(**values)
+
+
+def test_topic_of_a_run() -> None:
+    log = AppendLog(topic_config={"min.insync.replicas": 2, "unclean.leader.election.enable": True})
+    (topic,) = log.topics("a1")
+    assert (topic.name, topic.partitions, topic.replication_factor) == ("log-a1", 3, 3)
+    assert topic.config == {"min.insync.replicas": "2", "unclean.leader.election.enable": "true"}
+    assert log.topics("b2")[0].name != topic.name
+
+
+def test_processes_are_numbered_from_0() -> None:
+    workers = AppendLog(producers=2, readers=1, sessions=2).workers("r")
+    assert [worker.process for worker in workers] == list(range(6))
+    assert [worker.role for worker in workers] == [
+        "producer", "producer", "reader", "session", "session", "probe",
+    ]  # fmt: skip
+    assert [worker.session for worker in workers] == [None, None, None, 0, 1, None]
+
+
+@pytest.mark.parametrize(
+    ("values", "idempotent", "allowed"),
+    [
+        ({}, True, set()),
+        ({"idempotence": False}, False, {"duplicate", "nonmonotonic-send"}),
+        ({"acks": 1}, False, {"duplicate", "nonmonotonic-send", "read-your-writes"}),
+        ({"acks": 0}, False, {"duplicate", "nonmonotonic-send", "read-your-writes"}),
+    ],
+)
+def test_what_is_not_promised(values: dict[str, Any], idempotent: bool, allowed: set[str]) -> None:
+    log = AppendLog(**values)
+    assert (log.idempotent, log.allowed) == (idempotent, allowed)
+    assert allowed <= set(ANOMALIES)
+
+
+def test_survives_json() -> None:
+    log = AppendLog(acks=1, rate=None, topic_config={"min.insync.replicas": 2}, client={"linger_ms": 5})
+    assert AppendLog.from_json(json.loads(json.dumps(log.to_json()))) == log
+    with pytest.raises(TypeError, match="partition_count"):
+        AppendLog.from_json({"partition_count": 3})

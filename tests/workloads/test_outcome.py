@@ -1,0 +1,133 @@
+"""The table of outcomes, row by row; and that kafka-python's batches are traced as the table needs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import kafka.errors as errors
+import pytest
+
+from workloads.clients.outcome import NEVER_SENT, Attempt, Attempts, Outcome, classify
+
+
+def by(origin: Any, *names: str) -> list[Attempt]:
+    return [Attempt(name, origin) for name in names]
+
+
+def ended(error: BaseException, *before: Attempt, origin: Any = "broker", **values: Any) -> str:
+    tried = Attempts(
+        drained=True,
+        retries=len(before),
+        errors=(*before, Attempt(type(error).__name__, origin)),
+        **values,
+    )
+    return classify(acks="all", error=error, attempts=tried).type
+
+
+@pytest.mark.parametrize(
+    ("acks", "offset", "outcome"),
+    [
+        ("all", 7, Outcome("ok", 7, None)),
+        ("all", -1, Outcome("ok", None, None)),  # a duplicate of an older batch: the broker names no offset
+        (1, 7, Outcome("ok", 7, None)),
+        (0, 0, Outcome("info", None, None)),  # the library makes up an offset
+    ],
+)
+def test_metadata(acks: Any, offset: int, outcome: Outcome) -> None:
+    assert classify(acks=acks, offset=offset) == outcome
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.KafkaTimeoutError("metadata"), ValueError("unknown partition"), TypeError("not bytes"),
+        errors.MessageSizeTooLargeError("client limit"), errors.IllegalStateError("closed"),
+        errors.RequestTimedOutError(),
+    ],
+)  # fmt: skip
+def test_what_never_left_the_buffer_failed_whatever_the_error(error: Exception) -> None:
+    assert classify(acks="all", error=error, attempts=NEVER_SENT).type == "fail"
+
+
+def test_untraced_error_is_info() -> None:
+    assert classify(acks="all", error=errors.MessageSizeTooLargeError()).type == "info"
+
+
+INDETERMINATE = [
+    errors.RequestTimedOutError, errors.KafkaConnectionError, errors.Cancelled, errors.NetworkExceptionError,
+    errors.CorrelationIdError, errors.KafkaProtocolError, errors.NotLeaderForPartitionError,
+    errors.UnknownTopicOrPartitionError, errors.KafkaStorageError, errors.NotEnoughReplicasAfterAppendError,
+    errors.UnknownError, errors.KafkaTimeoutError, errors.TransactionAbortedError, errors.StaleMetadata,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("origin", ["broker", "client"])
+@pytest.mark.parametrize("kind", INDETERMINATE)
+def test_indeterminate(kind: Any, origin: str) -> None:
+    assert ended(kind("x"), origin=origin) == "info"
+
+
+@pytest.mark.parametrize(
+    ("kind", "origin"),
+    [
+        (errors.NodeNotReadyError, "client"),
+        (errors.NotEnoughReplicasError, "broker"),
+        (errors.LeaderNotAvailableError, "broker"),
+        (errors.ThrottlingQuotaExceededError, "broker"),
+    ],
+)
+def test_not_written_however_often(kind: Any, origin: str) -> None:
+    assert ended(kind("x"), origin=origin) == "fail"
+    assert ended(kind("x"), *by(origin, kind.__name__, kind.__name__), origin=origin) == "fail"
+
+
+@pytest.mark.parametrize(
+    "kind", [errors.NotEnoughReplicasError, errors.LeaderNotAvailableError, errors.MessageSizeTooLargeError]
+)
+def test_a_refusal_counts_only_from_a_broker(kind: Any) -> None:
+    assert ended(kind("x"), origin="client") == "info"
+
+
+REFUSED = [
+    errors.MessageSizeTooLargeError, errors.RecordListTooLargeError, errors.InvalidRecordError,
+    errors.CorruptRecordError, errors.InvalidTimestampError, errors.InvalidRequiredAcksError,
+    errors.UnsupportedVersionError, errors.UnsupportedForMessageFormatError,
+    errors.UnsupportedCompressionTypeError, errors.TopicAuthorizationFailedError,
+    errors.ClusterAuthorizationFailedError, errors.InvalidTopicError, errors.PolicyViolationError,
+    errors.OutOfOrderSequenceNumberError, errors.UnknownProducerIdError, errors.InvalidProducerEpochError,
+    errors.ProducerFencedError, errors.InvalidTxnStateError, errors.InvalidProducerIdMappingError,
+    errors.TransactionAbortableError,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_refused_at_the_only_attempt_failed_otherwise_info(kind: Any) -> None:
+    assert ended(kind("x")) == "fail"
+    assert ended(kind("x"), *by("client", "RequestTimedOutError")) == "info"
+    assert ended(kind("x"), *by("broker", "NotEnoughReplicasError")) == "info"
+    # A batch that was sent again without a trace of why.
+    tried = Attempts(drained=True, retries=1, errors=by("broker", kind.__name__))
+    assert classify(acks="all", error=kind("x"), attempts=tried).type == "info"
+
+
+def test_one_indeterminate_attempt_makes_it_info() -> None:
+    assert ended(errors.NotEnoughReplicasError(), *by("client", "RequestTimedOutError")) == "info"
+
+
+@pytest.mark.parametrize("kind", [errors.IllegalStateError, errors.MessageSizeTooLargeError])
+def test_aborted_for_anothers_sake(kind: Any) -> None:
+    tried = Attempts(drained=True, aborted=True)
+    assert classify(acks="all", error=kind("x"), attempts=tried).type == "info"
+    unsent = Attempts(drained=False, aborted=True)
+    assert classify(acks="all", error=kind("x"), attempts=unsent).type == "fail"
+    # Rejected once, queued again, then aborted: the abort says nothing of where it was by then.
+    queued = Attempts(drained=True, retries=1, aborted=True, errors=by("broker", "NotEnoughReplicasError"))
+    assert classify(acks="all", error=kind("x"), attempts=queued).type == "info"
+
+
+def test_error_text_tells_the_attempts() -> None:
+    tried = Attempts(
+        drained=True, retries=3, errors=by("broker", *["NotEnoughReplicasError"] * 3, "RequestTimedOutError")
+    )
+    outcome = classify(acks="all", error=errors.IllegalStateError(), attempts=tried)
+    assert outcome.error == "NotEnoughReplicasError*3, RequestTimedOutError, IllegalStateError"

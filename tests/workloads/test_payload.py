@@ -1,0 +1,58 @@
+"""A payload says where it belongs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workloads.payload import decode, encode
+
+VALUE = 3 << 40 | 17
+
+
+@given(
+    run=st.text(max_size=20),
+    topic=st.text(max_size=20),
+    partition=st.integers(0, 2**31 - 1),
+    value=st.integers(-(2**63), 2**63 - 1),
+    size=st.integers(0, 300),
+)
+def test_round_trip(run: str, topic: str, partition: int, value: int, size: int) -> None:
+    payload = encode(run, topic, partition, value, size=size)
+    assert len(payload) >= size
+    assert decode(payload, run, topic, partition) == (value, None)
+
+
+def test_filled_up_to_its_size_exactly() -> None:
+    assert len(encode("run", "topic", 1, VALUE, size=1000)) == 1000
+
+
+@pytest.mark.parametrize("payload", [None, b"", b"hello", b"x" * 100, encode("other", "topic", 1, VALUE)])
+def test_foreign(payload: bytes | None) -> None:
+    assert decode(payload, "run", "topic", 1) == (None, "foreign")
+
+
+@pytest.mark.parametrize(("topic", "partition"), [("topic", 2), ("other", 1)])
+def test_misrouted_keeps_its_value(topic: str, partition: int) -> None:
+    assert decode(encode("run", "topic", 1, VALUE), "run", topic, partition) == (VALUE, "misrouted")
+
+
+def test_run_and_topic_do_not_run_into_each_other() -> None:
+    assert decode(encode("ab", "c", 1, VALUE), "a", "bc", 1) == (None, "foreign")
+
+
+def test_every_flipped_bit_and_every_cut_is_noticed() -> None:
+    payload = encode("run", "topic", 1, VALUE, size=60)
+    for place in range(len(payload) * 8):
+        broken = bytearray(payload)
+        broken[place // 8] ^= 1 << place % 8
+        value, problem = decode(bytes(broken), "run", "topic", 1)
+        assert (value, problem) in [(None, "corrupt"), (None, "foreign")], place
+    for size in range(len(payload)):
+        assert decode(payload[:size], "run", "topic", 1)[1] in ("corrupt", "foreign")
+
+
+def test_too_long_a_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="255 bytes"):
+        encode("r" * 256, "topic", 0, 1)

@@ -1,0 +1,1 @@
+"""What clients do to a cluster, and the history of it."""

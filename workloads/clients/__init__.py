@@ -1,0 +1,1 @@
+"""Kafka clients as the workloads see them."""

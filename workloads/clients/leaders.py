@@ -1,0 +1,108 @@
+"""Ends of logs, as only their true leaders can tell.
+
+A leader cut off from its peers goes on answering its clients: without an error, with the end of long
+ago. So the question names the highest leader epoch anybody has heard of, and a leader of an older
+epoch has to refuse it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import kafka.errors
+from tenacity import (
+    RetryError,
+    Retrying,
+    retry_if_exception_type,
+    sleep_using_event,
+    stop_after_delay,
+    stop_any,
+    stop_when_event_set,
+    wait_fixed,
+)
+
+from workloads.clients import questions
+from workloads.clients.protocol import Log
+from workloads.clients.questions import LATEST, Leadership
+from workloads.clients.raw import Address, ask
+
+TIMEOUT = 1.0
+"""Seconds one broker has to answer one question."""
+
+
+class Leaders:
+    """Finds leaders by asking every broker. Not thread-safe.
+
+    stop  ends a wait early when set.
+    """
+
+    def __init__(
+        self, brokers: Mapping[int, Address], topics: Iterable[str], *, stop: threading.Event
+    ) -> None:
+        self._brokers = brokers
+        self._topics = tuple(topics)
+        self._stop = stop
+        self._known: dict[Log, Leadership] = {}
+        # None is waited for at exit: a broker that hangs must not hold up the end.
+        self._pool = ThreadPoolExecutor(max_workers=len(brokers), thread_name_prefix="leaders")
+
+    def epoch(self, log: Log) -> int:
+        """The highest leader epoch any broker has told so far; -1 for none."""
+        return self._known[log].leader_epoch if log in self._known else -1
+
+    def offset(self, log: Log, *, at: int = LATEST, epoch: int = -1, limit: float) -> int:
+        """An offset of the log from its leader.
+
+        at     LATEST: the end of what can be read; EARLIEST: the first offset.
+        epoch  the highest leader epoch the asker has heard of; the answer is of this or a later one.
+        limit  seconds; then TimeoutError, which names the last refusal.
+        """
+        retrying = Retrying(
+            stop=stop_any(stop_after_delay(limit), stop_when_event_set(self._stop)),
+            wait=wait_fixed(0.1),
+            sleep=sleep_using_event(self._stop),
+            retry=retry_if_exception_type(OSError),
+        )
+        try:
+            return retrying(self._offset, log, at, epoch)
+        except RetryError as error:
+            raise TimeoutError(
+                f"{log[0]}-{log[1]}: no leader of epoch {max(epoch, self.epoch(log))} or later told its "
+                f"offset {at} within {limit:g} s; last: {error.last_attempt.exception()}"
+            ) from error
+
+    def refresh(self) -> None:
+        """Ask every broker; keep the view with the highest epoch of each log. Silent brokers are left out."""
+        for view in self._pool.map(self._view, self._brokers):
+            for log, told in view.items():
+                newer = told.leader_epoch > self.epoch(log)
+                if newer or (told.leader_epoch == self.epoch(log) and told.leader >= 0):
+                    self._known[log] = told
+
+    def _view(self, node: int) -> dict[Log, Leadership]:
+        try:
+            return questions.metadata(partial(ask, self._brokers[node], timeout=TIMEOUT), self._topics)
+        except OSError:
+            return {}
+
+    def _offset(self, log: Log, at: int, epoch: int) -> int:
+        if self.epoch(log) < max(epoch, 0) or self._known[log].leader not in self._brokers:
+            self.refresh()
+        known = self._known.get(log)
+        if known is None or known.leader not in self._brokers:
+            raise OSError(f"no broker names a leader: {known}")
+        if known.leader_epoch < epoch:
+            raise OSError(f"no broker knows of leader epoch {epoch}; the highest is {known.leader_epoch}")
+        way = partial(ask, self._brokers[known.leader], timeout=TIMEOUT)
+        try:
+            code, offset = questions.offsets(way, {log: known.leader_epoch}, at=at)[log]
+        except OSError:
+            self.refresh()
+            raise
+        if code:
+            self.refresh()
+            raise OSError(f"broker {known.leader} answered {kafka.errors.for_code(code).__name__}")
+        return offset

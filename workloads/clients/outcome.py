@@ -1,0 +1,123 @@
+"""What became of a send: Jepsen's ok, fail, info, from everything that was tried.
+
+``fail`` says "this record will never be read"; a wrong one hides nothing but raises false alarms of
+phantom reads. ``info`` promises nothing. So whatever is not known to be a failure is ``info``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+Acks = Literal["all", 0, 1]
+Type = Literal["ok", "fail", "info"]
+
+NOT_WRITTEN = {
+    "NodeNotReadyError": "client",
+    "NotEnoughReplicasError": "broker",
+    "LeaderNotAvailableError": "broker",
+    "ThrottlingQuotaExceededError": "broker",
+}
+"""Errors by who must have said them, that a broker gives before it appends, or the client before it sends.
+
+Not among them, though they sound definite: NotLeaderForPartition, UnknownTopicOrPartition,
+KafkaStorageError and NotEnoughReplicasAfterAppend. A broker may answer them after its local append.
+"""
+
+REFUSED = frozenset(
+    {
+        "MessageSizeTooLargeError", "RecordListTooLargeError", "InvalidRecordError", "CorruptRecordError",
+        "InvalidTimestampError", "InvalidRequiredAcksError", "InvalidTopicError", "PolicyViolationError",
+        "UnsupportedVersionError", "UnsupportedForMessageFormatError", "UnsupportedCompressionTypeError",
+        "TopicAuthorizationFailedError", "ClusterAuthorizationFailedError",
+        "OutOfOrderSequenceNumberError", "UnknownProducerIdError", "InvalidProducerEpochError",
+        "ProducerFencedError", "InvalidTxnStateError", "InvalidProducerIdMappingError",
+        "TransactionAbortableError",
+    }
+)  # fmt: skip
+"""Broker errors that refuse a batch; definite only of its only attempt, for an earlier one may be in."""
+
+
+class Attempt(NamedTuple):
+    """How one attempt ended: the error's class, and who gave it."""
+
+    error: str
+    origin: Literal["broker", "client"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempts:
+    """The whole history of a batch.
+
+    drained  ever taken out of the client's buffer, so possibly written to a socket.
+    retries  how often it was put back to be sent again.
+    aborted  ended by the client for another's sake: its error is not about this batch.
+    errors   of each attempt, in order.
+    """
+
+    drained: bool
+    retries: int = 0
+    aborted: bool = False
+    errors: Sequence[Attempt] = ()
+
+
+NEVER_SENT = Attempts(drained=False)
+
+
+class Outcome(NamedTuple):
+    type: Type
+    offset: int | None
+    error: str | None
+
+
+def classify(
+    *,
+    acks: Acks,
+    offset: int | None = None,
+    error: BaseException | None = None,
+    attempts: Attempts | None = None,
+) -> Outcome:
+    """The outcome of a send that ended with the offset a broker gave, or with an error.
+
+    offset    -1 or None where the broker named none.
+    attempts  of a send that ended with an error; None when they were not traced.
+    """
+    if error is None:
+        if acks == 0:
+            return Outcome("info", None, None)
+        return Outcome("ok", offset if offset is not None and offset >= 0 else None, None)
+    text = _text(error, attempts)
+    if attempts is None:
+        return Outcome("info", None, text)
+    return Outcome("fail" if _never_written(attempts, error) else "info", None, text)
+
+
+def _never_written(attempts: Attempts, error: BaseException) -> bool:
+    if not attempts.drained:
+        return True
+    if attempts.aborted or not attempts.errors:
+        return False
+    if all(NOT_WRITTEN.get(each.error) == each.origin for each in attempts.errors):
+        return True
+    only = attempts.errors[0]
+    return (
+        len(attempts.errors) == 1
+        and attempts.retries == 0
+        and only == Attempt(type(error).__name__, "broker")
+        and only.error in REFUSED
+    )
+
+
+def _text(error: BaseException, attempts: Attempts | None) -> str:
+    """Error classes in the order they came, such as ``NotEnoughReplicasError*3, KafkaTimeoutError``."""
+    names = [each.error for each in attempts.errors] if attempts else []
+    if not names or names[-1] != type(error).__name__:
+        names.append(type(error).__name__)
+    runs: list[tuple[str, int]] = []
+    for name in names:
+        if runs and runs[-1][0] == name:
+            runs[-1] = (name, runs[-1][1] + 1)
+        else:
+            runs.append((name, 1))
+    return ", ".join(name if count == 1 else f"{name}*{count}" for name, count in runs)

@@ -1,0 +1,76 @@
+"""What the workloads need of a client library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from workloads.clients.outcome import Outcome
+
+Log = tuple[str, int]
+"""Topic and partition."""
+
+
+class Completion(NamedTuple):
+    """A send that ended; `at` in ns of CLOCK_MONOTONIC."""
+
+    op: int
+    at: int
+    outcome: Outcome
+
+
+class Polled(NamedTuple):
+    """A record returned by a poll; `leader_epoch` is its batch's, -1 for none."""
+
+    log: Log
+    offset: int
+    leader_epoch: int
+    payload: bytes | None
+
+
+class Producer(Protocol):
+    """Sends records; each ends with exactly one completion."""
+
+    @property
+    def in_flight(self) -> int:
+        """Sends whose completion has not been taken."""
+
+    def send(self, op: int, log: Log, payload: bytes) -> None:
+        """Hand over a record. Never raises for what Kafka says: a refusal is a completion like any other."""
+
+    def take(self, timeout: float) -> list[Completion]:
+        """The completions since the last call; waits up to `timeout` seconds for the first."""
+
+    def problem(self) -> str | None:
+        """Why this producer is of no more use, or None."""
+
+    def leader_epoch(self, log: Log) -> int:
+        """The highest leader epoch this producer has heard of; -1 for none."""
+
+    def close(self, timeout: float) -> list[Completion]:
+        """End it within about `timeout` seconds. Returns a completion of every send not yet taken."""
+
+
+class Consumer(Protocol):
+    """Reads logs from given positions; never moves a position by itself except past what it returned."""
+
+    @property
+    def assignment(self) -> int:
+        """Grows whenever a position was taken anew: order may be demanded only within one assignment."""
+
+    @property
+    def positions(self) -> Mapping[Log, int]: ...
+
+    def poll(self, timeout: float) -> list[Polled]:
+        """Records, of each log in the order of their offsets; empty after about `timeout` seconds.
+
+        Trouble with brokers makes it empty, too: the caller's limits decide how long that may last.
+        """
+
+    def only(self, logs: tuple[Log, ...]) -> None:
+        """Poll only these logs from now on; the others keep their positions."""
+
+    def leader_epoch(self, log: Log) -> int:
+        """The highest leader epoch this consumer has heard of; -1 for none."""
+
+    def close(self) -> None: ...

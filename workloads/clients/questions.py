@@ -1,0 +1,143 @@
+"""What one broker says of its partitions: metadata, ends, quorum. Each is a single request over a given way.
+
+`ask` sends a request to the broker in question and returns the response, or raises OSError: see `raw`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from kafka.protocol.admin import DescribeQuorumRequest
+from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
+from kafka.protocol.metadata import MetadataRequest
+
+from workloads.clients.protocol import Log
+
+Ask = Callable[[Any], Any]
+
+LATEST, EARLIEST = -1, -2
+"""Timestamps of ListOffsets: the end of what can be read, and the first offset."""
+
+CLIENT, REPLICA = -1, -2
+"""Who asks: a client is told the high watermark, by the leader only; a replica the log's end, by anyone."""
+
+
+class Leadership(NamedTuple):
+    """A partition as one broker knows it; `leader` is -1 for none."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+
+
+class Watermarks(NamedTuple):
+    high_watermark: int
+    log_start: int
+
+
+def metadata(ask: Ask, topics: Iterable[str]) -> dict[Log, Leadership]:
+    """The broker's own view, however outdated."""
+    request = MetadataRequest(
+        version=8,
+        topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in topics],
+        allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=False,
+        include_topic_authorized_operations=False,
+    )
+    return {
+        (topic.name, partition.partition_index): Leadership(
+            partition.leader_id, partition.leader_epoch, tuple(sorted(partition.isr_nodes))
+        )
+        for topic in ask(request).topics
+        for partition in topic.partitions
+    }
+
+
+def offsets(
+    ask: Ask, epochs: Mapping[Log, int], *, at: int = LATEST, asker: int = CLIENT
+) -> dict[Log, tuple[int, int]]:
+    """(error code, offset) by log. A broker refuses a leader epoch that is not its own; -1 stands for any."""
+    Topic = ListOffsetsRequest.ListOffsetsTopic
+    request = ListOffsetsRequest(
+        version=5,
+        replica_id=asker,
+        isolation_level=0,
+        topics=[
+            Topic(
+                name=name,
+                partitions=[
+                    Topic.ListOffsetsPartition(
+                        partition_index=log[1], current_leader_epoch=epochs[log], timestamp=at
+                    )
+                    for log in logs
+                ],
+            )
+            for name, logs in groupby(sorted(epochs), key=lambda log: log[0])
+        ],
+    )
+    return {
+        (topic.name, partition.partition_index): (partition.error_code, partition.offset)
+        for topic in ask(request).topics
+        for partition in topic.partitions
+    }
+
+
+def watermarks(ask: Ask, start: Mapping[Log, int]) -> dict[Log, Watermarks]:
+    """Of the broker's own replicas, led by it or not. Logs it refuses are left out.
+
+    start  offsets to fetch from, by log; near the end, for what lies beyond is sent along.
+    """
+    Topic = FetchRequest.FetchTopic
+    request = FetchRequest(
+        version=11,
+        replica_id=CLIENT,
+        max_wait_ms=0,
+        min_bytes=0,
+        max_bytes=1,
+        isolation_level=0,
+        session_id=0,
+        session_epoch=-1,
+        forgotten_topics_data=[],
+        rack_id="",
+        topics=[
+            Topic(
+                topic=name,
+                partitions=[
+                    Topic.FetchPartition(
+                        partition=log[1],
+                        current_leader_epoch=-1,
+                        fetch_offset=start[log],
+                        last_fetched_epoch=-1,
+                        log_start_offset=-1,
+                        partition_max_bytes=1,
+                    )
+                    for log in logs
+                ],
+            )
+            for name, logs in groupby(sorted(start), key=lambda log: log[0])
+        ],
+    )
+    return {
+        (topic.topic, partition.partition_index): Watermarks(
+            partition.high_watermark, partition.log_start_offset
+        )
+        for topic in ask(request).responses
+        for partition in topic.partitions
+        if partition.error_code == 0
+    }
+
+
+def quorum(ask: Ask) -> tuple[int, int] | None:
+    """(node id, epoch) of the active controller; None when the broker does not know."""
+    topic = DescribeQuorumRequest.TopicData(
+        topic_name="__cluster_metadata",
+        partitions=[DescribeQuorumRequest.TopicData.PartitionData(partition_index=0)],
+    )
+    answer = ask(DescribeQuorumRequest(version=0, topics=[topic]))
+    if answer.error_code or not answer.topics:
+        return None
+    partition = answer.topics[0].partitions[0]
+    known = partition.error_code == 0 and partition.leader_id >= 0
+    return (partition.leader_id, partition.leader_epoch) if known else None

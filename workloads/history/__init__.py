@@ -1,0 +1,1 @@
+"""The history on disk: written while clients run, compacted for the analysis."""

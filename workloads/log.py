@@ -1,0 +1,157 @@
+"""The workload of an append-only log: write unique values, read them all, never miss one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from workloads.clients.outcome import Acks
+from workloads.workload import Topic, WorkerSpec
+
+MAX_RECORD = 900_000
+"""Bytes; Kafka's own default limit of a batch is a little above."""
+
+OURS = ("acks", "bootstrap_servers", "client_id", "enable_idempotence", "transactional_id")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppendLog:
+    """Producers write unique values to one topic, readers read it, sessions write and read their own writes.
+
+    partitions, replication_factor, topic_config   of the topic
+    acks            "all", 1 or 0, as producers ask for it
+    producers, readers, sessions                   client processes of each kind
+    rate            records per second and producer; None for as fast as they go
+    idempotence     of producers; None: on where it is possible, with acks="all"
+    record_size     bytes of a record's value at least; 0 for as small as it gets (about 50)
+    client          settings of kafka-python's KafkaProducer, such as {"linger_ms": 5}
+    """
+
+    partitions: int = 3
+    replication_factor: int = 3
+    acks: Acks = "all"
+    topic_config: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    producers: int = 2
+    readers: int = 2
+    sessions: int = 1
+    rate: float | None = 1000
+    idempotence: bool | None = None
+    record_size: int = 0
+    client: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, least, most in (
+            ("partitions", 1, 1000),
+            ("replication_factor", 1, 100),
+            ("producers", 1, 100),
+            ("readers", 0, 100),
+            ("sessions", 0, 100),
+            ("record_size", 0, MAX_RECORD),
+        ):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+                raise ValueError(f"AppendLog.{name}={value!r}: expected a whole number, {least} to {most}")
+        # Compared with their types, for True equals 1.
+        if (type(self.acks), self.acks) not in ((str, "all"), (int, 1), (int, 0)):
+            raise ValueError(f"AppendLog.acks={self.acks!r}: expected 'all', 1 or 0")
+        if self.rate is not None and not (_is_number(self.rate) and 0 < self.rate < math.inf):
+            raise ValueError(
+                f"AppendLog.rate={self.rate!r}: expected records per second above 0, or None for full speed"
+            )
+        if self.idempotence not in (None, True, False):
+            raise ValueError(f"AppendLog.idempotence={self.idempotence!r}: expected True, False or None")
+        if self.idempotence and self.acks != "all":
+            raise ValueError(f"AppendLog.idempotence=True needs acks='all', got acks={self.acks!r}")
+        self._check_topic_config()
+        self._check_client()
+
+    def topics(self, run: str) -> tuple[Topic, ...]:
+        return (
+            Topic(
+                name=f"log-{run}",
+                partitions=self.partitions,
+                replication_factor=self.replication_factor,
+                config={name: _spelt(value) for name, value in self.topic_config.items()},
+            ),
+        )
+
+    def workers(self, run: str) -> tuple[WorkerSpec, ...]:  # noqa: ARG002 - other workloads may need it
+        send = {
+            "acks": self.acks,
+            "idempotence": self.idempotent,
+            "record_size": self.record_size,
+            "client": dict(self.client),
+        }
+        kinds: list[dict[str, Any]] = [
+            *({"role": "producer", "options": {**send, "rate": self.rate}} for _ in range(self.producers)),
+            *({"role": "reader"} for _ in range(self.readers)),
+            *({"role": "session", "session": number, "options": send} for number in range(self.sessions)),
+            {"role": "probe"},
+        ]
+        return tuple(WorkerSpec(process=process, **kind) for process, kind in enumerate(kinds))
+
+    @property
+    def idempotent(self) -> bool:
+        return self.acks == "all" if self.idempotence is None else self.idempotence
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        """Without idempotence, retries may write twice and out of order: Kafka promises at least once.
+        Without acks="all", an acknowledged record may not be readable yet."""
+        allowed: set[str] = set()
+        if not self.idempotent:
+            allowed |= {"duplicate", "nonmonotonic-send"}
+        if self.acks != "all":
+            allowed.add("read-your-writes")
+        return frozenset(allowed)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> AppendLog:
+        """Raises TypeError for unknown names, ValueError for values that are not allowed."""
+        return cls(**data)
+
+    def _check_topic_config(self) -> None:
+        for name, value in self.topic_config.items():
+            if (
+                not isinstance(name, str)
+                or not isinstance(value, (str, int, float))
+                or (isinstance(value, float) and not math.isfinite(value))
+            ):
+                raise ValueError(
+                    f"AppendLog.topic_config[{name!r}]={value!r}: expected text, a number, True or False"
+                )
+        minimum = self.topic_config.get("min.insync.replicas", 1)
+        try:
+            allowed = 1 <= int(minimum) <= self.replication_factor
+        except ValueError:
+            allowed = False
+        if not allowed:
+            raise ValueError(
+                f"AppendLog.topic_config['min.insync.replicas']={minimum!r} with "
+                f"replication_factor={self.replication_factor}: expected 1 to {self.replication_factor}"
+            )
+
+    def _check_client(self) -> None:
+        if not self.client:
+            return
+        from kafka import KafkaProducer
+
+        for name in self.client:
+            if name in OURS:
+                raise ValueError(f"AppendLog.client[{name!r}]: kafkacheck sets this itself")
+            if name not in KafkaProducer.DEFAULT_CONFIG:
+                raise ValueError(f"AppendLog.client[{name!r}]: KafkaProducer has no setting of that name")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _spelt(value: object) -> str:
+    """As Kafka spells it: true and false are not capitalised."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
