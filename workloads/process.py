@@ -97,12 +97,11 @@ class Worker:
             self._process.kill()
 
     def _tell(self, line: str) -> None:
-        with self._lock:
-            # A process that has ended cannot be told anything; its watcher knows why.
-            with suppress(BrokenPipeError, ValueError):
-                assert self._process.stdin is not None
-                self._process.stdin.write(line + "\n")
-                self._process.stdin.flush()
+        assert self._process.stdin is not None
+        # A process that has ended cannot be told anything; its watcher knows why.
+        with self._lock, suppress(BrokenPipeError, ValueError):
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
 
     def _watch(self) -> None:
         assert self._process.stdout is not None
@@ -117,10 +116,9 @@ class Worker:
                     self.counts = json.loads(rest)
                     self._done = True
         status = self._process.wait()
-        with self._lock:
-            assert self._process.stdin is not None
-            with suppress(BrokenPipeError):
-                self._process.stdin.close()
+        assert self._process.stdin is not None
+        with self._lock, suppress(BrokenPipeError):
+            self._process.stdin.close()
         self._process.stdout.close()
         if not self._done or status:
             self.trouble = self.trouble or f"{self} ended with status {status}"

@@ -1,0 +1,44 @@
+# `make demo` and `make test` each do everything on a fresh Debian or Ubuntu with Python 3.11+ and make.
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := pytest_kafkacheck nemesis workloads analyzers tests examples
+
+.PHONY: demo test test-fast lint nightly setup clean
+
+demo: setup
+	$(BIN)/kafkacheck demo
+
+test: setup lint
+	$(BIN)/pytest -m "not nightly"
+
+test-fast: .venv/ready lint
+	$(BIN)/pytest -m "not spark and not cluster and not nightly"
+
+nightly: setup lint
+	$(BIN)/pytest
+	$(BIN)/pytest examples
+
+lint: .venv/ready
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+setup: .venv/ready
+	$(BIN)/kafkacheck setup
+
+# The stamp changes with what is installed, so that a second run starts at once.
+.venv/ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "kafkacheck needs Python 3.11 or later; say which one: make PYTHON=/path/to/python3.11"; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { [ "$$(id -u)" = 0 ] && echo "installing python3-venv" && apt-get update -qq && apt-get install -y -qq python3-venv; } || \
+	  { echo "this Python cannot make virtual environments: run 'sudo apt-get install python3-venv'"; exit 2; }
+	@echo "installing the project into .venv (some minutes the first time: Spark is large)"
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --group dev
+	@touch $@
+
+clean:
+	rm -rf .venv .kafkacheck dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,0 +1,22 @@
+"""Making sure of what kafkacheck needs of a machine: Java, a Docker engine, images. Every step is idempotent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Say = Callable[[str], None]
+
+
+def ensure_all(say: Say, *, version: str) -> None:
+    """Java for Spark, an engine that answers, the images for a Kafka version; one line to `say` for each.
+
+    Raises InfrastructureError saying what was tried and what to do.
+    """
+    from pytest_kafkacheck.cluster.engine import connect
+    from pytest_kafkacheck.setup.engine import ensure_engine
+    from pytest_kafkacheck.setup.image import ensure_images
+    from pytest_kafkacheck.setup.java import ensure_java
+
+    ensure_java(say)
+    ensure_engine(say)
+    ensure_images(connect(), version, say)

@@ -1,0 +1,48 @@
+"""Installing Debian's packages, where that is ours to do: as root, on a machine that has apt."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+
+from pytest_kafkacheck.errors import InfrastructureError
+from pytest_kafkacheck.setup import Say
+
+LAST_LINES = 15
+
+
+def run(command: Sequence[str], *, limit: float = 900, cwd: str | None = None) -> None:
+    """Run a command quietly. Raises InfrastructureError with its last lines when it fails or takes too long."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=limit,
+            cwd=cwd,
+            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InfrastructureError(f"`{' '.join(command)}` failed: {error}") from error
+    if done.returncode:
+        tail = "\n".join(done.stdout.decode(errors="replace").splitlines()[-LAST_LINES:])
+        raise InfrastructureError(
+            f"`{' '.join(command)}` ended with status {done.returncode}; its last lines:\n{tail}"
+        )
+
+
+def install(packages: Sequence[str], *, why: str, say: Say) -> None:
+    """Install packages. Raises InfrastructureError telling what to do when we may not or cannot."""
+    names = " ".join(packages)
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        reason = "this is no Debian or Ubuntu" if shutil.which("apt-get") is None else "we are not root"
+        raise InfrastructureError(
+            f"{why}, and kafkacheck cannot install it: {reason}. On Debian or Ubuntu run "
+            f"`sudo apt-get install {names}`, elsewhere install the like, and try again."
+        )
+    say(f"installing {names}: {why}")
+    run(["apt-get", "update", "-qq"])
+    run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages])

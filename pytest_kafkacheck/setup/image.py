@@ -1,0 +1,153 @@
+"""The images: Kafka's own from a registry where one answers, else built here with the same layout.
+
+The agents, which own the nodes' networks, always run the base image: it has nftables and iproute2, which Kafka's
+image has not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from docker.errors import APIError, DockerException, ImageNotFound
+
+from pytest_kafkacheck.errors import InfrastructureError
+from pytest_kafkacheck.setup import Say, debian
+
+SUITE = "bookworm"
+CONTENT = "kafkacheck.content"
+"""Label of an image: digest of what it was built from, so that a change builds it anew."""
+
+
+def compose_dir() -> Path:
+    """Where the data of ``compose/`` lies: in the package when installed, beside it in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    packaged = package / "_compose"
+    return packaged if packaged.is_dir() else package.parent / "compose"
+
+
+@cache
+def agent_image() -> str:
+    """Name of the base image; it changes with what it is built from."""
+    return f"kafkacheck/base:{_digest('packages.txt', 'agent.Dockerfile')}"
+
+
+def official_image(version: str) -> str:
+    return f"apache/kafka:{version}"
+
+
+def local_image(version: str) -> str:
+    return f"kafkacheck/kafka:{version}-{_digest('packages.txt', 'pom.xml', 'broker.Dockerfile')}"
+
+
+def image_for(version: str, client: Any) -> str:
+    """The broker image the engine has for a version: Kafka's own, else the local one, present or not."""
+    return official_image(version) if _present(client, official_image(version)) else local_image(version)
+
+
+def ensure_images(client: Any, version: str, say: Say) -> None:
+    """Pull or build what is missing. Raises InfrastructureError."""
+    if not _present(client, image_for(version, client)):
+        if _pulled(client, official_image(version), say):
+            say(f"image {official_image(version)}: pulled")
+        else:
+            _ensure_base(client, say)
+            _build_broker(client, version, say)
+    else:
+        say(f"image {image_for(version, client)}: present")
+    _ensure_base(client, say)
+
+
+def _ensure_base(client: Any, say: Say) -> None:
+    if _present(client, agent_image()):
+        return
+    if _pulled(client, f"debian:{SUITE}-slim", say):
+        say(f"building {agent_image()} on debian:{SUITE}-slim")
+        with tempfile.TemporaryDirectory(prefix="kafkacheck-") as folder:
+            shutil.copy(compose_dir() / "image" / "agent.Dockerfile", Path(folder) / "Dockerfile")
+            shutil.copy(compose_dir() / "image" / "packages.txt", folder)
+            _build(client, folder, agent_image())
+        return
+    say(f"building {agent_image()} from Debian packages, about a minute")
+    if shutil.which("debootstrap") is None:
+        debian.install(["debootstrap"], why="no registry answers, so the image is built here", say=say)
+    with tempfile.TemporaryDirectory(prefix="kafkacheck-") as folder:
+        root = Path(folder) / "root"
+        packages = ",".join((compose_dir() / "image" / "packages.txt").read_text().split())
+        debian.run(
+            ["debootstrap", "--variant=minbase", f"--include={packages}", SUITE, str(root), *_mirror()]
+        )
+        # Streamed: the file system is half a gigabyte.
+        with subprocess.Popen(["tar", "-C", str(root), "-c", "."], stdout=subprocess.PIPE) as tar:
+            assert tar.stdout is not None
+            repository, tag = agent_image().split(":")
+            client.api.import_image_from_stream(tar.stdout, repository=repository, tag=tag)
+        if tar.returncode:
+            raise InfrastructureError(f"tar of the new file system ended with status {tar.returncode}")
+    if not _present(client, agent_image()):
+        raise InfrastructureError(f"The engine took the file system, but has no image {agent_image()!r}.")
+
+
+def _build_broker(client: Any, version: str, say: Say) -> None:
+    say(f"building {local_image(version)} from Maven artifacts")
+    if shutil.which("mvn") is None:
+        debian.install(["maven"], why="no registry answers, so Kafka's jars come by Maven", say=say)
+    with tempfile.TemporaryDirectory(prefix="kafkacheck-") as folder:
+        context = Path(folder)
+        debian.run(
+            [
+                "mvn", "-q", "-B", "-f", str(compose_dir() / "image" / "pom.xml"), "dependency:copy-dependencies",
+                "-DincludeScope=runtime", f"-DoutputDirectory={context / 'libs'}", f"-Dkafka.version={version}",
+            ],
+            cwd=folder,
+        )  # fmt: skip
+        shutil.copy(compose_dir() / "image" / "broker.Dockerfile", context / "Dockerfile")
+        _build(client, folder, local_image(version), BASE=agent_image())
+
+
+def _build(client: Any, folder: str, tag: str, **arguments: str) -> None:
+    try:
+        client.images.build(path=folder, tag=tag, buildargs=arguments, rm=True, labels={CONTENT: tag})
+    except DockerException as error:
+        raise InfrastructureError(f"The engine could not build {tag}: {error}") from error
+
+
+def _pulled(client: Any, image: str, say: Say) -> bool:
+    """Whether the image could be pulled. A registry that cannot be reached is no error: we build then."""
+    if _present(client, image):
+        return True
+    say(f"asking the registry for {image}")
+    try:
+        client.images.pull(*image.split(":"))
+    except APIError:
+        return False
+    return True
+
+
+def _present(client: Any, image: str) -> bool:
+    try:
+        client.images.get(image)
+    except ImageNotFound:
+        return False
+    return True
+
+
+def _mirror() -> list[str]:
+    """The Debian mirror this machine uses, if it uses one: debootstrap knows a default."""
+    done = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(SITE) $(ORIGIN)"], capture_output=True, text=True
+    )
+    sites = [line.split(" ", 1)[0] for line in done.stdout.splitlines() if line.endswith("Debian")]
+    return sites[:1]
+
+
+def _digest(*names: str) -> str:
+    digest = hashlib.sha256()
+    for name in names:
+        digest.update((compose_dir() / "image" / name).read_bytes())
+    return digest.hexdigest()[:12]

@@ -1,0 +1,50 @@
+"""The Java runtime Spark runs on."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from pytest_kafkacheck.errors import InfrastructureError
+from pytest_kafkacheck.setup import Say, debian
+
+MINIMUM = 17
+
+
+def find_java(*, minimum: int = MINIMUM) -> Path | None:
+    """Home of the first Java runtime new enough: the one JAVA_HOME names, else the one on PATH."""
+    named = os.environ.get("JAVA_HOME")
+    on_path = shutil.which("java")
+    for java in (Path(named) / "bin" / "java" if named else None, Path(on_path).resolve() if on_path else None):
+        if java is not None and (release(java) or 0) >= minimum:
+            return java.parents[1]
+    return None
+
+
+def release(java: Path) -> int | None:
+    """Feature release of a java program, such as 17; None when it is none."""
+    try:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    return int(found[1]) if found else None
+
+
+def ensure_java(say: Say) -> Path:
+    """Find a runtime, or install Debian's as root. Raises InfrastructureError."""
+    found = find_java()
+    if found is None:
+        why = f"Spark needs a Java runtime, {MINIMUM} or later, and neither JAVA_HOME nor PATH has one"
+        debian.install(["default-jre-headless"], why=why, say=say)
+        found = find_java()
+    if found is None:
+        raise InfrastructureError(
+            f"The installed Java runtime is older than {MINIMUM} or JAVA_HOME={os.environ.get('JAVA_HOME')!r} "
+            f"hides it. Point JAVA_HOME to a newer one."
+        )
+    say(f"Java {release(found / 'bin' / 'java')}: present")
+    return found
