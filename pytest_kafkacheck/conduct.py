@@ -8,6 +8,7 @@ import platform
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from pytest_kafkacheck.cluster.cluster import DockerCluster
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment import Experiment
 from pytest_kafkacheck.recovery import log_ends, wait_agreement
-from workloads.crew import Crew
+from workloads.crew import Crew, CrewError
 from workloads.history.schema import HARNESS, NEMESIS, OPERATIONS, VALUE_BITS
 from workloads.history.writer import Writer
 
@@ -67,6 +68,15 @@ def conduct(
     stop  set from outside to end the load early; everything is healed all the same.
     Raises InfrastructureError when the experiment could not be carried out; what was recorded stays.
     """
+    try:
+        _conduct(experiment, cluster, run=run, home=home, say=say, stop=stop)
+    except CrewError as error:
+        raise InfrastructureError(str(error)) from error
+
+
+def _conduct(
+    experiment: Experiment, cluster: DockerCluster, *, run: str, home: Path, say: Say, stop: threading.Event
+) -> None:
     write_environment(home, cluster)
     history = home / "history"
     wanted = experiment.workload.topics(run)
@@ -146,14 +156,17 @@ def _faults(
         record=record,
     )
     halt = threading.Event()
-    thread = threading.Thread(target=nemesis.run, args=(halt,), name="kafkacheck-nemesis")
-    thread.start()
-    try:
-        _until(lambda: not thread.is_alive(), float("inf"), crew, stop)
-    finally:
-        halt.set()
-        thread.join()
-        diary.close()
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafkacheck-nemesis") as pool:
+        working = pool.submit(nemesis.run, halt)
+        try:
+            _until(working.done, float("inf"), crew, stop)
+        finally:
+            halt.set()
+            wait([working])
+            diary.close()
+    # A fault without its row would not count: that is worse than a failed run.
+    if (error := working.exception()) is not None:
+        raise InfrastructureError(f"The nemesis could not write down what it did: {error!r}") from error
 
 
 def _until(

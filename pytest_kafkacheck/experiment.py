@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nemesis.schedule import Event, Schedule
-from nemesis.targets import check as check_target
 from pytest_kafkacheck.cluster.settings import check_settings
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
@@ -94,7 +93,7 @@ class Experiment:
         topics = {topic.name: topic.partitions for topic in self.workload.topics("check")}
         for event in self.faults:
             try:
-                check_target(event.target, nodes=self.cluster.nodes, topics=topics)
+                event.check(nodes=self.cluster.nodes, topics=topics)
             except ValueError as error:
                 raise UsageError(f"Experiment.faults, event {event.id!r}: {error}") from error
 

@@ -21,7 +21,14 @@ from pytest_kafkacheck.cluster import ready, reaper, views
 from pytest_kafkacheck.cluster.agent import Agent
 from pytest_kafkacheck.cluster.engine import require_image, require_memory
 from pytest_kafkacheck.cluster.node import DockerNode
-from pytest_kafkacheck.cluster.properties import EXTERNAL_PORT, Place, host_of, render
+from pytest_kafkacheck.cluster.properties import (
+    CONTROLLER_PORT,
+    EXTERNAL_PORT,
+    INTERNAL_PORT,
+    Place,
+    host_of,
+    render,
+)
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.setup.image import agent_image, compose_dir, image_for
@@ -58,6 +65,11 @@ class DockerCluster:
     def bootstrap(self) -> list[str]:
         return [f"{host}:{port}" for host, port in self.brokers.values()]
 
+    @property
+    def planes(self) -> Mapping[str, frozenset[int]]:
+        """TCP ports by what they carry between nodes."""
+        return {"replication": frozenset({INTERNAL_PORT}), "controller": frozenset({CONTROLLER_PORT})}
+
     def leader(self, topic: str, partition: int) -> int | None:
         view = self._newest(topic, partition)
         return view.leader if view else None
@@ -75,10 +87,15 @@ class DockerCluster:
         return found[0] if found else None
 
     def serving(self, node: int) -> bool:
-        try:
-            return node in views.unfenced(self.brokers[node])
-        except OSError:
-            return False
+        # The node itself must answer, but of its own fencing it is the last to learn: ask the others.
+        told: list[set[int]] = []
+        for asked, address in self.brokers.items():
+            try:
+                told.append(views.unfenced(address))
+            except OSError:
+                if asked == node:
+                    return False
+        return all(node in unfenced for unfenced in told)
 
     def healthy(self) -> bool:
         """Whether every node runs and every broker sees every broker unfenced."""

@@ -15,12 +15,12 @@ MINIMUM = 17
 
 
 def find_java(*, minimum: int = MINIMUM) -> Path | None:
-    """Home of the first Java runtime new enough: the one JAVA_HOME names, else the one on PATH."""
+    """The first ``java`` program new enough: the one JAVA_HOME names, else the one on PATH."""
     named = os.environ.get("JAVA_HOME")
     on_path = shutil.which("java")
     for java in (Path(named) / "bin" / "java" if named else None, Path(on_path).resolve() if on_path else None):
         if java is not None and (release(java) or 0) >= minimum:
-            return java.parents[1]
+            return java
     return None
 
 
@@ -46,5 +46,5 @@ def ensure_java(say: Say) -> Path:
             f"The installed Java runtime is older than {MINIMUM} or JAVA_HOME={os.environ.get('JAVA_HOME')!r} "
             f"hides it. Point JAVA_HOME to a newer one."
         )
-    say(f"Java {release(found / 'bin' / 'java')}: present")
+    say(f"Java {release(found)}: present")
     return found
