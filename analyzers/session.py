@@ -99,7 +99,7 @@ def _end_jvm(jvm: JavaGateway, *, scratch: Path) -> None:
     """The JVM ends when its standard input does; only then nothing is written into `scratch` any more."""
     if SparkContext._active_spark_context is not None:
         SparkContext._active_spark_context.stop()  # else its helper thread reports a lost connection
-    jvm.shutdown()  # type: ignore[no-untyped-call]
+    jvm.shutdown()
     jvm.proc.stdin.close()
     try:
         jvm.proc.wait(timeout=10)

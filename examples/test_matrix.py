@@ -29,7 +29,7 @@ LOSE = kill("leader", at=8, lasting=10)
 
 @dataclass(frozen=True)
 class Cell:
-    """acks, min ISR, unclean election; then: are writes lost, acknowledged by the leader alone, acknowledged without it."""
+    """Three settings; then: are writes lost, acknowledged by the leader alone, acknowledged without it."""
 
     acks: str | int
     min_isr: int

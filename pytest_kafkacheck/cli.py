@@ -49,11 +49,15 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     setup = commands.add_parser("setup", help="make sure of Java, a Docker engine and the broker image")
-    setup.add_argument("--kafka", metavar="VERSION", help="Kafka release of the image; default: the one tests use")
+    setup.add_argument(
+        "--kafka", metavar="VERSION", help="Kafka release of the image; default: the one tests use"
+    )
     setup.set_defaults(command=_setup)
 
     run = commands.add_parser("run", help="run the experiments of a file and judge them")
-    run.add_argument("file", type=Path, help="experiment.json of an earlier run, or a Python file with Experiments")
+    run.add_argument(
+        "file", type=Path, help="experiment.json of an earlier run, or a Python file with Experiments"
+    )
     run.set_defaults(command=_run)
 
     analyze = commands.add_parser("analyze", help="judge a run again, also one that was interrupted")

@@ -51,9 +51,7 @@ class Diary:
 
     def phase(self, name: str) -> None:
         now = time.monotonic_ns()
-        self.record(
-            {"f": "phase", "type": "ok", "invoked": now, "completed": now, "value": {"phase": name}}
-        )
+        self.record({"f": "phase", "type": "ok", "invoked": now, "completed": now, "value": {"phase": name}})
 
     def close(self) -> None:
         self._writer.close()
@@ -179,7 +177,9 @@ def _until(
     deadline = time.monotonic() + limit
     while not condition() and not stop.is_set() and (left := deadline - time.monotonic()) > 0:
         if not crew.alive():
-            raise InfrastructureError(f"Every client process ended early: {crew.describe()}; see logs/client-*.log")
+            raise InfrastructureError(
+                f"Every client process ended early: {crew.describe()}; see logs/client-*.log"
+            )
         stop.wait(min(interval, left))
 
 

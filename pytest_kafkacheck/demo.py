@@ -28,7 +28,9 @@ KEEPING = Experiment(
 
 def demo(harness: Harness, show: Callable[[str], None]) -> None:
     """Run both experiments, assert both verdicts, and sum up. Raises VerdictError when one is not as expected."""
-    show("One partition, three replicas. Its leader is cut off from the other brokers, not from its clients.\n")
+    show(
+        "One partition, three replicas. Its leader is cut off from the other brokers, not from its clients.\n"
+    )
     show("1. Producers ask for acks=1: the leader alone acknowledges.")
     losing = harness.run(LOSING)
     show(losing.text() + "\n")

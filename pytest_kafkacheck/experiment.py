@@ -58,7 +58,9 @@ class Experiment:
         if self.expect not in ("valid", "invalid", "unknown"):
             raise UsageError(f"Experiment.expect={self.expect!r}: expected 'valid', 'invalid' or 'unknown'")
         if isinstance(self.faults, Event):
-            raise UsageError("Experiment.faults: expected a list of events, got a single one; write faults=[...]")
+            raise UsageError(
+                "Experiment.faults: expected a list of events, got a single one; write faults=[...]"
+            )
         try:
             object.__setattr__(self, "faults", Schedule.of(self.faults).events)
         except (TypeError, ValueError) as error:
@@ -80,9 +82,7 @@ class Experiment:
             where = f"{type(self.workload).__name__}.topic_config"
             config = {str(key): str(value) for key, value in topic.config.items()}
             check_settings(config, kind="topic", where=where)
-            minimum = config.get(
-                "min.insync.replicas", self.cluster.config.get("min.insync.replicas", "1")
-            )
+            minimum = config.get("min.insync.replicas", self.cluster.config.get("min.insync.replicas", "1"))
             if int(minimum) > topic.replication_factor:
                 raise UsageError(
                     f"min.insync.replicas={minimum} is above replication_factor={topic.replication_factor}: no "

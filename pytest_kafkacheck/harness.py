@@ -103,7 +103,12 @@ class Harness:
         return home
 
     def _cluster_for(self, spec: ClusterSpec, *, logs: Path) -> DockerCluster:
-        if self._cluster is not None and not self._fresh and self._cluster.spec == spec and self._cluster.healthy():
+        if (
+            self._cluster is not None
+            and not self._fresh
+            and self._cluster.spec == spec
+            and self._cluster.healthy()
+        ):
             self._say(f"using the running cluster of {spec.brokers} brokers again")
             return self._cluster
         self._drop_cluster()

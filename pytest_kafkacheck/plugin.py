@@ -37,7 +37,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="local[*]",
         help="Judge on this Spark master. Default: %(default)s, embedded",
     )
-    parser.addini("kafkacheck_dir", "Folder in which runs are kept, relative to rootdir", default=".kafkacheck")
+    parser.addini(
+        "kafkacheck_dir", "Folder in which runs are kept, relative to rootdir", default=".kafkacheck"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -109,15 +111,15 @@ class Kafkacheck:
 @pytest.fixture
 def kafkacheck(request: pytest.FixtureRequest, _kafkacheck_harness: Harness) -> Iterator[Kafkacheck]:
     """Run experiments on real Kafka clusters: ``kafkacheck(Experiment(...)).assert_valid()``."""
-    value = Kafkacheck(
-        _kafkacheck_harness, name=request.node.name, unknown=_unknown(request.node) == "pass"
-    )
+    value = Kafkacheck(_kafkacheck_harness, name=request.node.name, unknown=_unknown(request.node) == "pass")
     request.node.stash[RUNS] = value.runs
     yield value
     for run in value.runs:
         # An experiment nobody judged must not turn a broken promise green.
         if not run.looked_at and run.result != "valid":
-            pytest.fail(f"the test looked at no verdict, and this one is not valid\n{run.text()}", pytrace=False)
+            pytest.fail(
+                f"the test looked at no verdict, and this one is not valid\n{run.text()}", pytrace=False
+            )
 
 
 def _unknown(item: pytest.Item) -> Literal["fail", "pass"]:

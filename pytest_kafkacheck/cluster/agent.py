@@ -66,7 +66,9 @@ class Agent:
                 while True:
                     answer, status, *output = self._line().split(" ")
                     if answer == number:
-                        return int(status), base64.b64decode(output[0] if output else "").decode(errors="replace")
+                        return int(status), base64.b64decode(output[0] if output else "").decode(
+                            errors="replace"
+                        )
             except OSError as error:
                 raise InfrastructureError(
                     f"The agent {self.container[:12]} did not answer {command!r} within {timeout + 10} s: {error!r}"

@@ -138,9 +138,9 @@ def running(client: Any, spec: ClusterSpec, *, run: str, logs: Path) -> Iterator
     with ExitStack() as stack:
         stack.callback(reaper.remove_run, client, run)
         # A busy port is the one thing that another program can spoil between choosing and using.
-        cluster = Retrying(
-            stop=stop_after_attempt(3), retry=retry_if_exception(_port_taken), reraise=True
-        )(_start, client, spec, run, image, stack)
+        cluster = Retrying(stop=stop_after_attempt(3), retry=retry_if_exception(_port_taken), reraise=True)(
+            _start, client, spec, run, image, stack
+        )
         try:
             ready.wait_ready(cluster.brokers, dead=lambda: _ended(cluster))
         except BaseException:
@@ -241,5 +241,3 @@ def _ended(cluster: DockerCluster) -> str | None:
             with contextlib.suppress(APIError):
                 return f"{host_of(node.id)} exited with status {node.exit_code()}; its last lines:\n{tail}"
     return None
-
-

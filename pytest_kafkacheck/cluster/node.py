@@ -58,7 +58,9 @@ class DockerNode:
         try:
             self._api.pause(self.container)
         except APIError as error:
-            raise OSError(f"the engine could not freeze {self.container[:12]}: {error.explanation}") from error
+            raise OSError(
+                f"the engine could not freeze {self.container[:12]}: {error.explanation}"
+            ) from error
 
     def thaw(self) -> None:
         if self._api.inspect_container(self.container)["State"]["Paused"]:

@@ -7,7 +7,14 @@ from typing import TypeVar
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
-from tenacity import RetryError, Retrying, retry_if_exception_type, retry_if_not_result, stop_after_delay, wait_fixed
+from tenacity import (
+    RetryError,
+    Retrying,
+    retry_if_exception_type,
+    retry_if_not_result,
+    stop_after_delay,
+    wait_fixed,
+)
 
 from pytest_kafkacheck.cluster import topics, views
 from pytest_kafkacheck.errors import InfrastructureError
@@ -50,7 +57,8 @@ def _until(condition: Callable[[], bool], what: str, dead: Callable[[], str | No
         failure = error.last_attempt.exception()
         raise InfrastructureError(
             f"Waited {LIMIT:.0f} s in vain for {what}. "
-            f"Last attempt: {failure if failure is not None else 'not yet so'}. The brokers' logs are kept with the run."
+            f"Last attempt: {failure if failure is not None else 'not yet so'}. "
+            f"The brokers' logs are kept with the run."
         ) from error
 
 

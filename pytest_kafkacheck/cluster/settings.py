@@ -38,7 +38,9 @@ def check_settings(settings: Mapping[str, str], *, kind: Kind, where: str) -> No
     types = known(kind)
     for name, value in settings.items():
         if kind == "broker" and name in OURS:
-            raise UsageError(f"{where}[{name!r}]={value!r}: kafkacheck sets this itself, for each node its own")
+            raise UsageError(
+                f"{where}[{name!r}]={value!r}: kafkacheck sets this itself, for each node its own"
+            )
         if name not in types:
             near = get_close_matches(name, types, n=3, cutoff=0.6)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""

@@ -40,7 +40,9 @@ class ClusterSpec:
         if not isinstance(self.brokers, int) or not 1 <= self.brokers <= MOST_BROKERS:
             raise UsageError(f"ClusterSpec.brokers={self.brokers!r}: expected 1 to {MOST_BROKERS}")
         if not isinstance(self.heap_mb, int) or self.heap_mb < 200:
-            raise UsageError(f"ClusterSpec.heap_mb={self.heap_mb!r}: expected 200 or more; a broker dies below")
+            raise UsageError(
+                f"ClusterSpec.heap_mb={self.heap_mb!r}: expected 200 or more; a broker dies below"
+            )
         settings = {str(key): _text(value) for key, value in self.config.items()}
         check_settings(settings, kind="broker", where="ClusterSpec.config")
         minimum = settings.get("min.insync.replicas")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import kafka.errors
 from kafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest
@@ -64,7 +65,9 @@ class _Again(Exception):
     """No final answer yet: (error code, text)."""
 
 
-def _ask_any(brokers, request, pick, *, done):  # type: ignore[no-untyped-def]
+def _ask_any(
+    brokers: Mapping[int, Address], request: Any, pick: Callable[[Any], Any], *, done: set[int]
+) -> tuple[int, str]:
     def once() -> tuple[int, str]:
         last = (-1, "no broker answered")
         for address in brokers.values():
@@ -86,4 +89,5 @@ def _ask_any(brokers, request, pick, *, done):  # type: ignore[no-untyped-def]
             reraise=True,
         )(once)
     except _Again as again:
-        return again.args
+        code, text = again.args
+        return code, text

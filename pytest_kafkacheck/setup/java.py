@@ -18,7 +18,10 @@ def find_java(*, minimum: int = MINIMUM) -> Path | None:
     """The first ``java`` program new enough: the one JAVA_HOME names, else the one on PATH."""
     named = os.environ.get("JAVA_HOME")
     on_path = shutil.which("java")
-    for java in (Path(named) / "bin" / "java" if named else None, Path(on_path).resolve() if on_path else None):
+    for java in (
+        Path(named) / "bin" / "java" if named else None,
+        Path(on_path).resolve() if on_path else None,
+    ):
         if java is not None and (release(java) or 0) >= minimum:
             return java
     return None

@@ -64,7 +64,16 @@ class Session:
         self._output = folder / "output.txt"
         with self._output.open("wb") as output:
             self._process = subprocess.Popen(
-                [python, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--import-mode=importlib", *arguments],
+                [
+                    python,
+                    "-m",
+                    "pytest",
+                    "-v",
+                    "-p",
+                    "no:cacheprovider",
+                    "--import-mode=importlib",
+                    *arguments,
+                ],
                 cwd=folder,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -81,7 +90,9 @@ class Session:
         """Wait until the session has printed a text."""
 
         def there() -> bool:
-            assert self._process.poll() is None or text in self.output, f"ended before {text!r}:\n{self.output}"
+            assert self._process.poll() is None or text in self.output, (
+                f"ended before {text!r}:\n{self.output}"
+            )
             return text in self.output
 
         Retrying(stop=stop_after_delay(limit), wait=wait_fixed(0.1), retry=retry_if_not_result(bool))(there)

@@ -61,10 +61,6 @@ def test_killed_session_is_swept_at_the_next_start_and_its_history_can_be_judged
 
 def _wait_gone(processes: list[psutil.Process]) -> None:
     def alive() -> list[int]:
-        return [
-            each.pid
-            for each in processes
-            if each.is_running() and each.status() != psutil.STATUS_ZOMBIE
-        ]
+        return [each.pid for each in processes if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
 
     Retrying(stop=stop_after_delay(60), wait=wait_fixed(0.2), retry=retry_if_result(bool))(alive)

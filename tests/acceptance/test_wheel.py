@@ -32,7 +32,12 @@ def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
         "workloads",
         "analyzers",
     }
-    for needed in ("_compose/image/pom.xml", "_compose/image/log4j2.yaml", "cluster/settings.json", "py.typed"):
+    for needed in (
+        "_compose/image/pom.xml",
+        "_compose/image/log4j2.yaml",
+        "cluster/settings.json",
+        "py.typed",
+    ):
         assert f"pytest_kafkacheck/{needed}" in names
 
 

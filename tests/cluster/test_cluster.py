@@ -75,9 +75,14 @@ def test_kafka_refuses_a_wrong_topic_as_a_usage_error(cluster: DockerCluster) ->
 
 def test_nothing_stays_when_the_block_ends_by_an_error(engine: Any, tmp_path: Path) -> None:
     spec = ClusterSpec(brokers=1)
-    with pytest.raises(KeyboardInterrupt), running(engine, spec, run="gone", logs=tmp_path):
-        assert objects(engine, "gone")
-        raise KeyboardInterrupt
+
+    def interrupted() -> None:
+        with running(engine, spec, run="gone", logs=tmp_path):
+            assert objects(engine, "gone")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert objects(engine, "gone") == []
 
 
@@ -113,7 +118,7 @@ def test_too_little_memory_is_an_infrastructure_error(engine: Any, tmp_path: Pat
 
 
 def test_the_next_start_removes_what_a_dead_owner_left_and_spares_the_living(
-    engine: Any, tmp_path: Path
+    engine: Any,
 ) -> None:
     dead = {**reaper.labels("dead"), reaper.OWNER: "1@1.00"}
     living = reaper.labels("living")

@@ -39,13 +39,23 @@ def test_it(kafkacheck):
     {}
 """
 
-HEAVY = ("docker", "kafka", "pyspark", "pyarrow", "py4j", "tenacity", "psutil", "workloads", "nemesis", "analyzers")
+HEAVY = (
+    "docker",
+    "kafka",
+    "pyspark",
+    "pyarrow",
+    "py4j",
+    "tenacity",
+    "psutil",
+    "workloads",
+    "nemesis",
+    "analyzers",
+)
 
 
 def test_loading_the_plugin_imports_nothing_heavy() -> None:
     program = (
-        "import sys, pytest_kafkacheck.plugin\n"
-        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+        f"import sys, pytest_kafkacheck.plugin\nprint([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -130,7 +140,11 @@ def test_failure_names_the_verdict_and_the_command_that_runs_it_again(pytester: 
     pytester.makepyfile(TEST.format("run.assert_valid()"))
     result = pytester.runpytest_subprocess("--fake", "invalid", "--junitxml=out.xml")
     result.stdout.fnmatch_lines(
-        ["E *expected the verdict valid*", "E *kafkacheck run kept/test_it/experiment.json*", "*kafkacheck invalid*"]
+        [
+            "E *expected the verdict valid*",
+            "E *kafkacheck run kept/test_it/experiment.json*",
+            "*kafkacheck invalid*",
+        ]
     )
     assert 'name="kafkacheck" value="invalid' in (pytester.path / "out.xml").read_text()
 

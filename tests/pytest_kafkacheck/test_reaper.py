@@ -14,7 +14,9 @@ def test_own_objects_are_not_orphaned() -> None:
 
 
 def test_objects_of_an_ended_process_are_orphaned() -> None:
-    program = "import json; from pytest_kafkacheck.cluster.reaper import labels; print(json.dumps(labels('r1')))"
+    program = (
+        "import json; from pytest_kafkacheck.cluster.reaper import labels; print(json.dumps(labels('r1')))"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     import json
 

@@ -49,11 +49,15 @@ class Connection:
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
-                raise TimeoutError(f"{type(request).__name__} to {self._address}: nothing in {self._timeout} s")
+                raise TimeoutError(
+                    f"{type(request).__name__} to {self._address}: nothing in {self._timeout} s"
+                )
             self._socket.settimeout(left)
             data = self._socket.recv(1 << 16)
             if not data:
-                raise ConnectionResetError(f"{self._address} closed the connection on {type(request).__name__}")
+                raise ConnectionResetError(
+                    f"{self._address} closed the connection on {type(request).__name__}"
+                )
             for _, response in self._protocol.receive_bytes(data):
                 return response
 

@@ -27,7 +27,10 @@ VALUE_BITS = 40
 RECORDS = pa.schema(
     [
         ("run", pa.string()),
-        ("op", pa.int64()),  # unique in the run; of a send it is the value, of a poll all its records share it
+        (
+            "op",
+            pa.int64(),
+        ),  # unique in the run; of a send it is the value, of a poll all its records share it
         ("index", pa.int64()),  # order in which the process recorded its rows, from 0
         ("process", pa.int32()),
         ("session", pa.int32()),  # null: the process stands for itself
