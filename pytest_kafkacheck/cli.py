@@ -6,6 +6,7 @@ import argparse
 import runpy
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,8 +135,8 @@ def _down(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster import reaper
     from pytest_kafkacheck.cluster.engine import connect
 
-    client = connect()
-    runs = reaper.remove_all(client) if options.all else reaper.sweep(client)
+    with closing(connect()) as client:
+        runs = reaper.remove_all(client) if options.all else reaper.sweep(client)
     print(f"removed {len(runs)}: {', '.join(runs)}" if runs else "nothing to remove")
     return AS_EXPECTED
 

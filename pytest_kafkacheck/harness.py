@@ -61,6 +61,9 @@ class Harness:
             self._drop_cluster()
         finally:
             self._spark.stop()
+            if self._client is not None:
+                self._client.close()
+                self._client = None
 
     def run(self, experiment: Experiment, *, name: str = "") -> Run:
         """Run an experiment and judge it.

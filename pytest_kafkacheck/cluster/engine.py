@@ -16,10 +16,13 @@ SPARE_MB = 250
 
 def connect() -> Any:
     """A client of the engine the environment names. Raises InfrastructureError where none answers."""
+    client = None
     try:
         client = docker.from_env(timeout=60)
         client.ping()
     except DockerException as error:
+        if client is not None:
+            client.close()
         raise InfrastructureError(
             f"No Docker engine answers: {error}\n"
             f"Tried the engine that DOCKER_HOST names, else the local socket. Start Docker, or on "

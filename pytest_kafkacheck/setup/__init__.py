@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 
 Say = Callable[[str], None]
 
@@ -19,4 +20,5 @@ def ensure_all(say: Say, *, version: str) -> None:
 
     ensure_java(say)
     ensure_engine(say)
-    ensure_images(connect(), version, say)
+    with closing(connect()) as client:
+        ensure_images(client, version, say)

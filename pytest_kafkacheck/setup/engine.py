@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
@@ -20,8 +21,7 @@ LIMIT = 60.0
 def ensure_engine(say: Say) -> None:
     """Raises InfrastructureError when no engine answers and none can be started."""
     try:
-        version = connect().version()["Version"]
-        say(f"Docker engine {version}: running")
+        say(f"Docker engine {_version()}: running")
         return
     except InfrastructureError as silent:
         if "DOCKER_HOST" in os.environ:
@@ -56,7 +56,7 @@ def _start(say: Say) -> None:
             [dockerd], stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, cwd="/"
         )
     _await((process, log))
-    say(f"Docker engine {connect().version()['Version']}: started")
+    say(f"Docker engine {_version()}: started")
 
 
 def _await(started: tuple[subprocess.Popen[bytes], Path] | None) -> None:
@@ -64,7 +64,7 @@ def _await(started: tuple[subprocess.Popen[bytes], Path] | None) -> None:
         if started is not None and started[0].poll() is not None:
             tail = "\n".join(started[1].read_text(errors="replace").splitlines()[-15:])
             raise RuntimeError(f"dockerd ended with status {started[0].returncode}; its last lines:\n{tail}")
-        connect()
+        _version()
 
     retrying = Retrying(
         stop=stop_after_delay(LIMIT), wait=wait_fixed(0.3), retry=retry_if_exception_type(InfrastructureError)
@@ -75,6 +75,11 @@ def _await(started: tuple[subprocess.Popen[bytes], Path] | None) -> None:
         raise InfrastructureError(
             f"A Docker engine was started and did not answer within {LIMIT:.0f} s: {error}"
         ) from error
+
+
+def _version() -> str:
+    with closing(connect()) as client:
+        return str(client.version()["Version"])
 
 
 def _dockerd() -> str | None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,14 +58,17 @@ def test_folder_that_is_no_run_is_refused(tmp_path: Path, capsys: pytest.Capture
     assert "experiment.json" in capsys.readouterr().err
 
 
-def test_no_engine_is_an_infrastructure_error(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nothing.sock")
-    assert cli.main(["cluster", "down"]) == cli.INFRASTRUCTURE
-    said = capsys.readouterr().err
-    assert "No Docker engine answers" in said
-    assert "kafkacheck setup" in said
+def test_no_engine_is_an_infrastructure_error(tmp_path: Path) -> None:
+    # In a process of its own: the Docker SDK leaves its socket open when it cannot connect.
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest_kafkacheck", "cluster", "down"],
+        env={**os.environ, "DOCKER_HOST": f"unix://{tmp_path}/nothing.sock"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == cli.INFRASTRUCTURE
+    assert "No Docker engine answers" in done.stderr
+    assert "kafkacheck setup" in done.stderr
 
 
 @pytest.mark.parametrize(
