@@ -9,14 +9,13 @@ demo: setup
 	$(BIN)/kafkacheck demo
 
 test: setup lint
-	$(BIN)/pytest -m "not nightly"
+	$(BIN)/pytest -m "not nightly" tests examples
 
 test-fast: .venv/ready lint
 	$(BIN)/pytest -m "not spark and not cluster and not nightly"
 
 nightly: setup lint
-	$(BIN)/pytest
-	$(BIN)/pytest examples
+	$(BIN)/pytest tests examples
 
 lint: .venv/ready
 	$(BIN)/ruff check $(SOURCES)

@@ -13,7 +13,7 @@ from analyzers.facts.columns import ACKED, LOG
 from analyzers.fault_events import FaultEvent
 from analyzers.load import History
 from analyzers.verdict import Exercised, FaultExercised
-from workloads.history.schema import NEMESIS
+from workloads.history.schema import HARNESS, NEMESIS
 
 UNBOUNDED = Window.unboundedPreceding
 
@@ -37,6 +37,9 @@ class Tally:
     """Fault event to acknowledgements before, during and after it."""
     leader_changes: int = 0
     isr_changes: int = 0
+    smallest_isr: int | None = None
+    crashed: list[str] = field(default_factory=list)
+    """What the harness tells of client processes that ended without being asked to."""
 
     def count(self, f: str) -> Counter[str]:
         return self.types.get(f, Counter())
@@ -65,7 +68,10 @@ def tally(history: History) -> dict[str, Tally]:
             tallies[row.run].acks[row.event] = (row.before, row.during, row.after)
     for row in _changes(history).collect():
         if row.run in tallies:
-            tallies[row.run].leader_changes, tallies[row.run].isr_changes = row.leaders, row.isrs
+            run = tallies[row.run]
+            run.leader_changes, run.isr_changes, run.smallest_isr = row.leaders, row.isrs, row.smallest
+    for row in _crashes(history).collect():
+        tallies[row.run].crashed.append(row.trouble)
     return tallies
 
 
@@ -97,6 +103,7 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         faults=tuple(faults),
         leader_changes=run.leader_changes,
         isr_changes=run.isr_changes,
+        smallest_isr=run.smallest_isr,
     )
 
 
@@ -111,6 +118,10 @@ def unknowns(run: Tally, events: Sequence[FaultEvent]) -> tuple[str, ...]:
             f"Nothing was acknowledged (of {sends.total():,} sends): no promise was put to the test."
         )
     sentences += [sentence for event in events for sentence in event.doubts()]
+    sentences += [
+        f"A client process ended early: {trouble}. What it would have seen is missing."
+        for trouble in run.crashed
+    ]
     for topic, partition in sorted(run.written - run.finished):
         tried = (
             "no final read completed" if (topic, partition) in run.attempted else "there was no final read"
@@ -132,6 +143,14 @@ def _counts(history: History) -> DataFrame:
         history.operations.select(*columns, "invoked")
     )
     return rows.groupBy(*columns).agg(F.count("*").alias("n"), F.min("invoked").alias("began"))
+
+
+def _crashes(history: History) -> DataFrame:
+    """Per run: what the harness wrote down of clients that crashed."""
+    workers = history.operations.where(f"process = {HARNESS} and f = 'worker'")
+    return workers.where("get_json_object(value, '$.event') = 'crashed'").selectExpr(
+        "run", "coalesce(get_json_object(value, '$.trouble'), 'no reason was told') as trouble"
+    )
 
 
 def _acks(history: History) -> DataFrame:
@@ -184,10 +203,20 @@ def _changes(history: History) -> DataFrame:
         .withColumn("last_isr", F.last("isr", ignorenulls=True).over(by_time))
         .groupBy(*LOG, "node")
         .agg(
-            F.expr("count_if(leader <> last_leader) as leaders"), F.expr("count_if(isr <> last_isr) as isrs")
+            F.expr("count_if(leader <> last_leader) as leaders"),
+            F.expr("count_if(isr <> last_isr) as isrs"),
+            F.expr("min(size(isr)) as smallest"),
         )
         .groupBy(*LOG)
-        .agg(F.sum("leaders").alias("leaders"), F.max("isrs").alias("isrs"))
+        .agg(
+            F.sum("leaders").alias("leaders"),
+            F.max("isrs").alias("isrs"),
+            F.min("smallest").alias("smallest"),
+        )
         .groupBy("run")
-        .agg(F.sum("leaders").alias("leaders"), F.sum("isrs").alias("isrs"))
+        .agg(
+            F.sum("leaders").alias("leaders"),
+            F.sum("isrs").alias("isrs"),
+            F.min("smallest").alias("smallest"),
+        )
     )

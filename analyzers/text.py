@@ -75,7 +75,8 @@ def _exercised(exercised: Exercised) -> Iterator[str]:
     yield f"{total:,} sends: {exercised.acks:,} acknowledged, {others}; {exercised.polls:,} records polled"
     final, session = _types(exercised.final_reads), _types(exercised.session_reads)
     yield f"final reads: {final}; reads of sessions: {session}"
-    yield f"leader changes observed: {exercised.leader_changes}; ISR changes: {exercised.isr_changes}"
+    smallest = "" if exercised.smallest_isr is None else f" (smallest ISR: {exercised.smallest_isr})"
+    yield f"leader changes observed: {exercised.leader_changes}; ISR changes: {exercised.isr_changes}{smallest}"
     if not exercised.faults:
         yield "no faults"
     yield from map(_fault, exercised.faults)

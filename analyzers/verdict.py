@@ -77,6 +77,8 @@ class Exercised:
     faults: tuple[FaultExercised, ...] = ()
     leader_changes: int = 0
     isr_changes: int = 0
+    smallest_isr: int | None = None
+    """Fewest in-sync replicas any broker told of any partition; None when nothing was observed."""
 
     @property
     def acks(self) -> int:

@@ -12,7 +12,7 @@ leader is killed. What each cell shows on Kafka 4.1 (eligible leader replicas on
   followers that left the ISR stay eligible, and one of them is elected cleanly without what the leader alone
   had acknowledged.
 
-Run it: ``pytest examples/test_matrix.py`` (about five minutes).
+Run it: ``pytest examples/test_matrix.py`` (about four minutes).
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def test_isr_shrinks_to_the_leader_then_the_leader_is_lost(kafkacheck, cell):
     shrunk, lost = exercised.faults
     assert shrunk.effective, run.text()
     assert lost.effective, run.text()
-    assert exercised.smallest_isr == 1, run.text()
+    # 0: with eligible leader replicas, a partition without a leader may have an empty ISR.
+    assert exercised.smallest_isr in (0, 1), run.text()
     assert shrunk.nodes[0] == lost.nodes[0], f"the leader changed before it was killed\n{run.text()}"
 
     if cell.loses:

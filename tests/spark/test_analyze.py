@@ -14,7 +14,7 @@ from analyzers.analyze import analyze
 from analyzers.checks import CHECKS, Check
 from analyzers.session import warm
 from analyzers.verdict import Verdict
-from workloads.history.schema import TABLES
+from workloads.history.schema import HARNESS, TABLES
 
 pytestmark = pytest.mark.spark
 
@@ -45,6 +45,9 @@ def tell_all(story: Any) -> dict[str, Any]:
     stories["fault-not-healed"] = good(story().fault("inject").fault("heal", effective=False))
     stories["fault-without-heal"] = good(story().fault("inject"))
     stories["fault-without-inject"] = good(story().fault("heal"))
+    for event in ("started", "stopped", "crashed"):
+        value = f'{{"event": "{event}", "trouble": "producer 1 ended with status 70"}}'
+        stories[f"client-{event}"] = good(story().operation("worker", process=HARNESS, value=value))
     stories["lost-and-unknown"] = story().fault("inject").send(ONE, 0).final({}, end=0)
     shook = story().send(ONE, 0, at=(0, 10)).send(ONE + 1, 1, at=(1, 20)).send(ONE + 2, 2, at=(2, 25))
     shook.fault("inject").send(ONE + 3, None, type="info").send(ONE + 4, 4).send(ONE + 5, 5).fault("heal")
@@ -79,6 +82,7 @@ def verdicts(judged: Any, story: Any) -> dict[str, Verdict]:
         ("fault-without-effect", "isolate leader (e1) did not take effect"),
         ("fault-not-healed", "isolate leader (e1) could not be healed"),
         ("fault-without-heal", "isolate leader (e1) has no record of its healing"),
+        ("client-crashed", "producer 1 ended with status 70"),
         ("fault-without-inject", "isolate leader (e1) has no record of its injection"),
     ],
 )
@@ -92,6 +96,7 @@ def test_what_was_not_exercised_is_unknown(verdicts: dict[str, Verdict], run: st
 def test_one_verdict_for_each_run(verdicts: dict[str, Verdict], story: Any) -> None:
     assert set(verdicts) == set(tell_all(story))
     assert verdicts["good"].result == "valid"
+    assert {verdicts[f"client-{event}"].result for event in ("started", "stopped")} == {"valid"}
     assert verdicts["lost-and-unknown"].result == "invalid"
     assert verdicts["lost-and-unknown"].unknowns
 
@@ -102,7 +107,7 @@ def test_what_was_exercised(verdicts: dict[str, Verdict]) -> None:
     assert did.sends == {"ok": 6, "info": 1}
     assert (did.acks, did.polls) == (6, 5)
     assert (did.final_reads, did.session_reads) == ({"ok": 1}, {"info": 1})
-    assert (did.leader_changes, did.isr_changes) == (1, 2)
+    assert (did.leader_changes, did.isr_changes, did.smallest_isr) == (1, 2, 1)
     (fault,) = did.faults
     assert (fault.event, fault.fault, fault.target, fault.nodes) == ("e1", "isolate", "leader", (2,))
     assert (fault.effective, fault.healed) == (True, True)
