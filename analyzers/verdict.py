@@ -136,8 +136,9 @@ def judge(
     unknowns: Collection[str] = (),
     exercised: Exercised = Exercised(),
 ) -> Verdict:
-    """The verdict that follows. Findings come out worst first, then by name."""
-    order = sorted(findings, key=lambda f: (f.allowed, f.severity != "invalid", f.anomaly))
+    """The verdict that follows. Findings come out worst first, then in the order of the catalogue."""
+    place = {anomaly: number for number, anomaly in enumerate(ANOMALIES)}
+    order = sorted(findings, key=lambda f: (f.allowed, f.severity != "invalid", place[f.anomaly]))
     return Verdict(
         run=run,
         result=_result(findings, unknowns),

@@ -151,7 +151,11 @@ def load(file: Path) -> list[Experiment]:
         return [Experiment.read(file)]
     if file.suffix != ".py":
         raise UsageError(f"{file}: expected experiment.json of a run, or a Python file (.py)")
-    found = [value for value in runpy.run_path(str(file)).values() if isinstance(value, Experiment)]
+    try:
+        names = runpy.run_path(str(file))
+    except Exception as error:
+        raise UsageError(f"{file} cannot be run: {type(error).__name__}: {error}") from error
+    found = [value for value in names.values() if isinstance(value, Experiment)]
     if not found:
         raise UsageError(
             f"{file}: binds no Experiment at its top level, such as `experiment = Experiment(...)`. "

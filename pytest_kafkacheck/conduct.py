@@ -103,7 +103,9 @@ def _conduct(
             )
         )
         crew.go()
-        _until(lambda: crew.acknowledged() > 0, STEADY_LIMIT, crew, stop)
+        # With acks=0 nothing is ever acknowledged; its first send will do.
+        begun = crew.sent if experiment.workload.acks == 0 else crew.acknowledged
+        _until(lambda: begun() > 0, STEADY_LIMIT, crew, stop)
         diary.phase("steady")
         say(f"load is on: {crew.describe()}")
         _faults(experiment, cluster, run=run, history=history, crew=crew, say=say, stop=stop)

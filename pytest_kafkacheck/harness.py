@@ -27,6 +27,9 @@ from workloads.history.compact import compact
 
 Say = Callable[[str], None]
 
+EXAMPLES = 5
+"""Examples of each anomaly in a verdict; the count is exact however many there are."""
+
 
 class Harness:
     """Runs experiments. A context manager: leaving it removes the cluster and stops Spark.
@@ -92,7 +95,9 @@ class Harness:
         experiment = Experiment.read(home / "experiment.json")
         self._spark.start()
         compact(home)
-        verdicts = analyze(self._spark.session(), [home], allow=experiment.workload.allowed)
+        verdicts = analyze(
+            self._spark.session(), [home], allow=experiment.workload.allowed, examples=EXAMPLES
+        )
         if len(verdicts) != 1:
             raise UsageError(f"{home}: the history holds {len(verdicts)} runs, expected one")
         run = Run(home, next(iter(verdicts.values())))

@@ -16,6 +16,8 @@ from tenacity import (
 from pytest_kafkacheck.cluster import views
 from pytest_kafkacheck.cluster.cluster import DockerCluster
 from pytest_kafkacheck.errors import InfrastructureError
+from workloads.clients.protocol import Log
+from workloads.clients.questions import EARLIEST, REPLICA
 
 Ends = dict[str, dict[int, tuple[int, int]]]
 """{topic: {partition: (first offset, end offset, exclusive)}}"""
@@ -37,7 +39,7 @@ def disagreement(cluster: DockerCluster, topics: Iterable[str]) -> str | None:
         told = {node: other.get(key) for node, other in found.items()}
         if any(other != view for other in told.values()):
             return f"brokers differ about {key[0]}-{key[1]}: {told}"
-        if view.leader is None:
+        if view.leader < 0:
             return f"{key[0]}-{key[1]} has no leader"
         if set(view.isr) != set(view.replicas):
             return f"{key[0]}-{key[1]} has ISR {list(view.isr)} of replicas {list(view.replicas)}"
@@ -69,12 +71,12 @@ def log_ends(cluster: DockerCluster, topics: Iterable[str], *, limit: float) -> 
         all_views = views.views(cluster.brokers, names)
         for key in sorted({key for view in all_views.values() for key in view}):
             view = views.newest(all_views.values(), key)
-            if view is None or view.leader is None:
+            if view is None or view.leader < 0:
                 raise OSError(f"{key[0]}-{key[1]} has no leader")
             address, epoch = cluster.brokers[view.leader], view.leader_epoch
-            start = _answer(views.offset(address, key, at=views.EARLIEST, leader_epoch=epoch), key)
+            start = _answer(views.offset(address, key, at=EARLIEST, leader_epoch=epoch), key)
             readable = _answer(views.offset(address, key, leader_epoch=epoch), key)
-            written = _answer(views.offset(address, key, replica=-2, leader_epoch=epoch), key)
+            written = _answer(views.offset(address, key, asker=REPLICA, leader_epoch=epoch), key)
             if readable != written:
                 raise OSError(f"{key[0]}-{key[1]}: high watermark {readable}, log end {written}")
             ends[key[0]][key[1]] = (start, readable)
@@ -92,7 +94,7 @@ def log_ends(cluster: DockerCluster, topics: Iterable[str], *, limit: float) -> 
         ) from error
 
 
-def _answer(found: tuple[int, int], key: views.Key) -> int:
+def _answer(found: tuple[int, int], key: Log) -> int:
     code, offset = found
     if code:
         raise OSError(f"{key[0]}-{key[1]}: ListOffsets answered error {code}")

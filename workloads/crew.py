@@ -78,6 +78,10 @@ class Crew:
         """Sends acknowledged so far, some tenths of a second late."""
         return sum(worker.counts.get("acks", 0) for worker in self._workers)
 
+    def sent(self) -> int:
+        """Sends begun so far, some tenths of a second late."""
+        return sum(worker.counts.get("sends", 0) for worker in self._workers)
+
     def alive(self) -> bool:
         """Whether any process is left."""
         return any(worker.alive for worker in self._workers)

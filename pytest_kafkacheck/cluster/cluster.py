@@ -32,6 +32,7 @@ from pytest_kafkacheck.cluster.properties import (
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.setup.image import agent_image, compose_dir, image_for
+from workloads.clients.questions import Leadership
 from workloads.clients.raw import Address
 
 log = logging.getLogger(__name__)
@@ -72,7 +73,7 @@ class DockerCluster:
 
     def leader(self, topic: str, partition: int) -> int | None:
         view = self._newest(topic, partition)
-        return view.leader if view else None
+        return view.leader if view and view.leader >= 0 else None
 
     def replicas(self, topic: str, partition: int) -> tuple[int, ...]:
         view = self._newest(topic, partition)
@@ -115,7 +116,7 @@ class DockerCluster:
             except (APIError, OSError) as error:
                 log.warning("log of %s not kept: %s", host_of(node.id), error)
 
-    def _newest(self, topic: str, partition: int) -> views.PartitionView | None:
+    def _newest(self, topic: str, partition: int) -> Leadership | None:
         return views.newest(views.views(self.brokers, [topic]).values(), (topic, partition))
 
 

@@ -78,6 +78,8 @@ class Session:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                # A job in the background of a script ignores Ctrl-C, and hands that down.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
                 env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
             )
         self.pid = self._process.pid

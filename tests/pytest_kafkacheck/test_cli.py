@@ -42,6 +42,8 @@ def test_experiment_of_a_run(tmp_path: Path) -> None:
         ("other.json", '{"format": 0}', "format 0"),
         ("notes.txt", "x", "expected experiment.json"),
         ("tests.py", "def test_it(kafkacheck): pass", "binds no Experiment"),
+        ("wrong.py", "from pytest_kafkacheck import AppendLog\nAppendLog(acks=2)", "AppendLog.acks=2"),
+        ("syntax.py", "def", "SyntaxError"),
     ],
 )
 def test_wrong_file_is_refused(

@@ -25,11 +25,12 @@ CLIENT, REPLICA = -1, -2
 
 
 class Leadership(NamedTuple):
-    """A partition as one broker knows it; `leader` is -1 for none."""
+    """A partition as one broker knows it; `leader` is -1 for none, `replicas` are in assignment order."""
 
     leader: int
     leader_epoch: int
     isr: tuple[int, ...]
+    replicas: tuple[int, ...] = ()
 
 
 class Watermarks(NamedTuple):
@@ -48,7 +49,10 @@ def metadata(ask: Ask, topics: Iterable[str]) -> dict[Log, Leadership]:
     )
     return {
         (topic.name, partition.partition_index): Leadership(
-            partition.leader_id, partition.leader_epoch, tuple(sorted(partition.isr_nodes))
+            partition.leader_id,
+            partition.leader_epoch,
+            tuple(sorted(partition.isr_nodes)),
+            tuple(partition.replica_nodes),
         )
         for topic in ask(request).topics
         for partition in topic.partitions
