@@ -1,0 +1,88 @@
+"""Set-up: what is found, what is refused, and what the refusal says to do."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pytest_kafkacheck.errors import InfrastructureError
+from pytest_kafkacheck.setup import debian, engine, image, java
+
+
+def program(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("told", "number"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('java version "1.8.0_402"', 8),
+        ('openjdk version "25" 2025-09-16', 25),
+        ("no such thing", None),
+    ],
+)
+def test_release_of_a_java_program(tmp_path: Path, told: str, number: int | None) -> None:
+    assert java.release(program(tmp_path / "java", f"echo '{told}' >&2")) == number
+
+
+def test_a_program_that_is_none_has_no_release(tmp_path: Path) -> None:
+    assert java.release(tmp_path / "absent") is None
+
+
+def test_java_home_comes_first_and_one_too_old_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = program(tmp_path / "old" / "bin" / "java", "echo 'version \"11.0.2\"' >&2")
+    new = program(tmp_path / "new" / "bin" / "java", "echo 'version \"21\"' >&2")
+    monkeypatch.setenv("PATH", f"{new.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("JAVA_HOME", str(old.parents[1]))
+    assert java.find_java() == new
+    newer = program(tmp_path / "newer" / "bin" / "java", "echo 'version \"23\"' >&2")
+    monkeypatch.setenv("JAVA_HOME", str(newer.parents[1]))
+    assert java.find_java() == newer
+    assert java.find_java(minimum=99) is None
+
+
+def test_who_may_not_install_is_told_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    said: list[str] = []
+    with pytest.raises(InfrastructureError, match=r"sudo apt-get install maven debootstrap"):
+        debian.install(["maven", "debootstrap"], why="no image", say=said.append)
+    assert said == []
+
+
+def test_a_command_that_fails_is_told_with_its_last_lines() -> None:
+    with pytest.raises(InfrastructureError, match=r"(?s)status 3; its last lines:\nwhy"):
+        debian.run(["sh", "-c", "echo why; exit 3"])
+    with pytest.raises(InfrastructureError, match="absent-program"):
+        debian.run(["absent-program"])
+
+
+def test_an_engine_that_was_named_is_not_replaced_by_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:1/{tmp_path.name}")
+    with pytest.raises(InfrastructureError, match="DOCKER_HOST"):
+        engine.ensure_engine(lambda _: None)
+
+
+def test_images_are_named_after_what_they_are_built_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = image.compose_dir() / "image"
+    folder = tmp_path / "image"
+    folder.mkdir()
+    for file in source.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    before = image.local_image("4.1.1")
+    monkeypatch.setattr(image, "compose_dir", lambda: tmp_path)
+    assert image.local_image("4.1.1") == before
+    (folder / "pom.xml").write_text("<project/>")
+    assert image.local_image("4.1.1") != before
+    assert image.local_image("4.1.1").startswith("kafkacheck/kafka:4.1.1-")
