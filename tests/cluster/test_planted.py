@@ -1,0 +1,181 @@
+"""A history recorded on real brokers, unharmed and with one anomaly of each kind planted into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analyzers.analyze import analyze
+from analyzers.catalogue import ANOMALIES
+from analyzers.verdict import Verdict
+from pytest_kafkacheck.experiment import Experiment
+from pytest_kafkacheck.harness import Harness
+from workloads.history.schema import TABLES
+from workloads.log import AppendLog
+
+pytestmark = [pytest.mark.cluster, pytest.mark.spark]
+
+Row = dict[str, Any]
+
+
+class Recorded:
+    """The tables of a run as rows to be tampered with."""
+
+    def __init__(self, home: Path) -> None:
+        folders = {name: home / "history" / name for name in TABLES}
+        tables = {name: pq.read_table(folder, schema=TABLES[name]) for name, folder in folders.items()}
+        self.records: list[Row] = tables["records"].to_pylist()
+        self.operations: list[Row] = tables["operations"].to_pylist()
+        self.observations: list[Row] = tables["observations"].to_pylist()
+
+    def write(self, home: Path, run: str) -> Path:
+        for name, schema in TABLES.items():
+            rows = [row | {"run": run} for row in getattr(self, name)]
+            (home / "history" / name).mkdir(parents=True)
+            pq.write_table(pa.Table.from_pylist(rows, schema), home / "history" / name / "part-0.parquet")
+        return home
+
+    def send(self) -> Row:
+        """A producer's acknowledged send from the middle."""
+        sends = [row for row in self.records if row["f"] == "send" and row["session"] is None]
+        acked = sorted((row for row in sends if row["type"] == "ok"), key=lambda row: row["offset"])
+        return acked[len(acked) // 2]
+
+    def polls(self, value: int, *, final: bool | None = None) -> list[Row]:
+        return [
+            row
+            for row in self.records
+            if row["f"] == "poll" and row["value"] == value and final in (None, row["final"])
+        ]
+
+    def drop(self, rows: list[Row]) -> None:
+        assert rows, "nothing to drop: the plant would plant nothing"
+        gone = {id(row) for row in rows}
+        self.records = [row for row in self.records if id(row) not in gone]
+
+    def final_read(self) -> Row:
+        (row,) = (row for row in self.operations if row["f"] == "final-read")
+        return row
+
+
+def lost(told: Recorded) -> None:
+    told.drop(told.polls(told.send()["value"], final=True))
+
+
+def unseen(told: Recorded) -> None:
+    told.operations.remove(told.final_read())
+    last = max((row for row in told.records if row["f"] == "poll"), key=lambda row: row["offset"])
+    told.drop(told.polls(last["value"]))
+
+
+def expired(told: Recorded) -> None:
+    sent = told.send()
+    told.drop(told.polls(sent["value"]))
+    told.final_read()["start_offset"] = sent["offset"] + 1
+
+
+def duplicate(told: Recorded) -> None:
+    (read,) = told.polls(told.send()["value"], final=True)
+    told.records.append(read | {"offset": told.final_read()["end_offset"], "previous": None})
+
+
+def inconsistent(told: Recorded) -> None:
+    (read,) = told.polls(told.send()["value"], final=True)
+    told.records.append(read | {"offset": read["offset"] + 1, "previous": None})
+
+
+def back(told: Recorded) -> None:
+    read = told.polls(told.send()["value"], final=False)[0]
+    read["previous"] = read["offset"]
+
+
+def skip(told: Recorded) -> None:
+    read = told.polls(told.send()["value"], final=False)[0]
+    read["previous"] = read["offset"] - 3
+
+
+def sent_back(told: Recorded) -> None:
+    sent = told.send()
+    sent["previous"] = sent["offset"] + 1
+
+
+def missed_own(told: Recorded) -> None:
+    sent = next(
+        row
+        for row in told.records
+        if row["f"] == "send" and row["session"] is not None and row["type"] == "ok"
+    )
+    told.drop([row for row in told.polls(sent["value"]) if row["session"] == sent["session"]])
+
+
+def session_back(told: Recorded) -> None:
+    reads = [row for row in told.operations if row["f"] == "read" and row["type"] == "ok"]
+    reads[-1]["end_offset"] = reads[0]["start_offset"]
+
+
+def phantom(told: Recorded) -> None:
+    told.drop([told.send()])
+
+
+def aborted(told: Recorded) -> None:
+    told.send().update(type="fail", offset=None)
+
+
+def payload(problem: str) -> Callable[[Recorded], None]:
+    def plant(told: Recorded) -> None:
+        told.polls(told.send()["value"], final=False)[0].update(error=problem, value=None)
+
+    return plant
+
+
+PLANTS: dict[str, Callable[[Recorded], None]] = {
+    "lost-write": lost,
+    "unseen": unseen,
+    "expired": expired,
+    "duplicate": duplicate,
+    "inconsistent-offsets": inconsistent,
+    "nonmonotonic-poll": back,
+    "poll-skip": skip,
+    "nonmonotonic-send": sent_back,
+    "read-your-writes": missed_own,
+    "session-nonmonotonic-read": session_back,
+    "phantom-read": phantom,
+    "aborted-read": aborted,
+    "foreign-read": payload("foreign"),
+    "corrupt-read": payload("corrupt"),
+    "misrouted-read": payload("misrouted"),
+}
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Verdict]]:
+    folder = tmp_path_factory.mktemp("planted")
+    with Harness(folder) as harness:
+        experiment = Experiment(workload=AppendLog(partitions=1, rate=100), duration=3, cooldown=1)
+        run = harness.run(experiment)
+        homes = [Recorded(run.path).write(folder / "unharmed", "unharmed")]
+        for anomaly, plant in PLANTS.items():
+            told = Recorded(run.path)
+            plant(told)
+            homes.append(told.write(folder / anomaly, anomaly))
+        yield analyze(harness._spark.session(), homes)
+
+
+def test_every_anomaly_has_a_plant() -> None:
+    assert set(PLANTS) == set(ANOMALIES)
+
+
+def test_unharmed_history_is_valid(verdicts: dict[str, Verdict]) -> None:
+    assert (verdicts["unharmed"].result, verdicts["unharmed"].findings) == ("valid", ())
+
+
+@pytest.mark.parametrize("anomaly", PLANTS)
+def test_planted_anomaly_is_found(verdicts: dict[str, Verdict], anomaly: str) -> None:
+    found = {finding.anomaly: finding for finding in verdicts[anomaly].findings}
+    assert anomaly in found
+    assert verdicts[anomaly].result == ANOMALIES[anomaly].severity
