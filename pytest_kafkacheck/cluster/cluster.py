@@ -11,6 +11,7 @@ import tarfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -153,11 +154,13 @@ def running(client: Any, spec: ClusterSpec, *, run: str, logs: Path) -> Iterator
 def _start(client: Any, spec: ClusterSpec, run: str, image: str, stack: ExitStack) -> DockerCluster:
     api, labels = client.api, reaper.labels(run)
     reaper.remove_run(client, run)
-    network = api.create_network(f"kafkacheck-{run}", driver="bridge", labels=labels)["Id"]
     cluster_id = secrets.token_urlsafe(16).replace("-", "a").replace("_", "b")
     ports = _free_ports(spec.brokers)
 
-    def start(node: int) -> DockerNode:
+    def connect_nodes() -> str:
+        return str(api.create_network(f"kafkacheck-{run}", driver="bridge", labels=labels)["Id"])
+
+    def start(node: int, network: str) -> DockerNode:
         name = f"kafkacheck-{run}-{host_of(node)}"
         agent = Agent(
             client,
@@ -191,9 +194,12 @@ def _start(client: Any, spec: ClusterSpec, run: str, image: str, stack: ExitStac
         api.start(container)
         return DockerNode(client, node=node, container=container, agent=agent, client_port=ports[node])
 
+    # Everything is made on the pool's threads. Ctrl-C strikes the main thread only, and leaving this block
+    # waits for requests under way: whatever the engine is still making is there when it gets removed.
     with ThreadPoolExecutor(max_workers=spec.brokers) as pool:
         try:
-            nodes = {node.id: node for node in pool.map(start, spec.nodes)}
+            network = pool.submit(connect_nodes).result()
+            nodes = {node.id: node for node in pool.map(start, spec.nodes, repeat(network))}
         except APIError as error:
             if _port_taken(error):
                 raise

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tenacity import Retrying, retry_if_not_result, stop_after_delay, wait_fixed
+from tenacity import RetryError, Retrying, retry_if_not_result, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.cluster import reaper, topics, views
 from pytest_kafkacheck.cluster.agent import Agent
@@ -97,6 +101,32 @@ def test_a_broker_that_ends_early_is_an_infrastructure_error_with_its_last_words
         pass
     assert objects(engine, "early") == []
     assert b"log.segment.bytes" in (tmp_path / "kafka1.log").read_bytes()
+
+
+def test_nothing_stays_when_interrupted_while_the_engine_makes_the_network(
+    engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = engine.api.create_network
+
+    def slow(*args: Any, **options: Any) -> Any:
+        """A request that the engine goes on with whether its sender waits for the answer or not."""
+        made: list[Any] = []
+
+        def work() -> None:
+            time.sleep(1)
+            made.append(make(*args, **options))
+
+        working = threading.Thread(target=work)
+        working.start()
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        working.join()
+        return made[0]
+
+    monkeypatch.setattr(engine.api, "create_network", slow)
+    with pytest.raises(KeyboardInterrupt), running(engine, ClusterSpec(), run="ctrlc", logs=tmp_path):
+        pass
+    with pytest.raises(RetryError):
+        until(lambda: objects(engine, "ctrlc"), limit=2)
 
 
 def test_a_missing_image_is_an_infrastructure_error(engine: Any, tmp_path: Path) -> None:
