@@ -117,11 +117,11 @@ class Harness:
             and self._cluster.spec == spec
             and self._cluster.healthy()
         ):
-            self._say(f"using the running cluster of {spec.brokers} brokers again")
+            self._say(f"using the running cluster again ({spec.describe()})")
             return self._cluster
         self._drop_cluster()
         self._client = self._client or connect()
-        self._say(f"starting {spec.brokers} brokers, Kafka {spec.version}")
+        self._say(f"starting {spec.describe()}")
         begun = time.monotonic()
         self._cluster = self._stack.enter_context(
             running(self._client, spec, run=secrets.token_hex(4), logs=logs)

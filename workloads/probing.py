@@ -91,8 +91,8 @@ def _quorum(job: Job, writer: Writer, nodes: cycle[int]) -> None:
     node = next(nodes)
     known = questions.quorum(partial(ask, job.brokers[node], timeout=TIMEOUT))
     if known is not None:
-        leader, epoch = known
-        row = (job.run, job.process, time.monotonic_ns(), node, "quorum", None, None, leader, epoch)
+        at = time.monotonic_ns()
+        row = (job.run, job.process, at, node, "quorum", None, None, known.leader, known.epoch)
         writer.append((*row, None, None, None, None))
 
 

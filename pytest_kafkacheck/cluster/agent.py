@@ -1,7 +1,8 @@
-"""The agent: a small container that owns a node's network namespace and applies faults in it.
+"""The agent: a shell in a node's network namespace that applies faults there.
 
 It is driven over its standard input, so that it heals by itself when its master is gone: a SIGKILL of
-pytest closes the stream, a frozen pytest misses the heartbeat.
+pytest closes the stream, a frozen pytest misses the heartbeat. It is a process in the node's pod and not
+the pod itself, so that the network outlives a master.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+
+from docker.errors import APIError
 
 from pytest_kafkacheck.errors import InfrastructureError
 
@@ -25,61 +28,69 @@ SCRIPT = Path(__file__).with_name("agent.sh").read_text()
 
 
 class Agent:
-    """Drives one agent container, created here and removed by whoever removes the cluster's containers."""
+    """Drives the shell in one pod. It starts with the first command: a cluster without faults needs none."""
 
-    def __init__(self, client: Any, *, create: dict[str, Any]) -> None:
-        """`create`: arguments of docker's low-level create_container besides command and standard input."""
-        api = client.api
-        created = api.create_container(
-            command=["bash", "-c", SCRIPT],
-            environment={"TTL": str(TTL)},
-            stdin_open=True,
-            detach=False,  # with stdin_open, this makes the stream end with our connection
-            **create,
-        )
-        self.container: str = created["Id"]
-        self._stream = api.attach_socket(
-            self.container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-        )
-        self._socket: socket.socket = getattr(self._stream, "_sock", self._stream)
+    def __init__(self, client: Any, *, pod: str) -> None:
+        """`pod`: id of the container whose network namespace it works in; it has NET_ADMIN and nft."""
+        self.pod = pod
+        self._api = client.api
         self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._stream: Any = None
         self._frames = b""
         self._lines = b""
         self._number = 0
         self._closed = threading.Event()
-        api.start(self.container)
-        self._socket.settimeout(20)
-        if self._line() != "ready":
-            raise InfrastructureError(f"The agent {self.container[:12]} did not start; see `docker logs`.")
-        self._beats = threading.Thread(target=self._beat, name="kafkacheck-agent-beat", daemon=True)
-        self._beats.start()
 
     def shell(self, command: str, *, timeout: float) -> tuple[int, str]:
         """Exit status (124 when time was up) and output of a command in the node's network namespace."""
         encoded = base64.b64encode(command.encode()).decode()
         with self._lock:
-            self._number += 1
-            number = str(self._number)
             try:
-                self._socket.settimeout(timeout + 10)
-                self._socket.sendall(f"{number} {timeout:.1f} {encoded}\n".encode())
+                way = self._socket or self._start()
+                self._number += 1
+                number = str(self._number)
+                way.settimeout(timeout + 10)
+                way.sendall(f"{number} {timeout:.1f} {encoded}\n".encode())
                 while True:
-                    answer, status, *output = self._line().split(" ")
+                    answer, status, *output = self._line(way).split(" ")
                     if answer == number:
                         return int(status), base64.b64decode(output[0] if output else "").decode(
                             errors="replace"
                         )
-            except OSError as error:
+            except (OSError, APIError) as error:
+                # The next command begins anew. What this one had cut is healed then, and seen to be missing.
+                self._disconnect()
                 raise InfrastructureError(
-                    f"The agent {self.container[:12]} did not answer {command!r} within {timeout + 10} s: {error!r}"
+                    f"The agent in {self.pod[:12]} did not answer {command!r} within {timeout + 10} s: {error!r}"
                 ) from error
 
     def close(self) -> None:
-        """End the stream: the agent heals and exits."""
+        """End the stream: the agent heals and exits. It does not start again."""
         self._closed.set()
         with self._lock:
+            self._disconnect()
+
+    def _start(self) -> socket.socket:
+        if self._closed.is_set():
+            raise ConnectionResetError("the agent was closed")
+        shell = self._api.exec_create(
+            self.pod, ["bash", "-c", SCRIPT], stdin=True, environment={"TTL": str(TTL)}
+        )["Id"]
+        self._stream = self._api.exec_start(shell, socket=True)
+        way: socket.socket = getattr(self._stream, "_sock", self._stream)
+        self._socket, self._frames, self._lines = way, b"", b""
+        way.settimeout(20)
+        if (said := self._line(way)) != "ready":
+            raise ConnectionResetError(f"the agent did not start, it said {said!r}")
+        threading.Thread(target=self._beat, name="kafkacheck-agent-beat", daemon=True).start()
+        return way
+
+    def _disconnect(self) -> None:
+        if self._socket is not None:
             self._stream.close()
             self._socket.close()
+        self._socket = self._stream = None
 
     def _beat(self) -> None:
         while not self._closed.wait(BEAT):
@@ -88,16 +99,16 @@ class Agent:
             except (InfrastructureError, ValueError):
                 return  # the next real command reports it
 
-    def _line(self) -> str:
+    def _line(self, way: socket.socket) -> str:
         """The next line of output. The stream carries frames: 1 byte which, 3 unused, 4 length, then data."""
-        deadline = time.monotonic() + (self._socket.gettimeout() or 20)
+        deadline = time.monotonic() + (way.gettimeout() or 20)
         while b"\n" not in self._lines:
             while len(self._frames) < 8 or len(self._frames) < 8 + (
                 size := int.from_bytes(self._frames[4:8], "big")
             ):
                 if time.monotonic() > deadline:
                     raise TimeoutError("no whole line")
-                data = self._socket.recv(1 << 16)
+                data = way.recv(1 << 16)
                 if not data:
                     raise ConnectionResetError("the agent's stream ended")
                 self._frames += data

@@ -1,4 +1,4 @@
-# Runs as the first process of the container that owns a node's network namespace. Each line of input is
+# Runs in the container that owns a node's network namespace. Each line of input is
 # "<number> <seconds> <command in base64>"; each answer "<number> <exit status> <output in base64>".
 # Heals by itself when its master falls silent: end of input, or no line for $TTL seconds.
 heal() { nft 'table inet kafkacheck; delete table inet kafkacheck' 2>/dev/null; }

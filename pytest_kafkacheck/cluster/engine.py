@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import docker
 import psutil
 from docker.errors import DockerException, ImageNotFound
 
+from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
 
 SPARE_MB = 250
 """What a broker needs besides its heap: metaspace, threads, buffers, page cache for small logs (MiB)."""
+
+ZOOKEEPER_MB = 150
 
 
 def connect() -> Any:
@@ -41,13 +45,30 @@ def require_image(client: Any, image: str) -> None:
         ) from error
 
 
-def require_memory(client: Any, *, brokers: int, heap_mb: int) -> None:
-    """Raise InfrastructureError when the brokers would not fit beside what runs already."""
-    needed = brokers * (heap_mb + SPARE_MB)
+def require_memory(client: Any, spec: ClusterSpec) -> None:
+    """Raise InfrastructureError when the nodes would not fit beside what runs already."""
+    jvms = spec.brokers + spec.controllers
+    needed = jvms * (spec.heap_mb + SPARE_MB) + spec.zookeepers * ZOOKEEPER_MB
     have = client.info()["MemTotal"] >> 20
     free = min(have, psutil.virtual_memory().available >> 20)
     if free < needed:
         raise InfrastructureError(
-            f"{brokers} brokers with heap_mb={heap_mb} need about {needed} MiB; the engine has {have} MiB and "
-            f"{free} MiB are free. Close other programs, or use fewer brokers or a smaller ClusterSpec.heap_mb."
+            f"{spec.describe()} with heap_mb={spec.heap_mb} need about {needed} MiB; the engine has {have} MiB "
+            f"and {free} MiB are free. Close other programs, or use fewer brokers or a smaller ClusterSpec.heap_mb."
         )
+
+
+def reach(client: Any) -> tuple[str, str]:
+    """(address at which this host reaches ports the engine publishes, address the engine binds them to).
+
+    Loopback for an engine on this host; the engine's own host for one over TCP or SSH.
+    """
+    url = urlsplit(client.api.base_url)
+    host = getattr(getattr(client.api, "_custom_adapter", None), "ssh_host", None)
+    if host is not None:
+        host = urlsplit(host if "//" in host else f"ssh://{host}").hostname
+    elif url.scheme in ("http", "https"):
+        host = url.hostname
+    if host in (None, "localhost", "127.0.0.1", "::1"):
+        return "127.0.0.1", "127.0.0.1"
+    return str(host), "0.0.0.0"

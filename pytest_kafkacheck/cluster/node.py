@@ -1,33 +1,66 @@
-"""One broker in Docker: the broker's container, and the agent's that lends it its network."""
+"""One node in Docker: the container of its process, and the pod that lends it a network."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Literal
 
 from docker.errors import APIError
 
 from nemesis.cluster import State
 from pytest_kafkacheck.cluster.agent import Agent
-from pytest_kafkacheck.cluster.properties import CONTROLLER_PORT
+from pytest_kafkacheck.cluster.member import EXTERNAL, Member, Place
 from workloads.clients.raw import Address
+
+STOP_LIMIT = 30
+"""Seconds a controlled shutdown may take before the engine kills the process."""
 
 
 class DockerNode:
-    """Implements ``nemesis.cluster.Node``."""
+    """Implements ``nemesis.cluster.Node``.
 
-    def __init__(self, client: Any, *, node: int, container: str, agent: Agent, client_port: int) -> None:
-        self.id = node
+    place      where the host reaches it.
+    may_start  called before each start; returns when the cluster would let the node in.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        *,
+        member: Member,
+        place: Place,
+        container: str,
+        pod: str,
+        may_start: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.id = member.id
+        self.member = member
+        self.place = place
         self.container = container
-        self.agent = agent
-        self.client_address: Address = ("127.0.0.1", client_port)
-        self.probe_port = CONTROLLER_PORT
+        self.pod = pod
+        self.agent = Agent(client, pod=pod)
+        self.probe_port = member.peer_port
         self._api = client.api
-        networks = self._api.inspect_container(agent.container)["NetworkSettings"]["Networks"]
-        (settings,) = networks.values()
-        self.mac: str = settings["MacAddress"]
-        self.addresses: tuple[str, ...] = tuple(
-            address for address in (settings["IPAddress"], settings["GlobalIPv6Address"]) if address
-        )
+        self._may_start = may_start
+
+    @property
+    def client_address(self) -> Address:
+        """Where clients on this host reach a broker."""
+        return self.address(EXTERNAL)
+
+    def address(self, listener: str) -> Address:
+        """Where this host reaches a published listener. Raises KeyError for one that is not."""
+        return (self.place.host, self.place.ports[listener])
+
+    @property
+    def mac(self) -> str:
+        return str(self._network["MacAddress"])
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        found = (self._network["IPAddress"], self._network["GlobalIPv6Address"])
+        return tuple(address for address in found if address)
 
     def state(self) -> State:
         state = self._api.inspect_container(self.container)["State"]
@@ -51,8 +84,18 @@ class DockerNode:
                 raise
         self._api.wait(self.container, timeout=30)
 
+    def stop(self, *, limit: int = STOP_LIMIT) -> None:
+        """Controlled shutdown (SIGTERM); killed after `limit` seconds. Returns when the process is gone."""
+        self._api.stop(self.container, timeout=limit)
+
     def start(self) -> None:
+        self._may_start()
         self._api.start(self.container)
+
+    def restart(self) -> None:
+        """Controlled shutdown and start. Returns when the process runs, not when it serves."""
+        self.stop()
+        self.start()
 
     def freeze(self) -> None:
         try:
@@ -72,9 +115,24 @@ class DockerNode:
     def shell(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
         return self.agent.shell(command, timeout=timeout)
 
+    def execute(self, command: str) -> tuple[int, str]:
+        """Exit status and output of a shell command in the node's own container, which must run."""
+        run = self._api.exec_create(self.container, ["sh", "-c", command])["Id"]
+        output: bytes = self._api.exec_start(run)
+        return int(self._api.exec_inspect(run)["ExitCode"]), output.decode(errors="replace")
+
+    def put(self, archive: bytes) -> None:
+        """Unpack a tar archive at / of the node's container, running or not."""
+        self._api.put_archive(self.container, "/", archive)
+
     def logs(self) -> bytes:
-        """Everything the broker printed so far, over all its starts."""
+        """Everything the node printed so far, over all its starts."""
         return bytes(self._api.logs(self.container, stdout=True, stderr=True, timestamps=False))
+
+    @cached_property
+    def _network(self) -> dict[str, Any]:
+        (settings,) = self._api.inspect_container(self.pod)["NetworkSettings"]["Networks"].values()
+        return dict(settings)
 
     def _stopped_by_signal(self) -> bool:
         # The engine knows nothing of SIGSTOP. Its process list shows the state letter of java.

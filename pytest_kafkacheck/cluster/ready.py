@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
@@ -20,19 +20,22 @@ from pytest_kafkacheck.cluster import topics, views
 from pytest_kafkacheck.errors import InfrastructureError
 from workloads.clients.raw import Address
 
+if TYPE_CHECKING:
+    from pytest_kafkacheck.cluster.cluster import DockerCluster
+
 TOPIC = "kafkacheck-ready"
 LIMIT = 90.0
 
-Result = TypeVar("Result")
 
+def wait_ready(cluster: DockerCluster) -> None:
+    """Wait until every node serves and every broker is unfenced, and write to and read from each broker.
 
-def wait_ready(brokers: Mapping[int, Address], *, dead: Callable[[], str | None]) -> None:
-    """Wait until every broker is unfenced, and write to and read from each.
-
-    `dead` is asked between attempts: its text ends the wait early (a broker that exited will not come).
-    Raises InfrastructureError.
+    Raises InfrastructureError; at once when a node has ended, for it will not come back.
     """
+    brokers, dead = cluster.brokers, cluster.ended
     _until(lambda: _all_registered(brokers), "every broker registered with the controller", dead)
+    others = [node for node in cluster.nodes if node not in brokers]
+    _until(lambda: all(map(cluster.serving, others)), "every controller or ZooKeeper node serving", dead)
     topics.create(brokers, TOPIC, assignment={number: [node] for number, node in enumerate(brokers)})
     try:
         _until(lambda: _led_by_each(brokers), "a partition led by each broker", dead)
@@ -44,7 +47,7 @@ def wait_ready(brokers: Mapping[int, Address], *, dead: Callable[[], str | None]
 def _until(condition: Callable[[], bool], what: str, dead: Callable[[], str | None]) -> None:
     def once() -> bool:
         if (text := dead()) is not None:
-            raise InfrastructureError(f"A broker ended while kafkacheck waited for {what}: {text}")
+            raise InfrastructureError(f"A node ended while kafkacheck waited for {what}: {text}")
         return condition()
 
     try:
@@ -58,7 +61,7 @@ def _until(condition: Callable[[], bool], what: str, dead: Callable[[], str | No
         raise InfrastructureError(
             f"Waited {LIMIT:.0f} s in vain for {what}. "
             f"Last attempt: {failure if failure is not None else 'not yet so'}. "
-            f"The brokers' logs are kept with the run."
+            f"The nodes' logs are kept with the run."
         ) from error
 
 

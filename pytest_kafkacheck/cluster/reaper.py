@@ -75,6 +75,11 @@ def _remove(client: Any, wanted: Any) -> list[str]:
             runs.add(network["Labels"][RUN])
             with contextlib.suppress(NotFound):
                 api.remove_network(network["Id"])
+    for volume in api.volumes(filters={"label": RUN})["Volumes"] or ():
+        if wanted(volume["Labels"]):
+            runs.add(volume["Labels"][RUN])
+            with contextlib.suppress(NotFound):
+                api.remove_volume(volume["Name"], force=True)
     return sorted(runs)
 
 

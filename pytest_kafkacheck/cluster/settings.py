@@ -33,7 +33,7 @@ def known(kind: Kind) -> Mapping[str, str]:
     return data[kind]
 
 
-def check_settings(settings: Mapping[str, str], *, kind: Kind, where: str) -> None:
+def check_settings(settings: Mapping[str, str], *, kind: Kind, where: str, version: str = "4.1.1") -> None:  # noqa: ARG001
     """Raise UsageError for the first setting that Kafka would ignore, refuse, or that is ours to set."""
     types = known(kind)
     for name, value in settings.items():

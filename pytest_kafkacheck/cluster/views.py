@@ -14,7 +14,7 @@ from kafka.protocol.admin import DescribeClusterRequest
 
 from workloads.clients import questions
 from workloads.clients.protocol import Log
-from workloads.clients.questions import CLIENT, LATEST, Ask, Leadership
+from workloads.clients.questions import CLIENT, LATEST, Ask, Leadership, Quorum
 from workloads.clients.raw import Address, ask
 
 TIMEOUT = 1.5
@@ -25,8 +25,8 @@ View = Mapping[Log, Leadership]
 Answer = TypeVar("Answer")
 
 
-def metadata(address: Address, topics: Iterable[str]) -> View:
-    """That broker's own view of the topics' partitions. Raises OSError when it does not answer."""
+def metadata(address: Address, topics: Iterable[str] | None) -> View:
+    """That broker's own view of the partitions of topics, of all for None. Raises OSError when it is silent."""
     return questions.metadata(_asking(address), topics)
 
 
@@ -42,13 +42,13 @@ def newest(all_views: Iterable[View], log: Log) -> Leadership | None:
     return max(found, key=lambda view: view.leader_epoch, default=None)
 
 
-def quorum_leader(addresses: Mapping[int, Address]) -> tuple[int, int] | None:
-    """(node id, epoch) of the active controller as the brokers that know tell it; the highest epoch wins.
+def quorum(addresses: Mapping[int, Address]) -> Quorum | None:
+    """The KRaft quorum as the brokers that know tell it; the highest epoch wins.
 
     The controller that metadata and DescribeCluster name is any living broker in KRaft mode.
     """
     told = [answer for answer in _of_each(addresses, questions.quorum).values() if answer is not None]
-    return max(told, key=lambda answer: answer[1], default=None)
+    return max(told, key=lambda answer: answer.epoch, default=None)
 
 
 def unfenced(address: Address) -> set[int]:

@@ -16,6 +16,7 @@ from tenacity import RetryError, Retrying, retry_if_not_result, stop_after_delay
 from pytest_kafkacheck.cluster import reaper, topics, views
 from pytest_kafkacheck.cluster.agent import Agent
 from pytest_kafkacheck.cluster.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.pod import create_pod
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.setup.image import agent_image
@@ -30,7 +31,8 @@ def until(condition: Any, limit: float = 30) -> None:
 def objects(engine: Any, run: str) -> list[str]:
     label = {"label": f"{reaper.RUN}={run}"}
     found = engine.api.containers(all=True, filters=label) + engine.api.networks(filters=label)
-    return [each["Id"] for each in found]
+    volumes = engine.api.volumes(filters=label)["Volumes"] or []
+    return [each["Id"] for each in found] + [each["Name"] for each in volumes]
 
 
 def test_every_broker_is_known_and_one_is_the_controller(cluster: DockerCluster) -> None:
@@ -155,20 +157,28 @@ def test_the_next_start_removes_what_a_dead_owner_left_and_spares_the_living(
     for labels in (dead, living):
         engine.api.create_network(f"kafkacheck-{labels[reaper.RUN]}", labels=labels)
         engine.api.create_container(agent_image(), command="true", labels=labels)
+        engine.api.create_volume(f"kafkacheck-{labels[reaper.RUN]}", labels=labels)
     try:
         assert reaper.sweep(engine) == ["dead"]
         assert objects(engine, "dead") == []
-        assert len(objects(engine, "living")) == 2
+        assert len(objects(engine, "living")) == 3
     finally:
         reaper.remove_run(engine, "living")
 
 
 @pytest.fixture
 def agent(engine: Any):  # type: ignore[no-untyped-def]
-    host = engine.api.create_host_config(cap_add=["NET_ADMIN"])
-    agent = Agent(
-        engine, create={"image": agent_image(), "labels": reaper.labels("agent"), "host_config": host}
+    labels = reaper.labels("agent")
+    engine.api.create_network("kafkacheck-agent", labels=labels)
+    pod = create_pod(
+        engine.api,
+        name="kafkacheck-agent-pod",
+        host="pod",
+        network="kafkacheck-agent",
+        ports={},
+        labels=labels,
     )
+    agent = Agent(engine, pod=pod)
     yield agent
     agent.close()
     reaper.remove_run(engine, "agent")
@@ -193,11 +203,13 @@ def test_agent_heals_when_its_master_is_gone(engine: Any, agent: Agent) -> None:
         command=["sh", "-c", f"while {TABLES} | grep -q kafkacheck; do sleep 0.1; done"],
         labels=reaper.labels("agent"),
         host_config=engine.api.create_host_config(
-            network_mode=f"container:{agent.container}", cap_add=["NET_ADMIN"]
+            network_mode=f"container:{agent.pod}", cap_add=["NET_ADMIN"]
         ),
     )["Id"]
     engine.api.start(watch)
     assert engine.api.inspect_container(watch)["State"]["Running"]
+    assert agent._socket is not None
     agent._socket.shutdown(socket.SHUT_RDWR)  # what the kernel does when the master is killed
     assert engine.api.wait(watch, timeout=20)["StatusCode"] == 0
-    assert engine.api.wait(agent.container, timeout=20)["StatusCode"] == 0
+    until(lambda: "heal()" not in str(engine.api.top(agent.pod)["Processes"]))
+    assert engine.api.inspect_container(agent.pod)["State"]["Running"], "the network outlives the agent"

@@ -8,7 +8,8 @@ import re
 import pytest
 
 from nemesis.api import isolate, kill, partition, pause
-from pytest_kafkacheck.cluster.properties import Place, render
+from pytest_kafkacheck.cluster.member import Place
+from pytest_kafkacheck.cluster.properties import server_properties, zoo_cfg
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.errors import KafkacheckError, UsageError
 from pytest_kafkacheck.experiment import Experiment
@@ -20,7 +21,23 @@ from workloads.log import AppendLog
     [
         ({"brokers": 0}, "ClusterSpec.brokers=0: expected 1 to 9"),
         ({"brokers": "3"}, "ClusterSpec.brokers='3'"),
-        ({"version": "3.9.2"}, "ClusterSpec.version='3.9.2'"),
+        ({"version": "4.1.1", "zookeepers": 1}, "removed ZooKeeper mode; use version='3.9.2'"),
+        ({"version": "2.8.2"}, "set zookeepers=1, or use version='3.9.2'"),
+        ({"version": "3.9.2", "zookeepers": 1, "controllers": 1}, "a broker is the controller"),
+        ({"control_plane": True}, "KRaft has no such listener"),
+        ({"controllers": 2}, "expected 0, 1, 3 or 5"),
+        ({"zookeepers": 2}, "expected 0, 1 or 3"),
+        ({"racks": "abc"}, "expected names"),
+        ({"listeners": {"EXTERNAL": "SSL"}}, "expected a name in capitals"),
+        ({"listeners": {"OTHER": "TLS"}}, "expected one of PLAINTEXT, SSL"),
+        ({"listeners": {"OTHER": "SASL_SSL"}}, "users are only made"),
+        ({"security": "TLS"}, "expected one of PLAINTEXT, SSL"),
+        ({"mechanism": "PLAIN"}, "or a security with SASL"),
+        ({"security": "SASL_SSL", "mechanism": "GSSAPI"}, "one of PLAIN, SCRAM-SHA-256"),
+        ({"features": {"eligible.leader.replica": 1}}, "no such feature; it has"),
+        ({"features": {"eligible.leader.replicas.version": 2}}, "supports 0 to 1"),
+        ({"version": "3.9.2", "features": {"eligible.leader.replicas.version": 1}}, "no such feature"),
+        ({"version": "3.9.2", "zookeepers": 1, "features": {"metadata.version": 1}}, "inter.broker.protocol"),
         ({"version": "latest"}, "ClusterSpec.version='latest'"),
         ({"heap_mb": 64}, "ClusterSpec.heap_mb=64: expected 200 or more"),
         ({"config": {"min.insync.replica": 2}}, "did you mean 'min.insync.replicas'"),
@@ -94,21 +111,59 @@ def test_json_of_another_format_is_refused() -> None:
         Experiment.from_json(data)
 
 
+def properties(spec: ClusterSpec, node: int, **ports: int) -> dict[str, str]:
+    (member,) = (each for each in spec.members if each.id == node)
+    lines = server_properties(spec, member, Place("127.0.0.1", ports)).splitlines()
+    found = dict(line.split("=", 1) for line in lines)
+    assert len(found) == len(lines), "a setting is there twice"
+    return found
+
+
 def test_settings_of_the_user_win_over_the_fast_profile_but_not_over_the_place() -> None:
     spec = ClusterSpec(config={"broker.session.timeout.ms": 9000})
-    lines = render(spec, Place(2, 50002)).splitlines()
-    assert "broker.session.timeout.ms=9000" in lines
-    assert "node.id=2" in lines
-    assert "advertised.listeners=INTERNAL://kafka2:9092,EXTERNAL://127.0.0.1:50002" in lines
-    assert "controller.quorum.voters=1@kafka1:9093,2@kafka2:9093,3@kafka3:9093" in lines
-    assert len(lines) == len({line.split("=")[0] for line in lines})
+    found = properties(spec, 2, EXTERNAL=50002)
+    assert found["broker.session.timeout.ms"] == "9000"
+    assert found["node.id"] == "2"
+    assert found["process.roles"] == "broker,controller"
+    assert found["advertised.listeners"] == "INTERNAL://kafka2:9092,EXTERNAL://127.0.0.1:50002"
+    assert found["controller.quorum.voters"] == "1@kafka1:9093,2@kafka2:9093,3@kafka3:9093"
 
 
-def test_every_setting_of_the_fast_profile_exists() -> None:
-    from pytest_kafkacheck.cluster.properties import FAST
+def test_separate_controllers_vote_and_brokers_do_not() -> None:
+    spec = ClusterSpec(brokers=4, controllers=3, racks=("a", "b"), listeners={"ADMIN": "PLAINTEXT"})
+    assert spec.nodes == (1, 2, 3, 4, 101, 102, 103)
+    broker, controller = properties(spec, 4, EXTERNAL=1, ADMIN=2), properties(spec, 101)
+    assert (broker["process.roles"], controller["process.roles"]) == ("broker", "controller")
+    assert broker["controller.quorum.voters"] == (
+        "101@controller101:9093,102@controller102:9093,103@controller103:9093"
+    )
+    assert broker["broker.rack"] == "b"
+    assert broker["listeners"] == "INTERNAL://:9092,EXTERNAL://:9094,ADMIN://:9100"
+    assert broker["advertised.listeners"].endswith("EXTERNAL://127.0.0.1:1,ADMIN://127.0.0.1:2")
+    assert controller["listeners"] == "CONTROLLER://:9093"
+    assert "advertised.listeners" not in controller
+
+
+def test_zookeeper_mode_has_no_word_of_kraft() -> None:
+    spec = ClusterSpec(version="3.9.2", zookeepers=3, control_plane=True)
+    found = properties(spec, 1, EXTERNAL=50001)
+    assert found["zookeeper.connect"] == "zookeeper201:2181,zookeeper202:2181,zookeeper203:2181"
+    assert found["control.plane.listener.name"] == "CONTROL_PLANE"
+    assert "CONTROL_PLANE://kafka1:9095" in found["advertised.listeners"]
+    assert (
+        not {"node.id", "process.roles", "controller.quorum.voters", "broker.session.timeout.ms"}
+        & found.keys()
+    )
+    assert "server.202=zookeeper202:2888:3888" in zoo_cfg(spec).splitlines()
+    assert "server." not in zoo_cfg(ClusterSpec(version="3.9.2", zookeepers=1))
+
+
+@pytest.mark.parametrize("profile", ["FAST", "FAST_KRAFT"])
+def test_every_setting_of_the_fast_profile_exists(profile: str) -> None:
+    from pytest_kafkacheck.cluster import properties as module
     from pytest_kafkacheck.cluster.settings import check_settings
 
-    check_settings(FAST, kind="broker", where="FAST")
+    check_settings(getattr(module, profile), kind="broker", where=profile)
 
 
 def test_equal_specs_are_equal_and_hash_alike() -> None:

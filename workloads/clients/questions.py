@@ -38,11 +38,21 @@ class Watermarks(NamedTuple):
     log_start: int
 
 
-def metadata(ask: Ask, topics: Iterable[str]) -> dict[Log, Leadership]:
-    """The broker's own view, however outdated."""
+class Quorum(NamedTuple):
+    """Of the controllers: their leader, and each voter's log end offset as the leader knows it."""
+
+    leader: int
+    epoch: int
+    high_watermark: int
+    ends: Mapping[int, int]
+
+
+def metadata(ask: Ask, topics: Iterable[str] | None) -> dict[Log, Leadership]:
+    """The broker's own view, however outdated; of all topics for None."""
+    wanted = None if topics is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in topics]
     request = MetadataRequest(
         version=8,
-        topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in topics],
+        topics=wanted,
         allow_auto_topic_creation=False,
         include_cluster_authorized_operations=False,
         include_topic_authorized_operations=False,
@@ -133,8 +143,8 @@ def watermarks(ask: Ask, start: Mapping[Log, int]) -> dict[Log, Watermarks]:
     }
 
 
-def quorum(ask: Ask) -> tuple[int, int] | None:
-    """(node id, epoch) of the active controller; None when the broker does not know."""
+def quorum(ask: Ask) -> Quorum | None:
+    """The KRaft quorum; None when the broker does not know its leader."""
     topic = DescribeQuorumRequest.TopicData(
         topic_name="__cluster_metadata",
         partitions=[DescribeQuorumRequest.TopicData.PartitionData(partition_index=0)],
@@ -143,5 +153,7 @@ def quorum(ask: Ask) -> tuple[int, int] | None:
     if answer.error_code or not answer.topics:
         return None
     partition = answer.topics[0].partitions[0]
-    known = partition.error_code == 0 and partition.leader_id >= 0
-    return (partition.leader_id, partition.leader_epoch) if known else None
+    if partition.error_code or partition.leader_id < 0:
+        return None
+    ends = {voter.replica_id: voter.log_end_offset for voter in partition.current_voters}
+    return Quorum(partition.leader_id, partition.leader_epoch, partition.high_watermark, ends)

@@ -1,0 +1,65 @@
+"""What a node's container is given: files, environment, and the one start command for every role."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_kafkacheck.cluster.member import Member, Place
+from pytest_kafkacheck.cluster.properties import server_properties, zoo_cfg
+from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.setup.image import compose_dir
+
+START = Path(__file__).with_name("start.sh").read_text()
+
+CONTROLLER_HEAP_MB = 256
+
+
+@dataclass(frozen=True)
+class Launch:
+    """files: absolute path in the container to content."""
+
+    environment: Mapping[str, str]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def archive(self) -> bytes:
+        """The files as a tar archive rooted at /, as the engine takes them."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            for name, data in self.files.items():
+                entry = tarfile.TarInfo(name.lstrip("/"))
+                entry.size, entry.mode = len(data), 0o644
+                archive.addfile(entry, io.BytesIO(data))
+        return buffer.getvalue()
+
+
+def launch(spec: ClusterSpec, member: Member, place: Place, *, cluster_id: str) -> Launch:
+    """What a member of the cluster is started with; `cluster_id` is the KRaft cluster's."""
+    logging = spec.release.log_file
+    files = {f"/k/{logging}": (compose_dir() / "image" / logging).read_bytes()}
+    environment = {
+        "ROLE": member.role,
+        "NODE": str(member.id),
+        "LOGGING": f"{spec.release.log_flag}/k/{logging}",
+    }
+    if member.role == "zookeeper":
+        return Launch(environment, {**files, "/k/zoo.cfg": zoo_cfg(spec).encode()})
+    heap = spec.heap_mb if member.is_broker else min(CONTROLLER_HEAP_MB, spec.heap_mb)
+    environment |= {"HEAP": str(heap), "HEAP_MIN": str(min(256, heap))}
+    if spec.kraft:
+        environment["CLUSTER_ID"] = cluster_id
+        environment["FORMAT"] = " ".join(format_arguments(spec))
+    return Launch(
+        environment, {**files, "/k/server.properties": server_properties(spec, member, place).encode()}
+    )
+
+
+def format_arguments(spec: ClusterSpec) -> list[str]:
+    """Arguments of StorageTool's format besides cluster id and configuration."""
+    return [
+        argument for name, level in spec.features.items() for argument in ("--feature", f"{name}={level}")
+    ]

@@ -1,0 +1,339 @@
+"""Changing a running cluster: brokers come and go, lose their data, get other settings, another release.
+
+Each function returns when the cluster has settled: every node serves and every ISR is full. Ports,
+addresses and ids outlive all of it. Every function raises InfrastructureError when it does not settle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from docker.errors import APIError
+from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import ConfigResource
+from kafka.errors import KafkaError
+from tenacity import (
+    RetryError,
+    Retrying,
+    retry_if_exception_type,
+    retry_if_result,
+    stop_after_delay,
+    wait_fixed,
+)
+
+from pytest_kafkacheck.cluster import views, zookeeper
+from pytest_kafkacheck.cluster.cluster import DockerCluster
+from pytest_kafkacheck.cluster.engine import require_image
+from pytest_kafkacheck.cluster.launch import launch
+from pytest_kafkacheck.cluster.member import Member
+from pytest_kafkacheck.cluster.node import DockerNode
+from pytest_kafkacheck.cluster.plan import Plan
+from pytest_kafkacheck.cluster.settings import check_settings
+from pytest_kafkacheck.errors import InfrastructureError, UsageError
+from pytest_kafkacheck.setup.image import image_for
+
+LIMIT = 120.0
+"""Seconds for one change to settle."""
+
+
+def add_broker(cluster: DockerCluster, *, rack: str | None = None) -> int:
+    """Add a broker, one that is not a controller. Returns its node id; it holds no partitions yet."""
+    node = max(cluster.brokers) + 1
+    member = Member(id=node, role="broker", rack=rack or cluster.spec.rack_of(node))
+    api, plan = cluster.client.api, cluster.plan
+    place = plan.places([member])[node]
+    pod = None
+    try:
+        pod = plan.create_pod(api, member, place)
+        made = cluster.create(member, place, pod=pod)
+        made.start()
+        cluster.nodes[node] = made
+        wait_settled(cluster)
+    except BaseException:
+        cluster.nodes.pop(node, None)
+        _remove_parts(cluster, member, pod)
+        raise
+    return node
+
+
+def remove_broker(cluster: DockerCluster, node: int) -> None:
+    """Move a broker's replicas to the others, shut it down, unregister and remove it.
+
+    Raises UsageError for a node that votes in the quorum, and where the others are too few for its replicas.
+    """
+    leaving = _broker(cluster, node)
+    if leaving.member.is_controller:
+        raise UsageError(
+            f"node {node} votes in the KRaft quorum, which is fixed at the start; brokers can be removed from "
+            f"clusters with separate controllers, or when they were added"
+        )
+    _drain(cluster, node)
+    leaving.stop()
+    del cluster.nodes[node]
+    leaving.agent.close()
+    if cluster.spec.kraft:
+        _unregister(cluster, node)
+    else:
+        _until(
+            lambda: (
+                None if node not in zookeeper.registered(cluster.zookeepers.values()) else "still registered"
+            ),
+            f"broker {node} gone from ZooKeeper",
+        )
+    _remove_parts(cluster, leaving.member, leaving.pod)
+    wait_settled(cluster)
+
+
+def wipe(cluster: DockerCluster, node: int) -> None:
+    """Replace a node's data by none, as a new disk would; it fetches everything from its peers."""
+    wiped = _node(cluster, node)
+    wiped.kill()
+    _replace(cluster, wiped, cluster.plan, keep_data=False)
+    wait_settled(cluster)
+
+
+def configure(cluster: DockerCluster, settings: Mapping[str, object], *, nodes: Sequence[int] = ()) -> None:
+    """Change broker settings while brokers run (dynamic configuration).
+
+    nodes  brokers meant; none for the default of all brokers.
+    Raises UsageError when a setting is unknown or Kafka refuses to change it on a running broker.
+    """
+    wanted = _checked(cluster, settings)
+    names = [str(_broker(cluster, node).id) for node in nodes] or [""]
+    with admin(cluster) as client:
+        try:
+            for name in names:
+                client.alter_configs([ConfigResource("BROKER", name, configs=wanted)])
+        except KafkaError as error:
+            raise UsageError(
+                f"Kafka refused {wanted} for {'broker ' + name if name else 'all brokers'}: {error}. Settings that "
+                f"need a restart are changed by reconfigure()."
+            ) from error
+
+
+def reconfigure(cluster: DockerCluster, settings: Mapping[str, object], *, nodes: Sequence[int] = ()) -> None:
+    """Change broker settings by restarting brokers one after another (static configuration).
+
+    nodes  brokers meant; none for all, which changes the cluster's spec as well.
+    """
+    wanted = _checked(cluster, settings)
+    spec = replace(cluster.spec, config={**cluster.spec.config, **wanted})
+    if not nodes:
+        cluster.plan = replace(cluster.plan, spec=spec)
+    for node in nodes or sorted(cluster.brokers):
+        changed = _broker(cluster, node)
+        given = launch(spec, changed.member, changed.place, cluster_id=cluster.plan.cluster_id)
+        changed.put(given.archive)
+        changed.restart()
+        wait_settled(cluster)
+
+
+def rolling_restart(cluster: DockerCluster, *, nodes: Sequence[int] = ()) -> None:
+    """Restart nodes in a controlled way, one after another; controllers and ZooKeeper nodes first."""
+    for node in nodes or _in_order(cluster):
+        _node(cluster, node).restart()
+        wait_settled(cluster)
+
+
+def upgrade(cluster: DockerCluster, version: str) -> None:
+    """Move every node to another release, one after another, keeping data and feature levels.
+
+    A downgrade works as long as the feature levels allow it. Raises UsageError for a release that cannot run
+    this cluster, InfrastructureError when its image is missing.
+    """
+    spec = replace(cluster.spec, version=version, image=None)
+    image = image_for(version, cluster.client)
+    require_image(cluster.client, image)
+    plan = replace(cluster.plan, spec=spec, image=image)
+    for node in _in_order(cluster):
+        moving = _node(cluster, node)
+        moving.stop()
+        _replace(cluster, moving, plan, keep_data=True)
+        wait_settled(cluster)
+    cluster.plan = plan
+
+
+def set_features(cluster: DockerCluster, levels: Mapping[str, int]) -> None:
+    """Change finalized feature levels of a KRaft cluster, up or (where Kafka thinks it safe) down.
+
+    Raises UsageError with Kafka's words when it refuses.
+    """
+    if not cluster.spec.kraft:
+        raise UsageError("feature levels are KRaft's; this cluster runs in ZooKeeper mode")
+    with admin(cluster) as client:
+        known = client.describe_features()
+        updates = {}
+        for name, level in levels.items():
+            now = known.get(name, {}).get("finalized", (0, 0))[1]
+            updates[name] = ("UPGRADE" if level >= now else "SAFE_DOWNGRADE", level)
+        try:
+            answers = client.update_features(updates)
+        except KafkaError as error:
+            raise UsageError(f"Kafka refused feature levels {dict(levels)}: {error}") from error
+    if refused := {name: text for name, text in answers.items() if text != "OK"}:
+        raise UsageError(f"Kafka refused feature levels {dict(levels)}: {refused}")
+
+
+def wait_settled(cluster: DockerCluster, *, limit: float = LIMIT) -> None:
+    """Wait until every node serves and every partition of every topic has a leader and a full ISR."""
+    _until(lambda: unsettled(cluster), "the cluster settled", limit=limit, dead=cluster.ended)
+
+
+def unsettled(cluster: DockerCluster) -> str | None:
+    """What still keeps the cluster from being settled, or None."""
+    brokers = cluster.brokers
+    for node, address in brokers.items():
+        if (seen := views.unfenced(address)) != set(brokers):
+            return f"broker {node} sees {sorted(seen)} of {sorted(brokers)}"
+    for node in cluster.nodes:
+        if node not in brokers and not cluster.serving(node):
+            return f"node {node} does not serve"
+    for node, address in brokers.items():
+        for (topic, partition), view in views.metadata(address, None).items():
+            if view.leader < 0 or set(view.isr) != set(view.replicas):
+                isr = f"ISR {list(view.isr)} of {list(view.replicas)}"
+                return f"broker {node} sees {topic}-{partition} with leader {view.leader}, {isr}"
+    return None
+
+
+@contextmanager
+def admin(cluster: DockerCluster) -> Iterator[Any]:
+    """An admin client of the library."""
+    client = KafkaAdminClient(bootstrap_servers=cluster.bootstrap, request_timeout_ms=20_000)
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def _in_order(cluster: DockerCluster) -> list[int]:
+    """Those others depend on first."""
+    order = ("zookeeper", "controller", "combined", "broker")
+    return sorted(cluster.nodes, key=lambda node: (order.index(cluster.nodes[node].member.role), node))
+
+
+def _replace(cluster: DockerCluster, node: DockerNode, plan: Plan, *, keep_data: bool) -> None:
+    """Give a stopped node a new container in its old pod, and start it."""
+    api = cluster.client.api
+    api.remove_container(node.container, force=True, v=True)
+    if not keep_data:
+        api.remove_volume(plan.volume(node.member), force=True)
+    node.container = plan.create_container(api, node.member, node.place, pod=node.pod)
+    node.start()
+
+
+def _remove_parts(cluster: DockerCluster, member: Member, pod: str | None) -> None:
+    api, plan = cluster.client.api, cluster.plan
+    for container in (plan.name(member), pod):
+        if container is not None:
+            _gone(lambda container=container: api.remove_container(container, force=True, v=True))  # type: ignore[misc]
+    _gone(lambda: api.remove_volume(plan.volume(member), force=True))
+
+
+def _gone(remove: Callable[[], object]) -> None:
+    try:
+        remove()
+    except APIError as error:
+        if error.status_code != 404:
+            raise
+
+
+def _drain(cluster: DockerCluster, node: int) -> None:
+    """Move all replicas off a broker, each to the broker that then has the fewest."""
+    others = sorted(set(cluster.brokers) - {node})
+    layout = {
+        log: list(view.replicas) for log, view in views.metadata(cluster.brokers[others[0]], None).items()
+    }
+    load = {other: sum(other in replicas for replicas in layout.values()) for other in others}
+    moves: dict[Any, list[int]] = {}
+    for log, replicas in sorted(layout.items()):
+        if node not in replicas:
+            continue
+        free = [other for other in others if other not in replicas]
+        if not free:
+            raise UsageError(
+                f"broker {node} cannot go: {log[0]}-{log[1]} has replicas on {replicas}, and no other broker is free "
+                f"to take its place; delete the topic, or add a broker first"
+            )
+        chosen = min(free, key=lambda other: load[other])
+        load[chosen] += 1
+        moves[TopicPartition(*log)] = [chosen if replica == node else replica for replica in replicas]
+    if not moves:
+        return
+    with admin(cluster) as client:
+        refused = {log: error for log, error in client.alter_partition_reassignments(moves).items() if error}
+    if refused:
+        raise InfrastructureError(f"Kafka refused to move replicas off broker {node}: {refused}")
+
+    def left() -> str | None:
+        for address in cluster.brokers.values():
+            for log, view in views.metadata(address, None).items():
+                if node in view.replicas:
+                    return f"{log[0]}-{log[1]} still has a replica on it"
+        return None
+
+    _until(left, f"broker {node} drained")
+
+
+def _unregister(cluster: DockerCluster, node: int) -> None:
+    # kafka-python has no such request; Kafka's own tool is in every node's container.
+    other = next(iter(cluster.brokers))
+    status, output = cluster.nodes[other].execute(
+        "java -Xmx128m -XX:TieredStopAtLevel=1 -cp '/opt/kafka/libs/*' org.apache.kafka.tools.ClusterTool "
+        f"unregister --bootstrap-server localhost:9092 --id {node}"
+    )
+    if status:
+        raise InfrastructureError(
+            f"broker {node} could not be unregistered (status {status}): {output.strip()}"
+        )
+
+
+def _checked(cluster: DockerCluster, settings: Mapping[str, object]) -> dict[str, str]:
+    wanted = {
+        str(name): str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in settings.items()
+    }
+    check_settings(wanted, kind="broker", where="settings", version=cluster.spec.version)
+    return wanted
+
+
+def _node(cluster: DockerCluster, node: int) -> DockerNode:
+    if node not in cluster.nodes:
+        raise UsageError(
+            f"the cluster has no node {node}; it has {', '.join(map(str, sorted(cluster.nodes)))}"
+        )
+    return cluster.nodes[node]
+
+
+def _broker(cluster: DockerCluster, node: int) -> DockerNode:
+    if node not in cluster.brokers:
+        raise UsageError(
+            f"no broker is node {node}; brokers are {', '.join(map(str, sorted(cluster.brokers)))}"
+        )
+    return cluster.nodes[node]
+
+
+def _until(
+    problem: Callable[[], str | None],
+    what: str,
+    *,
+    limit: float = LIMIT,
+    dead: Callable[[], str | None] = lambda: None,
+) -> None:
+    def once() -> str | None:
+        if (text := dead()) is not None:
+            raise InfrastructureError(f"A node ended while kafkacheck waited for {what}: {text}")
+        return problem()
+
+    try:
+        Retrying(
+            stop=stop_after_delay(limit),
+            wait=wait_fixed(0.1),
+            retry=retry_if_exception_type(OSError) | retry_if_result(lambda text: text is not None),
+        )(once)
+    except RetryError as error:
+        failure = error.last_attempt.exception() or error.last_attempt.result()
+        raise InfrastructureError(f"Waited {limit:.0f} s in vain for {what}: {failure}.") from error

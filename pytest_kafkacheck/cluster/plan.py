@@ -1,0 +1,136 @@
+"""How a cluster's parts are named, labelled and made in the engine, one node at a time."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_kafkacheck.cluster import reaper
+from pytest_kafkacheck.cluster.launch import START, launch
+from pytest_kafkacheck.cluster.member import Member, Place
+from pytest_kafkacheck.cluster.pod import create_pod
+from pytest_kafkacheck.cluster.properties import DATA, published
+from pytest_kafkacheck.cluster.spec import ClusterSpec
+
+PART = "kafkacheck.part"
+"""``pod`` or ``node``."""
+
+NODE, ROLE, PLACE = "kafkacheck.node", "kafkacheck.role", "kafkacheck.place"
+SPEC, CLUSTER = "kafkacheck.spec", "kafkacheck.cluster-id"
+"""Labels from which a cluster can be put together again by a session that did not start it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """run     names everything of the cluster in the engine.
+    image      of brokers, controllers and ZooKeeper nodes.
+    cluster_id of KRaft.
+    host       address at which this host reaches published ports; `bind` the engine's address for them.
+    owner      labels that say whose it is.
+    """
+
+    run: str
+    spec: ClusterSpec
+    image: str
+    owner: Mapping[str, str]
+    cluster_id: str
+    host: str = "127.0.0.1"
+    bind: str = "127.0.0.1"
+
+    @property
+    def network(self) -> str:
+        return f"kafkacheck-{self.run}"
+
+    def name(self, member: Member) -> str:
+        return f"kafkacheck-{self.run}-{member.host}"
+
+    def volume(self, member: Member) -> str:
+        return f"{self.name(member)}-data"
+
+    def create_network(self, api: Any) -> None:
+        api.create_network(self.network, driver="bridge", labels=dict(self.owner))
+
+    def create_pod(self, api: Any, member: Member, place: Place) -> str:
+        """The pod's container id. It runs when this returns."""
+        inside = published(self.spec, member)
+        return create_pod(
+            api,
+            name=f"{self.name(member)}-pod",
+            host=member.host,
+            network=self.network,
+            ports={inside[name]: (self.bind, port) for name, port in place.ports.items()},
+            labels={
+                **self.owner,
+                PART: "pod",
+                NODE: str(member.id),
+                PLACE: json.dumps({"host": place.host, "ports": dict(place.ports)}),
+            },
+        )
+
+    def create_container(self, api: Any, member: Member, place: Place, *, pod: str) -> str:
+        """The id of a new container for the node's process, not started; its data volume is kept or made."""
+        given = launch(self.spec, member, place, cluster_id=self.cluster_id)
+        api.create_volume(self.volume(member), labels=dict(self.owner))
+        container = str(
+            api.create_container(
+                image=self.image,
+                name=self.name(member),
+                entrypoint=["sh", "-c", START],
+                user="0",  # the images differ in their user; the data belongs to nobody else
+                environment=dict(given.environment),
+                labels={
+                    **self.owner,
+                    PART: "node",
+                    NODE: str(member.id),
+                    ROLE: json.dumps({"role": member.role, "rack": member.rack}),
+                    SPEC: json.dumps(self.spec.to_json()),
+                    CLUSTER: self.cluster_id,
+                },
+                host_config=api.create_host_config(
+                    network_mode=f"container:{pod}",
+                    log_config={"Type": "json-file"},
+                    binds={self.volume(member): {"bind": DATA, "mode": "rw"}},
+                ),
+            )["Id"]
+        )
+        api.put_archive(container, "/", given.archive)
+        return container
+
+    def places(self, members: Iterable[Member]) -> dict[int, Place]:
+        """Free host ports for every listener; brokers advertise theirs, so they are chosen before the start."""
+        wanted = [(member.id, name) for member in members for name in published(self.spec, member)]
+        ports: dict[int, dict[str, int]] = {}
+        with ExitStack() as stack:
+            for node, name in wanted:
+                each = stack.enter_context(socket.socket())
+                each.bind(("", 0) if self.bind == "0.0.0.0" else (self.bind, 0))
+                ports.setdefault(node, {})[name] = each.getsockname()[1]
+        return {node: Place(self.host, found) for node, found in ports.items()}
+
+
+def new_plan(
+    spec: ClusterSpec,
+    *,
+    run: str,
+    image: str,
+    at: tuple[str, str] = ("127.0.0.1", "127.0.0.1"),
+    owner: Mapping[str, str] | None = None,
+) -> Plan:
+    """A plan for a new cluster. `at`: see ``engine.reach``. `owner`: labels; default: this process."""
+    # Kafka takes any 22 characters of this alphabet, but its tools trip over a leading dash.
+    cluster_id = secrets.token_urlsafe(16).replace("-", "a").replace("_", "b")
+    host, bind = at
+    return Plan(
+        run=run,
+        spec=spec,
+        image=image,
+        owner=owner or reaper.labels(run),
+        cluster_id=cluster_id,
+        host=host,
+        bind=bind,
+    )
