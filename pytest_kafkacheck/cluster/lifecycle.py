@@ -13,7 +13,6 @@ from typing import Any
 
 from docker.errors import APIError
 from kafka import KafkaAdminClient, TopicPartition
-from kafka.admin import ConfigResource
 from kafka.errors import KafkaError
 from tenacity import (
     RetryError,
@@ -24,7 +23,7 @@ from tenacity import (
     wait_fixed,
 )
 
-from pytest_kafkacheck.cluster import views, zookeeper
+from pytest_kafkacheck.cluster import dynamic, views, zookeeper
 from pytest_kafkacheck.cluster.cluster import DockerCluster
 from pytest_kafkacheck.cluster.engine import require_image
 from pytest_kafkacheck.cluster.launch import launch
@@ -88,8 +87,18 @@ def remove_broker(cluster: DockerCluster, node: int) -> None:
 
 
 def wipe(cluster: DockerCluster, node: int) -> None:
-    """Replace a node's data by none, as a new disk would; it fetches everything from its peers."""
+    """Replace a node's data by none, as a new disk would; it fetches everything from its peers.
+
+    Raises UsageError for the only node that holds the cluster's metadata: nobody could give it back.
+    """
     wiped = _node(cluster, node)
+    keepers = [each.id for each in cluster.nodes.values() if each.member.keeps_metadata]
+    if keepers == [node]:
+        what = "KRaft controller" if cluster.spec.kraft else "ZooKeeper node"
+        raise UsageError(
+            f"node {node} cannot be wiped: it is the only {what}, and the cluster's metadata would be gone for "
+            f"all; start the cluster with 3 of them, or wipe another node"
+        )
     wiped.kill()
     _replace(cluster, wiped, cluster.plan, keep_data=False)
     wait_settled(cluster)
@@ -102,16 +111,10 @@ def configure(cluster: DockerCluster, settings: Mapping[str, object], *, nodes: 
     Raises UsageError when a setting is unknown or Kafka refuses to change it on a running broker.
     """
     wanted = _checked(cluster, settings)
-    names = [str(_broker(cluster, node).id) for node in nodes] or [""]
-    with admin(cluster) as client:
-        try:
-            for name in names:
-                client.alter_configs([ConfigResource("BROKER", name, configs=wanted)])
-        except KafkaError as error:
-            raise UsageError(
-                f"Kafka refused {wanted} for {'broker ' + name if name else 'all brokers'}: {error}. Settings that "
-                f"need a restart are changed by reconfigure()."
-            ) from error
+    # A broker checks its own settings itself, so that each is asked about itself; the default, whoever answers.
+    asked = {str(_broker(cluster, node).id): {node: cluster.brokers[node]} for node in nodes}
+    for name, brokers in (asked or {"": cluster.brokers}).items():
+        dynamic.set_broker(brokers, name, wanted)
 
 
 def reconfigure(cluster: DockerCluster, settings: Mapping[str, object], *, nodes: Sequence[int] = ()) -> None:

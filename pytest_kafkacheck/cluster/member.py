@@ -48,6 +48,11 @@ class Member:
         return self.role in ("combined", "controller")
 
     @property
+    def keeps_metadata(self) -> bool:
+        """Whether it holds the cluster's own state: a KRaft voter or a ZooKeeper node."""
+        return self.is_controller or self.role == "zookeeper"
+
+    @property
     def peer_port(self) -> int:
         """A port on which it listens for its peers while it runs."""
         if self.role == "zookeeper":

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import kafka.errors
 from kafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
+from pytest_kafkacheck.cluster.change import LIMIT, REFUSED, ask_any
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from workloads.clients.raw import Address, ask
+from workloads.clients.raw import Address
 
 ALREADY_EXISTS, UNKNOWN_TOPIC = 36, 3
-REFUSED = {17, 37, 38, 39, 40, 42, 44}
-"""Invalid topic, partitions, replication factor, assignment, config, request; policy violation."""
-
-LIMIT = 30.0
 
 
 def create(
@@ -46,7 +41,7 @@ def create(
         ],
     )
     request = CreateTopicsRequest(version=5, topics=[topic], timeout_ms=5000, validate_only=False)
-    code, message = _ask_any(brokers, request, lambda answer: answer.topics[0], done={0, ALREADY_EXISTS})
+    code, message = ask_any(brokers, request, lambda answer: answer.topics[0], done={0, ALREADY_EXISTS})
     if code in REFUSED:
         raise UsageError(f"Kafka refused topic {name!r} ({kafka.errors.for_code(code).__name__}): {message}")
     if code not in (0, ALREADY_EXISTS):
@@ -56,38 +51,6 @@ def create(
 def delete(brokers: Mapping[int, Address], name: str) -> None:
     """Delete a topic, whether or not it exists. Raises InfrastructureError when no broker took it."""
     request = DeleteTopicsRequest(version=3, topic_names=[name], timeout_ms=5000)
-    code, _ = _ask_any(brokers, request, lambda answer: answer.responses[0], done={0, UNKNOWN_TOPIC})
+    code, _ = ask_any(brokers, request, lambda answer: answer.responses[0], done={0, UNKNOWN_TOPIC})
     if code not in (0, UNKNOWN_TOPIC):
         raise InfrastructureError(f"Topic {name!r} could not be deleted within {LIMIT} s: error {code}")
-
-
-class _Again(Exception):
-    """No final answer yet: (error code, text)."""
-
-
-def _ask_any(
-    brokers: Mapping[int, Address], request: Any, pick: Callable[[Any], Any], *, done: set[int]
-) -> tuple[int, str]:
-    def once() -> tuple[int, str]:
-        last = (-1, "no broker answered")
-        for address in brokers.values():
-            try:
-                answer = pick(ask(address, request, timeout=6.0))
-            except OSError as error:
-                last = (-1, f"{address}: {error!r}")
-                continue
-            last = (answer.error_code, getattr(answer, "error_message", "") or "")
-            if last[0] in done | REFUSED:
-                return last
-        raise _Again(*last)
-
-    try:
-        return Retrying(
-            stop=stop_after_delay(LIMIT),
-            wait=wait_fixed(0.3),
-            retry=retry_if_exception_type(_Again),
-            reraise=True,
-        )(once)
-    except _Again as again:
-        code, text = again.args
-        return code, text
