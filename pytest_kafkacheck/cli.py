@@ -1,4 +1,4 @@
-"""The command line: ``kafkacheck setup | run | analyze | demo | cluster down``."""
+"""The command line: ``kafkacheck setup | run | analyze | demo | cluster … | image …``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ def _parser() -> argparse.ArgumentParser:
 
     setup = commands.add_parser("setup", help="make sure of Java, a Docker engine and the broker image")
     setup.add_argument(
-        "--kafka", metavar="VERSION", help="Kafka release of the image; default: the one tests use"
+        "--kafka",
+        metavar="VERSION",
+        nargs="+",
+        help="Kafka releases of the images; default: the one tests use",
     )
     setup.set_defaults(command=_setup)
 
@@ -75,6 +78,14 @@ def _parser() -> argparse.ArgumentParser:
     down.add_argument("--all", action="store_true", help="also those of sessions that still run")
     down.set_defaults(command=_down)
 
+    image = commands.add_parser("image", help="look after broker images").add_subparsers(
+        required=True, metavar="ACTION"
+    )
+    build = image.add_parser("build", help="pull or build the images of Kafka releases")
+    build.add_argument("versions", metavar="VERSION", nargs="*", help="default: all that are tested")
+    build.set_defaults(command=_image_build)
+    image.add_parser("ls", help="which images there are").set_defaults(command=_image_ls)
+
     for each in (run, analyze, demo):
         each.add_argument("--spark-master", metavar="URL", default="local[*]", help="default: %(default)s")
     for each in (run, demo):
@@ -91,8 +102,41 @@ def _say(line: str) -> None:
 def _setup(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster.spec import DEFAULT_VERSION
     from pytest_kafkacheck.setup import ensure_all
+    from pytest_kafkacheck.setup.release import release_of
 
-    ensure_all(_say, version=options.kafka or DEFAULT_VERSION)
+    versions = options.kafka or [DEFAULT_VERSION]
+    for version in versions:
+        release_of(version)
+    ensure_all(_say, versions=versions)
+    return AS_EXPECTED
+
+
+def _image_build(options: argparse.Namespace) -> int:
+    from pytest_kafkacheck.cluster.engine import connect
+    from pytest_kafkacheck.setup.image import ensure_images
+    from pytest_kafkacheck.setup.release import RELEASES, release_of
+
+    versions = options.versions or [release.tested for release in RELEASES.values()]
+    for version in versions:
+        release_of(version)
+    with closing(connect()) as client:
+        for version in versions:
+            ensure_images(client, version, _say)
+    return AS_EXPECTED
+
+
+def _image_ls(_: argparse.Namespace) -> int:
+    from rich.console import Console
+    from rich.table import Table
+
+    from pytest_kafkacheck.cluster.engine import connect
+    from pytest_kafkacheck.setup.image import listed
+
+    table = Table("Kafka", "image", "state", "MB", box=None)
+    with closing(connect()) as client:
+        for version, name, state, size in listed(client):
+            table.add_row(version, name, state, "" if size is None else f"{size / 1e6:.0f}")
+    Console().print(table)
     return AS_EXPECTED
 
 

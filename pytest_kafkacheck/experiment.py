@@ -81,7 +81,7 @@ class Experiment:
                 )
             where = f"{type(self.workload).__name__}.topic_config"
             config = {str(key): str(value) for key, value in topic.config.items()}
-            check_settings(config, kind="topic", where=where)
+            check_settings(config, kind="topic", where=where, version=self.cluster.version)
             minimum = config.get("min.insync.replicas", self.cluster.config.get("min.insync.replicas", "1"))
             if int(minimum) > topic.replication_factor:
                 raise UsageError(

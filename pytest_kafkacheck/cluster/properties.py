@@ -15,6 +15,7 @@ from pytest_kafkacheck.cluster.member import (
     Member,
     Place,
 )
+from pytest_kafkacheck.cluster.settings import known
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 
 DATA = "/k/data"
@@ -79,10 +80,10 @@ def server_properties(
 
     security  settings that secure its listeners.
     """
+    there = known("broker", spec.release.line)
+    ours = {**FAST, **(FAST_KRAFT if spec.kraft else FAST_ZOOKEEPER), **_copies(spec)}
     properties = {
-        **FAST,
-        **(FAST_KRAFT if spec.kraft else FAST_ZOOKEEPER),
-        **_copies(spec),
+        **{name: value for name, value in ours.items() if name in there},
         **spec.config,
         "log.dirs": DATA,
         "listener.security.protocol.map": ",".join(f"{k}:{v}" for k, v in listener_protocols(spec).items()),

@@ -46,7 +46,8 @@ class ClusterSpec:
                    experiments use the first one, EXTERNAL.
     security       protocol of all listeners: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
     mechanism      of SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 (default).
-    features       KRaft feature levels at format time, such as {"eligible.leader.replicas.version": 0}.
+    features       KRaft feature levels at format time, such as {"eligible.leader.replicas.version": 0};
+                   metadata.version also by name, such as "4.0-IV3".
     config         broker settings on top of the fast profile (see ``properties.py``), as strings or numbers.
     heap_mb        heap of each broker's JVM, MiB.
     image          a broker image to use instead of the one for the version; Kafka's jars in /opt/kafka/libs.
@@ -62,7 +63,7 @@ class ClusterSpec:
     listeners: Mapping[str, str] = field(default_factory=dict)
     security: str = "PLAINTEXT"
     mechanism: str | None = None
-    features: Mapping[str, int] = field(default_factory=dict)
+    features: Mapping[str, int | str] = field(default_factory=dict)
     config: Mapping[str, str] = field(default_factory=dict)
     heap_mb: int = 384
     image: str | None = None
@@ -207,24 +208,16 @@ class ClusterSpec:
             )
 
     def _check_features(self) -> None:
-        known = self.release.features
+        levels: dict[str, int] = {}
         for name, level in self.features.items():
+            where = f"ClusterSpec.features[{name!r}]"
             if not self.kraft:
                 raise UsageError(
-                    f"ClusterSpec.features[{name!r}]={level!r} with zookeepers={self.zookeepers}: feature levels "
-                    f"are KRaft's; in ZooKeeper mode set inter.broker.protocol.version in config"
+                    f"{where}={level!r} with zookeepers={self.zookeepers}: feature levels are KRaft's; in ZooKeeper "
+                    f"mode set inter.broker.protocol.version in config"
                 )
-            if name not in known:
-                raise UsageError(
-                    f"ClusterSpec.features[{name!r}]={level!r}: Kafka {self.version} has no such feature; it has "
-                    f"{', '.join(sorted(known)) or 'none'}"
-                )
-            least, most = known[name]
-            if not _whole(level) or not least <= level <= most:
-                raise UsageError(
-                    f"ClusterSpec.features[{name!r}]={level!r}: Kafka {self.version} supports {least} to {most}"
-                )
-        object.__setattr__(self, "features", dict(sorted(self.features.items())))
+            levels[name] = self.release.level(name, level, where=where)
+        object.__setattr__(self, "features", dict(sorted(levels.items())))
 
     def _check_config(self) -> None:
         settings = {str(key): _text(value) for key, value in self.config.items()}

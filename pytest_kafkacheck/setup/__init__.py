@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 
 Say = Callable[[str], None]
 
 
-def ensure_all(say: Say, *, version: str) -> None:
-    """Java for Spark, an engine that answers, the images for a Kafka version; one line to `say` for each.
+def ensure_all(say: Say, *, versions: Sequence[str]) -> None:
+    """Java for Spark, an engine that answers, the images of Kafka versions; one line to `say` for each.
 
     Raises InfrastructureError saying what was tried and what to do.
     """
@@ -21,4 +21,5 @@ def ensure_all(say: Say, *, version: str) -> None:
     ensure_java(say)
     ensure_engine(say)
     with closing(connect()) as client:
-        ensure_images(client, version, say)
+        for version in versions:
+            ensure_images(client, version, say)

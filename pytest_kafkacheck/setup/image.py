@@ -10,6 +10,7 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from docker.errors import APIError, DockerException, ImageNotFound
 
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.setup import Say, debian
+from pytest_kafkacheck.setup.release import RELEASES, release_of
 
 SUITE = "bookworm"
 CONTENT = "kafkacheck.content"
@@ -63,6 +65,17 @@ def ensure_images(client: Any, version: str, say: Say) -> None:
     _ensure_base(client, say)
 
 
+def listed(client: Any) -> Iterator[tuple[str, str, str, int | None]]:
+    """(Kafka version, image, state, bytes) of each tested release and of the base image."""
+    names = {release.tested: image_for(release.tested, client) for release in RELEASES.values()}
+    for version, name in {**names, "(agents)": agent_image()}.items():
+        if not _present(client, name):
+            yield version, name, "absent: kafkacheck image build", None
+            continue
+        origin = "built here" if name.startswith("kafkacheck/") else "pulled"
+        yield version, name, origin, int(client.images.get(name).attrs["Size"])
+
+
 def _ensure_base(client: Any, say: Say) -> None:
     if _present(client, agent_image()):
         return
@@ -101,7 +114,8 @@ def _build_broker(client: Any, version: str, say: Say) -> None:
         context = Path(folder)
         debian.run(
             [
-                "mvn", "-q", "-B", "-f", str(compose_dir() / "image" / "pom.xml"), "dependency:copy-dependencies",
+                "mvn", "-q", "-B", "-f", str(compose_dir() / "image" / "pom.xml"),
+                f"-P{release_of(version).logging}", "dependency:copy-dependencies",
                 "-DincludeScope=runtime", f"-DoutputDirectory={context / 'libs'}", f"-Dkafka.version={version}",
             ],
             cwd=folder,

@@ -35,6 +35,7 @@ def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
     for needed in (
         "_compose/image/pom.xml",
         "_compose/image/log4j2.yaml",
+        "_compose/image/log4j.properties",
         "cluster/settings.json",
         "py.typed",
     ):

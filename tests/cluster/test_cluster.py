@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tenacity import RetryError, Retrying, retry_if_not_result, stop_after_delay, wait_fixed
+from rounds import objects, until
+from tenacity import RetryError
 
 from pytest_kafkacheck.cluster import reaper, topics, views
 from pytest_kafkacheck.cluster.agent import Agent
@@ -22,17 +23,6 @@ from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.setup.image import agent_image
 
 pytestmark = pytest.mark.cluster
-
-
-def until(condition: Any, limit: float = 30) -> None:
-    Retrying(stop=stop_after_delay(limit), wait=wait_fixed(0.1), retry=retry_if_not_result(bool))(condition)
-
-
-def objects(engine: Any, run: str) -> list[str]:
-    label = {"label": f"{reaper.RUN}={run}"}
-    found = engine.api.containers(all=True, filters=label) + engine.api.networks(filters=label)
-    volumes = engine.api.volumes(filters=label)["Volumes"] or []
-    return [each["Id"] for each in found] + [each["Name"] for each in volumes]
 
 
 def test_every_broker_is_known_and_one_is_the_controller(cluster: DockerCluster) -> None:

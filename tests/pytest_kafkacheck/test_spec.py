@@ -8,11 +8,14 @@ import re
 import pytest
 
 from nemesis.api import isolate, kill, partition, pause
+from pytest_kafkacheck.cluster import properties as profiles
 from pytest_kafkacheck.cluster.member import Place
 from pytest_kafkacheck.cluster.properties import server_properties, zoo_cfg
+from pytest_kafkacheck.cluster.settings import known
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.errors import KafkacheckError, UsageError
 from pytest_kafkacheck.experiment import Experiment
+from pytest_kafkacheck.setup.release import RELEASES, release_of
 from workloads.log import AppendLog
 
 
@@ -34,11 +37,20 @@ from workloads.log import AppendLog
         ({"security": "TLS"}, "expected one of PLAINTEXT, SSL"),
         ({"mechanism": "PLAIN"}, "or a security with SASL"),
         ({"security": "SASL_SSL", "mechanism": "GSSAPI"}, "one of PLAIN, SCRAM-SHA-256"),
-        ({"features": {"eligible.leader.replica": 1}}, "no such feature; it has"),
+        ({"features": {"eligible.leader.replica": 1}}, "no such feature to choose at format time; there are"),
         ({"features": {"eligible.leader.replicas.version": 2}}, "supports 0 to 1"),
-        ({"version": "3.9.2", "features": {"eligible.leader.replicas.version": 1}}, "no such feature"),
+        (
+            {"version": "3.9.2", "features": {"eligible.leader.replicas.version": 1}},
+            "3.9 has no such feature",
+        ),
         ({"version": "3.9.2", "zookeepers": 1, "features": {"metadata.version": 1}}, "inter.broker.protocol"),
+        ({"version": "3.9.2", "features": {"transaction.version": 2}}, "there are: metadata.version"),
+        ({"features": {"kraft.version": 1}}, "quorums are static"),
+        ({"features": {"metadata.version": "4.2-IV0"}}, "'3.3-IV3' to '4.1-IV1'"),
         ({"version": "latest"}, "ClusterSpec.version='latest'"),
+        ({"version": "3.8.1"}, "not tested with Kafka 3.8; it is with 2.8.2, 3.9.2"),
+        ({"version": "4.0.0"}, "nearest: '4.1.1'"),
+        ({"config": {"log.message.format.version": "2.8"}}, "Kafka 4.1 has no such broker setting"),
         ({"heap_mb": 64}, "ClusterSpec.heap_mb=64: expected 200 or more"),
         ({"config": {"min.insync.replica": 2}}, "did you mean 'min.insync.replicas'"),
         ({"config": {"unclean.leader.election.enable": "yes"}}, "expected true or false"),
@@ -158,12 +170,21 @@ def test_zookeeper_mode_has_no_word_of_kraft() -> None:
     assert "server." not in zoo_cfg(ClusterSpec(version="3.9.2", zookeepers=1))
 
 
-@pytest.mark.parametrize("profile", ["FAST", "FAST_KRAFT"])
-def test_every_setting_of_the_fast_profile_exists(profile: str) -> None:
-    from pytest_kafkacheck.cluster import properties as module
-    from pytest_kafkacheck.cluster.settings import check_settings
+@pytest.mark.parametrize("version", [release.tested for release in RELEASES.values()])
+def test_no_node_is_given_a_setting_its_release_does_not_know(version: str) -> None:
+    """Kafka ignores such settings, and so a slow default would go unnoticed."""
+    spec = ClusterSpec(version=version, zookeepers=0 if release_of(version).kraft else 1)
+    text = server_properties(spec, spec.members[-1], Place("127.0.0.1", dict.fromkeys(("EXTERNAL",), 1)))
+    given = {line.split("=")[0] for line in text.splitlines()}
+    assert given - known("broker", release_of(version).line).keys() == set()
+    assert {"replica.lag.time.max.ms", "transaction.state.log.min.isr"} <= given
 
-    check_settings(getattr(module, profile), kind="broker", where=profile)
+
+@pytest.mark.parametrize(
+    ("profile", "line"), [("FAST", "2.8"), ("FAST_KRAFT", "4.1"), ("FAST_ZOOKEEPER", "2.8")]
+)
+def test_every_setting_of_the_fast_profile_exists(profile: str, line: str) -> None:
+    assert getattr(profiles, profile).keys() - known("broker", line).keys() == set()
 
 
 def test_equal_specs_are_equal_and_hash_alike() -> None:

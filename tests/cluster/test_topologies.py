@@ -1,0 +1,92 @@
+"""Every supported shape of cluster in every tested release takes records, survives a kill, and is torn down.
+
+A few of them are tested with each change; `make nightly` tests all.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rounds import objects, round_of, until
+
+from pytest_kafkacheck.cluster import lifecycle, views
+from pytest_kafkacheck.cluster.cluster import running
+from pytest_kafkacheck.cluster.member import CONTROL_PLANE
+from pytest_kafkacheck.cluster.spec import ClusterSpec
+
+pytestmark = pytest.mark.cluster
+
+RACKS: dict[str, Any] = {"racks": ("a", "b", "c"), "listeners": {"ADMIN": "PLAINTEXT", "OTHER": "PLAINTEXT"}}
+
+KRAFT: dict[str, dict[str, Any]] = {
+    "combined-1": {"brokers": 1},
+    "combined-2": {"brokers": 2},
+    "combined-3": {"brokers": 3},
+    "combined-5": {"brokers": 5},
+    "combined-9": {"brokers": 9, "heap_mb": 256},
+    "controllers-1": {"brokers": 3, "controllers": 1},
+    "controllers-3": {"brokers": 3, "controllers": 3},
+    "controllers-5": {"brokers": 3, "controllers": 5},
+    "racks-listeners": {"brokers": 3, **RACKS},
+}
+ZOOKEEPER: dict[str, dict[str, Any]] = {
+    "zookeeper-1": {"zookeepers": 1},
+    "zookeeper-3": {"zookeepers": 3},
+    "zookeeper-1-control-plane": {"zookeepers": 1, "control_plane": True},
+    "zookeeper-3-control-plane": {"zookeepers": 3, "control_plane": True, **RACKS},
+}
+VERSIONS = {"2.8.2": ZOOKEEPER, "3.9.2": KRAFT | ZOOKEEPER, "4.1.1": KRAFT, "4.2.1": KRAFT, "4.3.0": KRAFT}
+
+ALWAYS = {
+    ("2.8.2", "zookeeper-1"),
+    ("3.9.2", "zookeeper-3-control-plane"),
+    ("4.1.1", "combined-1"),
+    ("4.3.0", "controllers-3"),
+}
+
+CELLS = [
+    pytest.param(
+        version,
+        shape,
+        id=f"{version}-{shape}",
+        marks=() if (version, shape) in ALWAYS else pytest.mark.nightly,
+    )
+    for version, shapes in VERSIONS.items()
+    for shape in shapes
+]
+
+
+def test_the_small_set_is_part_of_the_table() -> None:
+    assert {(version, shape) for version, shapes in VERSIONS.items() for shape in shapes} >= ALWAYS
+
+
+@pytest.mark.parametrize(("version", "shape"), CELLS)
+def test_a_topology(engine: Any, tmp_path: Path, version: str, shape: str) -> None:
+    spec = ClusterSpec(version=version, **VERSIONS[version][shape])
+    run = f"topology-{version}-{shape}".replace(".", "-")
+    with running(engine, spec, run=run, logs=tmp_path) as cluster:
+        assert tuple(sorted(cluster.nodes)) == spec.nodes
+        assert cluster.healthy()
+        until(lambda: cluster.controller() in cluster.nodes)
+        round_of(cluster)
+        # The controller falls, wherever it is; with no other, all wait for it to come back.
+        controller = cluster.controller()
+        assert controller is not None
+        cluster.nodes[controller].kill()
+        if len(spec.voters) > 2 or not spec.kraft:
+            until(lambda: cluster.controller() not in (None, controller))
+        cluster.nodes[controller].start()
+        lifecycle.wait_settled(cluster)
+        for keeper in (node for node in cluster.nodes.values() if node.member.role == "zookeeper"):
+            keeper.restart()
+            lifecycle.wait_settled(cluster)
+        round_of(cluster)
+        settings = cluster.nodes[1].execute("cat /k/server.properties")[1]
+        assert (f"control.plane.listener.name={CONTROL_PLANE}" in settings) == spec.control_plane
+        for name in spec.listeners:
+            for node in cluster.nodes.values():
+                if node.member.is_broker:
+                    assert views.unfenced(node.address(name)) == set(cluster.brokers)
+    assert objects(engine, run) == []

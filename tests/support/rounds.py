@@ -1,0 +1,79 @@
+"""What every cluster must be able to do: take records, lose a broker, get it back, and give all records back."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from tenacity import Retrying, retry_if_not_result, stop_after_delay, wait_fixed
+
+from pytest_kafkacheck.cluster import lifecycle, reaper, topics
+from pytest_kafkacheck.cluster.cluster import DockerCluster
+
+
+def until(condition: Any, limit: float = 60) -> None:
+    Retrying(stop=stop_after_delay(limit), wait=wait_fixed(0.1), retry=retry_if_not_result(bool))(condition)
+
+
+def objects(engine: Any, run: str) -> list[str]:
+    """Ids of all that the engine has of a run."""
+    label = {"label": f"{reaper.RUN}={run}"}
+    found = engine.api.containers(all=True, filters=label) + engine.api.networks(filters=label)
+    volumes = engine.api.volumes(filters=label)["Volumes"] or []
+    return [each["Id"] for each in found] + [each["Name"] for each in volumes]
+
+
+def write(cluster: DockerCluster, topic: str, values: list[str]) -> None:
+    """Return when all are acknowledged by the whole ISR."""
+    producer = KafkaProducer(bootstrap_servers=cluster.bootstrap, acks="all", delivery_timeout_ms=60_000)
+    try:
+        for future in [producer.send(topic, value.encode()) for value in values]:
+            future.get(timeout=60)
+    finally:
+        producer.close(timeout=5)
+
+
+def read(cluster: DockerCluster, topic: str) -> list[str]:
+    """All values up to the ends of now."""
+    consumer = KafkaConsumer(bootstrap_servers=cluster.bootstrap, group_id=None, auto_offset_reset="earliest")
+    try:
+        logs = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic))]
+        consumer.assign(logs)
+        ends = consumer.end_offsets(logs)
+        found: list[str] = []
+
+        def done() -> bool:
+            for records in consumer.poll(timeout_ms=500).values():
+                found.extend(record.value.decode() for record in records)
+            return all(consumer.position(log) >= ends[log] for log in logs)
+
+        until(done)
+        return found
+    finally:
+        consumer.close()
+
+
+def round_of(cluster: DockerCluster) -> None:
+    """Produce, kill the leader, go on without it where there are others, start it again, and read everything."""
+    topic = f"round-{uuid.uuid4().hex[:8]}"
+    copies = min(3, len(cluster.brokers))
+    topics.create(cluster.brokers, topic, partitions=2, replication_factor=copies)
+    until(lambda: cluster.leader(topic, 0) is not None)
+    first, second = ([f"{when}-{number}" for number in range(50)] for when in ("before", "during"))
+    write(cluster, topic, first)
+    leader = cluster.leader(topic, 0)
+    assert leader is not None
+    node = cluster.nodes[leader]
+    address, incarnation = node.client_address, node.incarnation()
+    node.kill()
+    if copies > 1:
+        until(lambda: cluster.leader(topic, 0) not in (None, leader))
+        write(cluster, topic, second)
+    node.start()
+    lifecycle.wait_settled(cluster)
+    assert (node.client_address, node.incarnation() == incarnation) == (address, False)
+    if copies == 1:
+        write(cluster, topic, second)
+    assert sorted(read(cluster, topic)) == sorted(first + second)
+    topics.delete(cluster.brokers, topic)
