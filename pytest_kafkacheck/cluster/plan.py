@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets
 import socket
@@ -16,6 +17,9 @@ from pytest_kafkacheck.cluster.member import Member, Place
 from pytest_kafkacheck.cluster.pod import create_pod
 from pytest_kafkacheck.cluster.properties import DATA, published
 from pytest_kafkacheck.cluster.spec import ClusterSpec
+
+MOST_RUN = 32
+"""Characters of a run's name in the names of its containers."""
 
 PART = "kafkacheck.part"
 """``pod`` or ``node``."""
@@ -44,10 +48,10 @@ class Plan:
 
     @property
     def network(self) -> str:
-        return f"kafkacheck-{self.run}"
+        return f"kafkacheck-{_short(self.run)}"
 
     def name(self, member: Member) -> str:
-        return f"kafkacheck-{self.run}-{member.host}"
+        return f"{self.network}-{member.host}"
 
     def volume(self, member: Member) -> str:
         return f"{self.name(member)}-data"
@@ -111,6 +115,17 @@ class Plan:
                 each.bind(("", 0) if self.bind == "0.0.0.0" else (self.bind, 0))
                 ports.setdefault(node, {})[name] = each.getsockname()[1]
         return {node: Place(self.host, found) for node, found in ports.items()}
+
+
+def _short(run: str) -> str:
+    """Short enough that a container's name is a DNS label of 63 characters at most.
+
+    The engine's name service answers with it when asked whose an address is, and the ZooKeeper client of Kafka 2.8
+    asks before it connects: with a longer name it never does.
+    """
+    if len(run) <= MOST_RUN:
+        return run
+    return f"{run[: MOST_RUN - 9]}-{hashlib.sha256(run.encode()).hexdigest()[:8]}"
 
 
 def new_plan(
