@@ -194,7 +194,12 @@ def write_environment(home: Path, cluster: DockerCluster) -> None:
         "clients": {"kafka-python": version("kafka-python")},
         "python": platform.python_version(),
         "host": {"system": platform.platform(), "processors": os.cpu_count()},
-        "cluster": {"run": cluster.run, "brokers": {node: list(a) for node, a in cluster.brokers.items()}},
+        "cluster": {
+            "run": cluster.run,
+            # Passwords and keys stay out of what is kept.
+            "brokers": {node: [at.host, at.port] for node, at in cluster.brokers.items()},
+            "security": sorted({str(at.security or "PLAINTEXT") for at in cluster.brokers.values()}),
+        },
         "clock": {"monotonic_ns": time.monotonic_ns(), "unix_ns": time.time_ns()},
     }
     (home / "environment.json").write_text(json.dumps(facts, indent=2) + "\n")

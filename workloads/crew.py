@@ -51,7 +51,7 @@ class Crew:
         self._order = {
             "run": run,
             "home": str(home.resolve()),
-            "brokers": brokers,
+            "brokers": {node: address.to_json() for node, address in brokers.items()},
             "topics": {topic.name: topic.partitions for topic in topics},
         }
         self._home = home

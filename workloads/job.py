@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workloads.clients.kafka_python import servers
 from workloads.clients.leaders import Leaders
 from workloads.clients.protocol import Log
 from workloads.clients.raw import Address
@@ -33,7 +32,7 @@ class Job:
         self.run: str = order["run"]
         self.home = Path(order["home"])
         self.brokers: dict[int, Address] = {
-            int(node): (host, port) for node, (host, port) in order["brokers"].items()
+            int(node): Address.from_json(address) for node, address in order["brokers"].items()
         }
         self.topics: dict[str, int] = order["topics"]
         self.options: dict[str, Any] = order["options"]
@@ -44,8 +43,9 @@ class Job:
         self._ops = 0
 
     @property
-    def bootstrap(self) -> list[str]:
-        return servers(self.brokers)
+    def bootstrap(self) -> tuple[Address, ...]:
+        """What clients are told of the cluster."""
+        return tuple(self.brokers.values())
 
     @property
     def logs(self) -> tuple[Log, ...]:

@@ -13,7 +13,16 @@ from workloads.workload import Topic, WorkerSpec
 MAX_RECORD = 900_000
 """Bytes; Kafka's own default limit of a batch is a little above."""
 
-OURS = ("acks", "bootstrap_servers", "client_id", "enable_idempotence", "transactional_id")
+OURS = (
+    "acks",
+    "bootstrap_servers",
+    "client_id",
+    "enable_idempotence",
+    "security_protocol",
+    "transactional_id",
+)
+OURS_BEGIN = ("sasl_", "ssl_")
+"""Settings of producers that follow from elsewhere, by name and by how the name begins."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +151,7 @@ class AppendLog:
         from kafka import KafkaProducer
 
         for name in self.client:
-            if name in OURS:
+            if name in OURS or name.startswith(OURS_BEGIN):
                 raise ValueError(f"AppendLog.client[{name!r}]: kafkacheck sets this itself")
             if name not in KafkaProducer.DEFAULT_CONFIG:
                 raise ValueError(f"AppendLog.client[{name!r}]: KafkaProducer has no setting of that name")

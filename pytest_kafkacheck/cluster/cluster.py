@@ -26,6 +26,7 @@ from pytest_kafkacheck.cluster.engine import reach, require_image, require_memor
 from pytest_kafkacheck.cluster.member import (
     CONTROL_PLANE,
     CONTROLLER,
+    EXTERNAL,
     INTERNAL,
     PORTS,
     ZOOKEEPER,
@@ -34,6 +35,7 @@ from pytest_kafkacheck.cluster.member import (
 )
 from pytest_kafkacheck.cluster.node import DockerNode
 from pytest_kafkacheck.cluster.plan import Plan, new_plan
+from pytest_kafkacheck.cluster.security import client_properties, zookeeper_commands
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.setup.image import agent_image, image_for
@@ -78,7 +80,14 @@ class DockerCluster:
 
     @property
     def bootstrap(self) -> list[str]:
-        return [f"{host}:{port}" for host, port in self.brokers.values()]
+        """For clients of the user's own."""
+        return [str(address) for address in self.brokers.values()]
+
+    def client_properties(self) -> str:
+        """What Kafka's own tools and Java clients need to get in, as a properties file; secrets included."""
+        return f"bootstrap.servers={','.join(self.bootstrap)}\n" + client_properties(
+            self.plan.securities.get(EXTERNAL)
+        )
 
     @property
     def planes(self) -> Mapping[str, frozenset[int]]:
@@ -159,7 +168,13 @@ class DockerCluster:
                 self._wait_unregistered(member.id)
 
         return DockerNode(
-            self.client, member=member, place=place, container=container, pod=pod, may_start=may_start
+            self.client,
+            member=member,
+            place=place,
+            container=container,
+            pod=pod,
+            security=self.plan.securities,
+            may_start=may_start,
         )
 
     def close(self) -> None:
@@ -246,7 +261,13 @@ def _start(client: Any, plan: Plan) -> DockerCluster:
             pool.submit(plan.create_network, api).result()
             # All pods first: a node that starts must find the names of the others.
             pods = list(pool.map(lambda node: plan.create_pod(api, members[node], places[node]), members))
-            cluster.nodes.update((node.id, node) for node in pool.map(start, members, pods))
+            placed = dict(zip(members, pods, strict=True))
+            keepers = [node for node in placed if members[node].role == "zookeeper"]
+            for group in (keepers, [node for node in placed if node not in keepers]):
+                started = pool.map(start, group, [placed[node] for node in group])
+                cluster.nodes.update((node.id, node) for node in started)
+                if group is keepers and not plan.spec.kraft:
+                    pool.submit(_make_users, cluster).result()
         except APIError as error:
             if _port_taken(error):
                 raise
@@ -254,6 +275,20 @@ def _start(client: Any, plan: Plan) -> DockerCluster:
                 f"The engine could not start a node of {plan.spec.describe()}: {error.explanation or error}"
             ) from error
     return cluster
+
+
+def _make_users(cluster: DockerCluster) -> None:
+    """With SCRAM in ZooKeeper mode brokers look each other up in ZooKeeper: users come before them."""
+    servers = ",".join(f"{node.member.host}:{PORTS[ZOOKEEPER]}" for node in cluster.nodes.values())
+    for main, *arguments in zookeeper_commands(cluster.spec.mechanism, zookeeper=servers):
+        command = (
+            f"java -Xmx128m -XX:TieredStopAtLevel=1 -cp '/opt/kafka/libs/*' {main} {' '.join(arguments)}"
+        )
+        status, output = next(iter(cluster.nodes.values())).execute(command)
+        if status:
+            raise InfrastructureError(
+                f"A user could not be made in ZooKeeper (status {status}): {output.strip()}"
+            )
 
 
 def _port_taken(error: BaseException) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pytest_kafkacheck.cluster import security
+from pytest_kafkacheck.cluster.authority import Identity
 from pytest_kafkacheck.cluster.member import Member, Place
 from pytest_kafkacheck.cluster.properties import server_properties, zoo_cfg
 from pytest_kafkacheck.cluster.spec import ClusterSpec
@@ -27,18 +29,24 @@ class Launch:
 
     @property
     def archive(self) -> bytes:
-        """The files as a tar archive rooted at /, as the engine takes them."""
-        buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode="w") as archive:
-            for name, data in self.files.items():
-                entry = tarfile.TarInfo(name.lstrip("/"))
-                entry.size, entry.mode = len(data), 0o644
-                archive.addfile(entry, io.BytesIO(data))
-        return buffer.getvalue()
+        return archive(self.files)
 
 
-def launch(spec: ClusterSpec, member: Member, place: Place, *, cluster_id: str) -> Launch:
-    """What a member of the cluster is started with; `cluster_id` is the KRaft cluster's."""
+def archive(files: Mapping[str, bytes]) -> bytes:
+    """The files, by absolute path, as a tar archive rooted at /, as the engine takes them."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name, data in files.items():
+            entry = tarfile.TarInfo(name.lstrip("/"))
+            entry.size, entry.mode = len(data), 0o644
+            tar.addfile(entry, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def launch(
+    spec: ClusterSpec, member: Member, place: Place, *, cluster_id: str, identity: Identity | None = None
+) -> Launch:
+    """What a member of the cluster is started with; `cluster_id` is the KRaft cluster's, `identity` for TLS."""
     logging = spec.release.log_file
     files = {f"/k/{logging}": (compose_dir() / "image" / logging).read_bytes()}
     environment = {
@@ -53,13 +61,13 @@ def launch(spec: ClusterSpec, member: Member, place: Place, *, cluster_id: str) 
     if spec.kraft:
         environment["CLUSTER_ID"] = cluster_id
         environment["FORMAT"] = " ".join(format_arguments(spec))
-    return Launch(
-        environment, {**files, "/k/server.properties": server_properties(spec, member, place).encode()}
-    )
+    properties = server_properties(spec, member, place, identity=identity)
+    return Launch(environment, {**files, "/k/server.properties": properties.encode()})
 
 
 def format_arguments(spec: ClusterSpec) -> list[str]:
     """Arguments of StorageTool's format besides cluster id and configuration."""
-    return [
+    levels = [
         argument for name, level in spec.features.items() for argument in ("--feature", f"{name}={level}")
     ]
+    return [*levels, *security.format_arguments(spec.mechanism)]

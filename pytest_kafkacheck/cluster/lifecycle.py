@@ -26,13 +26,17 @@ from tenacity import (
 from pytest_kafkacheck.cluster import dynamic, views, zookeeper
 from pytest_kafkacheck.cluster.cluster import DockerCluster
 from pytest_kafkacheck.cluster.engine import require_image
-from pytest_kafkacheck.cluster.launch import launch
-from pytest_kafkacheck.cluster.member import Member
+from pytest_kafkacheck.cluster.launch import archive
+from pytest_kafkacheck.cluster.member import INTERNAL, Member
 from pytest_kafkacheck.cluster.node import DockerNode
 from pytest_kafkacheck.cluster.plan import Plan
+from pytest_kafkacheck.cluster.security import client_properties
 from pytest_kafkacheck.cluster.settings import check_settings
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.setup.image import image_for
+from workloads.clients.kafka_python import access
+
+CLIENT_PROPERTIES = "/k/client.properties"
 
 LIMIT = 120.0
 """Seconds for one change to settle."""
@@ -128,7 +132,7 @@ def reconfigure(cluster: DockerCluster, settings: Mapping[str, object], *, nodes
         cluster.plan = replace(cluster.plan, spec=spec)
     for node in nodes or sorted(cluster.brokers):
         changed = _broker(cluster, node)
-        given = launch(spec, changed.member, changed.place, cluster_id=cluster.plan.cluster_id)
+        given = replace(cluster.plan, spec=spec).launch(changed.member, changed.place)
         changed.put(given.archive)
         changed.restart()
         wait_settled(cluster)
@@ -205,7 +209,7 @@ def unsettled(cluster: DockerCluster) -> str | None:
 @contextmanager
 def admin(cluster: DockerCluster) -> Iterator[Any]:
     """An admin client of the library."""
-    client = KafkaAdminClient(bootstrap_servers=cluster.bootstrap, request_timeout_ms=20_000)
+    client = KafkaAdminClient(**access(cluster.brokers.values()), request_timeout_ms=20_000)
     try:
         yield client
     finally:
@@ -284,9 +288,12 @@ def _drain(cluster: DockerCluster, node: int) -> None:
 def _unregister(cluster: DockerCluster, node: int) -> None:
     # kafka-python has no such request; Kafka's own tool is in every node's container.
     other = next(iter(cluster.brokers))
+    cluster.nodes[other].put(
+        archive({CLIENT_PROPERTIES: client_properties(cluster.plan.securities.get(INTERNAL)).encode()})
+    )
     status, output = cluster.nodes[other].execute(
         "java -Xmx128m -XX:TieredStopAtLevel=1 -cp '/opt/kafka/libs/*' org.apache.kafka.tools.ClusterTool "
-        f"unregister --bootstrap-server localhost:9092 --id {node}"
+        f"unregister --bootstrap-server localhost:9092 --id {node} --config {CLIENT_PROPERTIES}"
     )
     if status:
         raise InfrastructureError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from nemesis.cluster import State
 from pytest_kafkacheck.cluster.agent import Agent
 from pytest_kafkacheck.cluster.member import EXTERNAL, Member, Place
 from workloads.clients.raw import Address
+from workloads.clients.security import Security
 
 STOP_LIMIT = 30
 """Seconds a controlled shutdown may take before the engine kills the process."""
@@ -21,6 +22,7 @@ class DockerNode:
     """Implements ``nemesis.cluster.Node``.
 
     place      where the host reaches it.
+    security   how clients get in, by listener; without those in plain text.
     may_start  called before each start; returns when the cluster would let the node in.
     """
 
@@ -32,6 +34,7 @@ class DockerNode:
         place: Place,
         container: str,
         pod: str,
+        security: Mapping[str, Security] | None = None,
         may_start: Callable[[], None] = lambda: None,
     ) -> None:
         self.id = member.id
@@ -42,6 +45,7 @@ class DockerNode:
         self.agent = Agent(client, pod=pod)
         self.probe_port = member.peer_port
         self._api = client.api
+        self._security = dict(security or {})
         self._may_start = may_start
 
     @property
@@ -51,7 +55,7 @@ class DockerNode:
 
     def address(self, listener: str) -> Address:
         """Where this host reaches a published listener. Raises KeyError for one that is not."""
-        return (self.place.host, self.place.ports[listener])
+        return Address(self.place.host, self.place.ports[listener], self._security.get(listener))
 
     @property
     def mac(self) -> str:

@@ -12,11 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_kafkacheck.cluster import reaper
-from pytest_kafkacheck.cluster.launch import START, launch
-from pytest_kafkacheck.cluster.member import Member, Place
+from pytest_kafkacheck.cluster.authority import Identity
+from pytest_kafkacheck.cluster.authority import identity as issue
+from pytest_kafkacheck.cluster.launch import START, Launch, launch
+from pytest_kafkacheck.cluster.member import CONTROLLER, Member, Place
 from pytest_kafkacheck.cluster.pod import create_pod
-from pytest_kafkacheck.cluster.properties import DATA, published
+from pytest_kafkacheck.cluster.properties import DATA, listener_protocols, published
+from pytest_kafkacheck.cluster.security import client_security
 from pytest_kafkacheck.cluster.spec import ClusterSpec
+from workloads.clients.security import Security
+
+MOST_ADDED = 20
+"""Brokers that can be added to a cluster with TLS."""
 
 MOST_RUN = 32
 """Characters of a run's name in the names of its containers."""
@@ -36,6 +43,7 @@ class Plan:
     cluster_id of KRaft.
     host       address at which this host reaches published ports; `bind` the engine's address for them.
     owner      labels that say whose it is.
+    identity   for TLS: one for all nodes.
     """
 
     run: str
@@ -45,10 +53,23 @@ class Plan:
     cluster_id: str
     host: str = "127.0.0.1"
     bind: str = "127.0.0.1"
+    identity: Identity | None = None
 
     @property
     def network(self) -> str:
         return f"kafkacheck-{_short(self.run)}"
+
+    @property
+    def securities(self) -> dict[str, Security]:
+        """How clients get in, by listener; without those in plain text."""
+        ca = self.identity.ca if self.identity else None
+        found = {
+            name: client_security(
+                protocol, self.spec.mechanism, ca=ca, controller=self.spec.kraft and name == CONTROLLER
+            )
+            for name, protocol in listener_protocols(self.spec).items()
+        }
+        return {name: security for name, security in found.items() if security is not None}
 
     def name(self, member: Member) -> str:
         return f"{self.network}-{member.host}"
@@ -78,7 +99,7 @@ class Plan:
 
     def create_container(self, api: Any, member: Member, place: Place, *, pod: str) -> str:
         """The id of a new container for the node's process, not started; its data volume is kept or made."""
-        given = launch(self.spec, member, place, cluster_id=self.cluster_id)
+        given = self.launch(member, place)
         api.create_volume(self.volume(member), labels=dict(self.owner))
         container = str(
             api.create_container(
@@ -104,6 +125,10 @@ class Plan:
         )
         api.put_archive(container, "/", given.archive)
         return container
+
+    def launch(self, member: Member, place: Place) -> Launch:
+        """What the member is started with."""
+        return launch(self.spec, member, place, cluster_id=self.cluster_id, identity=self.identity)
 
     def places(self, members: Iterable[Member]) -> dict[int, Place]:
         """Free host ports for every listener; brokers advertise theirs, so they are chosen before the start."""
@@ -140,6 +165,11 @@ def new_plan(
     # Kafka takes any 22 characters of this alphabet, but its tools trip over a leading dash.
     cluster_id = secrets.token_urlsafe(16).replace("-", "a").replace("_", "b")
     host, bind = at
+    identity = None
+    if any(protocol.endswith("SSL") for protocol in listener_protocols(spec).values()):
+        # Brokers that are added later are known by it, too.
+        later = [f"kafka{spec.brokers + number}" for number in range(1, MOST_ADDED + 1)]
+        identity = issue([host, *(member.host for member in spec.members), *later])
     return Plan(
         run=run,
         spec=spec,
@@ -148,4 +178,5 @@ def new_plan(
         cluster_id=cluster_id,
         host=host,
         bind=bind,
+        identity=identity,
     )

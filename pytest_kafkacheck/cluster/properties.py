@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from pytest_kafkacheck.cluster.authority import Identity
 from pytest_kafkacheck.cluster.member import (
     CONTROL_PLANE,
     CONTROLLER,
@@ -15,6 +14,7 @@ from pytest_kafkacheck.cluster.member import (
     Member,
     Place,
 )
+from pytest_kafkacheck.cluster.security import security_properties
 from pytest_kafkacheck.cluster.settings import known
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 
@@ -74,11 +74,11 @@ def listener_protocols(spec: ClusterSpec) -> dict[str, str]:
 
 
 def server_properties(
-    spec: ClusterSpec, member: Member, place: Place, *, security: Mapping[str, str] | None = None
+    spec: ClusterSpec, member: Member, place: Place, *, identity: Identity | None = None
 ) -> str:
     """server.properties of a member; the user's settings win over the fast profile.
 
-    security  settings that secure its listeners.
+    identity  for TLS.
     """
     there = known("broker", spec.release.line)
     ours = {**FAST, **(FAST_KRAFT if spec.kraft else FAST_ZOOKEEPER), **_copies(spec)}
@@ -86,10 +86,14 @@ def server_properties(
         **{name: value for name, value in ours.items() if name in there},
         **spec.config,
         "log.dirs": DATA,
-        "listener.security.protocol.map": ",".join(f"{k}:{v}" for k, v in listener_protocols(spec).items()),
         **(_kraft(spec, member) if spec.kraft else _zookeeper(spec, member)),
         **(_broker(spec, member, place) if member.is_broker else {}),
-        **(security or {}),
+        **security_properties(
+            listener_protocols(spec),
+            mechanism=spec.mechanism,
+            controller=CONTROLLER if spec.kraft else None,
+            identity=identity,
+        ),
     }
     return "".join(f"{name}={value}\n" for name, value in sorted(properties.items()))
 

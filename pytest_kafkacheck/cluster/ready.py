@@ -18,6 +18,7 @@ from tenacity import (
 
 from pytest_kafkacheck.cluster import topics, views
 from pytest_kafkacheck.errors import InfrastructureError
+from workloads.clients.kafka_python import access
 from workloads.clients.raw import Address
 
 if TYPE_CHECKING:
@@ -77,9 +78,9 @@ def _led_by_each(brokers: Mapping[int, Address]) -> bool:
 
 
 def _written_and_read(brokers: Mapping[int, Address]) -> bool:
-    servers = [f"{host}:{port}" for host, port in brokers.values()]
+    reached = access(brokers.values())
     partitions = [TopicPartition(TOPIC, number) for number in range(len(brokers))]
-    producer = KafkaProducer(bootstrap_servers=servers, bootstrap_timeout_ms=3000, max_block_ms=3000)
+    producer = KafkaProducer(**reached, bootstrap_timeout_ms=3000, max_block_ms=3000)
     try:
         sent = [producer.send(TOPIC, b"ready", partition=each.partition) for each in partitions]
         for future in sent:
@@ -87,7 +88,7 @@ def _written_and_read(brokers: Mapping[int, Address]) -> bool:
     finally:
         producer.close(timeout=2)
     consumer = KafkaConsumer(
-        bootstrap_servers=servers, bootstrap_timeout_ms=3000, group_id=None, auto_offset_reset="earliest"
+        **reached, bootstrap_timeout_ms=3000, group_id=None, auto_offset_reset="earliest"
     )
     try:
         consumer.assign(partitions)

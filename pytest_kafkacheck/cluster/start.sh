@@ -1,6 +1,7 @@
 # What a node's container runs, whatever its role. `exec` makes java the first process: signals, the
 # freezer and the exit status are the node's own.
 classes='/opt/kafka/libs/*'
+set -f # arguments hold brackets
 flags="-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 
 if [ "$ROLE" = zookeeper ]; then

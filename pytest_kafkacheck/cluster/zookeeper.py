@@ -34,7 +34,7 @@ def controller(servers: Iterable[Address]) -> int | None:
 
 def mode(server: Address) -> str:
     """``leader``, ``follower`` or ``standalone``. Raises OSError while the server serves nobody."""
-    with socket.create_connection((server[0], server[1]), timeout=TIMEOUT) as connection:
+    with socket.create_connection(server[:2], timeout=TIMEOUT) as connection:
         connection.sendall(b"srvr")
         text = b"".join(iter(lambda: connection.recv(4096), b"")).decode(errors="replace")
     for line in text.splitlines():

@@ -47,6 +47,8 @@ HEAVY = (
     "py4j",
     "tenacity",
     "psutil",
+    "trustme",
+    "cryptography",
     "workloads",
     "nemesis",
     "analyzers",

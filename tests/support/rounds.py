@@ -10,6 +10,7 @@ from tenacity import Retrying, retry_if_not_result, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.cluster import lifecycle, reaper, topics
 from pytest_kafkacheck.cluster.cluster import DockerCluster
+from workloads.clients.kafka_python import access
 
 
 def until(condition: Any, limit: float = 60) -> None:
@@ -26,7 +27,7 @@ def objects(engine: Any, run: str) -> list[str]:
 
 def write(cluster: DockerCluster, topic: str, values: list[str]) -> None:
     """Return when all are acknowledged by the whole ISR."""
-    producer = KafkaProducer(bootstrap_servers=cluster.bootstrap, acks="all", delivery_timeout_ms=60_000)
+    producer = KafkaProducer(**access(cluster.brokers.values()), acks="all", delivery_timeout_ms=60_000)
     try:
         for future in [producer.send(topic, value.encode()) for value in values]:
             future.get(timeout=60)
@@ -36,7 +37,7 @@ def write(cluster: DockerCluster, topic: str, values: list[str]) -> None:
 
 def read(cluster: DockerCluster, topic: str) -> list[str]:
     """All values up to the ends of now."""
-    consumer = KafkaConsumer(bootstrap_servers=cluster.bootstrap, group_id=None, auto_offset_reset="earliest")
+    consumer = KafkaConsumer(**access(cluster.brokers.values()), group_id=None, auto_offset_reset="earliest")
     try:
         logs = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic))]
         consumer.assign(logs)

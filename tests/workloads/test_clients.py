@@ -18,6 +18,7 @@ from workloads.clients.kafka_python import OUT_OF_RANGE_LIMIT, KafkaPythonConsum
 from workloads.clients.leaders import Leaders
 from workloads.clients.outcome import Attempts
 from workloads.clients.questions import EARLIEST, LATEST, Leadership
+from workloads.clients.raw import Address
 
 LOG = ("t", 0)
 OTHER = ("t", 1)
@@ -100,7 +101,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> deque[Any]:
 
 def consumer(**start: int) -> KafkaPythonConsumer:
     return KafkaPythonConsumer(
-        bootstrap=["127.0.0.1:1"], start={LOG: 0, OTHER: 5} | {LOG: start.get("at", 0)}
+        bootstrap=[Address("127.0.0.1", 1)], start={LOG: 0, OTHER: 5} | {LOG: start.get("at", 0)}
     )
 
 
@@ -239,7 +240,11 @@ def producer(monkeypatch: pytest.MonkeyPatch) -> KafkaPythonProducer:
     monkeypatch.setattr(kafka_python, "KafkaProducer", FakeProducer)
     monkeypatch.setattr(kafka_python.attempts, "install", lambda: None)
     return KafkaPythonProducer(
-        bootstrap=["127.0.0.1:1"], topics=("t",), acks="all", idempotence=True, config={"linger_ms": 5}
+        bootstrap=[Address("127.0.0.1", 1)],
+        topics=("t",),
+        acks="all",
+        idempotence=True,
+        config={"linger_ms": 5},
     )
 
 
@@ -322,7 +327,7 @@ def test_a_producer_remembers_the_highest_epoch(producer: KafkaPythonProducer) -
     assert producer.leader_epoch(LOG) == 5
 
 
-BROKERS = {1: ("old", 1), 2: ("new", 2)}
+BROKERS = {1: Address("old", 1), 2: Address("new", 2)}
 
 
 class FakeBrokers:

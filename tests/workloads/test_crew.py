@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from workloads import crew as crews
+from workloads.clients.raw import Address
 from workloads.crew import Crew, CrewError
 from workloads.history.schema import OBSERVATIONS
 from workloads.history.writer import segment
@@ -29,24 +30,24 @@ SEND = {"acks": "all", "idempotence": True, "record_size": 0, "client": {}, "rat
 
 
 @pytest.fixture
-def nobody() -> Iterator[tuple[str, int]]:
+def nobody() -> Iterator[Address]:
     """An address where nobody answers, and nobody else will."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         host, port = taken.getsockname()
-        yield host, port
+        yield Address(host, port)
 
 
 @pytest.fixture
-def mute() -> Iterator[tuple[str, int]]:
+def mute() -> Iterator[Address]:
     """An address that takes connections and never says a word, as a paused broker's does."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         host, port = server.getsockname()[:2]
-        yield host, port
+        yield Address(host, port)
 
 
-def order(home: Path, address: tuple[str, int]) -> dict[str, Any]:
-    return {"run": "r", "home": str(home), "brokers": {1: address}, "topics": {"t": 1}}
+def order(home: Path, address: Address) -> dict[str, Any]:
+    return {"run": "r", "home": str(home), "brokers": {1: address.to_json()}, "topics": {"t": 1}}
 
 
 def spec(role: Any, process: int = 0) -> WorkerSpec:
@@ -57,7 +58,7 @@ def spec(role: Any, process: int = 0) -> WorkerSpec:
 
 
 @pytest.mark.parametrize("role", ["producer", "reader", "session", "probe", "final"])
-def test_stop_ends_a_worker_that_finds_no_broker(tmp_path: Path, nobody: tuple[str, int], role: str) -> None:
+def test_stop_ends_a_worker_that_finds_no_broker(tmp_path: Path, nobody: Address, role: str) -> None:
     worker = Worker(spec(role), order(tmp_path, nobody), home=tmp_path)
     worker.wait_ready(1.0)
     worker.go()
@@ -70,7 +71,7 @@ def test_stop_ends_a_worker_that_finds_no_broker(tmp_path: Path, nobody: tuple[s
 
 
 @pytest.mark.parametrize("role", ["producer", "reader", "probe"])
-def test_a_worker_ends_with_its_parent(tmp_path: Path, mute: tuple[str, int], role: str) -> None:
+def test_a_worker_ends_with_its_parent(tmp_path: Path, mute: Address, role: str) -> None:
     program = (
         "import sys, json; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
         "from workloads.process import Worker; from workloads.workload import WorkerSpec\n"
@@ -97,7 +98,7 @@ def test_a_worker_ends_with_its_parent(tmp_path: Path, mute: tuple[str, int], ro
 
 
 def test_a_folder_of_the_user_does_not_shadow_us(
-    tmp_path: Path, nobody: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, nobody: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "workloads").mkdir()
     (tmp_path / "workloads" / "__init__.py").write_text("raise SystemExit(99)")
@@ -110,7 +111,7 @@ def test_a_folder_of_the_user_does_not_shadow_us(
     assert not worker.trouble
 
 
-def test_a_crash_is_told_with_its_status(tmp_path: Path, nobody: tuple[str, int]) -> None:
+def test_a_crash_is_told_with_its_status(tmp_path: Path, nobody: Address) -> None:
     path = segment(tmp_path / "history", "observations", 0)
     path.parent.mkdir(parents=True)
     path.write_bytes(OBSERVATIONS.serialize().to_pybytes())
@@ -123,12 +124,12 @@ def test_a_crash_is_told_with_its_status(tmp_path: Path, nobody: tuple[str, int]
     assert "FileExistsError" in worker.log.read_text()
 
 
-def crew(home: Path, address: tuple[str, int], rows: list[Mapping[str, Any]], *specs: WorkerSpec) -> Crew:
+def crew(home: Path, address: Address, rows: list[Mapping[str, Any]], *specs: WorkerSpec) -> Crew:
     topics = AppendLog().topics("r")
     return Crew(specs, run="r", home=home, brokers={1: address}, topics=topics, record=rows.append)
 
 
-def test_a_crew_tells_of_starts_crashes_and_stops(tmp_path: Path, nobody: tuple[str, int]) -> None:
+def test_a_crew_tells_of_starts_crashes_and_stops(tmp_path: Path, nobody: Address) -> None:
     rows: list[Mapping[str, Any]] = []
     with crew(tmp_path, nobody, rows, spec("probe", 0), spec("probe", 1)) as both:
         both.go()
@@ -145,7 +146,7 @@ def test_a_crew_tells_of_starts_crashes_and_stops(tmp_path: Path, nobody: tuple[
     assert all(row["f"] == "worker" for row in rows)
 
 
-def test_a_worker_that_hangs_is_killed_at_the_limit(tmp_path: Path, nobody: tuple[str, int]) -> None:
+def test_a_worker_that_hangs_is_killed_at_the_limit(tmp_path: Path, nobody: Address) -> None:
     rows: list[Mapping[str, Any]] = []
     with crew(tmp_path, nobody, rows, spec("probe")) as one:
         os.kill(one._workers[0].pid, signal.SIGSTOP)
@@ -154,7 +155,7 @@ def test_a_worker_that_hangs_is_killed_at_the_limit(tmp_path: Path, nobody: tupl
         assert one.crashed() == ("did not finish within 0.3 s",)
 
 
-def test_leaving_a_crew_leaves_no_process(tmp_path: Path, nobody: tuple[str, int]) -> None:
+def test_leaving_a_crew_leaves_no_process(tmp_path: Path, nobody: Address) -> None:
     with crew(tmp_path, nobody, [], spec("probe")) as one:
         pid = one._workers[0].pid
         one.go()
@@ -162,7 +163,7 @@ def test_leaving_a_crew_leaves_no_process(tmp_path: Path, nobody: tuple[str, int
 
 
 def test_a_crew_that_does_not_get_ready_says_who_and_where_to_look(
-    tmp_path: Path, nobody: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, nobody: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(crews, "READY_LIMIT", 1.0)
     idle = crew(tmp_path, nobody, [], spec("probe", 0), spec("producer", 1))
@@ -171,7 +172,7 @@ def test_a_crew_that_does_not_get_ready_says_who_and_where_to_look(
     assert not idle.alive()
 
 
-def test_final_reads_get_the_numbers_after_the_last(tmp_path: Path, nobody: tuple[str, int]) -> None:
+def test_final_reads_get_the_numbers_after_the_last(tmp_path: Path, nobody: Address) -> None:
     rows: list[Mapping[str, Any]] = []
     with crew(tmp_path, nobody, rows, spec("probe")) as one:
         one.go()

@@ -15,6 +15,7 @@ from workloads.clients import attempts
 from workloads.clients.epochs import Epochs
 from workloads.clients.outcome import NEVER_SENT, Acks, Attempts, classify
 from workloads.clients.protocol import Completion, Log, Polled
+from workloads.clients.raw import Address
 
 COMMON: dict[str, Any] = {
     # Short, for clients must learn of a new leader while the test lasts; the defaults are minutes.
@@ -49,8 +50,20 @@ OUT_OF_RANGE_LIMIT = 20
 """Such answers in a row after which a consumer is replaced, in case it asks the wrong broker for ever."""
 
 
-def servers(brokers: Mapping[int, tuple[str, int]]) -> list[str]:
-    return [f"{host}:{port}" for host, port in brokers.values()]
+def access(bootstrap: Iterable[Address]) -> dict[str, Any]:
+    """Settings with which KafkaProducer, KafkaConsumer and KafkaAdminClient reach these brokers.
+
+    The library talks to all brokers in one way: raises ValueError when the addresses ask for several.
+    """
+    addresses = tuple(bootstrap)
+    ways = {address.security for address in addresses}
+    if len(ways) > 1:
+        raise ValueError(f"brokers {', '.join(map(str, addresses))}: expected the same security for all")
+    (security,) = ways or {None}
+    return {
+        "bootstrap_servers": [str(address) for address in addresses],
+        **(security.kafka_python() if security is not None else {}),
+    }
 
 
 class KafkaPythonProducer:
@@ -62,7 +75,7 @@ class KafkaPythonProducer:
     def __init__(
         self,
         *,
-        bootstrap: Iterable[str],
+        bootstrap: Iterable[Address],
         topics: tuple[str, ...],
         acks: Acks,
         idempotence: bool,
@@ -78,7 +91,7 @@ class KafkaPythonProducer:
             **{
                 **COMMON,
                 **PRODUCER,
-                "bootstrap_servers": list(bootstrap),
+                **access(bootstrap),
                 "acks": acks,
                 "enable_idempotence": idempotence,
                 **config,
@@ -187,8 +200,10 @@ class KafkaPythonProducer:
 class KafkaPythonConsumer:
     """A Consumer. It connects, and connects anew, whenever it is polled without a connection."""
 
-    def __init__(self, *, bootstrap: Iterable[str], start: Mapping[Log, int], assignment: int = 0) -> None:
-        self._bootstrap = list(bootstrap)
+    def __init__(
+        self, *, bootstrap: Iterable[Address], start: Mapping[Log, int], assignment: int = 0
+    ) -> None:
+        self._access = access(bootstrap)
         self._positions = dict(start)
         self._assignment = assignment
         self._wanted: frozenset[Log] = frozenset(start)
@@ -268,7 +283,7 @@ class KafkaPythonConsumer:
         return accepted
 
     def _connect(self) -> None:
-        consumer = KafkaConsumer(**{**COMMON, **CONSUMER, "bootstrap_servers": self._bootstrap})
+        consumer = KafkaConsumer(**{**COMMON, **CONSUMER, **self._access})
         partitions = {log: TopicPartition(*log) for log in self._positions}
         consumer.assign(list(partitions.values()))
         for log, position in self._positions.items():

@@ -9,22 +9,57 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
+import kafka.errors
+from kafka.net.sasl import get_sasl_mechanism
 from kafka.protocol.parser import KafkaProtocol
+from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
-Address = tuple[str, int]
+from workloads.clients.security import Security
+
+
+class Address(NamedTuple):
+    """Where a broker is, and how it is to be talked to; `security` None stands for plain text."""
+
+    host: str
+    port: int
+    security: Security | None = None
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    def to_json(self) -> list[Any]:
+        """``[host, port]``, or with the security, secrets included, as a third."""
+        return [self.host, self.port, *([self.security.to_json()] if self.security else [])]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Any]) -> Address:
+        host, port, *rest = data
+        return cls(host, port, Security.from_json(rest[0]) if rest and rest[0] is not None else None)
 
 
 class Connection:
-    """A connection to one broker. Every failure is an OSError (TimeoutError when time was up)."""
+    """A connection to one broker. Every failure is an OSError (TimeoutError when time was up).
+
+    timeout  seconds for all that it takes to connect, the proof of identity included, and for each answer.
+    The constructor raises ssl.SSLError when the broker's certificate is not to be trusted, and
+    PermissionError with the broker's words when it does not let this user in.
+    """
 
     def __init__(self, address: Address, *, timeout: float) -> None:
         self._address = address
         self._timeout = timeout
         self._protocol = KafkaProtocol(client_id="kafkacheck-raw")
-        self._socket = socket.create_connection(address, timeout=timeout)
+        deadline = time.monotonic() + timeout
+        self._socket = socket.create_connection(address[:2], timeout=timeout)
+        try:
+            self._secure(deadline)
+        except BaseException:
+            self._socket.close()
+            raise
 
     def __enter__(self) -> Connection:
         return self
@@ -42,24 +77,69 @@ class Connection:
 
     def ask(self, request: Any) -> Any:
         """Send one request (its version set at construction) and return the decoded response."""
-        deadline = time.monotonic() + self._timeout
+        return self._ask(request, time.monotonic() + self._timeout)
+
+    def _secure(self, deadline: float) -> None:
+        security = self._address.security
+        if security is None:
+            return
+        if security.tls:
+            self._socket.settimeout(self._left(deadline, "the TLS handshake"))
+            self._socket = security.context().wrap_socket(self._socket, server_hostname=self._address.host)
+        if security.sasl:
+            self._authenticate(security, deadline)
+
+    def _authenticate(self, security: Security, deadline: float) -> None:
+        answer = self._ask(SaslHandshakeRequest(version=1, mechanism=security.mechanism), deadline)
+        if answer.error_code:
+            raise PermissionError(
+                f"{self._address} does not take {security.mechanism}; it takes {', '.join(answer.mechanisms)}"
+            )
+        mechanism = get_sasl_mechanism(security.mechanism)(
+            sasl_mechanism=security.mechanism,
+            sasl_plain_username=security.username,
+            sasl_plain_password=security.password,
+        )
+        while not mechanism.is_done():
+            request = SaslAuthenticateRequest(version=1, auth_bytes=mechanism.auth_bytes())
+            answer = self._ask(request, deadline)
+            if answer.error_code:
+                raise PermissionError(
+                    f"{self._address} does not let {security.username!r} in over {security}: "
+                    f"{answer.error_message or kafka.errors.for_code(answer.error_code).__name__}"
+                )
+            try:
+                mechanism.receive(answer.auth_bytes)
+            except (ValueError, KeyError) as error:
+                # The other side does not know the password either: it is not the broker.
+                raise PermissionError(
+                    f"{self._address} did not prove itself over {security}: {error!r}"
+                ) from error
+
+    def _ask(self, request: Any, deadline: float) -> Any:
+        what = type(request).__name__
         self._protocol.send_request(request)
-        self._socket.settimeout(self._timeout)
+        self._socket.settimeout(self._left(deadline, what))
         self._socket.sendall(self._protocol.send_bytes())
         while True:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError(
-                    f"{type(request).__name__} to {self._address}: nothing in {self._timeout} s"
-                )
-            self._socket.settimeout(left)
+            self._socket.settimeout(self._left(deadline, what))
             data = self._socket.recv(1 << 16)
             if not data:
-                raise ConnectionResetError(
-                    f"{self._address} closed the connection on {type(request).__name__}"
-                )
-            for _, response in self._protocol.receive_bytes(data):
-                return response
+                raise ConnectionResetError(f"{self._address} closed the connection on {what}")
+            try:
+                for _, response in self._protocol.receive_bytes(data):
+                    return response
+            except kafka.errors.KafkaError as error:
+                raise ConnectionError(
+                    f"{self._address} does not speak Kafka's protocol in the clear: its answer to {what} starts with "
+                    f"{data[:8]!r} ({error})"
+                ) from error
+
+    def _left(self, deadline: float, what: str) -> float:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(f"{what} to {self._address}: nothing in {self._timeout} s")
+        return left
 
 
 def ask(address: Address, request: Any, *, timeout: float) -> Any:

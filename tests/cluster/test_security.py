@@ -1,0 +1,117 @@
+"""Clusters with TLS and SASL: our clients get in, others do not, and nodes talk to each other no other way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rounds import round_of
+
+from nemesis.api import isolate
+from pytest_kafkacheck.cluster import views
+from pytest_kafkacheck.cluster.authority import identity
+from pytest_kafkacheck.cluster.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.member import CONTROLLER, INTERNAL, PORTS
+from pytest_kafkacheck.cluster.security import PASSWORD
+from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.experiment import Experiment
+from pytest_kafkacheck.harness import Harness
+from workloads.clients.raw import Address
+from workloads.clients.security import Security
+from workloads.log import AppendLog
+
+pytestmark = pytest.mark.cluster
+
+SPECS = {
+    "tls": ClusterSpec(brokers=1, security="SSL"),
+    "scram": ClusterSpec(brokers=2, controllers=1, security="SASL_SSL"),
+}
+NIGHTLY = {
+    "plain": ClusterSpec(security="SASL_PLAINTEXT", mechanism="PLAIN"),
+    "plain-tls": ClusterSpec(version="4.3.0", security="SASL_SSL", mechanism="PLAIN"),
+    "scram-256": ClusterSpec(version="3.9.2", security="SASL_PLAINTEXT", mechanism="SCRAM-SHA-256"),
+    "zookeeper-tls": ClusterSpec(version="2.8.2", zookeepers=1, security="SSL"),
+    "zookeeper-scram": ClusterSpec(version="3.9.2", zookeepers=3, control_plane=True, security="SASL_SSL"),
+    "zookeeper-2.8": ClusterSpec(
+        version="2.8.2", zookeepers=1, security="SASL_SSL", mechanism="SCRAM-SHA-256"
+    ),
+    "one-listener": ClusterSpec(brokers=1, listeners={"SECURE": "SSL"}),
+}
+
+
+def knocks(address: Address) -> bool:
+    """Whether the broker answers a question there."""
+    try:
+        return bool(views.unfenced(address))
+    except OSError:
+        return False
+
+
+def inside(cluster: DockerCluster, node: int, listener: str) -> Address:
+    """A listener for peers, as anybody in the cluster's network finds it, in plain text."""
+    return Address(cluster.nodes[node].addresses[0], PORTS[listener])
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *(pytest.param(spec, id=name) for name, spec in SPECS.items()),
+        *(pytest.param(spec, id=name, marks=pytest.mark.nightly) for name, spec in NIGHTLY.items()),
+    ],
+)
+def test_a_secured_cluster_lets_in_whom_it_should(engine: Any, tmp_path: Path, spec: ClusterSpec) -> None:
+    with running(engine, spec, run="secured", logs=tmp_path) as cluster:
+        round_of(cluster)
+        for node in cluster.nodes.values():
+            for name in node.place.ports:
+                if node.member.is_broker:
+                    protocol = spec.listeners.get(name, spec.security)
+                    assert_guarded(node.address(name), protocol)
+        if spec.security != "PLAINTEXT":
+            assert not knocks(inside(cluster, 1, INTERNAL))
+            for voter in spec.voters:
+                assert not knocks(inside(cluster, voter.id, CONTROLLER))
+
+
+def test_a_listener_for_peers_answers_in_plain_text_where_nothing_secures_it(cluster: DockerCluster) -> None:
+    """So that the refusals above mean something."""
+    assert knocks(inside(cluster, 1, INTERNAL))
+
+
+def assert_guarded(address: Address, protocol: str) -> None:
+    assert knocks(address)
+    if protocol == "PLAINTEXT":
+        return
+    security = address.security
+    assert security is not None
+    assert security.protocol == protocol
+    assert not knocks(Address(address.host, address.port)), "in plain text"
+    if security.tls:
+        stranger = identity(["127.0.0.1"]).ca
+        assert not knocks(address._replace(security=replace(security, ca=stranger))), "an unknown authority"
+    if security.sasl:
+        with pytest.raises(PermissionError, match="kafkacheck"):
+            views.unfenced(address._replace(security=replace(security, password="wrong")))
+        with pytest.raises(PermissionError, match="nobody"):
+            views.unfenced(address._replace(security=replace(security, username="nobody")))
+        anonymous = Security(protocol="SSL", ca=security.ca) if security.tls else None
+        assert not knocks(address._replace(security=anonymous)), "without a name"
+
+
+@pytest.mark.spark
+def test_an_experiment_on_a_secured_cluster_is_valid_and_keeps_no_secret(tmp_path: Path) -> None:
+    experiment = Experiment(
+        workload=AppendLog(acks="all", topic_config={"min.insync.replicas": "2"}, rate=200),
+        cluster=ClusterSpec(security="SASL_SSL"),
+        faults=[isolate("leader", at=2, lasting=5)],
+    )
+    with Harness(tmp_path, say=lambda _: None) as harness:
+        harness.run(experiment).assert_valid()
+    kept = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert len(kept) > 5
+    for file in kept:
+        content = file.read_bytes()
+        assert PASSWORD.encode() not in content, file
+        assert b"PRIVATE KEY" not in content, file

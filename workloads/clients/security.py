@@ -1,0 +1,143 @@
+"""How clients talk to a broker: encrypted or not, and as whom."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from typing import Any, Literal
+
+from workloads.clients import handshakes
+
+Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+BEGIN = "-----BEGIN "
+"""What every PEM text contains."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Security:
+    """What a client needs to be let in. Secrets are left out of its repr; `str` names protocol and mechanism.
+
+    protocol            as Kafka spells it
+    mechanism           of SASL, with the SASL protocols only, as are
+    username, password  both non-empty
+    ca                  PEM text of the authorities to trust, with the TLS protocols only; None: the system's
+    certificate, key    PEM text of the client's own, for brokers that ask for one; both or neither
+
+    Raises ValueError naming the field and what is allowed. Host names are always checked.
+    """
+
+    protocol: Protocol
+    mechanism: Mechanism | None = None
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    ca: str | None = field(default=None, repr=False)
+    certificate: str | None = field(default=None, repr=False)
+    key: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.protocol not in PROTOCOLS:
+            raise ValueError(f"Security.protocol={self.protocol!r}: expected one of {', '.join(PROTOCOLS)}")
+        self._check_sasl()
+        self._check_tls()
+
+    def __str__(self) -> str:
+        return self.protocol if self.mechanism is None else f"{self.protocol} with {self.mechanism}"
+
+    @property
+    def tls(self) -> bool:
+        return self.protocol in ("SSL", "SASL_SSL")
+
+    @property
+    def sasl(self) -> bool:
+        return self.protocol in ("SASL_PLAINTEXT", "SASL_SSL")
+
+    def context(self) -> ssl.SSLContext:
+        """The same for equal values: reading authorities takes longer than a handshake. Raises ssl.SSLError."""
+        return _context(self)
+
+    def kafka_python(self) -> dict[str, Any]:
+        """Settings of KafkaProducer, KafkaConsumer and KafkaAdminClient. Nothing is written to disk."""
+        settings: dict[str, Any] = {"security_protocol": self.protocol}
+        if self.tls:
+            # Whoever is about to use TLS needs it, and none comes another way.
+            handshakes.install()
+            settings["ssl_context"] = self.context()
+        if self.sasl:
+            settings["sasl_mechanism"] = self.mechanism
+            settings["sasl_plain_username"] = self.username
+            settings["sasl_plain_password"] = self.password
+        return settings
+
+    def to_json(self) -> dict[str, str]:
+        """Everything, secrets included, that `from_json` takes back; what is None is left out."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Security:
+        return cls(**data)
+
+    def _check_sasl(self) -> None:
+        if not self.sasl:
+            for name in ("mechanism", "username", "password"):
+                if getattr(self, name) is not None:
+                    shown = "..." if name == "password" else repr(getattr(self, name))
+                    raise ValueError(
+                        f"Security.{name}={shown} with protocol={self.protocol!r}: only allowed with "
+                        f"SASL_PLAINTEXT and SASL_SSL"
+                    )
+            return
+        if self.mechanism not in MECHANISMS:
+            raise ValueError(
+                f"Security.mechanism={self.mechanism!r}: expected one of {', '.join(MECHANISMS)}"
+            )
+        if not isinstance(self.username, str) or not self.username:
+            raise ValueError(f"Security.username={self.username!r}: expected a name with {self.protocol}")
+        if self.mechanism.startswith("SCRAM") and set(self.username) & set(",="):
+            # RFC 5802 has an escape for these two, kafka-python does not use it.
+            raise ValueError(
+                f"Security.username={self.username!r}: expected no comma and no equals sign with SCRAM"
+            )
+        if not isinstance(self.password, str) or not self.password:
+            raise ValueError(f"Security.password: expected a non-empty text with {self.protocol}")
+
+    def _check_tls(self) -> None:
+        for name in ("ca", "certificate", "key"):
+            text = getattr(self, name)
+            if text is None:
+                continue
+            if not self.tls:
+                raise ValueError(
+                    f"Security.{name}=... with protocol={self.protocol!r}: only allowed with SSL and SASL_SSL"
+                )
+            if not isinstance(text, str) or BEGIN not in text:
+                # What was given instead may be a secret all the same.
+                raise ValueError(f"Security.{name}=...: expected PEM text, which contains {BEGIN.strip()!r}")
+        if (self.certificate is None) != (self.key is None):
+            given, missing = ("certificate", "key") if self.key is None else ("key", "certificate")
+            raise ValueError(f"Security.{given} without Security.{missing}: expected both or neither")
+
+
+@lru_cache(maxsize=16)
+def _context(security: Security) -> ssl.SSLContext:
+    # Checks host names and certificates unless told otherwise.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if security.ca is None:
+        context.load_default_certs()
+    else:
+        context.load_verify_locations(cadata=security.ca)
+    if security.certificate is not None and security.key is not None:
+        # Python takes a client's own only from a file: this one lives in memory and has no name.
+        with open(os.memfd_create("kafkacheck"), "w") as pair:
+            pair.write(f"{security.key}\n{security.certificate}")
+            pair.flush()
+            context.load_cert_chain(f"/proc/self/fd/{pair.fileno()}")
+    return context
