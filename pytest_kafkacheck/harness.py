@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from analyzers.analyze import analyze
-from pytest_kafkacheck.cluster import reaper
+from pytest_kafkacheck.cluster import reaper, warm
 from pytest_kafkacheck.cluster.cluster import DockerCluster, running
-from pytest_kafkacheck.cluster.engine import connect
+from pytest_kafkacheck.cluster.engine import connect, require_image
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.conduct import conduct
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment import Experiment
 from pytest_kafkacheck.run import Run
+from pytest_kafkacheck.setup.image import image_for
 from pytest_kafkacheck.spark import Spark
 from workloads.history.compact import compact
 
@@ -121,6 +122,9 @@ class Harness:
             return self._cluster
         self._drop_cluster()
         self._client = self._client or connect()
+        image = spec.image or image_for(spec.version, self._client)
+        require_image(self._client, image)
+        warm.ensure(self._client, spec.version, image, self._say)
         self._say(f"starting {spec.describe()}")
         begun = time.monotonic()
         self._cluster = self._stack.enter_context(

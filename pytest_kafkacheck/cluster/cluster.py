@@ -21,8 +21,10 @@ from tenacity import (
     wait_fixed,
 )
 
-from pytest_kafkacheck.cluster import ready, reaper, views, zookeeper
+from pytest_kafkacheck.cluster import ready, reaper, views, warm, zookeeper
 from pytest_kafkacheck.cluster.engine import reach, require_image, require_memory
+from pytest_kafkacheck.cluster.formatting import CHECKPOINT, Checkpoint
+from pytest_kafkacheck.cluster.launch import Boot, format_arguments
 from pytest_kafkacheck.cluster.member import (
     CONTROL_PLANE,
     CONTROLLER,
@@ -213,18 +215,25 @@ class DockerCluster:
 
 
 @contextmanager
-def running(client: Any, spec: ClusterSpec, *, run: str, logs: Path) -> Iterator[DockerCluster]:
+def running(
+    client: Any, spec: ClusterSpec, *, run: str, logs: Path, boot: Boot = "fast"
+) -> Iterator[DockerCluster]:
     """A ready cluster for as long as the block runs.
 
     client  of a Docker engine, see ``engine.connect``.
     run     names its containers and labels; unique.
     logs    directory for the nodes' logs should the start fail.
+    boot    how nodes start, see start.sh; other than fast for benchmarks and archives only.
     Raises InfrastructureError when the cluster cannot be started. Whatever ends the block or the
     start, Ctrl-C included, everything made for it is removed.
     """
     image = spec.image or image_for(spec.version, client)
     for needed in (image, agent_image()):
         require_image(client, needed)
+    checkpoint = Checkpoint(client.images.get(image).id, format_arguments(spec))
+    kept = checkpoint.read() if boot != "plain" else None
+    if boot == "fast":
+        image = warm.image_of(client, image) or image
     require_memory(client, spec)
     for orphan in reaper.sweep(client):
         log.info("removed what run %s had left behind", orphan)
@@ -232,7 +241,7 @@ def running(client: Any, spec: ClusterSpec, *, run: str, logs: Path) -> Iterator
         stack.callback(reaper.remove_run, client, run)
         # A busy port is the one thing that another program can spoil between choosing and using.
         cluster = Retrying(stop=stop_after_attempt(3), retry=retry_if_exception(_port_taken), reraise=True)(
-            _start, client, new_plan(spec, run=run, image=image, at=reach(client))
+            _start, client, new_plan(spec, run=run, image=image, at=reach(client), boot=boot, checkpoint=kept)
         )
         stack.callback(cluster.close)
         try:
@@ -240,6 +249,9 @@ def running(client: Any, spec: ClusterSpec, *, run: str, logs: Path) -> Iterator
         except BaseException:
             cluster.save_logs(logs)
             raise
+        if kept is None and spec.kraft:
+            with contextlib.suppress(OSError):
+                checkpoint.write(cluster.nodes[spec.voters[0].id].get(CHECKPOINT))
         yield cluster
 
 

@@ -7,15 +7,19 @@ import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from pytest_kafkacheck.cluster import security
 from pytest_kafkacheck.cluster.authority import Identity
+from pytest_kafkacheck.cluster.formatting import meta_properties
 from pytest_kafkacheck.cluster.member import Member, Place
 from pytest_kafkacheck.cluster.properties import server_properties, zoo_cfg
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.setup.image import compose_dir
 
 START = Path(__file__).with_name("start.sh").read_text()
+
+Boot = Literal["fast", "train", "plain"]
 
 CONTROLLER_HEAP_MB = 256
 
@@ -44,12 +48,26 @@ def archive(files: Mapping[str, bytes]) -> bytes:
 
 
 def launch(
-    spec: ClusterSpec, member: Member, place: Place, *, cluster_id: str, identity: Identity | None = None
+    spec: ClusterSpec,
+    member: Member,
+    place: Place,
+    *,
+    cluster_id: str,
+    identity: Identity | None = None,
+    boot: Boot = "fast",
+    checkpoint: bytes | None = None,
 ) -> Launch:
-    """What a member of the cluster is started with; `cluster_id` is the KRaft cluster's, `identity` for TLS."""
+    """What a member of the cluster is started with.
+
+    cluster_id  of KRaft
+    identity    for TLS
+    boot        see start.sh
+    checkpoint  what StorageTool would write, see `formatting`; None lets it do so
+    """
     logging = spec.release.log_file
     files = {f"/k/{logging}": (compose_dir() / "image" / logging).read_bytes()}
     environment = {
+        "BOOT": boot,
         "ROLE": member.role,
         "NODE": str(member.id),
         "LOGGING": f"{spec.release.log_flag}/k/{logging}",
@@ -61,6 +79,9 @@ def launch(
     if spec.kraft:
         environment["CLUSTER_ID"] = cluster_id
         environment["FORMAT"] = " ".join(format_arguments(spec))
+        if checkpoint is not None:
+            files["/k/format/bootstrap.checkpoint"] = checkpoint
+            files["/k/format/meta.properties"] = meta_properties(member.id, cluster_id).encode()
     properties = server_properties(spec, member, place, identity=identity)
     return Launch(environment, {**files, "/k/server.properties": properties.encode()})
 

@@ -23,7 +23,7 @@ from tenacity import (
     wait_fixed,
 )
 
-from pytest_kafkacheck.cluster import dynamic, views, zookeeper
+from pytest_kafkacheck.cluster import dynamic, views, warm, zookeeper
 from pytest_kafkacheck.cluster.cluster import DockerCluster
 from pytest_kafkacheck.cluster.engine import require_image
 from pytest_kafkacheck.cluster.launch import archive
@@ -154,7 +154,8 @@ def upgrade(cluster: DockerCluster, version: str) -> None:
     spec = replace(cluster.spec, version=version, image=None)
     image = image_for(version, cluster.client)
     require_image(cluster.client, image)
-    plan = replace(cluster.plan, spec=spec, image=image)
+    warmed = warm.image_of(cluster.client, image) or image
+    plan = replace(cluster.plan, spec=spec, image=warmed, checkpoint=None)
     for node in _in_order(cluster):
         moving = _node(cluster, node)
         moving.stop()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Literal
@@ -128,6 +130,17 @@ class DockerNode:
     def put(self, archive: bytes) -> None:
         """Unpack a tar archive at / of the node's container, running or not."""
         self._api.put_archive(self.container, "/", archive)
+
+    def get(self, path: str) -> bytes:
+        """The content of a file in the node's container, running or not. Raises OSError when there is none."""
+        try:
+            stream, _ = self._api.get_archive(self.container, path)
+        except APIError as error:
+            raise FileNotFoundError(f"{self.member.host}:{path}: {error.explanation}") from error
+        with tarfile.open(fileobj=io.BytesIO(b"".join(stream))) as archive:
+            file = archive.extractfile(archive.next() or path)
+            assert file is not None
+            return file.read()
 
     def logs(self) -> bytes:
         """Everything the node printed so far, over all its starts."""

@@ -14,7 +14,7 @@ from typing import Any
 from pytest_kafkacheck.cluster import reaper
 from pytest_kafkacheck.cluster.authority import Identity
 from pytest_kafkacheck.cluster.authority import identity as issue
-from pytest_kafkacheck.cluster.launch import START, Launch, launch
+from pytest_kafkacheck.cluster.launch import START, Boot, Launch, launch
 from pytest_kafkacheck.cluster.member import CONTROLLER, Member, Place
 from pytest_kafkacheck.cluster.pod import create_pod
 from pytest_kafkacheck.cluster.properties import DATA, listener_protocols, published
@@ -44,6 +44,7 @@ class Plan:
     host       address at which this host reaches published ports; `bind` the engine's address for them.
     owner      labels that say whose it is.
     identity   for TLS: one for all nodes.
+    boot       how nodes start, see start.sh; `checkpoint` what formats their storage without a JVM.
     """
 
     run: str
@@ -54,6 +55,8 @@ class Plan:
     host: str = "127.0.0.1"
     bind: str = "127.0.0.1"
     identity: Identity | None = None
+    boot: Boot = "fast"
+    checkpoint: bytes | None = None
 
     @property
     def network(self) -> str:
@@ -128,7 +131,15 @@ class Plan:
 
     def launch(self, member: Member, place: Place) -> Launch:
         """What the member is started with."""
-        return launch(self.spec, member, place, cluster_id=self.cluster_id, identity=self.identity)
+        return launch(
+            self.spec,
+            member,
+            place,
+            cluster_id=self.cluster_id,
+            identity=self.identity,
+            boot=self.boot,
+            checkpoint=self.checkpoint,
+        )
 
     def places(self, members: Iterable[Member]) -> dict[int, Place]:
         """Free host ports for every listener; brokers advertise theirs, so they are chosen before the start."""
@@ -159,6 +170,8 @@ def new_plan(
     run: str,
     image: str,
     at: tuple[str, str] = ("127.0.0.1", "127.0.0.1"),
+    boot: Boot = "fast",
+    checkpoint: bytes | None = None,
     owner: Mapping[str, str] | None = None,
 ) -> Plan:
     """A plan for a new cluster. `at`: see ``engine.reach``. `owner`: labels; default: this process."""
@@ -179,4 +192,6 @@ def new_plan(
         host=host,
         bind=bind,
         identity=identity,
+        boot=boot,
+        checkpoint=checkpoint,
     )

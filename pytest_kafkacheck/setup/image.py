@@ -53,7 +53,9 @@ def image_for(version: str, client: Any) -> str:
 
 
 def ensure_images(client: Any, version: str, say: Say) -> None:
-    """Pull or build what is missing. Raises InfrastructureError."""
+    """Pull or build what is missing, and what makes clusters start fast. Raises InfrastructureError."""
+    from pytest_kafkacheck.cluster import warm
+
     if not _present(client, image_for(version, client)):
         if _pulled(client, official_image(version), say):
             say(f"image {official_image(version)}: pulled")
@@ -63,6 +65,7 @@ def ensure_images(client: Any, version: str, say: Say) -> None:
     else:
         say(f"image {image_for(version, client)}: present")
     _ensure_base(client, say)
+    warm.ensure(client, version, image_for(version, client), say)
 
 
 def listed(client: Any) -> Iterator[tuple[str, str, str, int | None]]:

@@ -1,0 +1,113 @@
+"""What makes clusters start fast is at work, changes nothing else, and stops no start when it is broken."""
+
+from __future__ import annotations
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka import KafkaAdminClient
+
+from pytest_kafkacheck.cluster import cluster as clusters
+from pytest_kafkacheck.cluster import warm
+from pytest_kafkacheck.cluster.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.engine import connect
+from pytest_kafkacheck.cluster.formatting import CHECKPOINT, Checkpoint
+from pytest_kafkacheck.cluster.launch import format_arguments
+from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.setup.image import image_for
+from workloads.clients.kafka_python import access
+
+pytestmark = pytest.mark.cluster
+
+ONE = ClusterSpec(brokers=1)
+
+
+def mapped(cluster: DockerCluster, node: int) -> str:
+    """What the node's JVM has mapped into its memory, as the kernel tells."""
+    return cluster.nodes[node].execute("cat /proc/1/maps")[1]
+
+
+def features(cluster: DockerCluster) -> dict[str, Any]:
+    client = KafkaAdminClient(**access(cluster.brokers.values()))
+    try:
+        return {name: levels.get("finalized") for name, levels in client.describe_features().items()}
+    finally:
+        client.close()
+
+
+def test_nodes_start_from_the_archive(cluster: DockerCluster) -> None:
+    for node in cluster.nodes:
+        assert "/k/warm/kraft.jsa" in mapped(cluster, node)
+
+
+def test_storage_formatted_without_a_jvm_is_the_same(
+    engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    levels = {"eligible.leader.replicas.version": 0, "transaction.version": 1}
+    spec = ClusterSpec(brokers=1, features=levels)
+    kept = Checkpoint(engine.images.get(image_for(spec.version, engine)).id, format_arguments(spec))
+    seen, formatted = [], []
+    for _ in range(2):
+        with running(engine, spec, run="format", logs=tmp_path) as cluster:
+            seen.append(features(cluster))
+            formatted.append(b"Formatting" in cluster.nodes[1].logs())
+            assert cluster.nodes[1].get(CHECKPOINT) == kept.read()
+    assert formatted == [True, False]
+    assert seen[0] == seen[1]
+    assert seen[0]["transaction.version"] == (1, 1)
+    assert seen[0].get("eligible.leader.replicas.version") is None
+
+
+def test_a_broken_archive_stops_no_start(
+    engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warm, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
+    image = image_for(ONE.version, engine)
+    broken = warm._layered(engine, image, {"kraft": b"no archive"})
+    try:
+        with running(engine, ONE, run="broken", logs=tmp_path) as cluster:
+            assert engine.api.inspect_container(cluster.nodes[1].container)["Config"]["Image"] == broken
+            assert "kraft.jsa" not in mapped(cluster, 1)
+    finally:
+        engine.images.remove(broken, force=True)
+
+
+def test_archives_that_cannot_be_made_leave_the_plain_image(
+    engine: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(warm, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
+    monkeypatch.setattr(warm, "_failed", set())
+    monkeypatch.setattr(clusters, "running", full)
+    image, said = image_for(ONE.version, engine), []
+    for _ in range(2):
+        assert warm.ensure(engine, ONE.version, image, said.append) == image
+    assert len(said) == 1, "tried once in a session"
+    assert "no space left on device" in caplog.text
+
+
+@pytest.mark.nightly
+def test_two_sessions_make_archives_at_once(
+    engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warm, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
+    image = image_for("3.9.2", engine)
+    with ThreadPoolExecutor() as pool:
+        one, two = pool.map(lambda client: warm.ensure(client, "3.9.2", image, print), (connect(), connect()))
+    try:
+        assert one == two != image
+        for spec in (
+            ClusterSpec(version="3.9.2", brokers=1),
+            ClusterSpec(version="3.9.2", brokers=1, zookeepers=1),
+        ):
+            with running(engine, spec, run="both", logs=tmp_path) as cluster:
+                for node in cluster.nodes:
+                    assert "/k/warm/" in mapped(cluster, node)
+    finally:
+        engine.images.remove(one, force=True)
