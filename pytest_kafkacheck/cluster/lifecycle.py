@@ -32,9 +32,12 @@ from pytest_kafkacheck.cluster.node import DockerNode
 from pytest_kafkacheck.cluster.plan import Plan
 from pytest_kafkacheck.cluster.security import client_properties
 from pytest_kafkacheck.cluster.settings import check_settings
+from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.setup.image import image_for
 from workloads.clients.kafka_python import access
+
+PROTOCOL_VERSION = "inter.broker.protocol.version"
 
 CLIENT_PROPERTIES = "/k/client.properties"
 
@@ -130,12 +133,7 @@ def reconfigure(cluster: DockerCluster, settings: Mapping[str, object], *, nodes
     spec = replace(cluster.spec, config={**cluster.spec.config, **wanted})
     if not nodes:
         cluster.plan = replace(cluster.plan, spec=spec)
-    for node in nodes or sorted(cluster.brokers):
-        changed = _broker(cluster, node)
-        given = replace(cluster.plan, spec=spec).launch(changed.member, changed.place)
-        changed.put(given.archive)
-        changed.restart()
-        wait_settled(cluster)
+    _restart_with(cluster, spec, [_broker(cluster, node).id for node in nodes or sorted(cluster.brokers)])
 
 
 def rolling_restart(cluster: DockerCluster, *, nodes: Sequence[int] = ()) -> None:
@@ -148,20 +146,27 @@ def rolling_restart(cluster: DockerCluster, *, nodes: Sequence[int] = ()) -> Non
 def upgrade(cluster: DockerCluster, version: str) -> None:
     """Move every node to another release, one after another, keeping data and feature levels.
 
+    In ZooKeeper mode the brokers speak the older protocol until all have moved, and are then restarted once more.
     A downgrade works as long as the feature levels allow it. Raises UsageError for a release that cannot run
     this cluster, InfrastructureError when its image is missing.
     """
-    spec = replace(cluster.spec, version=version, image=None)
+    before = cluster.spec
+    spec = replace(before, version=version, image=None)
     image = image_for(version, cluster.client)
     require_image(cluster.client, image)
-    warmed = warm.image_of(cluster.client, image) or image
-    plan = replace(cluster.plan, spec=spec, image=warmed, checkpoint=None)
+    image = warm.image_of(cluster.client, image) or image
+    mixed = spec
+    if not spec.kraft and PROTOCOL_VERSION not in spec.config:
+        mixed = replace(spec, config={**spec.config, PROTOCOL_VERSION: before.release.line})
+    cluster.plan = replace(cluster.plan, spec=mixed, image=image, checkpoint=None)
     for node in _in_order(cluster):
         moving = _node(cluster, node)
         moving.stop()
-        _replace(cluster, moving, plan, keep_data=True)
+        _replace(cluster, moving, cluster.plan, keep_data=True)
         wait_settled(cluster)
-    cluster.plan = plan
+    if mixed != spec:
+        cluster.plan = replace(cluster.plan, spec=spec)
+        _restart_with(cluster, spec, sorted(cluster.brokers))
 
 
 def set_features(cluster: DockerCluster, levels: Mapping[str, int]) -> None:
@@ -221,6 +226,15 @@ def _in_order(cluster: DockerCluster) -> list[int]:
     """Those others depend on first."""
     order = ("zookeeper", "controller", "combined", "broker")
     return sorted(cluster.nodes, key=lambda node: (order.index(cluster.nodes[node].member.role), node))
+
+
+def _restart_with(cluster: DockerCluster, spec: ClusterSpec, nodes: Sequence[int]) -> None:
+    """Restart brokers one after another, with the files that follow from `spec`."""
+    for node in nodes:
+        changed = cluster.nodes[node]
+        changed.put(replace(cluster.plan, spec=spec).launch(changed.member, changed.place).archive)
+        changed.restart()
+        wait_settled(cluster)
 
 
 def _replace(cluster: DockerCluster, node: DockerNode, plan: Plan, *, keep_data: bool) -> None:
