@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_kafkacheck.cluster_commands import add_cluster_commands
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, UsageError
 from pytest_kafkacheck.guard import check_siblings
 
@@ -71,12 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="see acknowledged writes get lost, and kept")
     demo.set_defaults(command=_demo)
 
-    cluster = commands.add_parser("cluster", help="look after clusters").add_subparsers(
-        required=True, metavar="ACTION"
-    )
-    down = cluster.add_parser("down", help="remove clusters that a killed session left behind")
-    down.add_argument("--all", action="store_true", help="also those of sessions that still run")
-    down.set_defaults(command=_down)
+    add_cluster_commands(commands.add_parser("cluster", help="start, list and remove clusters"))
 
     image = commands.add_parser("image", help="look after broker images").add_subparsers(
         required=True, metavar="ACTION"
@@ -172,16 +168,6 @@ def _demo(options: argparse.Namespace) -> int:
 
     with Harness(options.dir, say=_say, master=options.spark_master) as harness:
         demo(harness, print)
-    return AS_EXPECTED
-
-
-def _down(options: argparse.Namespace) -> int:
-    from pytest_kafkacheck.cluster import reaper
-    from pytest_kafkacheck.cluster.engine import connect
-
-    with closing(connect()) as client:
-        runs = reaper.remove_all(client) if options.all else reaper.sweep(client)
-    print(f"removed {len(runs)}: {', '.join(runs)}" if runs else "nothing to remove")
     return AS_EXPECTED
 
 

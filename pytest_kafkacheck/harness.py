@@ -11,13 +11,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from analyzers.analyze import analyze
 from pytest_kafkacheck.cluster import reaper, warm
 from pytest_kafkacheck.cluster.cluster import DockerCluster, running
 from pytest_kafkacheck.cluster.engine import connect, require_image
+from pytest_kafkacheck.cluster.found import taken_over
 from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.cluster_commands import how_to_reach
 from pytest_kafkacheck.conduct import conduct
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment import Experiment
@@ -27,6 +29,7 @@ from pytest_kafkacheck.spark import Spark
 from workloads.history.compact import compact
 
 Say = Callable[[str], None]
+Keep = Literal["never", "failed", "always"]
 
 EXAMPLES = 5
 """Examples of each anomaly in a verdict; the count is exact however many there are."""
@@ -38,12 +41,26 @@ class Harness:
     directory  where runs are kept, one folder each.
     say        takes one line of progress at a time.
     fresh      never use a cluster for a second experiment.
+    keep       leave the last cluster running at the end: always, or when `failed` was set; `kept` then says how to
+               reach it.
+    reuse      take over a kept cluster of equal spec instead of starting one.
     master     of Spark.
     """
 
     def __init__(
-        self, directory: Path, *, say: Say = lambda _: None, fresh: bool = False, master: str = "local[*]"
+        self,
+        directory: Path,
+        *,
+        say: Say = lambda _: None,
+        fresh: bool = False,
+        keep: Keep = "never",
+        reuse: bool = False,
+        master: str = "local[*]",
     ) -> None:
+        self.failed = False
+        self.kept: str | None = None
+        self._keep = keep
+        self._reuse = reuse
         self._directory = directory
         self._say = say
         self._fresh = fresh
@@ -62,7 +79,12 @@ class Harness:
     def close(self) -> None:
         """Remove the cluster, stop Spark. May be called again."""
         try:
-            self._drop_cluster()
+            if self._cluster is not None and (
+                self._keep == "always" or (self._keep == "failed" and self.failed)
+            ):
+                self._cluster.keep()
+                self.kept = how_to_reach(self._cluster)
+            self.drop_cluster()
         finally:
             self._spark.stop()
             if self._client is not None:
@@ -82,7 +104,7 @@ class Harness:
         (home / "experiment.json").write_text(json.dumps(experiment.to_json(), indent=2) + "\n")
         self._spark.start()
         with _terminated_like_interrupted():
-            cluster = self._cluster_for(experiment.cluster, logs=home / "logs")
+            cluster = self.cluster(experiment.cluster, logs=home / "logs")
             try:
                 conduct(experiment, cluster, run=run, home=home, say=self._say, stop=self._stop)
             finally:
@@ -111,7 +133,11 @@ class Harness:
         home.mkdir(parents=True)
         return home
 
-    def _cluster_for(self, spec: ClusterSpec, *, logs: Path) -> DockerCluster:
+    def cluster(self, spec: ClusterSpec, *, logs: Path) -> DockerCluster:
+        """A cluster of that spec that serves: the running one where it fits, else a new one.
+
+        logs  directory for the nodes' logs should the start fail.
+        """
         if (
             self._cluster is not None
             and not self._fresh
@@ -120,8 +146,18 @@ class Harness:
         ):
             self._say(f"using the running cluster again ({spec.describe()})")
             return self._cluster
-        self._drop_cluster()
+        self.drop_cluster()
         self._client = self._client or connect()
+        if self._reuse and not self._fresh:
+            begun = time.monotonic()
+            self._cluster = self._stack.enter_context(taken_over(self._client, spec))
+            if self._cluster is not None:
+                took = time.monotonic() - begun
+                self._say(
+                    f"using the kept cluster {self._cluster.run} ({spec.describe()}), found in {took:.2f} s"
+                )
+                return self._cluster
+            self._stack.close()
         image = spec.image or image_for(spec.version, self._client)
         require_image(self._client, image)
         warm.ensure(self._client, spec.version, image, self._say)
@@ -133,14 +169,15 @@ class Harness:
         self._say(f"every broker took and gave back a record after {time.monotonic() - begun:.1f} s")
         return self._cluster
 
-    def _drop_cluster(self) -> None:
+    def drop_cluster(self) -> None:
+        """Remove the running cluster, if there is one; a kept one is only left."""
         cluster, self._cluster = self._cluster, None
         try:
             self._stack.close()
         finally:
             # The second layer: a clean-up that was itself interrupted is finished here.
             if cluster is not None:
-                reaper.remove_run(self._client, cluster.run)
+                reaper.remove_unless_kept(self._client, cluster.run)
 
 
 @contextmanager

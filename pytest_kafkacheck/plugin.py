@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_kafkacheck.cluster.cluster import DockerCluster
     from pytest_kafkacheck.experiment import Experiment
     from pytest_kafkacheck.harness import Harness
     from pytest_kafkacheck.run import Run
 
 RUNS = pytest.StashKey[list["Run"]]()
+KEPT = pytest.StashKey[str]()
 
-MARKER_OPTIONS = ("unknown",)
+Scope = Literal["function", "class", "module", "package", "session"]
+SCOPES = ("function", "class", "module", "package", "session")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,6 +35,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Start a new cluster for every experiment instead of using one of equal spec again",
     )
     group.addoption(
+        "--kafkacheck-scope",
+        choices=SCOPES,
+        help="How long a cluster may serve: every test of equal spec within one of these uses it again. "
+        "Default: ini kafkacheck_scope, else session",
+    )
+    group.addoption(
+        "--kafkacheck-keep",
+        nargs="?",
+        const="failed",
+        choices=("failed", "always"),
+        help="Leave the last cluster running after a failure (the default when no word follows) or always, and say "
+        "how to reach it",
+    )
+    group.addoption(
+        "--kafkacheck-reuse",
+        action="store_true",
+        help="Use a kept cluster of equal spec instead of starting one",
+    )
+    group.addoption(
         "--kafkacheck-spark-master",
         metavar="URL",
         default="local[*]",
@@ -41,18 +63,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "kafkacheck_dir", "Folder in which runs are kept, relative to rootdir", default=".kafkacheck"
     )
 
+    parser.addini(
+        "kafkacheck_scope", "How long a cluster may serve, see --kafkacheck-scope", default="session"
+    )
+
 
 def pytest_configure(config: pytest.Config) -> None:
+    if (scope := _scope(config)) not in SCOPES:
+        raise pytest.UsageError(f"ini kafkacheck_scope={scope!r}: expected one of {', '.join(SCOPES)}")
     config.addinivalue_line(
         "markers",
-        "kafkacheck(unknown='fail'): a test with real Kafka clusters; unknown='pass' accepts a verdict of "
-        "unknown in assert_valid(). Every test that uses the fixture `kafkacheck` has this marker.",
+        "kafkacheck(unknown='fail', cluster=None): a test with real Kafka clusters; unknown='pass' accepts a verdict "
+        "of unknown in assert_valid(), cluster is the ClusterSpec of the fixture `kafkacheck_cluster`. Every test "
+        "that uses one of our fixtures has this marker.",
     )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if "kafkacheck" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("kafkacheck"):
+        ours = {"kafkacheck", "kafkacheck_cluster"} & set(getattr(item, "fixturenames", ()))
+        if ours and not item.get_closest_marker("kafkacheck"):
             item.add_marker("kafkacheck")
 
 
@@ -79,12 +109,41 @@ def _kafkacheck_harness(pytestconfig: pytest.Config) -> Iterator[Harness]:
         pytestconfig.rootpath / Path(directory),
         say=say,
         fresh=pytestconfig.getoption("kafkacheck_fresh"),
+        keep=pytestconfig.getoption("kafkacheck_keep") or "never",
+        reuse=pytestconfig.getoption("kafkacheck_reuse"),
         master=pytestconfig.getoption("kafkacheck_spark_master"),
     )
     # Also when a second Ctrl-C cuts the fixture's own teardown short.
     pytestconfig.add_cleanup(harness.close)
     with harness:
         yield harness
+    if harness.kept:
+        pytestconfig.stash[KEPT] = harness.kept
+
+
+def _scope(config: pytest.Config) -> Scope:
+    scope: Scope = config.getoption("kafkacheck_scope", None) or config.getini("kafkacheck_scope")
+    return scope
+
+
+@pytest.fixture(scope=lambda fixture_name, config: _scope(config))  # noqa: ARG005
+def _kafkacheck_scope(_kafkacheck_harness: Harness, pytestconfig: pytest.Config) -> Iterator[None]:
+    """Ends the cluster with the scope; that of the session is ended with the harness, which may keep it."""
+    yield
+    if _scope(pytestconfig) != "session":
+        _kafkacheck_harness.drop_cluster()
+
+
+@pytest.fixture
+def kafkacheck_cluster(
+    request: pytest.FixtureRequest, _kafkacheck_harness: Harness, _kafkacheck_scope: None, tmp_path: Path
+) -> DockerCluster:
+    """A running cluster, of the spec that the marker's `cluster` says: for tests with clients of their own."""
+    from pytest_kafkacheck.cluster.spec import ClusterSpec
+
+    return _kafkacheck_harness.cluster(
+        _marked(request.node)["cluster"] or ClusterSpec(), logs=tmp_path / "logs"
+    )
 
 
 class Kafkacheck:
@@ -109,29 +168,38 @@ class Kafkacheck:
 
 
 @pytest.fixture
-def kafkacheck(request: pytest.FixtureRequest, _kafkacheck_harness: Harness) -> Iterator[Kafkacheck]:
+def kafkacheck(
+    request: pytest.FixtureRequest, _kafkacheck_harness: Harness, _kafkacheck_scope: None
+) -> Iterator[Kafkacheck]:
     """Run experiments on real Kafka clusters: ``kafkacheck(Experiment(...)).assert_valid()``."""
-    value = Kafkacheck(_kafkacheck_harness, name=request.node.name, unknown=_unknown(request.node) == "pass")
+    value = Kafkacheck(
+        _kafkacheck_harness, name=request.node.name, unknown=_marked(request.node)["unknown"] == "pass"
+    )
     request.node.stash[RUNS] = value.runs
     yield value
     for run in value.runs:
         # An experiment nobody judged must not turn a broken promise green.
         if not run.looked_at and run.result != "valid":
+            _kafkacheck_harness.failed = True
             pytest.fail(
                 f"the test looked at no verdict, and this one is not valid\n{run.text()}", pytrace=False
             )
 
 
-def _unknown(item: pytest.Item) -> Literal["fail", "pass"]:
+def _marked(item: pytest.Item) -> dict[str, Any]:
+    """The marker's options: unknown, cluster."""
     marker = item.get_closest_marker("kafkacheck")
-    options: dict[str, Any] = dict(marker.kwargs) if marker else {}
-    value = options.pop("unknown", "fail")
-    if options or (marker and marker.args) or value not in ("fail", "pass"):
+    options: dict[str, Any] = {"unknown": "fail", "cluster": None, **(marker.kwargs if marker else {})}
+    if (
+        set(options) != {"unknown", "cluster"}
+        or (marker and marker.args)
+        or options["unknown"] not in ("fail", "pass")
+    ):
         raise pytest.UsageError(
-            f"{item.nodeid}: marker kafkacheck takes unknown='fail' or unknown='pass', not "
-            f"{(marker.args if marker else ())!r} {(marker.kwargs if marker else {})!r}"
+            f"{item.nodeid}: marker kafkacheck takes unknown='fail' or unknown='pass', and cluster=ClusterSpec(...), "
+            f"not {(marker.args if marker else ())!r} {(marker.kwargs if marker else {})!r}"
         )
-    return value  # type: ignore[no-any-return]
+    return options
 
 
 @pytest.hookimpl(wrapper=True)
@@ -140,8 +208,18 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     runs = item.stash.get(RUNS, None)
+    harness = getattr(item, "funcargs", {}).get("_kafkacheck_harness")
+    if harness is not None and report.failed:
+        harness.failed = True
     if runs and call.when == "call":
         for run in runs:
             item.user_properties.append(("kafkacheck", f"{run.result} {run.path}"))
             report.sections.append((f"kafkacheck {run.result}", run.text()))
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if (text := config.stash.get(KEPT, None)) is not None:
+        terminalreporter.section("kafkacheck kept a cluster")
+        terminalreporter.line(text)
+        terminalreporter.line("again:  pytest --kafkacheck-reuse --kafkacheck-keep")

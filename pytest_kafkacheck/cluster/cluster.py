@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +37,7 @@ from pytest_kafkacheck.cluster.member import (
     Place,
 )
 from pytest_kafkacheck.cluster.node import DockerNode
-from pytest_kafkacheck.cluster.plan import Plan, new_plan
+from pytest_kafkacheck.cluster.plan import SPEC, Plan, new_plan
 from pytest_kafkacheck.cluster.security import client_properties, zookeeper_commands
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
@@ -164,6 +165,10 @@ class DockerCluster:
     def create(self, member: Member, place: Place, *, pod: str) -> DockerNode:
         """A node with a new container in a pod that runs; not started."""
         container = self.plan.create_container(self.client.api, member, place, pod=pod)
+        return self.node(member, place, container=container, pod=pod)
+
+    def node(self, member: Member, place: Place, *, container: str, pod: str) -> DockerNode:
+        """The node that a container of this cluster is."""
 
         def may_start() -> None:
             if member.is_broker and not self.spec.kraft:
@@ -183,6 +188,10 @@ class DockerCluster:
         """End the agents: whatever faults are at work get healed. The nodes run on."""
         for node in self.nodes.values():
             node.agent.close()
+
+    def keep(self) -> None:
+        """Let the cluster outlive this session, until `kafkacheck cluster down`; another may take it over."""
+        reaper.keep(self.client, self.run, marks={SPEC: json.dumps(self.spec.to_json())})
 
     def ended(self) -> str | None:
         """What the first node that is not running said last, or None while all run."""
@@ -225,7 +234,7 @@ def running(
     logs    directory for the nodes' logs should the start fail.
     boot    how nodes start, see start.sh; other than fast for benchmarks and archives only.
     Raises InfrastructureError when the cluster cannot be started. Whatever ends the block or the
-    start, Ctrl-C included, everything made for it is removed.
+    start, Ctrl-C included, everything made for it is removed, unless somebody called its `keep`.
     """
     image = spec.image or image_for(spec.version, client)
     for needed in (image, agent_image()):
@@ -238,7 +247,7 @@ def running(
     for orphan in reaper.sweep(client):
         log.info("removed what run %s had left behind", orphan)
     with ExitStack() as stack:
-        stack.callback(reaper.remove_run, client, run)
+        stack.enter_context(reaper.removed_at_end(client, run))
         # A busy port is the one thing that another program can spoil between choosing and using.
         cluster = Retrying(stop=stop_after_attempt(3), retry=retry_if_exception(_port_taken), reraise=True)(
             _start, client, new_plan(spec, run=run, image=image, at=reach(client), boot=boot, checkpoint=kept)

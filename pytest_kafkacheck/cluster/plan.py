@@ -32,7 +32,7 @@ PART = "kafkacheck.part"
 """``pod`` or ``node``."""
 
 NODE, ROLE, PLACE = "kafkacheck.node", "kafkacheck.role", "kafkacheck.place"
-SPEC, CLUSTER = "kafkacheck.spec", "kafkacheck.cluster-id"
+SPEC, CLUSTER, IDENTITY = "kafkacheck.spec", "kafkacheck.cluster-id", "kafkacheck.identity"
 """Labels from which a cluster can be put together again by a session that did not start it."""
 
 
@@ -118,6 +118,7 @@ class Plan:
                     ROLE: json.dumps({"role": member.role, "rack": member.rack}),
                     SPEC: json.dumps(self.spec.to_json()),
                     CLUSTER: self.cluster_id,
+                    **({IDENTITY: json.dumps(self.identity.to_json())} if self.identity else {}),
                 },
                 host_config=api.create_host_config(
                     network_mode=f"container:{pod}",

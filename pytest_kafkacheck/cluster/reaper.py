@@ -2,25 +2,63 @@
 
 Every container, network and volume carries the labels below. A session that was killed cannot clean
 up; the next one does, by asking whether the owner still lives. Never touched: objects of a living
-owner, and objects made on another host against the same engine.
+owner, what somebody chose to keep, and, for a day, objects made on another host against the same engine.
+
+Labels cannot change later. So a cluster that shall be kept, or is used by a session that did not make it, gets an
+empty volume beside it that says so: `keep` and `lease`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import socket
-from collections.abc import Mapping
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psutil
-from docker.errors import APIError, NotFound
+from docker.errors import APIError, DockerException, NotFound
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
+
+from pytest_kafkacheck.errors import InfrastructureError
+
+log = logging.getLogger(__name__)
 
 RUN = "kafkacheck.run"
 OWNER = "kafkacheck.owner"
 HOST = "kafkacheck.host"
 BOOT = "kafkacheck.boot"
+KEPT = "kafkacheck.kept"
+LEASE = "kafkacheck.lease"
+
+FOREIGN_HOURS = 24.0
+"""Hours after which another host's objects count as forgotten: whether its sessions live cannot be asked.
+The environment's KAFKACHECK_FOREIGN_HOURS replaces it."""
+
+LIMIT = 60.0
+"""Seconds for the removal of one run."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """An object of the engine with our labels. `created`: seconds since the epoch, by the engine's clock."""
+
+    kind: Literal["container", "network", "volume"]
+    id: str
+    labels: Mapping[str, str]
+    created: float
+
+    @property
+    def run(self) -> str:
+        return self.labels[RUN]
 
 
 def labels(run: str) -> dict[str, str]:
@@ -43,14 +81,78 @@ def orphaned(found: Mapping[str, str]) -> bool:
         return False
 
 
+def abandoned(parts: list[Part], *, now: float) -> bool:
+    """Whether nobody needs any of a run's parts: all owners dead or long silent, and not kept."""
+    hours = float(os.environ.get("KAFKACHECK_FOREIGN_HOURS") or FOREIGN_HOURS)
+    return not any(KEPT in part.labels for part in parts) and all(
+        now - part.created > hours * 3600
+        if part.labels.get(HOST) != socket.gethostname()
+        else orphaned(part.labels)
+        for part in parts
+    )
+
+
+def parts_by_run(client: Any) -> dict[str, list[Part]]:
+    """Everything of ours that the engine has."""
+    api, label = client.api, {"label": RUN}
+    found = [
+        *(Part("container", each["Id"], each["Labels"], float(each["Created"]))
+          for each in api.containers(all=True, filters=label)),
+        *(Part("network", each["Id"], each["Labels"], _moment(each["Created"]))
+          for each in api.networks(filters=label)),
+        *(Part("volume", each["Name"], each["Labels"], _moment(each["CreatedAt"]))
+          for each in api.volumes(filters=label)["Volumes"] or ()),
+    ]  # fmt: skip
+    runs: dict[str, list[Part]] = defaultdict(list)
+    for part in found:
+        runs[part.run].append(part)
+    return dict(runs)
+
+
 def sweep(client: Any) -> list[str]:
     """Remove what dead owners left. Returns the run ids that were removed."""
-    return _remove(client, lambda found: orphaned(found))
+    return _remove(client, lambda parts: abandoned(parts, now=time.time()))
 
 
 def remove_run(client: Any, run: str) -> None:
-    """Remove everything of one run."""
-    _remove(client, lambda found: found.get(RUN) == run)
+    """Remove everything of one run, kept or not. Raises InfrastructureError when it does not go in time."""
+    trouble: list[BaseException] = []
+
+    def remove() -> None:
+        try:
+            _remove(client, lambda parts: parts[0].run == run)
+        except BaseException as error:
+            trouble.append(error)
+
+    # On a thread of its own: an engine that hangs shall not take the session with it.
+    working = threading.Thread(target=remove, name=f"remove {run}", daemon=True)
+    working.start()
+    working.join(LIMIT)
+    if working.is_alive() or trouble:
+        why = f"{trouble[0]!r}" if trouble else f"the engine took more than {LIMIT:.0f} s"
+        raise InfrastructureError(
+            f"Run {run} could not be removed: {why}. Once the engine answers: kafkacheck cluster down {run}"
+        )
+
+
+def remove_unless_kept(client: Any, run: str) -> None:
+    """Remove everything of one run, unless somebody chose to keep it. Raises InfrastructureError."""
+    if run not in kept(client):
+        remove_run(client, run)
+
+
+@contextmanager
+def removed_at_end(client: Any, run: str) -> Iterator[None]:
+    """Remove a run when the block ends, unless somebody keeps it. Never hides the error that ended the block."""
+    try:
+        yield
+    except BaseException:
+        try:
+            remove_unless_kept(client, run)
+        except (InfrastructureError, DockerException, OSError) as error:
+            log.warning("%s", error)
+        raise
+    remove_unless_kept(client, run)
 
 
 def remove_all(client: Any) -> list[str]:
@@ -58,29 +160,74 @@ def remove_all(client: Any) -> list[str]:
     return _remove(client, lambda _: True)
 
 
-def _remove(client: Any, wanted: Any) -> list[str]:
-    api, runs = client.api, set()
-    for container in api.containers(all=True, filters={"label": RUN}):
-        if wanted(container["Labels"]):
-            runs.add(container["Labels"][RUN])
-            # Another clean-up may be at it too: gone is what we want.
-            with contextlib.suppress(NotFound):
-                try:
-                    api.remove_container(container["Id"], force=True, v=True)
-                except APIError as error:
-                    if error.status_code != 409:  # "removal is already in progress"
-                        raise
-    for network in api.networks(filters={"label": RUN}):
-        if wanted(network["Labels"]):
-            runs.add(network["Labels"][RUN])
-            with contextlib.suppress(NotFound):
-                api.remove_network(network["Id"])
-    for volume in api.volumes(filters={"label": RUN})["Volumes"] or ():
-        if wanted(volume["Labels"]):
-            runs.add(volume["Labels"][RUN])
-            with contextlib.suppress(NotFound):
-                api.remove_volume(volume["Name"], force=True)
-    return sorted(runs)
+def keep(client: Any, run: str, *, marks: Mapping[str, str]) -> None:
+    """Let a run outlive its owner until it is removed by name. `marks`: more labels of the sign that says so."""
+    client.api.create_volume(f"kafkacheck-{run}-kept", labels={**labels(run), **marks, KEPT: "yes"})
+
+
+def kept(client: Any) -> dict[str, Part]:
+    """The signs of kept runs, by run."""
+    found = client.api.volumes(filters={"label": KEPT})["Volumes"] or ()
+    return {
+        each["Labels"][RUN]: Part("volume", each["Name"], each["Labels"], _moment(each["CreatedAt"]))
+        for each in found
+    }
+
+
+def lease(client: Any, run: str) -> bool:
+    """Whether a kept run is this process's now. It is not while another living process has it."""
+    name, ours = f"kafkacheck-{run}-lease", {**labels(run), LEASE: "yes"}
+    # The engine answers with the volume that is there already, if one is: who made it, has the lease.
+    holder = client.api.create_volume(name, labels=ours)["Labels"]
+    if holder != ours and orphaned(holder):
+        release(client, run)
+        holder = client.api.create_volume(name, labels=ours)["Labels"]
+    return bool(holder == ours)
+
+
+def release(client: Any, run: str) -> None:
+    """Give the lease back."""
+    with contextlib.suppress(NotFound):
+        client.api.remove_volume(f"kafkacheck-{run}-lease", force=True)
+
+
+def _remove(client: Any, wanted: Callable[[list[Part]], bool]) -> list[str]:
+    api = client.api
+    gone = {run: parts for run, parts in parts_by_run(client).items() if wanted(parts)}
+    # Containers first: networks and volumes are in use until then.
+    for part in (part for parts in gone.values() for part in parts if part.kind == "container"):
+        # Another clean-up may be at it too: gone is what we want.
+        with contextlib.suppress(NotFound):
+            try:
+                api.remove_container(part.id, force=True, v=True)
+            except APIError as error:
+                if error.status_code != 409:  # "removal is already in progress"
+                    raise
+    for part in (part for parts in gone.values() for part in parts):
+        with contextlib.suppress(NotFound):
+            if part.kind == "network":
+                _once_unused(api.remove_network, part.id)
+            elif part.kind == "volume":
+                _once_unused(api.remove_volume, part.id, force=True)
+    return sorted(gone)
+
+
+def _once_unused(remove: Callable[..., None], *arguments: Any, **options: Any) -> None:
+    """Call when no container uses the object any more: another clean-up may still be at the last one."""
+    Retrying(
+        stop=stop_after_delay(LIMIT / 3),
+        wait=wait_fixed(0.2),
+        retry=retry_if_exception(
+            lambda error: isinstance(error, APIError) and error.status_code in (403, 409)
+        ),
+        reraise=True,
+    )(remove, *arguments, **options)
+
+
+def _moment(text: str) -> float:
+    """Of the engine's ISO 8601, which has nanoseconds, or none, and a zone."""
+    head, zone = (text[:-1], "+00:00") if text.endswith("Z") else (text[:-6], text[-6:])
+    return datetime.fromisoformat(head[:26] + zone).astimezone(UTC).timestamp()
 
 
 def _owner(pid: int) -> str:

@@ -20,7 +20,11 @@ VERDICTS = {
 }
 
 class Fake:
+    kept = None
+    dropped = 0
     def __init__(self, result): self.result = result
+    def drop_cluster(self): Fake.dropped += 1
+    def cluster(self, spec, *, logs): return spec
     def run(self, experiment, *, name):
         return Run(pathlib.Path("kept") / name, VERDICTS[self.result])
 
@@ -81,10 +85,13 @@ def test_a_session_that_does_not_use_it_sees_nothing_of_it(pytester: pytest.Pyte
 
 def test_options_and_marker_are_documented(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_subprocess("--help", "--markers")
-    for text in ("--kafkacheck-dir", "--kafkacheck-fresh", "--kafkacheck-spark-master", "kafkacheck_dir"):
+    for text in (
+        "--kafkacheck-dir", "--kafkacheck-fresh", "--kafkacheck-scope", "--kafkacheck-keep", "--kafkacheck-reuse",
+        "--kafkacheck-spark-master", "kafkacheck_dir", "kafkacheck_scope",
+    ):  # fmt: skip
         assert text in pytester.runpytest_subprocess("--help").stdout.str()
     result = pytester.runpytest_subprocess("--markers")
-    result.stdout.fnmatch_lines(["@pytest.mark.kafkacheck(unknown='fail')*"])
+    result.stdout.fnmatch_lines(["@pytest.mark.kafkacheck(unknown='fail', cluster=None)*"])
 
 
 @pytest.mark.parametrize(
@@ -125,7 +132,7 @@ def test_wrong_marker_is_a_usage_error(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*marker kafkacheck takes unknown='fail' or unknown='pass', not*unkown*"])
+    result.stdout.fnmatch_lines(["*marker kafkacheck takes unknown='fail' or unknown='pass', and*unkown*"])
 
 
 def test_a_broken_promise_nobody_looked_at_fails(pytester: pytest.Pytester) -> None:
@@ -163,3 +170,74 @@ def test_a_folder_that_shadows_us_is_named(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([f"*'workloads'*{pytester.path}/workloads*"])
+
+
+@pytest.mark.parametrize(
+    ("scope", "dropped"), [("session", 0), ("package", 0), ("module", 1), ("class", 2), ("function", 3)]
+)
+def test_a_cluster_serves_as_long_as_its_scope(pytester: pytest.Pytester, scope: str, dropped: int) -> None:
+    """Counted in the second module, before its own scope ends."""
+    pytester.makeconftest(HARNESS)
+    pytester.makeini(f"[pytest]\nkafkacheck_scope = {scope}")
+    pytester.makepyfile(
+        test_a="""
+        class TestOne:
+            def test_a(self, kafkacheck): pass
+            def test_b(self, kafkacheck): pass
+        class TestTwo:
+            def test_c(self, kafkacheck_cluster): pass
+        """,
+        test_b=f"""
+        def test_dropped(_kafkacheck_harness):
+            assert type(_kafkacheck_harness).dropped == {dropped}
+        """,
+    )
+    pytester.runpytest_subprocess("-p", "no:randomly").assert_outcomes(passed=4)
+
+
+def test_a_wrong_scope_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nkafkacheck_scope = test")
+    result = pytester.runpytest_subprocess()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*ini kafkacheck_scope='test': expected one of function, class*"])
+
+
+def test_the_marker_says_which_cluster(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(HARNESS)
+    pytester.makepyfile(
+        """
+        import pytest
+        from pytest_kafkacheck import ClusterSpec
+
+        def test_default(kafkacheck_cluster):
+            assert kafkacheck_cluster == ClusterSpec()
+
+        @pytest.mark.kafkacheck(cluster=ClusterSpec(brokers=1))
+        def test_one(kafkacheck_cluster):
+            assert kafkacheck_cluster.brokers == 1
+        """
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [((), None), (("--kafkacheck-keep",), None), (("--kafkacheck-keep", "always"), "cluster c-1")],
+)
+def test_a_kept_cluster_is_announced(
+    pytester: pytest.Pytester, options: tuple[str, ...], says: str | None
+) -> None:
+    pytester.makeconftest(
+        HARNESS.replace("    return Fake(request.config.getoption('fake'))", "").replace(
+            'return Fake(request.config.getoption("fake"))',
+            """fake = Fake(request.config.getoption("fake"))
+    yield fake
+    from pytest_kafkacheck.plugin import KEPT
+    if request.config.getoption("kafkacheck_keep") == "always":
+        request.config.stash[KEPT] = "cluster c-1" """,
+        )
+    )
+    pytester.makepyfile(TEST.format("run.assert_valid()"))
+    text = pytester.runpytest_subprocess(*options).stdout.str()
+    assert ("kafkacheck kept a cluster" in text) == (says is not None)
+    assert says is None or says in text
