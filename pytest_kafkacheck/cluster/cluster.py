@@ -283,11 +283,13 @@ def _start(client: Any, plan: Plan) -> DockerCluster:
             # All pods first: a node that starts must find the names of the others.
             pods = list(pool.map(lambda node: plan.create_pod(api, members[node], places[node]), members))
             placed = dict(zip(members, pods, strict=True))
-            keepers = [node for node in placed if members[node].role == "zookeeper"]
-            for group in (keepers, [node for node in placed if node not in keepers]):
+            first: list[int] = []
+            if zookeeper_commands(plan.spec.mechanism, zookeeper="") and not plan.spec.kraft:
+                first = [node for node in placed if members[node].role == "zookeeper"]
+            for group in (first, [node for node in placed if node not in first]):
                 started = pool.map(start, group, [placed[node] for node in group])
                 cluster.nodes.update((node.id, node) for node in started)
-                if group is keepers and not plan.spec.kraft:
+                if group and group is first:
                     pool.submit(_make_users, cluster).result()
         except APIError as error:
             if _port_taken(error):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, for_code
+from kafka.protocol.consumer import FetchRequest
+from kafka.protocol.producer import ProduceRequest
+from kafka.record.memory_records import MemoryRecordsBuilder
 from tenacity import (
     RetryError,
     Retrying,
@@ -18,14 +22,18 @@ from tenacity import (
 
 from pytest_kafkacheck.cluster import topics, views
 from pytest_kafkacheck.errors import InfrastructureError
-from workloads.clients.kafka_python import access
-from workloads.clients.raw import Address
+from workloads.clients.raw import Address, Connection
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.cluster.cluster import DockerCluster
 
 TOPIC = "kafkacheck-ready"
 LIMIT = 90.0
+TIMEOUT = 3.0
+"""Seconds for one request of the proof."""
+
+LOOK = 0.5
+"""Seconds between looks whether a node has ended: to ask the engine costs the starting nodes processor time."""
 
 
 def wait_ready(cluster: DockerCluster) -> None:
@@ -39,22 +47,87 @@ def wait_ready(cluster: DockerCluster) -> None:
     _until(lambda: all(map(cluster.serving, others)), "every controller or ZooKeeper node serving", dead)
     topics.create(brokers, TOPIC, assignment={number: [node] for number, node in enumerate(brokers)})
     try:
-        _until(lambda: _led_by_each(brokers), "a partition led by each broker", dead)
-        _until(lambda: _written_and_read(brokers), "a record written to and read from each broker", dead)
+        with ThreadPoolExecutor(max_workers=len(brokers)) as pool:
+            proofs = [pool.submit(_prove, number, brokers[node], dead) for number, node in enumerate(brokers)]
+        for proof in proofs:
+            proof.result()
     finally:
         topics.delete(brokers, TOPIC)
 
 
+def _prove(partition: int, address: Address, dead: Callable[[], str | None]) -> None:
+    """The partition has its only replica on the broker: once its leader, it takes a record and gives it back."""
+
+    def written_and_read() -> bool:
+        with Connection(address, timeout=TIMEOUT) as connection:
+            _write(connection, partition)
+            return _read(connection, partition)
+
+    _until(written_and_read, f"a record written to and read from the broker at {address}", dead)
+
+
+def _write(connection: Connection, partition: int) -> None:
+    batch = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=1 << 14)
+    batch.append(timestamp=int(time.time() * 1000), key=None, value=b"ready")
+    batch.close()
+    Topic = ProduceRequest.TopicProduceData
+    data = Topic.PartitionProduceData(index=partition, records=batch.buffer())
+    request = ProduceRequest(
+        version=7,
+        transactional_id=None,
+        acks=-1,
+        timeout_ms=int(TIMEOUT * 1000),
+        topic_data=[Topic(name=TOPIC, partition_data=[data])],
+    )
+    (answer,) = connection.ask(request).responses[0].partition_responses
+    if answer.error_code:
+        raise for_code(answer.error_code)(f"produce to {TOPIC}-{partition}")
+
+
+def _read(connection: Connection, partition: int) -> bool:
+    Topic = FetchRequest.FetchTopic
+    wanted = Topic.FetchPartition(
+        partition=partition,
+        current_leader_epoch=-1,
+        fetch_offset=0,
+        last_fetched_epoch=-1,
+        log_start_offset=-1,
+        partition_max_bytes=1 << 20,
+    )
+    request = FetchRequest(
+        version=11,
+        replica_id=-1,
+        max_wait_ms=500,
+        min_bytes=1,
+        max_bytes=1 << 20,
+        isolation_level=0,
+        session_id=0,
+        session_epoch=-1,
+        topics=[Topic(topic=TOPIC, partitions=[wanted])],
+        forgotten_topics_data=[],
+        rack_id="",
+    )
+    (answer,) = connection.ask(request).responses[0].partitions
+    if answer.error_code:
+        raise for_code(answer.error_code)(f"fetch from {TOPIC}-{partition}")
+    return b"ready" in bytes(answer.records or b"")
+
+
 def _until(condition: Callable[[], bool], what: str, dead: Callable[[], str | None]) -> None:
+    looked = time.monotonic()
+
     def once() -> bool:
-        if (text := dead()) is not None:
-            raise InfrastructureError(f"A node ended while kafkacheck waited for {what}: {text}")
+        nonlocal looked
+        if time.monotonic() - looked >= LOOK:
+            looked = time.monotonic()
+            if (text := dead()) is not None:
+                raise InfrastructureError(f"A node ended while kafkacheck waited for {what}: {text}")
         return condition()
 
     try:
         Retrying(
             stop=stop_after_delay(LIMIT),
-            wait=wait_fixed(0.1),
+            wait=wait_fixed(0.05),
             retry=retry_if_exception_type((OSError, KafkaError)) | retry_if_not_result(bool),
         )(once)
     except RetryError as error:
@@ -68,37 +141,3 @@ def _until(condition: Callable[[], bool], what: str, dead: Callable[[], str | No
 
 def _all_registered(brokers: Mapping[int, Address]) -> bool:
     return all(views.unfenced(address) == set(brokers) for address in brokers.values())
-
-
-def _led_by_each(brokers: Mapping[int, Address]) -> bool:
-    return all(
-        [view.leader for _, view in sorted(views.metadata(address, [TOPIC]).items())] == list(brokers)
-        for address in brokers.values()
-    )
-
-
-def _written_and_read(brokers: Mapping[int, Address]) -> bool:
-    reached = access(brokers.values())
-    partitions = [TopicPartition(TOPIC, number) for number in range(len(brokers))]
-    producer = KafkaProducer(**reached, bootstrap_timeout_ms=3000, max_block_ms=3000)
-    try:
-        sent = [producer.send(TOPIC, b"ready", partition=each.partition) for each in partitions]
-        for future in sent:
-            future.get(timeout=5)
-    finally:
-        producer.close(timeout=2)
-    consumer = KafkaConsumer(
-        **reached, bootstrap_timeout_ms=3000, group_id=None, auto_offset_reset="earliest"
-    )
-    try:
-        consumer.assign(partitions)
-        consumer.seek_to_beginning()
-        seen: set[int] = set()
-        for _ in range(20):
-            for partition in consumer.poll(timeout_ms=250):
-                seen.add(partition.partition)
-            if len(seen) == len(partitions):
-                return True
-        return False
-    finally:
-        consumer.close(timeout_ms=2000)

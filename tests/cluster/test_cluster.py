@@ -87,7 +87,7 @@ def test_a_broker_that_ends_early_is_an_infrastructure_error_with_its_last_words
 ) -> None:
     spec = ClusterSpec(brokers=1, config={"log.segment.bytes": "1"})
     with (
-        pytest.raises(InfrastructureError, match=r"(?s)kafka1 exited with status 3.*log\.segment\.bytes"),
+        pytest.raises(InfrastructureError, match=r"(?s)kafka1 exited with status 1.*log\.segment\.bytes"),
         running(engine, spec, run="early", logs=tmp_path),
     ):
         pass
