@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+
+import pytest
 
 from pytest_kafkacheck.cluster import reaper
 
@@ -18,8 +21,6 @@ def test_objects_of_an_ended_process_are_orphaned() -> None:
         "import json; from pytest_kafkacheck.cluster.reaper import labels; print(json.dumps(labels('r1')))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    import json
-
     assert reaper.orphaned(json.loads(done.stdout))
 
 
@@ -40,3 +41,40 @@ def test_objects_of_another_host_are_left_alone() -> None:
 
 def test_objects_without_a_readable_owner_are_orphaned() -> None:
     assert reaper.orphaned({**reaper.labels("r1"), reaper.OWNER: "?"})
+
+
+DEAD = {**reaper.labels("r1"), reaper.OWNER: "1@1.00"}
+FOREIGN = {**DEAD, reaper.HOST: "elsewhere"}
+HOUR = 3600.0
+
+
+def parts(*labels: dict[str, str], age: float = 0.0) -> list[reaper.Part]:
+    return [reaper.Part("volume", "v", each, 1e9 - age) for each in labels]
+
+
+@pytest.mark.parametrize(
+    ("found", "gone"),
+    [
+        (parts(DEAD), True),
+        (parts(reaper.labels("r1")), False),
+        (parts(DEAD, reaper.labels("r1")), False),  # of a session that took it over
+        (parts(DEAD, {**DEAD, reaper.KEPT: "yes"}, age=1000 * HOUR), False),
+        (parts(FOREIGN, age=23 * HOUR), False),
+        (parts(FOREIGN, age=25 * HOUR), True),
+        (parts(FOREIGN, DEAD, age=1 * HOUR), False),
+    ],
+)
+def test_a_run_is_abandoned_when_nobody_needs_any_of_it(found: list[reaper.Part], gone: bool) -> None:
+    assert reaper.abandoned(found, now=1e9) is gone
+
+
+def test_the_age_of_foreign_runs_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKACHECK_FOREIGN_HOURS", "0.5")
+    assert reaper.abandoned(parts(FOREIGN, age=HOUR), now=1e9)
+
+
+@pytest.mark.parametrize(
+    "text", ["2001-09-09T01:46:40Z", "2001-09-09T01:46:40.000000000Z", "2001-09-09T03:46:40.0000000+02:00"]
+)
+def test_moments_of_the_engine(text: str) -> None:
+    assert reaper._moment(text) == 1e9

@@ -1,0 +1,57 @@
+"""What a user sees of a cluster that is kept after a failure and used again."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_kafkacheck.cluster import reaper
+from pytest_kafkacheck.cluster.engine import connect
+
+pytestmark = pytest.mark.cluster
+
+FILE = """
+import pytest
+from pytest_kafkacheck import ClusterSpec
+
+pytestmark = pytest.mark.kafkacheck(cluster=ClusterSpec(brokers=1, config={"num.io.threads": 5}))
+
+def test_one(kafkacheck_cluster):
+    assert kafkacheck_cluster.healthy()
+
+def test_two(kafkacheck_cluster, request):
+    print("run is", kafkacheck_cluster.run)
+    assert request.config.getoption("kafkacheck_reuse"), "fails"
+"""
+
+
+def pytest_in(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-v", "-rP", *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def test_a_failed_test_keeps_its_cluster_and_the_next_session_uses_it(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(FILE)
+    first = pytest_in(tmp_path, "--kafkacheck-keep")
+    assert first.returncode == pytest.ExitCode.TESTS_FAILED, first.stdout
+    assert first.stdout.count("starting 1 broker") == 1
+    (run,) = re.findall(r"remove: kafkacheck cluster down (\w+)", first.stdout)
+    client = connect()
+    try:
+        second = pytest_in(tmp_path, "--kafkacheck-reuse", "--kafkacheck-keep")
+        assert second.returncode == pytest.ExitCode.OK, second.stdout
+        assert f"using the kept cluster {run}" in second.stdout
+        assert f"run is {run}" in second.stdout
+        assert run in reaper.parts_by_run(client), "reusing ends no cluster"
+        # Who does not ask for it, gets one of its own, which is gone at the end.
+        third = pytest_in(tmp_path)
+        (other,) = re.findall(r"run is (\w+)", third.stdout)
+        assert other != run
+        assert other not in reaper.parts_by_run(client)
+    finally:
+        reaper.remove_run(client, run)
+        client.close()

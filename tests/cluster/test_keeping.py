@@ -1,0 +1,129 @@
+"""Clusters that outlive their session: kept, listed, taken over by one session at a time, and removed by name."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rounds import objects, read, until, write
+
+from pytest_kafkacheck import cli
+from pytest_kafkacheck.cluster import reaper, topics
+from pytest_kafkacheck.cluster.cluster import running
+from pytest_kafkacheck.cluster.engine import connect
+from pytest_kafkacheck.cluster.found import found, taken_over
+from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.errors import InfrastructureError, UsageError
+
+pytestmark = pytest.mark.cluster
+
+SPEC = ClusterSpec(brokers=1, heap_mb=256, config={"num.io.threads": "3"})
+"""No other test has this one, so that nobody takes it over by chance."""
+
+
+@pytest.fixture
+def name(engine: Any) -> Iterator[str]:
+    run = f"keep-{secrets.token_hex(3)}"
+    yield run
+    reaper.remove_run(engine, run)
+
+
+def test_up_ls_logs_properties_down(engine: Any, name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    options = ["--brokers", "1", "--heap-mb", "256", "--set", "num.io.threads=3", "--security", "SSL"]
+    assert cli.main(["cluster", "up", "--name", name, *options]) == 0
+    said = capfd.readouterr().out
+    (bootstrap,) = re.findall(r"bootstrap servers: (\S+)", said)
+    assert f"kafkacheck cluster down {name}" in said
+    reaper.sweep(engine)
+    assert cli.main(["cluster", "ls"]) == 0
+    (line,) = (line for line in capfd.readouterr().out.splitlines() if line.split()[:1] == [name])
+    assert "1 broker, Kafka 4.1.1" in line
+    assert "1 of 1 run" in line
+    assert "kept" in line
+    assert cli.main(["cluster", "properties", name]) == 0
+    properties = capfd.readouterr().out.splitlines()
+    assert {f"bootstrap.servers={bootstrap}", "security.protocol=SSL"} <= set(properties)
+    assert cli.main(["cluster", "logs", name, "1"]) == 0
+    assert "Kafka Server started" in capfd.readouterr().out
+    # Somebody else's process finds it with its security, as good as new.
+    cluster = found(engine, name)
+    assert cluster.healthy()
+    topics.create(cluster.brokers, "t")
+    until(lambda: cluster.leader("t", 0))
+    write(cluster, "t", ["one"])
+    assert read(cluster, "t") == ["one"]
+    assert cli.main(["cluster", "up", "--name", name]) == cli.USAGE
+    assert "there is such a cluster" in capfd.readouterr().err
+    assert cli.main(["cluster", "down", name]) == 0
+    assert objects(engine, name) == []
+    assert cli.main(["cluster", "down", name]) == cli.USAGE
+    assert "kafkacheck cluster ls" in capfd.readouterr().err
+
+
+def test_a_kept_cluster_is_taken_over_by_one_session_at_a_time(
+    engine: Any, name: str, tmp_path: Path
+) -> None:
+    with running(engine, SPEC, run=name, logs=tmp_path) as cluster:
+        address = cluster.brokers[1]
+        cluster.keep()
+    reaper.sweep(engine)
+    assert objects(engine, name)
+    with taken_over(engine, SPEC) as mine:
+        assert mine is not None
+        assert (mine.run, mine.brokers[1], mine.spec) == (name, address, SPEC)
+        assert mine.healthy()
+        other = (
+            "import json, sys\n"
+            "from pytest_kafkacheck.cluster.engine import connect\n"
+            "from pytest_kafkacheck.cluster.found import taken_over\n"
+            "from pytest_kafkacheck.cluster.spec import ClusterSpec\n"
+            "with taken_over(connect(), ClusterSpec.from_json(json.loads(sys.argv[1]))) as cluster:\n"
+            "    print(cluster.run if cluster else None, flush=True)\n"
+            "    if len(sys.argv) > 2: __import__('os').kill(__import__('os').getpid(), 9)\n"
+        )
+        command = [sys.executable, "-W", "ignore", "-c", other, json.dumps(SPEC.to_json())]
+        assert subprocess.run(command, capture_output=True, text=True).stdout.strip() == "None"
+        with taken_over(engine, ClusterSpec(brokers=1)) as different:
+            assert different is None
+    # It was given back; and a session that is killed while it has it does not hold it for ever.
+    assert subprocess.run([*command, "die"], capture_output=True, text=True).stdout.strip() == name
+    with taken_over(engine, SPEC) as again:
+        assert again is not None
+        again.nodes[1].kill()
+    with taken_over(engine, SPEC) as broken:
+        assert broken is None, "a kept cluster that does not serve is no use"
+    assert objects(engine, name), "and still there, for people to look at"
+
+
+def test_what_is_not_whole_is_told(engine: Any, name: str) -> None:
+    with pytest.raises(UsageError, match="kafkacheck cluster ls"):
+        found(engine, name)
+    with running(engine, SPEC, run=name, logs=Path()) as cluster:
+        engine.api.remove_container(cluster.nodes[1].pod, force=True)
+        with pytest.raises(InfrastructureError, match=f"node 1 has no pod.*cluster down {name}"):
+            found(engine, name)
+
+
+def test_a_cleanup_that_fails_does_not_hide_why(
+    engine: Any, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    hanging = connect()
+    engine.api.create_volume(f"kafkacheck-{name}", labels=reaper.labels(name))
+    monkeypatch.setattr(reaper, "LIMIT", 0.2)
+    monkeypatch.setattr(hanging.api, "containers", lambda **_: until(lambda: False, limit=1))
+    with pytest.raises(ZeroDivisionError), reaper.removed_at_end(hanging, name):
+        _ = 1 / 0
+    assert f"kafkacheck cluster down {name}" in caplog.text
+    with (
+        pytest.raises(InfrastructureError, match="took more than"),
+        reaper.removed_at_end(hanging, name),
+    ):
+        pass
+    hanging.close()
