@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +25,7 @@ from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment import Experiment
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.setup.image import image_for
+from pytest_kafkacheck.sharing import Shared
 from pytest_kafkacheck.spark import Spark
 from workloads.history.compact import compact
 
@@ -44,6 +45,7 @@ class Harness:
     keep       leave the last cluster running at the end: always, or when `failed` was set; `kept` then says how to
                reach it.
     reuse      take over a kept cluster of equal spec instead of starting one.
+    shared     use clusters together with other processes; fresh, keep and reuse are then without effect.
     master     of Spark.
     """
 
@@ -55,12 +57,14 @@ class Harness:
         fresh: bool = False,
         keep: Keep = "never",
         reuse: bool = False,
+        shared: Shared | None = None,
         master: str = "local[*]",
     ) -> None:
         self.failed = False
         self.kept: str | None = None
         self._keep = keep
         self._reuse = reuse
+        self._shared = shared
         self._directory = directory
         self._say = say
         self._fresh = fresh
@@ -79,8 +83,10 @@ class Harness:
     def close(self) -> None:
         """Remove the cluster, stop Spark. May be called again."""
         try:
-            if self._cluster is not None and (
-                self._keep == "always" or (self._keep == "failed" and self.failed)
+            if (
+                self._cluster is not None
+                and self._shared is None
+                and (self._keep == "always" or (self._keep == "failed" and self.failed))
             ):
                 self._cluster.keep()
                 self.kept = how_to_reach(self._cluster)
@@ -103,8 +109,10 @@ class Harness:
         home = self._home(name or experiment.name or "run", run)
         (home / "experiment.json").write_text(json.dumps(experiment.to_json(), indent=2) + "\n")
         self._spark.start()
-        with _terminated_like_interrupted():
-            cluster = self.cluster(experiment.cluster, logs=home / "logs")
+        with (
+            _terminated_like_interrupted(),
+            self.cluster(experiment.cluster, logs=home / "logs", alone=bool(experiment.faults)) as cluster,
+        ):
             try:
                 conduct(experiment, cluster, run=run, home=home, say=self._say, stop=self._stop)
             finally:
@@ -133,11 +141,17 @@ class Harness:
         home.mkdir(parents=True)
         return home
 
-    def cluster(self, spec: ClusterSpec, *, logs: Path) -> DockerCluster:
-        """A cluster of that spec that serves: the running one where it fits, else a new one.
+    @contextmanager
+    def cluster(self, spec: ClusterSpec, *, logs: Path, alone: bool = False) -> Iterator[DockerCluster]:
+        """A cluster of that spec that serves: the running one where it fits, else a new one. It outlives the block.
 
-        logs  directory for the nodes' logs should the start fail.
+        logs   directory for the nodes' logs should the start fail.
+        alone  let nobody else use a shared cluster meanwhile.
         """
+        with self._shared.turn(spec, alone=alone) if self._shared else nullcontext():
+            yield self._cluster_for(spec, logs=logs)
+
+    def _cluster_for(self, spec: ClusterSpec, *, logs: Path) -> DockerCluster:
         if (
             self._cluster is not None
             and not self._fresh
@@ -148,6 +162,13 @@ class Harness:
             return self._cluster
         self.drop_cluster()
         self._client = self._client or connect()
+        if self._shared is not None:
+            self._warm(spec)
+            self._cluster = self._stack.enter_context(self._shared.cluster(self._client, spec, logs=logs))
+            self._say(
+                f"using the cluster {self._cluster.run} together with other workers ({spec.describe()})"
+            )
+            return self._cluster
         if self._reuse and not self._fresh:
             begun = time.monotonic()
             self._cluster = self._stack.enter_context(taken_over(self._client, spec))
@@ -158,9 +179,7 @@ class Harness:
                 )
                 return self._cluster
             self._stack.close()
-        image = spec.image or image_for(spec.version, self._client)
-        require_image(self._client, image)
-        warm.ensure(self._client, spec.version, image, self._say)
+        self._warm(spec)
         self._say(f"starting {spec.describe()}")
         begun = time.monotonic()
         self._cluster = self._stack.enter_context(
@@ -169,6 +188,11 @@ class Harness:
         self._say(f"every broker took and gave back a record after {time.monotonic() - begun:.1f} s")
         return self._cluster
 
+    def _warm(self, spec: ClusterSpec) -> None:
+        image = spec.image or image_for(spec.version, self._client)
+        require_image(self._client, image)
+        warm.ensure(self._client, spec.version, image, self._say)
+
     def drop_cluster(self) -> None:
         """Remove the running cluster, if there is one; a kept one is only left."""
         cluster, self._cluster = self._cluster, None
@@ -176,7 +200,7 @@ class Harness:
             self._stack.close()
         finally:
             # The second layer: a clean-up that was itself interrupted is finished here.
-            if cluster is not None:
+            if cluster is not None and self._shared is None:
                 reaper.remove_unless_kept(self._client, cluster.run)
 
 

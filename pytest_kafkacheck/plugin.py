@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import warnings
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 RUNS = pytest.StashKey[list["Run"]]()
 KEPT = pytest.StashKey[str]()
+SESSION = pytest.StashKey[str]()
 
 Scope = Literal["function", "class", "module", "package", "session"]
 SCOPES = ("function", "class", "module", "package", "session")
@@ -54,6 +58,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Use a kept cluster of equal spec instead of starting one",
     )
     group.addoption(
+        "--kafkacheck-share",
+        choices=("worker", "all"),
+        help="With xdist: a cluster per worker, or one that all workers share. Default: ini kafkacheck_share, else "
+        "worker",
+    )
+    group.addoption(
         "--kafkacheck-spark-master",
         metavar="URL",
         default="local[*]",
@@ -67,8 +77,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "kafkacheck_scope", "How long a cluster may serve, see --kafkacheck-scope", default="session"
     )
 
+    parser.addini("kafkacheck_share", "With xdist, see --kafkacheck-share", default="worker")
+
 
 def pytest_configure(config: pytest.Config) -> None:
+    if (share := _share(config)) not in ("worker", "all"):
+        raise pytest.UsageError(f"ini kafkacheck_share={share!r}: expected worker or all")
     if (scope := _scope(config)) not in SCOPES:
         raise pytest.UsageError(f"ini kafkacheck_scope={scope!r}: expected one of {', '.join(SCOPES)}")
     config.addinivalue_line(
@@ -86,8 +100,39 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("kafkacheck")
 
 
+def _share(config: pytest.Config) -> str:
+    return str(config.getoption("kafkacheck_share", None) or config.getini("kafkacheck_share"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """In xdist's controller, for each worker: which session it belongs to, and who owns what it shares."""
+    config: pytest.Config = node.config
+    if _share(config) != "all":
+        return
+    if SESSION not in config.stash:
+        config.stash[SESSION] = secrets.token_hex(3)
+        config.add_cleanup(lambda: _remove_shared(config.stash[SESSION]))
+    node.workerinput["kafkacheck"] = (config.stash[SESSION], os.getpid())
+
+
+def _remove_shared(session: str) -> None:
+    """When the workers are gone."""
+    from pytest_kafkacheck.cluster.engine import connect
+    from pytest_kafkacheck.errors import KafkacheckError
+    from pytest_kafkacheck.sharing import remove
+
+    try:
+        with closing(connect()) as client:
+            remove(client, session)
+    except KafkacheckError as error:
+        warnings.warn(f"kafkacheck: {error}", stacklevel=2)
+
+
 @pytest.fixture(scope="session")
-def _kafkacheck_harness(pytestconfig: pytest.Config) -> Iterator[Harness]:
+def _kafkacheck_harness(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Harness]:
     from pytest_kafkacheck.guard import check_siblings
 
     check_siblings()
@@ -95,6 +140,7 @@ def _kafkacheck_harness(pytestconfig: pytest.Config) -> Iterator[Harness]:
         # kafka-python 3.0.12 warns at import on Python 3.11; a project with -W error shall not trip over it.
         warnings.simplefilter("ignore", DeprecationWarning)
         from pytest_kafkacheck.harness import Harness
+        from pytest_kafkacheck.sharing import Shared
 
     directory = pytestconfig.getoption("kafkacheck_dir") or pytestconfig.getini("kafkacheck_dir")
     reporter = pytestconfig.pluginmanager.getplugin("terminalreporter")
@@ -105,12 +151,16 @@ def _kafkacheck_harness(pytestconfig: pytest.Config) -> Iterator[Harness]:
             with capture.global_and_fixture_disabled():
                 reporter.write_line(f"kafkacheck: {line}")
 
+    shared = None
+    if (told := getattr(pytestconfig, "workerinput", {}).get("kafkacheck")) is not None:
+        shared = Shared(tmp_path_factory.getbasetemp().parent, *told)
     harness = Harness(
         pytestconfig.rootpath / Path(directory),
         say=say,
         fresh=pytestconfig.getoption("kafkacheck_fresh"),
         keep=pytestconfig.getoption("kafkacheck_keep") or "never",
         reuse=pytestconfig.getoption("kafkacheck_reuse"),
+        shared=shared,
         master=pytestconfig.getoption("kafkacheck_spark_master"),
     )
     # Also when a second Ctrl-C cuts the fixture's own teardown short.
@@ -137,13 +187,13 @@ def _kafkacheck_scope(_kafkacheck_harness: Harness, pytestconfig: pytest.Config)
 @pytest.fixture
 def kafkacheck_cluster(
     request: pytest.FixtureRequest, _kafkacheck_harness: Harness, _kafkacheck_scope: None, tmp_path: Path
-) -> DockerCluster:
+) -> Iterator[DockerCluster]:
     """A running cluster, of the spec that the marker's `cluster` says: for tests with clients of their own."""
     from pytest_kafkacheck.cluster.spec import ClusterSpec
 
-    return _kafkacheck_harness.cluster(
-        _marked(request.node)["cluster"] or ClusterSpec(), logs=tmp_path / "logs"
-    )
+    spec = _marked(request.node)["cluster"] or ClusterSpec()
+    with _kafkacheck_harness.cluster(spec, logs=tmp_path / "logs") as cluster:
+        yield cluster
 
 
 class Kafkacheck:

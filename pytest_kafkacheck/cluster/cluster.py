@@ -225,7 +225,14 @@ class DockerCluster:
 
 @contextmanager
 def running(
-    client: Any, spec: ClusterSpec, *, run: str, logs: Path, boot: Boot = "fast"
+    client: Any,
+    spec: ClusterSpec,
+    *,
+    run: str,
+    logs: Path,
+    boot: Boot = "fast",
+    owner: Mapping[str, str] | None = None,
+    leave: bool = False,
 ) -> Iterator[DockerCluster]:
     """A ready cluster for as long as the block runs.
 
@@ -233,6 +240,8 @@ def running(
     run     names its containers and labels; unique.
     logs    directory for the nodes' logs should the start fail.
     boot    how nodes start, see start.sh; other than fast for benchmarks and archives only.
+    owner   labels of who shall own it; default: this process.
+    leave   let it run on when the block ends well: its owner removes it.
     Raises InfrastructureError when the cluster cannot be started. Whatever ends the block or the
     start, Ctrl-C included, everything made for it is removed, unless somebody called its `keep`.
     """
@@ -247,10 +256,12 @@ def running(
     for orphan in reaper.sweep(client):
         log.info("removed what run %s had left behind", orphan)
     with ExitStack() as stack:
-        stack.enter_context(reaper.removed_at_end(client, run))
+        stack.enter_context(reaper.removed_at_end(client, run, leave=leave))
         # A busy port is the one thing that another program can spoil between choosing and using.
         cluster = Retrying(stop=stop_after_attempt(3), retry=retry_if_exception(_port_taken), reraise=True)(
-            _start, client, new_plan(spec, run=run, image=image, at=reach(client), boot=boot, checkpoint=kept)
+            _start,
+            client,
+            new_plan(spec, run=run, image=image, at=reach(client), boot=boot, checkpoint=kept, owner=owner),
         )
         stack.callback(cluster.close)
         try:

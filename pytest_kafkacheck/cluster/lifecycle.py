@@ -190,6 +190,23 @@ def set_features(cluster: DockerCluster, levels: Mapping[str, int]) -> None:
         raise UsageError(f"Kafka refused feature levels {dict(levels)}: {refused}")
 
 
+def mend(cluster: DockerCluster) -> None:
+    """Undo what a session that died in the middle of a fault has left: cuts, frozen and stopped nodes.
+
+    Raises InfrastructureError when the cluster does not settle.
+    """
+    if cluster.healthy():
+        return
+    for node in cluster.nodes.values():
+        # What the agent of the dead session does not heal by itself within its limit, it heals when it ends.
+        node.thaw()
+        if node.state() == "paused":
+            node.signal("CONT")
+        if node.state() == "stopped":
+            node.start()
+    wait_settled(cluster)
+
+
 def wait_settled(cluster: DockerCluster, *, limit: float = LIMIT) -> None:
     """Wait until every node serves and every partition of every topic has a leader and a full ISR."""
     _until(lambda: unsettled(cluster), "the cluster settled", limit=limit, dead=cluster.ended)

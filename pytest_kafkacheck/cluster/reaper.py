@@ -61,9 +61,14 @@ class Part:
         return self.labels[RUN]
 
 
-def labels(run: str) -> dict[str, str]:
-    """Labels for everything this process makes for a run."""
-    return {RUN: run, OWNER: _owner(os.getpid()), HOST: socket.gethostname(), BOOT: _boot()}
+def labels(run: str, *, pid: int | None = None) -> dict[str, str]:
+    """Labels for everything that this process makes for a run, or that belongs to another process of this host."""
+    return {
+        RUN: run,
+        OWNER: _owner(os.getpid() if pid is None else pid),
+        HOST: socket.gethostname(),
+        BOOT: _boot(),
+    }
 
 
 def orphaned(found: Mapping[str, str]) -> bool:
@@ -142,8 +147,11 @@ def remove_unless_kept(client: Any, run: str) -> None:
 
 
 @contextmanager
-def removed_at_end(client: Any, run: str) -> Iterator[None]:
-    """Remove a run when the block ends, unless somebody keeps it. Never hides the error that ended the block."""
+def removed_at_end(client: Any, run: str, *, leave: bool = False) -> Iterator[None]:
+    """Remove a run when the block ends, unless somebody keeps it. Never hides the error that ended the block.
+
+    leave  only when the block ends by an error.
+    """
     try:
         yield
     except BaseException:
@@ -152,7 +160,8 @@ def removed_at_end(client: Any, run: str) -> Iterator[None]:
         except (InfrastructureError, DockerException, OSError) as error:
             log.warning("%s", error)
         raise
-    remove_unless_kept(client, run)
+    if not leave:
+        remove_unless_kept(client, run)
 
 
 def remove_all(client: Any) -> list[str]:

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 HARNESS = """
-import pathlib, pytest
+import contextlib, pathlib, pytest
 from analyzers.verdict import Finding, judge
 from pytest_kafkacheck.run import Run
 
@@ -24,7 +24,8 @@ class Fake:
     dropped = 0
     def __init__(self, result): self.result = result
     def drop_cluster(self): Fake.dropped += 1
-    def cluster(self, spec, *, logs): return spec
+    @contextlib.contextmanager
+    def cluster(self, spec, *, logs): yield spec
     def run(self, experiment, *, name):
         return Run(pathlib.Path("kept") / name, VERDICTS[self.result])
 
@@ -87,6 +88,7 @@ def test_options_and_marker_are_documented(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_subprocess("--help", "--markers")
     for text in (
         "--kafkacheck-dir", "--kafkacheck-fresh", "--kafkacheck-scope", "--kafkacheck-keep", "--kafkacheck-reuse",
+        "--kafkacheck-share", "kafkacheck_share",
         "--kafkacheck-spark-master", "kafkacheck_dir", "kafkacheck_scope",
     ):  # fmt: skip
         assert text in pytester.runpytest_subprocess("--help").stdout.str()

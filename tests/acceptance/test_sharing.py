@@ -1,0 +1,66 @@
+"""xdist's workers with one cluster for all, or one each; and nothing of either stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rounds import until
+
+pytestmark = pytest.mark.cluster
+
+FILE = """
+import pathlib, time
+import pytest
+from pytest_kafkacheck import ClusterSpec
+
+pytestmark = pytest.mark.kafkacheck(cluster=ClusterSpec(brokers=1, heap_mb=256))
+
+@pytest.mark.parametrize("number", range(8))
+def test_it(kafkacheck_cluster, number, worker_id):
+    assert kafkacheck_cluster.healthy()
+    pathlib.Path(f"seen-{number}").write_text(f"{worker_id} {kafkacheck_cluster.run}")
+    for _ in range(600):
+        if pathlib.Path("go").exists():
+            return
+        time.sleep(0.1)
+"""
+
+WORKERS = 4
+
+
+def seen(folder: Path) -> list[tuple[str, str]]:
+    """(worker, cluster) of each test that got that far."""
+    found = [file.read_text().split() for file in folder.glob("seen-*")]
+    return [(each[0], each[1]) for each in found if len(each) == 2]
+
+
+@pytest.mark.parametrize(("share", "clusters"), [("all", 1), ("worker", WORKERS)])
+def test_workers_share_a_cluster_or_have_one_each(
+    session: Any, project: Path, owned: Callable[[int], list[str]], share: str, clusters: int
+) -> None:
+    (project / "test_readme.py").write_text(FILE)
+    running = session("-n", str(WORKERS), f"--kafkacheck-share={share}")
+    until(lambda: len(seen(project)) >= WORKERS, limit=120)
+    (project / "go").touch()
+    assert running.wait() == pytest.ExitCode.OK, running.output
+    assert {worker for worker, _ in seen(project)} == {f"gw{number}" for number in range(WORKERS)}
+    assert len({run for _, run in seen(project)}) == clusters
+    assert owned(running.pid) == []
+
+
+@pytest.mark.parametrize("moment", ["in use", "starting"])
+def test_ctrl_c_in_the_middle_leaves_nothing_of_a_shared_cluster(
+    session: Any, project: Path, owned: Callable[[int], list[str]], moment: str
+) -> None:
+    (project / "test_readme.py").write_text(FILE)
+    running = session("-n", str(WORKERS), "--kafkacheck-share=all")
+    until(lambda: len(seen(project)) >= WORKERS if moment == "in use" else owned(running.pid), limit=120)
+    # A terminal's Ctrl-C strikes the controller and all workers.
+    os.killpg(running.pid, signal.SIGINT)
+    assert running.wait(limit=90) == pytest.ExitCode.INTERRUPTED
+    assert owned(running.pid) == []
