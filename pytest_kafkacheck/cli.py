@@ -1,4 +1,4 @@
-"""The command line: ``kafkacheck setup | run | analyze | demo | cluster … | image …``."""
+"""The command line: ``kafkacheck setup | doctor | run | analyze | demo | cluster … | image …``."""
 
 from __future__ import annotations
 
@@ -59,6 +59,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     setup.set_defaults(command=_setup)
 
+    doctor = commands.add_parser("doctor", help="what this machine can do, and what is missing")
+    doctor.add_argument("--json", action="store_true")
+    doctor.set_defaults(command=_doctor)
+
     run = commands.add_parser("run", help="run the experiments of a file and judge them")
     run.add_argument(
         "file", type=Path, help="experiment.json of an earlier run, or a Python file with Experiments"
@@ -105,6 +109,27 @@ def _setup(options: argparse.Namespace) -> int:
         release_of(version)
     ensure_all(_say, versions=versions)
     return AS_EXPECTED
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    import json
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from pytest_kafkacheck.doctor import examine, fit
+
+    answers = list(examine())
+    if options.json:
+        print(json.dumps([answer.to_json() for answer in answers], indent=2))
+    else:
+        table = Table(box=None)
+        for heading in ("", "", "", "what to do"):
+            table.add_column(heading, overflow="fold")
+        for answer in answers:
+            table.add_row(answer.state, answer.name, answer.what, answer.remedy)
+        Console().print(table)
+    return AS_EXPECTED if fit(answers) else INFRASTRUCTURE
 
 
 def _image_build(options: argparse.Namespace) -> int:
