@@ -9,14 +9,14 @@ demo: setup
 	$(BIN)/kafkacheck demo
 
 test: setup lint
-	$(BIN)/kafkacheck image build 2.8.2 3.9.2 4.1.1 4.3.0
+	$(BIN)/kafkacheck setup --compose --kafka 2.8.2 3.9.2 4.1.1 4.3.0
 	$(BIN)/pytest -m "not nightly" tests examples
 
 test-fast: .venv/ready lint
 	$(BIN)/pytest -m "not spark and not cluster and not nightly"
 
 nightly: setup lint
-	$(BIN)/kafkacheck image build
+	$(BIN)/kafkacheck setup --compose --kafka 2.8.2 3.9.2 4.1.1 4.2.1 4.3.0
 	$(BIN)/pytest tests examples
 
 lint: .venv/ready

@@ -57,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         help="Kafka releases of the images; default: the one tests use",
     )
+    setup.add_argument(
+        "--compose", action="store_true", help="docker-compose as well, for the project's own tests"
+    )
     setup.set_defaults(command=_setup)
 
     doctor = commands.add_parser("doctor", help="what this machine can do, and what is missing")
@@ -102,12 +105,15 @@ def _say(line: str) -> None:
 def _setup(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster.spec import DEFAULT_VERSION
     from pytest_kafkacheck.setup import ensure_all
+    from pytest_kafkacheck.setup.compose import ensure_compose
     from pytest_kafkacheck.setup.release import release_of
 
     versions = options.kafka or [DEFAULT_VERSION]
     for version in versions:
         release_of(version)
     ensure_all(_say, versions=versions)
+    if options.compose:
+        ensure_compose(_say)
     return AS_EXPECTED
 
 

@@ -1,4 +1,4 @@
-"""``kafkacheck cluster up | ls | logs | properties | down``: clusters that outlive the command."""
+"""``kafkacheck cluster up | ls | logs | properties | export | down``: clusters that outlive the command."""
 
 from __future__ import annotations
 
@@ -38,6 +38,11 @@ def add_cluster_commands(parser: argparse.ArgumentParser) -> None:
     properties = actions.add_parser("properties", help="settings for Kafka's own tools and Java clients")
     properties.add_argument("name")
     properties.set_defaults(command=_properties)
+
+    export = actions.add_parser("export", help="write a compose file for a cluster")
+    export.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
+    add_spec_options(export)
+    export.set_defaults(command=_export)
 
     down = actions.add_parser("down", help="remove clusters; without a name what killed sessions left behind")
     down.add_argument("name", nargs="*")
@@ -163,6 +168,21 @@ def _logs(options: argparse.Namespace) -> int:
 
 def _properties(options: argparse.Namespace) -> int:
     return _with(options.name, lambda cluster: print(cluster.client_properties(), end=""))
+
+
+def _export(options: argparse.Namespace) -> int:
+    from pytest_kafkacheck.cluster.spec import ClusterSpec
+    from pytest_kafkacheck.compose import compose_file
+
+    text = compose_file(ClusterSpec(**spec_fields(options)))
+    if options.output is None:
+        print(text, end="")
+    else:
+        try:
+            options.output.write_text(text)
+        except OSError as error:
+            raise UsageError(f"-o {options.output}: cannot be written: {error.strerror}") from error
+    return 0
 
 
 def _with(name: str, use: Callable[[Any], None]) -> int:

@@ -1,0 +1,92 @@
+"""The compose files run with docker-compose, and take and give records."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from rounds import until
+
+from pytest_kafkacheck.cluster import topics, views
+from pytest_kafkacheck.cluster.member import EXTERNAL
+from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.compose import place
+from pytest_kafkacheck.setup.image import image_for
+from workloads.clients.raw import Address
+
+COMPOSE = shutil.which("docker-compose")
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.skipif(
+        COMPOSE is None, reason="docker-compose is not installed: kafkacheck setup --compose as root"
+    ),
+]
+
+FOLDER = Path(__file__).parents[2] / "compose"
+
+
+@pytest.fixture
+def up(engine: Any, request: pytest.FixtureRequest) -> Iterator[ClusterSpec]:
+    name, spec = request.param
+    project = f"kctest{uuid.uuid4().hex[:8]}"
+    command = [str(COMPOSE), "-f", str(FOLDER / name), "-p", project]
+    environment = {**os.environ, "KAFKA_IMAGE": image_for(spec.version, engine)}
+    try:
+        subprocess.run([*command, "up", "-d"], env=environment, check=True, capture_output=True, text=True)
+        yield spec
+    finally:
+        subprocess.run([*command, "down", "-v", "-t", "1"], env=environment, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    "up",
+    [
+        pytest.param(("combined-3.yml", ClusterSpec()), id="combined-3"),
+        pytest.param(
+            ("controllers-3.yml", ClusterSpec(controllers=3)), id="controllers-3", marks=pytest.mark.nightly
+        ),
+        pytest.param(
+            ("zookeeper.yml", ClusterSpec(version="3.9.2", zookeepers=1)),
+            id="zookeeper",
+            marks=pytest.mark.nightly,
+        ),
+    ],
+    indirect=True,
+)
+def test_a_compose_file_makes_a_cluster(up: ClusterSpec) -> None:
+    brokers = {
+        member.id: Address("127.0.0.1", place(up, member).ports[EXTERNAL])
+        for member in up.members
+        if member.is_broker
+    }
+
+    def registered() -> bool:
+        try:
+            return all(views.unfenced(address) == set(brokers) for address in brokers.values())
+        except OSError:
+            return False
+
+    until(registered, limit=90)
+    topics.create(brokers, "t", partitions=1, replication_factor=3)
+    servers = [str(address) for address in brokers.values()]
+    producer = KafkaProducer(bootstrap_servers=servers, acks="all")
+    producer.send("t", b"there").get(timeout=30)
+    producer.close(timeout=5)
+    consumer = KafkaConsumer(bootstrap_servers=servers, group_id=None, auto_offset_reset="earliest")
+    consumer.assign([TopicPartition("t", 0)])
+    found: list[bytes] = []
+
+    def read() -> bool:
+        found.extend(record.value for records in consumer.poll(timeout_ms=500).values() for record in records)
+        return found == [b"there"]
+
+    until(read, limit=30)
+    consumer.close()
