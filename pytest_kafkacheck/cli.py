@@ -93,6 +93,11 @@ def _parser() -> argparse.ArgumentParser:
         each.add_argument("--spark-master", metavar="URL", default="local[*]", help="default: %(default)s")
     for each in (run, demo):
         each.add_argument(
+            "--attach",
+            metavar="WHAT",
+            help="use a cluster that is running already: compose:PROJECT, or names of containers with commas between",
+        )
+        each.add_argument(
             "--dir", type=Path, default=Path(".kafkacheck"), help="where runs are kept; default: %(default)s"
         )
     return parser
@@ -172,7 +177,7 @@ def _run(options: argparse.Namespace) -> int:
 
     experiments = load(options.file)
     statuses = []
-    with Harness(options.dir, say=_say, master=options.spark_master) as harness:
+    with Harness(options.dir, say=_say, master=options.spark_master, attach=options.attach) as harness:
         for experiment in experiments:
             print(experiment.name or options.file.name, flush=True)
             run = harness.run(experiment)
@@ -197,7 +202,7 @@ def _demo(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.demo import demo
     from pytest_kafkacheck.harness import Harness
 
-    with Harness(options.dir, say=_say, master=options.spark_master) as harness:
+    with Harness(options.dir, say=_say, master=options.spark_master, attach=options.attach) as harness:
         demo(harness, print)
     return AS_EXPECTED
 

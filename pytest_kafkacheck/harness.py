@@ -10,11 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from analyzers.analyze import analyze
 from pytest_kafkacheck.cluster import reaper, warm
+from pytest_kafkacheck.cluster.attach import attached
 from pytest_kafkacheck.cluster.cluster import DockerCluster, running
 from pytest_kafkacheck.cluster.engine import connect, require_image
 from pytest_kafkacheck.cluster.found import taken_over
@@ -45,6 +47,7 @@ class Harness:
     keep       leave the last cluster running at the end: always, or when `failed` was set; `kept` then says how to
                reach it.
     reuse      take over a kept cluster of equal spec instead of starting one.
+    attach     a cluster that somebody else runs, see `attach.attached`: every experiment uses it, whatever its spec.
     shared     use clusters together with other processes; fresh, keep and reuse are then without effect.
     master     of Spark.
     """
@@ -57,6 +60,7 @@ class Harness:
         fresh: bool = False,
         keep: Keep = "never",
         reuse: bool = False,
+        attach: str | None = None,
         shared: Shared | None = None,
         master: str = "local[*]",
     ) -> None:
@@ -64,6 +68,7 @@ class Harness:
         self.kept: str | None = None
         self._keep = keep
         self._reuse = reuse
+        self._attach = attach
         self._shared = shared
         self._directory = directory
         self._say = say
@@ -86,6 +91,7 @@ class Harness:
             if (
                 self._cluster is not None
                 and self._shared is None
+                and self._attach is None
                 and (self._keep == "always" or (self._keep == "failed" and self.failed))
             ):
                 self._cluster.keep()
@@ -105,6 +111,9 @@ class Harness:
         """
         if not isinstance(experiment, Experiment):
             raise UsageError(f"expected an Experiment, got {experiment!r}")
+        if self._attach is not None:
+            # What there is decides what is possible.
+            experiment = replace(experiment, cluster=self._attached().spec)
         run = secrets.token_hex(4)
         home = self._home(name or experiment.name or "run", run)
         (home / "experiment.json").write_text(json.dumps(experiment.to_json(), indent=2) + "\n")
@@ -152,6 +161,8 @@ class Harness:
             yield self._cluster_for(spec, logs=logs)
 
     def _cluster_for(self, spec: ClusterSpec, *, logs: Path) -> DockerCluster:
+        if self._attach is not None:
+            return self._attached()
         if (
             self._cluster is not None
             and not self._fresh
@@ -186,6 +197,16 @@ class Harness:
             running(self._client, spec, run=secrets.token_hex(4), logs=logs)
         )
         self._say(f"every broker took and gave back a record after {time.monotonic() - begun:.1f} s")
+        return self._cluster
+
+    def _attached(self) -> DockerCluster:
+        if self._cluster is not None and self._cluster.healthy():
+            return self._cluster
+        self.drop_cluster()
+        self._client = self._client or connect()
+        self._cluster = self._stack.enter_context(attached(self._client, str(self._attach)))
+        nodes = ", ".join(map(str, self._cluster.nodes))
+        self._say(f"attached to {self._attach}: nodes {nodes}, bootstrap {','.join(self._cluster.bootstrap)}")
         return self._cluster
 
     def _warm(self, spec: ClusterSpec) -> None:

@@ -58,6 +58,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Use a kept cluster of equal spec instead of starting one",
     )
     group.addoption(
+        "--kafkacheck-attach",
+        metavar="WHAT",
+        help="Run on a cluster that is running already: compose:PROJECT, or names of containers with commas between",
+    )
+    group.addoption(
         "--kafkacheck-share",
         choices=("worker", "all"),
         help="With xdist: a cluster per worker, or one that all workers share. Default: ini kafkacheck_share, else "
@@ -160,6 +165,7 @@ def _kafkacheck_harness(
         fresh=pytestconfig.getoption("kafkacheck_fresh"),
         keep=pytestconfig.getoption("kafkacheck_keep") or "never",
         reuse=pytestconfig.getoption("kafkacheck_reuse"),
+        attach=pytestconfig.getoption("kafkacheck_attach"),
         shared=shared,
         master=pytestconfig.getoption("kafkacheck_spark_master"),
     )

@@ -88,7 +88,7 @@ def test_options_and_marker_are_documented(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_subprocess("--help", "--markers")
     for text in (
         "--kafkacheck-dir", "--kafkacheck-fresh", "--kafkacheck-scope", "--kafkacheck-keep", "--kafkacheck-reuse",
-        "--kafkacheck-share", "kafkacheck_share",
+        "--kafkacheck-share", "kafkacheck_share", "--kafkacheck-attach",
         "--kafkacheck-spark-master", "kafkacheck_dir", "kafkacheck_scope",
     ):  # fmt: skip
         assert text in pytester.runpytest_subprocess("--help").stdout.str()

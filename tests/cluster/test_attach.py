@@ -1,0 +1,155 @@
+"""A compose project, and containers that somebody started by hand, are clusters with the same faults."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rounds import until
+
+from pytest_kafkacheck import cli
+from pytest_kafkacheck.cluster import lifecycle, reaper
+from pytest_kafkacheck.cluster.attach import attached
+from pytest_kafkacheck.errors import InfrastructureError, UsageError
+from pytest_kafkacheck.setup.image import image_for
+
+COMPOSE = shutil.which("docker-compose")
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.skipif(
+        COMPOSE is None, reason="docker-compose is not installed: kafkacheck setup --compose as root"
+    ),
+]
+
+FOLDER = Path(__file__).parents[2] / "compose"
+CUT = "nft 'table inet kafkacheck { chain in { type filter hook input priority -300; tcp dport 1 drop; }; }'"
+RULES = "nft list ruleset"
+
+
+def composed(engine: Any, file: str) -> Iterator[str]:
+    project = f"kctest{uuid.uuid4().hex[:8]}"
+    command = [str(COMPOSE), "-f", str(FOLDER / file), "-p", project]
+    environment = {**os.environ, "KAFKA_IMAGE": image_for("4.1.1", engine)}
+    try:
+        subprocess.run([*command, "up", "-d"], env=environment, check=True, capture_output=True)
+        yield project
+    finally:
+        subprocess.run([*command, "down", "-v", "-t", "1"], env=environment, check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def project(engine: Any) -> Iterator[str]:
+    yield from composed(engine, "combined-3.yml")
+
+
+@pytest.fixture
+def separate(engine: Any) -> Iterator[str]:
+    yield from composed(engine, "controllers-3.yml")
+
+
+def ready(engine: Any, what: str, *, nodes: int = 3) -> None:
+    """A project is up when its containers run; its brokers answer some time later."""
+
+    def answers() -> bool:
+        try:
+            with attached(engine, what) as cluster:
+                return len(cluster.nodes) == nodes
+        except (UsageError, InfrastructureError):
+            return False
+
+    until(answers, limit=90)
+
+
+@pytest.mark.nightly
+def test_separate_controllers_are_found_by_name(engine: Any, separate: str) -> None:
+    """First in this file: exported clusters all have the same ports."""
+    ready(engine, f"compose:{separate}", nodes=6)
+    with attached(engine, f"compose:{separate}") as cluster:
+        assert sorted(cluster.nodes) == [1, 2, 3, 101, 102, 103]
+        controller = cluster.controller()
+        assert controller in (101, 102, 103)
+        cluster.nodes[controller].kill()
+        until(lambda: cluster.controller() not in (None, controller))
+
+
+def test_faults_strike_and_nothing_of_ours_stays(engine: Any, project: str) -> None:
+    ready(engine, f"compose:{project}")
+    with attached(engine, f"compose:{project}") as cluster:
+        assert sorted(cluster.nodes) == [1, 2, 3]
+        assert cluster.controller() in cluster.nodes
+        assert cluster.planes == {"replication": {9092}, "controller": {9093}}
+        node, address = cluster.nodes[2], cluster.brokers[2]
+        assert node.shell(CUT) == (0, "")
+        before = node.incarnation()
+        node.kill()
+        assert node.state() == "stopped"
+        until(lambda: not cluster.serving(2))
+        node.start()
+        assert node.incarnation() != before
+        assert "tcp dport 1 drop" in node.shell(RULES)[1], "the cut came along into the new namespace"
+        lifecycle.wait_settled(cluster)
+        assert cluster.brokers[2] == address
+        cluster.nodes[1].freeze()
+        assert cluster.nodes[1].state() == "paused"
+        cluster.nodes[3].kill()
+        run = cluster.run
+    assert run not in reaper.parts_by_run(engine)
+    with attached(engine, f"compose:{project}") as again:
+        assert again.healthy(), "what was frozen runs, what was killed is started"
+
+
+@pytest.mark.spark
+def test_the_demo_finds_the_same_losses_in_a_compose_project(
+    engine: Any, project: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ready(engine, f"compose:{project}")
+    assert cli.main(["demo", "--attach", f"compose:{project}", "--dir", str(tmp_path)]) == 0
+    assert "acknowledged writes are lost" in capsys.readouterr().out
+
+
+def test_what_is_no_cluster_is_refused_with_what_was_tried(engine: Any, project: str) -> None:
+    ready(engine, f"compose:{project}")
+    for what, said in {
+        "compose:nobody": f"running projects: .*{project}",
+        "kubernetes:x": "expected compose:PROJECT",
+        "nobody-at-all": "there is no container 'nobody-at-all'",
+        f"{project}_kafka1_1": "broker 2 at 127.0.0.1:19093.*no published port",
+        ",": "expected compose:PROJECT",
+    }.items():
+        with pytest.raises(UsageError, match=said), attached(engine, what):
+            pass
+
+
+@pytest.mark.nightly
+def test_containers_started_by_a_plain_script(engine: Any) -> None:
+    """One broker, by `docker run`, without a network of its own, a label, or anything else of ours."""
+    name, port = f"kctest-{uuid.uuid4().hex[:8]}", 19192
+    script = (
+        "printf 'process.roles=broker,controller\\nnode.id=7\\ncontroller.quorum.voters=7@localhost:9093\\n"
+        "controller.listener.names=C\\nlisteners=C://:9093,P://:9092,O://:9094\\ninter.broker.listener.name=P\\n"
+        f"advertised.listeners=P://localhost:9092,O://127.0.0.1:{port}\\nlog.dirs=/tmp/data\\n"
+        "listener.security.protocol.map=C:PLAINTEXT,P:PLAINTEXT,O:PLAINTEXT\\n"
+        "offsets.topic.replication.factor=1\\n' > /tmp/s.properties\n"
+        "java -cp '/opt/kafka/libs/*' kafka.tools.StorageTool format -t AAAAAAAAAAAAAAAAAAAAAA -c /tmp/s.properties\n"
+        "exec java -Xmx256m -cp '/opt/kafka/libs/*' kafka.Kafka /tmp/s.properties\n"
+    )
+    command = ["docker", "run", "-d", "--name", name, "-p", f"127.0.0.1:{port}:9094", "--entrypoint", "sh"]
+    subprocess.run([*command, image_for("4.1.1", engine), "-c", script], check=True, capture_output=True)
+    try:
+        ready(engine, name, nodes=1)
+        with attached(engine, name) as cluster:
+            assert list(cluster.nodes) == [7]
+            assert cluster.planes == {"replication": {9092}, "controller": {9093}}
+            cluster.nodes[7].freeze()
+            assert not cluster.serving(7)
+            cluster.nodes[7].thaw()
+            lifecycle.wait_settled(cluster)
+    finally:
+        subprocess.run(["docker", "rm", "-f", "-v", name], check=True, capture_output=True)
