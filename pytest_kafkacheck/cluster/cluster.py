@@ -23,7 +23,7 @@ from tenacity import (
 )
 
 from pytest_kafkacheck.cluster import ready, reaper, views, warm, zookeeper
-from pytest_kafkacheck.cluster.engine import reach, require_image, require_memory
+from pytest_kafkacheck.cluster.engine import reach, require_image, require_layout, require_memory
 from pytest_kafkacheck.cluster.formatting import CHECKPOINT, Checkpoint
 from pytest_kafkacheck.cluster.launch import Boot, format_arguments
 from pytest_kafkacheck.cluster.member import (
@@ -242,12 +242,15 @@ def running(
     boot    how nodes start, see start.sh; other than fast for benchmarks and archives only.
     owner   labels of who shall own it; default: this process.
     leave   let it run on when the block ends well: its owner removes it.
-    Raises InfrastructureError when the cluster cannot be started. Whatever ends the block or the
-    start, Ctrl-C included, everything made for it is removed, unless somebody called its `keep`.
+    Raises UsageError for an image of another layout, InfrastructureError when the cluster cannot be started.
+    Whatever ends the block or the start, Ctrl-C included, everything made for it is removed, unless somebody called
+    its `keep`.
     """
     image = spec.image or image_for(spec.version, client)
     for needed in (image, agent_image()):
         require_image(client, needed)
+    if spec.image is not None:
+        require_layout(client, image, labels=reaper.labels(run))
     checkpoint = Checkpoint(client.images.get(image).id, format_arguments(spec))
     kept = checkpoint.read() if boot != "plain" else None
     if boot == "fast":

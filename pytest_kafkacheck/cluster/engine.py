@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 import docker
 import psutil
-from docker.errors import DockerException, ImageNotFound
+from docker.errors import APIError, DockerException, ImageNotFound
 
 from pytest_kafkacheck.cluster.spec import ClusterSpec
-from pytest_kafkacheck.errors import InfrastructureError
+from pytest_kafkacheck.errors import InfrastructureError, UsageError
 
 SPARE_MB = 250
 """What a broker needs besides its heap: metaspace, threads, buffers, page cache for small logs (MiB)."""
@@ -43,6 +44,28 @@ def require_image(client: Any, image: str) -> None:
         raise InfrastructureError(
             f"The engine has no image {image!r}. Run `kafkacheck setup`, which pulls or builds it."
         ) from error
+
+
+def require_layout(client: Any, image: str, *, labels: Mapping[str, str]) -> None:
+    """Raise UsageError when an image of the user's has not what start.sh needs: java, and Kafka's jars."""
+    api = client.api
+    looking = "command -v java >/dev/null || exit 3; ls /opt/kafka/libs/kafka_*.jar >/dev/null 2>&1 || exit 4"
+    container = api.create_container(
+        image=image, entrypoint=["sh", "-c", looking], user="0", labels=dict(labels)
+    )["Id"]
+    try:
+        api.start(container)
+        status = api.wait(container, timeout=30)["StatusCode"]
+    except APIError as error:
+        raise UsageError(f"ClusterSpec.image={image!r}: it has no shell: {error.explanation}") from error
+    finally:
+        api.remove_container(container, force=True, v=True)
+    if status:
+        missing = {3: "no java on its path", 4: "no Kafka in /opt/kafka/libs"}.get(status, f"status {status}")
+        raise UsageError(
+            f"ClusterSpec.image={image!r} is laid out differently: {missing}. Kafka's own images (apache/kafka, 3.7 "
+            f"and later) and those of `kafkacheck image build` fit"
+        )
 
 
 def require_memory(client: Any, spec: ClusterSpec) -> None:

@@ -130,6 +130,16 @@ def test_a_missing_image_is_an_infrastructure_error(engine: Any, tmp_path: Path)
         pass
 
 
+def test_an_image_of_another_layout_is_a_usage_error(engine: Any, tmp_path: Path) -> None:
+    spec = ClusterSpec(image=agent_image())
+    with (
+        pytest.raises(UsageError, match=r"laid out differently: no Kafka in /opt/kafka/libs.*apache/kafka"),
+        running(engine, spec, run="other", logs=tmp_path),
+    ):
+        pass
+    assert objects(engine, "other") == []
+
+
 def test_too_little_memory_is_an_infrastructure_error(engine: Any, tmp_path: Path) -> None:
     spec = ClusterSpec(brokers=9, heap_mb=100_000)
     with (
