@@ -67,9 +67,18 @@ class AttachedNode(DockerNode):
 
     def start(self) -> None:
         """Start the container, and join its new namespace with the rules that were in force in the old one."""
+        super().start()
+        self._rejoin()
+
+    def shell(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
+        if self.state() != "stopped" and self.incarnation() != self._joined_to:
+            # Somebody else restarted the container: the sidecar sits in a namespace that nobody uses.
+            self._rejoin()
+        return super().shell(command, timeout=timeout)
+
+    def _rejoin(self) -> None:
         # Our table only: the engine has some of its own there, and makes them anew.
         status, rules = self.agent.shell(f"nft list table {TABLE}", timeout=10)
-        super().start()
         before, agent = self.pod, self.agent
         self.pod = self._new_sidecar()
         self.agent = Agent(self._client, pod=self.pod)
@@ -109,6 +118,7 @@ class AttachedNode(DockerNode):
             )["Id"]
         )
         self._api.start(sidecar)
+        self._joined_to = self.incarnation()
         _ = self._joined
         return sidecar
 

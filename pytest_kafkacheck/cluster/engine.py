@@ -28,6 +28,10 @@ def connect() -> Any:
     except DockerException as error:
         if client is not None:
             client.close()
+        if "paramiko" in str(error):
+            raise InfrastructureError(
+                "DOCKER_HOST=ssh://… needs one more package: pip install 'pytest-kafkacheck[ssh]'"
+            ) from error
         raise InfrastructureError(
             f"No Docker engine answers: {error}\n"
             f"Tried the engine that DOCKER_HOST names, else the local socket. Start Docker, or on "

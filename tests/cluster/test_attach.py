@@ -95,6 +95,9 @@ def test_faults_strike_and_nothing_of_ours_stays(engine: Any, project: str) -> N
         assert node.incarnation() != before
         assert "tcp dport 1 drop" in node.shell(RULES)[1], "the cut came along into the new namespace"
         lifecycle.wait_settled(cluster)
+        engine.api.restart(node.container, timeout=1)
+        assert "tcp dport 1 drop" in node.shell(RULES)[1], "also when somebody else restarts the container"
+        lifecycle.wait_settled(cluster)
         assert cluster.brokers[2] == address
         cluster.nodes[1].freeze()
         assert cluster.nodes[1].state() == "paused"

@@ -1,8 +1,11 @@
-"""An engine over TCP, at an address that is not the loopback's: clusters, faults and logs work as they do here."""
+"""An engine over TCP or SSH: clusters, faults and logs work as they do here."""
 
 from __future__ import annotations
 
+import getpass
+import shutil
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rounds import objects, round_of
+from rounds import objects, round_of, until
 
 from pytest_kafkacheck.cluster import lifecycle
 from pytest_kafkacheck.cluster.cluster import running
@@ -18,6 +21,14 @@ from pytest_kafkacheck.cluster.engine import connect, reach
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 
 pytestmark = pytest.mark.cluster
+
+SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/sbin")
+
+
+def _listens(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
 
 
 def pump(source: socket.socket, sink: socket.socket) -> None:
@@ -57,7 +68,53 @@ def remote(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         each.close()
 
 
+@pytest.fixture
+def behind_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A client that reaches the engine through an SSH server on the loopback address, with keys of its own."""
+    if SSHD is None:
+        pytest.skip("no SSH server is installed: apt-get install openssh-server")
+    home = tmp_path / "home" / ".ssh"
+    home.mkdir(parents=True)
+    for name in ("host", "id_ed25519"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(home / name)], check=True)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    (home / "known_hosts").write_text(f"[127.0.0.1]:{port} {(home / 'host.pub').read_text()}")
+    Path("/run/sshd").mkdir(exist_ok=True)
+    options = {
+        "ListenAddress": "127.0.0.1",
+        "AuthorizedKeysFile": home / "id_ed25519.pub",
+        "PidFile": "none",
+        "StrictModes": "no",
+        "UsePAM": "no",
+        "PermitRootLogin": "yes",
+    }
+    command = [SSHD, "-D", "-f", "/dev/null", "-p", str(port), "-h", str(home / "host")]
+    server = subprocess.Popen([*command, *(f"-o{name}={value}" for name, value in options.items())])
+    try:
+        monkeypatch.setenv("HOME", str(home.parent))
+        monkeypatch.setenv("DOCKER_HOST", f"ssh://{getpass.getuser()}@127.0.0.1:{port}")
+
+        until(lambda: _listens(port), limit=10)
+        client = connect()
+        yield client
+        client.close()
+    finally:
+        server.terminate()
+        server.wait(timeout=10)
+
+
+@pytest.mark.nightly
+def test_a_cluster_in_an_engine_behind_ssh(engine: Any, behind_ssh: Any, tmp_path: Path) -> None:
+    assert behind_ssh.api.base_url == "http+docker://ssh"
+    exercise(engine, behind_ssh, tmp_path)
+
+
 def test_a_cluster_in_an_engine_elsewhere(engine: Any, remote: Any, tmp_path: Path) -> None:
+    exercise(engine, remote, tmp_path)
+
+
+def exercise(engine: Any, remote: Any, tmp_path: Path) -> None:
     host, _ = reach(remote)
     with running(remote, ClusterSpec(), run="remote", logs=tmp_path) as cluster:
         assert {address.host for address in cluster.brokers.values()} == {host}
