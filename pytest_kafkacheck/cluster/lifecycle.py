@@ -117,7 +117,7 @@ def configure(cluster: DockerCluster, settings: Mapping[str, object], *, nodes: 
     nodes  brokers meant; none for the default of all brokers.
     Raises UsageError when a setting is unknown or Kafka refuses to change it on a running broker.
     """
-    wanted = _checked(cluster, settings)
+    wanted = _checked(cluster, settings, dynamic=True)
     # A broker checks its own settings itself, so that each is asked about itself; the default, whoever answers.
     asked = {str(_broker(cluster, node).id): {node: cluster.brokers[node]} for node in nodes}
     for name, brokers in (asked or {"": cluster.brokers}).items():
@@ -333,12 +333,14 @@ def _unregister(cluster: DockerCluster, node: int) -> None:
         )
 
 
-def _checked(cluster: DockerCluster, settings: Mapping[str, object]) -> dict[str, str]:
+def _checked(
+    cluster: DockerCluster, settings: Mapping[str, object], *, dynamic: bool = False
+) -> dict[str, str]:
     wanted = {
         str(name): str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in settings.items()
     }
-    check_settings(wanted, kind="broker", where="settings", version=cluster.spec.version)
+    check_settings(wanted, kind="broker", where="settings", version=cluster.spec.version, dynamic=dynamic)
     return wanted
 
 

@@ -28,6 +28,14 @@ OURS = {
 """Settings that tie a node to its place in the cluster; a test cannot set them."""
 
 
+DYNAMIC = {
+    "follower.replication.throttled.rate": "LONG",
+    "leader.replication.throttled.rate": "LONG",
+    "replica.alter.log.dirs.io.max.bytes.per.second": "LONG",
+}
+"""Broker settings of every release that only a running broker takes: in its file Kafka ignores them."""
+
+
 @cache
 def _all(kind: Kind) -> Mapping[str, tuple[str, Sequence[str]]]:
     data = json.loads(Path(__file__).with_name("settings.json").read_text())
@@ -40,10 +48,15 @@ def known(kind: Kind, line: str) -> Mapping[str, str]:
     return {name: type for name, (type, lines) in _all(kind).items() if line in lines}
 
 
-def check_settings(settings: Mapping[str, str], *, kind: Kind, where: str, version: str) -> None:
-    """Raise UsageError for the first setting that Kafka would ignore, refuse, or that is ours to set."""
+def check_settings(
+    settings: Mapping[str, str], *, kind: Kind, where: str, version: str, dynamic: bool = False
+) -> None:
+    """Raise UsageError for the first setting that Kafka would ignore, refuse, or that is ours to set.
+
+    dynamic  whether they are for brokers that run.
+    """
     line = release_of(version).line
-    types = known(kind, line)
+    types = {**known(kind, line), **(DYNAMIC if dynamic else {})}
     for name, value in settings.items():
         if kind == "broker" and name in OURS:
             raise UsageError(
@@ -56,6 +69,8 @@ def check_settings(settings: Mapping[str, str], *, kind: Kind, where: str, versi
 
 
 def _why_not(name: str, kind: Kind, line: str) -> str:
+    if kind == "broker" and name in DYNAMIC:
+        return "Kafka takes it on a running broker only; change it there with configure()"
     if name in _all(kind):
         return f"Kafka {line} has no such {kind} setting; it is known in {', '.join(_all(kind)[name][1])}"
     other: Kind = "topic" if kind == "broker" else "broker"

@@ -21,7 +21,7 @@ from pytest_kafkacheck.cluster.member import (
 )
 from pytest_kafkacheck.cluster.settings import check_settings
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.setup.release import Release, release_of
+from pytest_kafkacheck.setup.release import METADATA, SCRAM_METADATA, Release, release_of
 
 DEFAULT_VERSION = "4.1.1"
 MOST_BROKERS = 9
@@ -47,7 +47,7 @@ class ClusterSpec:
     security       protocol of all listeners: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
     mechanism      of SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 (default).
     features       KRaft feature levels at format time, such as {"eligible.leader.replicas.version": 0};
-                   metadata.version also by name, such as "4.0-IV3".
+                   metadata.version also by name, such as "4.0-IV3" or "4.0".
     config         broker settings on top of the fast profile (see ``properties.py``), as strings or numbers.
     heap_mb        heap of each broker's JVM, MiB.
     image          a broker image to use instead of the one for the version; Kafka's jars in /opt/kafka/libs.
@@ -217,6 +217,13 @@ class ClusterSpec:
                     f"mode set inter.broker.protocol.version in config"
                 )
             levels[name] = self.release.level(name, level, where=where)
+        self.release.check_together(levels, where="ClusterSpec.features")
+        scram = (self.mechanism or "").startswith("SCRAM")
+        if scram and (metadata := levels.get(METADATA, SCRAM_METADATA)) < SCRAM_METADATA:
+            raise UsageError(
+                f"ClusterSpec.features[{METADATA!r}]={metadata} with mechanism={self.mechanism!r}: Kafka stores "
+                f"SCRAM users from {METADATA} {SCRAM_METADATA} (3.5-IV2) on; raise it, or use mechanism='PLAIN'"
+            )
         object.__setattr__(self, "features", dict(sorted(levels.items())))
 
     def _check_config(self) -> None:

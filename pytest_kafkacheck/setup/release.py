@@ -10,6 +10,11 @@ from typing import Literal
 from pytest_kafkacheck.errors import UsageError
 
 METADATA = "metadata.version"
+KRAFT = "kraft.version"
+ELR = "eligible.leader.replicas.version"
+
+SCRAM_METADATA = 11
+"""The least level of metadata.version at which storage can be formatted with SCRAM users: 3.5-IV2."""
 
 METADATA_LEVELS = {
     name: level
@@ -33,6 +38,7 @@ class Release:
     tested      the patch release that is tested on real clusters.
     modes       "kraft", "zookeeper", with the one that is meant when nothing else is said first.
     features    levels one may choose at format time: (least, most, the one without a choice).
+    needs       least level of metadata.version with which a feature can be above 0, where there is one.
     scram_args  whether StorageTool's format takes SCRAM users.
     logging     the library that writes its log.
     """
@@ -41,6 +47,7 @@ class Release:
     tested: str
     modes: tuple[Literal["kraft", "zookeeper"], ...]
     features: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    needs: Mapping[str, int] = field(default_factory=dict)
     scram_args: bool
     logging: Literal["log4j2", "reload4j"]
 
@@ -64,40 +71,54 @@ class Release:
     def level(self, feature: str, wanted: object, *, where: str) -> int:
         """The level of a feature given as a number, or for metadata.version by name. Raises UsageError."""
         if feature not in self.features:
-            known = ", ".join(sorted(self.features)) or "none"
-            why = (
-                f"kafkacheck's quorums are static, which is {feature} 0"
-                if feature == "kraft.version"
-                else f"Kafka {self.line} has no such feature to choose at format time"
-            )
-            raise UsageError(f"{where}={wanted!r}: {why}; there are: {known}")
+            raise UsageError(f"{where}={wanted!r}: {self._why_no(feature)}")
         least, most, _ = self.features[feature]
-        named = METADATA_LEVELS.get(wanted) if feature == METADATA and isinstance(wanted, str) else wanted
+        named = _metadata_level(wanted) if feature == METADATA and isinstance(wanted, str) else wanted
         if not isinstance(named, int) or isinstance(named, bool) or not least <= named <= most:
             raise UsageError(f"{where}={wanted!r}: Kafka {self.line} supports {self._range(feature)}")
         return named
+
+    def check_together(self, levels: Mapping[str, int], *, where: str) -> None:
+        """Raise UsageError for levels, each of them allowed, that Kafka does not take together."""
+        if not levels:
+            return
+        metadata = levels.get(METADATA, self.features[METADATA][2])
+        for feature, level in levels.items():
+            if level and metadata < (needed := self.needs.get(feature, 0)):
+                raise UsageError(
+                    f"{where}[{feature!r}]={level} with {METADATA} {metadata} ({_metadata_name(metadata)}): it needs "
+                    f"{METADATA} {needed} ({_metadata_name(needed)}) or later; raise that, or set {feature} to 0"
+                )
+
+    def _why_no(self, feature: str) -> str:
+        known = ", ".join(sorted(self.features)) or "none"
+        if feature == KRAFT:
+            return f"kafkacheck's quorums are static, which is {feature} 0; there are: {known}"
+        elsewhere = [each.line for each in RELEASES.values() if feature in each.features]
+        there = f", which Kafka {', '.join(elsewhere)} has" if elsewhere else ""
+        return f"Kafka {self.line} has no such feature to choose at format time{there}; there are: {known}"
 
     def _range(self, feature: str) -> str:
         least, most, _ = self.features[feature]
         if feature != METADATA:
             return f"{least} to {most}"
-        names = {level: name for name, level in METADATA_LEVELS.items()}
-        return f"{least} to {most}, or by name: '{names[least]}' to '{names[most]}'"
+        return f"{least} to {most}, or by name: '{_metadata_name(least)}' to '{_metadata_name(most)}'"
 
 
-def _kraft4(line: str, tested: str, metadata: int, *, share: int, streams: int) -> Release:
+def _kraft4(line: str, tested: str, metadata: int, *, share: int, streams: bool) -> Release:
     return Release(
         line=line,
         tested=tested,
         modes=("kraft",),
         features={
             METADATA: (7, metadata, metadata),
-            "eligible.leader.replicas.version": (0, 1, 1),
+            ELR: (0, 1, 1),
             "transaction.version": (0, 2, 2),
             "group.version": (0, 1, 1),
             "share.version": (0, 1, share),
-            "streams.version": (0, 1 if streams else 0, streams),
+            **({"streams.version": (0, 1, 1)} if streams else {}),
         },
+        needs={ELR: METADATA_LEVELS["4.0-IV1"]},
         scram_args=True,
         logging="log4j2",
     )
@@ -111,13 +132,13 @@ RELEASES = {
             line="3.9",
             tested="3.9.2",
             modes=("kraft", "zookeeper"),
-            features={METADATA: (1, 21, 21)},
+            features={METADATA: (4, 21, 21)},
             scram_args=True,
             logging="reload4j",
         ),
-        _kraft4("4.1", "4.1.1", 27, share=0, streams=0),
-        _kraft4("4.2", "4.2.1", 29, share=1, streams=1),
-        _kraft4("4.3", "4.3.0", 30, share=1, streams=1),
+        _kraft4("4.1", "4.1.1", 27, share=0, streams=False),
+        _kraft4("4.2", "4.2.1", 29, share=1, streams=True),
+        _kraft4("4.3", "4.3.0", 30, share=1, streams=True),
     )
 }
 """By line. Others may well work, but nobody has seen them do so here."""
@@ -136,6 +157,17 @@ def release_of(version: str) -> Release:
             f"{', '.join(release.tested for release in RELEASES.values())}; nearest: {RELEASES[near].tested!r}"
         )
     return RELEASES[line]
+
+
+def _metadata_level(name: str) -> int | None:
+    """By a name such as "4.0-IV3", or "4.0" for the last of that line."""
+    return METADATA_LEVELS.get(name) or max(
+        (level for known, level in METADATA_LEVELS.items() if known.partition("-")[0] == name), default=None
+    )
+
+
+def _metadata_name(level: int) -> str:
+    return list(METADATA_LEVELS)[level - 1]
 
 
 def _distance(wanted: tuple[int, int], line: str) -> tuple[int, int]:

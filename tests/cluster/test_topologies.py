@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kafka import KafkaAdminClient
 from rounds import objects, round_of, until
 
 from pytest_kafkacheck.cluster import lifecycle, views
-from pytest_kafkacheck.cluster.cluster import running
+from pytest_kafkacheck.cluster.cluster import DockerCluster, running
 from pytest_kafkacheck.cluster.member import CONTROL_PLANE
 from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.setup.release import KRAFT as KRAFT_VERSION
+from pytest_kafkacheck.setup.release import METADATA, release_of
+from workloads.clients.kafka_python import access
 
 pytestmark = pytest.mark.cluster
 
@@ -37,7 +41,18 @@ ZOOKEEPER: dict[str, dict[str, Any]] = {
     "zookeeper-1-control-plane": {"zookeepers": 1, "control_plane": True},
     "zookeeper-3-control-plane": {"zookeepers": 3, "control_plane": True, **RACKS},
 }
-VERSIONS = {"2.8.2": ZOOKEEPER, "3.9.2": KRAFT | ZOOKEEPER, "4.1.1": KRAFT, "4.2.1": KRAFT, "4.3.0": KRAFT}
+
+
+def kraft(version: str) -> dict[str, dict[str, Any]]:
+    oldest = release_of(version).features[METADATA][0]
+    return {**KRAFT, "oldest-metadata": {"brokers": 1, "features": {METADATA: oldest}}}
+
+
+VERSIONS = {
+    "2.8.2": ZOOKEEPER,
+    "3.9.2": kraft("3.9.2") | ZOOKEEPER,
+    **{version: kraft(version) for version in ("4.1.1", "4.2.1", "4.3.0")},
+}
 
 ALWAYS = {
     ("2.8.2", "zookeeper-1"),
@@ -62,6 +77,24 @@ def test_the_small_set_is_part_of_the_table() -> None:
     assert {(version, shape) for version, shapes in VERSIONS.items() for shape in shapes} >= ALWAYS
 
 
+def check_features(cluster: DockerCluster) -> None:
+    """The brokers know the features and levels that release.py says, and have those of the spec."""
+    admin = KafkaAdminClient(**access(cluster.brokers.values()))
+    try:
+        told = admin.describe_features()
+    finally:
+        admin.close()
+    spec, known = cluster.spec, cluster.spec.release.features
+    assert told.keys() - {KRAFT_VERSION} == known.keys()
+    for name, (least, most, usual) in known.items():
+        lowest, highest = told[name]["supported"]
+        assert (lowest <= least, highest) == (True, most), name
+        # With another metadata version the rest follows it.
+        if name in spec.features or METADATA not in spec.features:
+            _, finalized = told[name].get("finalized", (0, 0))
+            assert finalized == spec.features.get(name, usual), name
+
+
 @pytest.mark.parametrize(("version", "shape"), CELLS)
 def test_a_topology(engine: Any, tmp_path: Path, version: str, shape: str) -> None:
     spec = ClusterSpec(version=version, **VERSIONS[version][shape])
@@ -69,6 +102,8 @@ def test_a_topology(engine: Any, tmp_path: Path, version: str, shape: str) -> No
     with running(engine, spec, run=run, logs=tmp_path) as cluster:
         assert tuple(sorted(cluster.nodes)) == spec.nodes
         assert cluster.healthy()
+        if spec.kraft:
+            check_features(cluster)
         until(lambda: cluster.controller() in cluster.nodes)
         round_of(cluster)
         # The controller falls, wherever it is; with no other, all wait for it to come back.

@@ -11,7 +11,7 @@ from nemesis.api import isolate, kill, partition, pause
 from pytest_kafkacheck.cluster import properties as profiles
 from pytest_kafkacheck.cluster.member import Place
 from pytest_kafkacheck.cluster.properties import server_properties, zoo_cfg
-from pytest_kafkacheck.cluster.settings import known
+from pytest_kafkacheck.cluster.settings import check_settings, known
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.errors import KafkacheckError, UsageError
 from pytest_kafkacheck.experiment import Experiment
@@ -41,8 +41,14 @@ from workloads.log import AppendLog
         ({"features": {"eligible.leader.replicas.version": 2}}, "supports 0 to 1"),
         (
             {"version": "3.9.2", "features": {"eligible.leader.replicas.version": 1}},
-            "3.9 has no such feature",
+            "3.9 has no such feature to choose at format time, which Kafka 4.1, 4.2, 4.3 has",
         ),
+        (
+            {"features": {"eligible.leader.replicas.version": 1, "metadata.version": 22}},
+            "23 (4.0-IV1) or later",
+        ),
+        ({"version": "3.9.2", "features": {"metadata.version": 3}}, "3.9 supports 4 to 21"),
+        ({"security": "SASL_SSL", "features": {"metadata.version": "3.5-IV1"}}, "use mechanism='PLAIN'"),
         ({"version": "3.9.2", "zookeepers": 1, "features": {"metadata.version": 1}}, "inter.broker.protocol"),
         ({"version": "3.9.2", "features": {"transaction.version": 2}}, "there are: metadata.version"),
         ({"features": {"kraft.version": 1}}, "quorums are static"),
@@ -56,6 +62,8 @@ from workloads.log import AppendLog
         ({"config": {"unclean.leader.election.enable": "yes"}}, "expected true or false"),
         ({"config": {"num.io.threads": "many"}}, "expected a whole number"),
         ({"config": {"cleanup.policy": "delete"}}, "that is a topic setting"),
+        ({"config": {"leader.replication.throttled.rate": 9}}, "on a running broker only"),
+        ({"version": "4.2.1", "config": {"zookeeper.session.timeout.ms": 9}}, "it is known in 2.8, 3.9"),
         ({"config": {"node.id": 7}}, "kafkacheck sets this itself"),
         ({"config": {"min.insync.replicas": 4}}, "above brokers=3"),
     ],
@@ -63,6 +71,30 @@ from workloads.log import AppendLog
 def test_wrong_cluster_is_refused(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=re.escape(said)):
         ClusterSpec(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("levels", "meant"),
+    [
+        ({"metadata.version": "4.0-IV3"}, {"metadata.version": 25}),
+        ({"metadata.version": "4.0"}, {"metadata.version": 25}),
+        ({"metadata.version": 23, "eligible.leader.replicas.version": 1},) * 2,
+        ({"metadata.version": 7, "eligible.leader.replicas.version": 0},) * 2,
+    ],
+)
+def test_feature_levels_kafka_takes_are_taken(
+    levels: dict[str, int | str], meant: dict[str, int | str]
+) -> None:
+    assert dict(ClusterSpec(features=levels).features) == dict(sorted(meant.items()))
+
+
+@pytest.mark.parametrize("line", RELEASES)
+def test_a_throttle_is_for_running_brokers(line: str) -> None:
+    throttle = {"leader.replication.throttled.rate": "1000000"}
+    version = RELEASES[line].tested
+    check_settings(throttle, kind="broker", where="settings", version=version, dynamic=True)
+    with pytest.raises(UsageError, match="on a running broker only"):
+        check_settings(throttle, kind="broker", where="settings", version=version)
 
 
 def test_usage_errors_are_value_errors_and_ours() -> None:
