@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import uuid
 from collections.abc import Iterator
@@ -11,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from composed import NEEDS_COMPOSE, composed
 from rounds import until
 
 from pytest_kafkacheck import cli
@@ -19,39 +18,22 @@ from pytest_kafkacheck.cluster.attach import attached
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.setup.image import image_for
 
-COMPOSE = shutil.which("docker-compose")
+pytestmark = [pytest.mark.cluster, NEEDS_COMPOSE]
 
-pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.skipif(
-        COMPOSE is None, reason="docker-compose is not installed: kafkacheck setup --compose as root"
-    ),
-]
-
-FOLDER = Path(__file__).parents[2] / "compose"
 CUT = "nft 'table inet kafkacheck { chain in { type filter hook input priority -300; tcp dport 1 drop; }; }'"
 RULES = "nft list ruleset"
 
 
-def composed(engine: Any, file: str) -> Iterator[str]:
-    project = f"kctest{uuid.uuid4().hex[:8]}"
-    command = [str(COMPOSE), "-f", str(FOLDER / file), "-p", project]
-    environment = {**os.environ, "KAFKA_IMAGE": image_for("4.1.1", engine)}
-    try:
-        subprocess.run([*command, "up", "-d"], env=environment, check=True, capture_output=True)
-        yield project
-    finally:
-        subprocess.run([*command, "down", "-v", "-t", "1"], env=environment, check=True, capture_output=True)
-
-
 @pytest.fixture(scope="module")
 def project(engine: Any) -> Iterator[str]:
-    yield from composed(engine, "combined-3.yml")
+    with composed(engine, "combined-3.yml") as name:
+        yield name
 
 
 @pytest.fixture
 def separate(engine: Any) -> Iterator[str]:
-    yield from composed(engine, "controllers-3.yml")
+    with composed(engine, "controllers-3.yml") as name:
+        yield name
 
 
 def ready(engine: Any, what: str, *, nodes: int = 3) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from composed import NEEDS_COMPOSE, composed
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from rounds import until
 
@@ -18,32 +14,16 @@ from pytest_kafkacheck.cluster import topics, views
 from pytest_kafkacheck.cluster.member import EXTERNAL
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.compose import place
-from pytest_kafkacheck.setup.image import image_for
 from workloads.clients.raw import Address
 
-COMPOSE = shutil.which("docker-compose")
-
-pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.skipif(
-        COMPOSE is None, reason="docker-compose is not installed: kafkacheck setup --compose as root"
-    ),
-]
-
-FOLDER = Path(__file__).parents[2] / "compose"
+pytestmark = [pytest.mark.cluster, NEEDS_COMPOSE]
 
 
 @pytest.fixture
 def up(engine: Any, request: pytest.FixtureRequest) -> Iterator[ClusterSpec]:
     name, spec = request.param
-    project = f"kctest{uuid.uuid4().hex[:8]}"
-    command = [str(COMPOSE), "-f", str(FOLDER / name), "-p", project]
-    environment = {**os.environ, "KAFKA_IMAGE": image_for(spec.version, engine)}
-    try:
-        subprocess.run([*command, "up", "-d"], env=environment, check=True, capture_output=True, text=True)
+    with composed(engine, name, version=spec.version):
         yield spec
-    finally:
-        subprocess.run([*command, "down", "-v", "-t", "1"], env=environment, check=True, capture_output=True)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,46 @@
+"""Compose projects for tests: one at a time on a machine, for exported files have fixed ports."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_kafkacheck.setup.image import image_for
+
+COMPOSE = shutil.which("docker-compose")
+
+NEEDS_COMPOSE = pytest.mark.skipif(
+    COMPOSE is None, reason="docker-compose is not installed: kafkacheck setup --compose as root"
+)
+
+FOLDER = Path(__file__).parents[2] / "compose"
+
+
+@contextmanager
+def composed(engine: Any, file: str, *, version: str = "4.1.1") -> Iterator[str]:
+    """The name of a project of one of our files; its containers run, its brokers may not answer yet."""
+    project = f"kctest{uuid.uuid4().hex[:8]}"
+    command = [str(COMPOSE), "-f", str(FOLDER / file), "-p", project]
+    environment = {**os.environ, "KAFKA_IMAGE": image_for(version, engine)}
+
+    def compose(*arguments: str) -> None:
+        done = subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    with (Path(tempfile.gettempdir()) / "kafkacheck-compose-tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            compose("up", "-d")
+            yield project
+        finally:
+            compose("down", "-v", "-t", "1")
