@@ -118,19 +118,23 @@ def _ls(_: argparse.Namespace) -> int:
                 ClusterSpec.from_json(json.loads(spec)).describe() if spec else "(being made or removed)",
                 f"{sum(node.id in running for node in nodes)} of {len(nodes)} run",
                 _span(now - min(part.created for part in parts)),
-                _whose(parts, now),
+                _whose(parts, now, local=reaper.local(client)),
             )
     Console().print(table if table.row_count else "no clusters")
     return 0
 
 
-def _whose(parts: list[Any], now: float) -> str:
+def _whose(parts: list[Any], now: float, *, local: bool) -> str:
     from pytest_kafkacheck.cluster import reaper
 
     if any(reaper.KEPT in part.labels for part in parts):
-        users = [part for part in parts if reaper.LEASE in part.labels and not reaper.orphaned(part.labels)]
+        users = [
+            part
+            for part in parts
+            if reaper.LEASE in part.labels and not reaper.orphaned(part.labels, local=local)
+        ]
         return "kept" + "".join(f", used by process {_pid(part)}" for part in users)
-    if reaper.abandoned(parts, now=now):
+    if reaper.abandoned(parts, now=now, local=local):
         return "left behind: kafkacheck cluster down"
     return f"process {_pid(parts[0])} on {parts[0].labels[reaper.HOST]}"
 

@@ -40,6 +40,7 @@ from pytest_kafkacheck.cluster.node import DockerNode
 from pytest_kafkacheck.cluster.plan import SPEC, Plan, new_plan
 from pytest_kafkacheck.cluster.security import client_properties, zookeeper_commands
 from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.cluster.within import within
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.setup.image import agent_image, image_for
 from workloads.clients.questions import Leadership
@@ -49,6 +50,10 @@ log = logging.getLogger(__name__)
 
 SESSION_LIMIT = 30.0
 """Seconds for ZooKeeper to forget the session of a killed broker; the fast profile's is 3 s."""
+
+
+LOGS_LIMIT = 30.0
+"""Seconds for keeping the logs of all nodes."""
 
 
 class DockerCluster:
@@ -155,12 +160,19 @@ class DockerCluster:
 
     def save_logs(self, directory: Path) -> None:
         """Write each node's log to ``<directory>/<host>.log``. Never raises: it runs while things fail."""
-        directory.mkdir(parents=True, exist_ok=True)
-        for node in self.nodes.values():
-            try:
-                (directory / f"{node.member.host}.log").write_bytes(node.logs())
-            except (APIError, OSError) as error:
-                log.warning("log of %s not kept: %s", node.member.host, error)
+
+        def save() -> None:
+            directory.mkdir(parents=True, exist_ok=True)
+            for node in self.nodes.values():
+                try:
+                    (directory / f"{node.member.host}.log").write_bytes(node.logs())
+                except (APIError, OSError) as error:
+                    log.warning("log of %s not kept: %s", node.member.host, error)
+
+        try:
+            within(LOGS_LIMIT, save, name=f"logs of {self.run}")
+        except OSError as error:
+            log.warning("not all logs of %s kept in %s: %s", self.run, directory, error)
 
     def create(self, member: Member, place: Place, *, pod: str) -> DockerNode:
         """A node with a new container in a pod that runs; not started."""

@@ -2,7 +2,8 @@
 
 Every container, network and volume carries the labels below. A session that was killed cannot clean
 up; the next one does, by asking whether the owner still lives. Never touched: objects of a living
-owner, what somebody chose to keep, and, for a day, objects made on another host against the same engine.
+owner, what somebody chose to keep, and, for a day, objects whose owner cannot be asked for: those made on
+another host against the same engine, or in a container that sees other process ids.
 
 Labels cannot change later. So a cluster that shall be kept, or is used by a session that did not make it, gets an
 empty volume beside it that says so: `keep` and `lease`.
@@ -14,10 +15,9 @@ import contextlib
 import logging
 import os
 import socket
-import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,6 +28,7 @@ import psutil
 from docker.errors import APIError, DockerException, NotFound
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
+from pytest_kafkacheck.cluster.within import within
 from pytest_kafkacheck.errors import InfrastructureError
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,10 @@ RUN = "kafkacheck.run"
 OWNER = "kafkacheck.owner"
 HOST = "kafkacheck.host"
 BOOT = "kafkacheck.boot"
+PROCESS = "kafkacheck.process"
+"""``<namespace of process ids>/<start>``: with it OWNER's id means one process, whatever the clock does."""
+
+OWNERSHIP = (RUN, OWNER, HOST, BOOT, PROCESS)
 KEPT = "kafkacheck.kept"
 LEASE = "kafkacheck.lease"
 
@@ -55,6 +60,7 @@ class Part:
     id: str
     labels: Mapping[str, str]
     created: float
+    name: str = ""
 
     @property
     def run(self) -> str:
@@ -63,49 +69,73 @@ class Part:
 
 def labels(run: str, *, pid: int | None = None) -> dict[str, str]:
     """Labels for everything that this process makes for a run, or that belongs to another process of this host."""
+    pid = os.getpid() if pid is None else pid
     return {
         RUN: run,
-        OWNER: _owner(os.getpid() if pid is None else pid),
+        OWNER: _owner(pid),
         HOST: socket.gethostname(),
         BOOT: _boot(),
+        PROCESS: f"{_namespace()}/{_start(pid)}",
     }
 
 
-def orphaned(found: Mapping[str, str]) -> bool:
+def foreign(found: Mapping[str, str], *, local: bool = True) -> bool:
+    """Whether this process cannot tell if the owner that the labels name still lives.
+
+    local  whether the engine is on this host: a boot id that is not ours then means a boot before this one. With an
+           engine elsewhere it may as well mean another host that has the same name.
+    """
+    if found.get(HOST) != socket.gethostname() or (found.get(BOOT) != _boot() and not local):
+        return True
+    return found.get(BOOT) == _boot() and PROCESS in found and _split(found[PROCESS])[0] != _namespace()
+
+
+def orphaned(found: Mapping[str, str], *, local: bool = True) -> bool:
     """Whether the labels name an owner of this host that no longer lives."""
-    if found.get(HOST) != socket.gethostname():
+    if foreign(found, local=local):
         return False
     if found.get(BOOT) != _boot():
         return True
-    pid = found.get(OWNER, "").partition("@")[0]
     try:
-        return _owner(int(pid)) != found.get(OWNER)
+        pid = int(found.get(OWNER, "").partition("@")[0])
+        # A killed process stays in the table until its parent asks for it, which some never do.
+        if psutil.Process(pid).status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+            return True
+        if PROCESS in found:
+            return _start(pid) != _split(found[PROCESS])[1]
+        return _owner(pid) != found.get(OWNER)
     except (ValueError, psutil.NoSuchProcess):
         return True
     except psutil.AccessDenied:
         return False
 
 
-def abandoned(parts: list[Part], *, now: float) -> bool:
+def abandoned(parts: list[Part], *, now: float, local: bool = True) -> bool:
     """Whether nobody needs any of a run's parts: all owners dead or long silent, and not kept."""
     hours = float(os.environ.get("KAFKACHECK_FOREIGN_HOURS") or FOREIGN_HOURS)
     return not any(KEPT in part.labels for part in parts) and all(
         now - part.created > hours * 3600
-        if part.labels.get(HOST) != socket.gethostname()
-        else orphaned(part.labels)
+        if foreign(part.labels, local=local)
+        else orphaned(part.labels, local=local)
         for part in parts
     )
+
+
+def local(client: Any) -> bool:
+    """Whether the engine is reached through a socket of this host."""
+    return str(client.api.base_url).startswith("http+docker://localhost")
 
 
 def parts_by_run(client: Any) -> dict[str, list[Part]]:
     """Everything of ours that the engine has."""
     api, label = client.api, {"label": RUN}
     found = [
-        *(Part("container", each["Id"], each["Labels"], float(each["Created"]))
+        *(Part("container", each["Id"], each["Labels"], float(each["Created"]),
+               (each["Names"] or ("",))[0].lstrip("/"))
           for each in api.containers(all=True, filters=label)),
-        *(Part("network", each["Id"], each["Labels"], _moment(each["Created"]))
+        *(Part("network", each["Id"], each["Labels"], _moment(each["Created"]), each["Name"])
           for each in api.networks(filters=label)),
-        *(Part("volume", each["Name"], each["Labels"], _moment(each["CreatedAt"]))
+        *(Part("volume", each["Name"], each["Labels"], _moment(each["CreatedAt"]), each["Name"])
           for each in api.volumes(filters=label)["Volumes"] or ()),
     ]  # fmt: skip
     runs: dict[str, list[Part]] = defaultdict(list)
@@ -115,29 +145,33 @@ def parts_by_run(client: Any) -> dict[str, list[Part]]:
 
 
 def sweep(client: Any) -> list[str]:
-    """Remove what dead owners left. Returns the run ids that were removed."""
-    return _remove(client, lambda parts: abandoned(parts, now=time.time()))
+    """Remove what dead owners left. Returns the run ids that were removed.
+
+    What the engine does not remove stays, with a warning: it shall keep nobody from working.
+    """
+    here, now, gone = local(client), time.time(), []
+    for run, parts in sorted(parts_by_run(client).items()):
+        if abandoned(parts, now=now, local=here):
+            try:
+                _remove(client, parts)
+                gone.append(run)
+            except (DockerException, OSError) as error:
+                log.warning("%s", _left(run, parts, str(error)))
+    return gone
 
 
 def remove_run(client: Any, run: str) -> None:
     """Remove everything of one run, kept or not. Raises InfrastructureError when it does not go in time."""
-    trouble: list[BaseException] = []
+    parts: list[Part] = []
 
     def remove() -> None:
-        try:
-            _remove(client, lambda parts: parts[0].run == run)
-        except BaseException as error:
-            trouble.append(error)
+        parts.extend(parts_by_run(client).get(run, ()))
+        _remove(client, parts)
 
-    # On a thread of its own: an engine that hangs shall not take the session with it.
-    working = threading.Thread(target=remove, name=f"remove {run}", daemon=True)
-    working.start()
-    working.join(LIMIT)
-    if working.is_alive() or trouble:
-        why = f"{trouble[0]!r}" if trouble else f"the engine took more than {LIMIT:.0f} s"
-        raise InfrastructureError(
-            f"Run {run} could not be removed: {why}. Once the engine answers: kafkacheck cluster down {run}"
-        )
+    try:
+        within(LIMIT, remove, name=f"remove {run}")
+    except Exception as error:
+        raise InfrastructureError(_left(run, parts, str(error))) from error
 
 
 def remove_unless_kept(client: Any, run: str) -> None:
@@ -166,7 +200,9 @@ def removed_at_end(client: Any, run: str, *, leave: bool = False) -> Iterator[No
 
 def remove_all(client: Any) -> list[str]:
     """Remove everything that carries our labels, whoever owns it."""
-    return _remove(client, lambda _: True)
+    runs = parts_by_run(client)
+    _remove(client, [part for parts in runs.values() for part in parts])
+    return sorted(runs)
 
 
 def keep(client: Any, run: str, *, marks: Mapping[str, str]) -> None:
@@ -188,7 +224,7 @@ def lease(client: Any, run: str) -> bool:
     name, ours = f"kafkacheck-{run}-lease", {**labels(run), LEASE: "yes"}
     # The engine answers with the volume that is there already, if one is: who made it, has the lease.
     holder = client.api.create_volume(name, labels=ours)["Labels"]
-    if holder != ours and orphaned(holder):
+    if holder != ours and orphaned(holder, local=local(client)):
         release(client, run)
         holder = client.api.create_volume(name, labels=ours)["Labels"]
     return bool(holder == ours)
@@ -200,11 +236,10 @@ def release(client: Any, run: str) -> None:
         client.api.remove_volume(f"kafkacheck-{run}-lease", force=True)
 
 
-def _remove(client: Any, wanted: Callable[[list[Part]], bool]) -> list[str]:
-    api = client.api
-    gone = {run: parts for run, parts in parts_by_run(client).items() if wanted(parts)}
+def _remove(client: Any, parts: Iterable[Part]) -> None:
+    api, gone = client.api, list(parts)
     # Containers first: networks and volumes are in use until then.
-    for part in (part for parts in gone.values() for part in parts if part.kind == "container"):
+    for part in (part for part in gone if part.kind == "container"):
         # Another clean-up may be at it too: gone is what we want.
         with contextlib.suppress(NotFound):
             try:
@@ -212,13 +247,21 @@ def _remove(client: Any, wanted: Callable[[list[Part]], bool]) -> list[str]:
             except APIError as error:
                 if error.status_code != 409:  # "removal is already in progress"
                     raise
-    for part in (part for parts in gone.values() for part in parts):
+    for part in gone:
         with contextlib.suppress(NotFound):
             if part.kind == "network":
                 _once_unused(api.remove_network, part.id)
             elif part.kind == "volume":
                 _once_unused(api.remove_volume, part.id, force=True)
-    return sorted(gone)
+
+
+def _left(run: str, parts: Iterable[Part], why: str) -> str:
+    """For people: what may still be there of a run, and what to do about it."""
+    names = ", ".join(f"{part.kind} {part.name or part.id}" for part in parts) or "it could not be asked what"
+    return (
+        f"Run {run} could not be removed: {why}. Left may be: {names}. "
+        f"Once the engine answers: kafkacheck cluster down {run}"
+    )
 
 
 def _once_unused(remove: Callable[..., None], *arguments: Any, **options: Any) -> None:
@@ -242,6 +285,28 @@ def _moment(text: str) -> float:
 def _owner(pid: int) -> str:
     """Process id and start time: an id alone may have been given to another process since."""
     return f"{pid}@{psutil.Process(pid).create_time():.2f}"
+
+
+def _start(pid: int) -> str:
+    """When a process started. On Linux in ticks since the boot: they stay the same when the clock is set."""
+    try:
+        # The second field is the name, in brackets, and may itself hold blanks and brackets.
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return f"{psutil.Process(pid).create_time():.2f}"
+
+
+def _namespace() -> str:
+    """In which process ids mean what they mean here: containers have their own, also under the host's name."""
+    try:
+        return str(Path("/proc/self/ns/pid").stat().st_ino)
+    except OSError:
+        return ""
+
+
+def _split(process: str) -> tuple[str, str]:
+    namespace, _, start = process.partition("/")
+    return namespace, start
 
 
 def _boot() -> str:

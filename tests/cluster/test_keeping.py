@@ -7,6 +7,7 @@ import re
 import secrets
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,14 @@ from rounds import objects, read, until, write
 
 from pytest_kafkacheck import cli
 from pytest_kafkacheck.cluster import reaper, topics
-from pytest_kafkacheck.cluster.cluster import running
+from pytest_kafkacheck.cluster.cluster import DockerCluster, running
 from pytest_kafkacheck.cluster.engine import connect
 from pytest_kafkacheck.cluster.found import found, taken_over
+from pytest_kafkacheck.cluster.member import Place
+from pytest_kafkacheck.cluster.plan import new_plan
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
+from pytest_kafkacheck.setup.image import agent_image
 
 pytestmark = pytest.mark.cluster
 
@@ -109,6 +113,42 @@ def test_what_is_not_whole_is_told(engine: Any, name: str) -> None:
         engine.api.remove_container(cluster.nodes[1].pod, force=True)
         with pytest.raises(InfrastructureError, match=f"node 1 has no pod.*cluster down {name}"):
             found(engine, name)
+
+
+def test_what_the_engine_does_not_remove_keeps_nobody_from_working(
+    engine: Any, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(reaper, "LIMIT", 0.6)
+    dead = {**reaper.labels(name), reaper.PROCESS: f"{reaper._namespace()}/-1"}
+    volumes = [f"kafkacheck-{name}-{number}" for number in range(2)]
+    for number, volume in enumerate(volumes):
+        engine.api.create_volume(volume, labels={**dead, reaper.RUN: f"{name}-{number}"})
+    binds = engine.api.create_host_config(binds={volumes[0]: {"bind": "/mnt", "mode": "rw"}})
+    holder = engine.api.create_container(agent_image(), "true", host_config=binds)["Id"]
+    try:
+        swept = reaper.sweep(engine)
+        assert f"{name}-1" in swept
+        assert f"{name}-0" not in swept
+        assert f"volume {volumes[0]}" in caplog.text
+        assert f"kafkacheck cluster down {name}-0" in caplog.text
+    finally:
+        engine.api.remove_container(holder, force=True, v=True)
+    assert f"{name}-0" in reaper.sweep(engine)
+
+
+def test_logs_are_waited_for_only_so_long(
+    engine: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    plan = new_plan(SPEC, run=name, image="")
+    cluster = DockerCluster(engine, plan, {})
+    (member,) = SPEC.members
+    cluster.nodes[1] = cluster.node(member, Place("127.0.0.1", {}), container="", pod="")
+    answered = threading.Event()
+    monkeypatch.setattr(cluster.nodes[1], "logs", lambda: answered.wait(60) and b"")
+    monkeypatch.setattr("pytest_kafkacheck.cluster.cluster.LOGS_LIMIT", 0.2)
+    cluster.save_logs(tmp_path / "logs")
+    answered.set()
+    assert "not all logs" in caplog.text
 
 
 def test_a_cleanup_that_fails_does_not_hide_why(

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 
+import psutil
 import pytest
 
 from pytest_kafkacheck.cluster import reaper
@@ -26,12 +27,53 @@ def test_objects_of_an_ended_process_are_orphaned() -> None:
 
 def test_a_reused_process_id_does_not_save_them() -> None:
     labels = reaper.labels("r1")
-    labels[reaper.OWNER] = f"{os.getpid()}@1.00"
+    labels[reaper.PROCESS] = labels[reaper.PROCESS].partition("/")[0] + "/1"
     assert reaper.orphaned(labels)
+
+
+def test_a_clock_that_is_set_does_not_make_orphans() -> None:
+    """The start of a process in seconds since the epoch moves with the clock."""
+    assert not reaper.orphaned({**reaper.labels("r1"), reaper.OWNER: f"{os.getpid()}@1.00"})
+
+
+def test_labels_of_earlier_releases_are_understood() -> None:
+    labels = {name: value for name, value in reaper.labels("r1").items() if name != reaper.PROCESS}
+    assert not reaper.orphaned(labels)
+    assert reaper.orphaned({**labels, reaper.OWNER: f"{os.getpid()}@1.00"})
+
+
+def test_a_killed_process_that_nobody_has_asked_for_is_an_ended_one() -> None:
+    with subprocess.Popen(["sleep", "600"]) as process:
+        labels = reaper.labels("r1", pid=process.pid)
+        assert not reaper.orphaned(labels)
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE
+        assert reaper.orphaned(labels)
 
 
 def test_objects_from_before_the_last_boot_are_orphaned() -> None:
     assert reaper.orphaned({**reaper.labels("r1"), reaper.BOOT: "another boot"})
+
+
+def test_with_an_engine_elsewhere_another_boot_may_be_another_host_of_the_same_name() -> None:
+    labels = {**reaper.labels("r1"), reaper.BOOT: "another boot", reaper.OWNER: "1@1.00"}
+    assert not reaper.orphaned(labels, local=False)
+    assert not reaper.abandoned(parts(labels, age=HOUR), now=1e9, local=False)
+    assert reaper.abandoned(parts(labels, age=25 * HOUR), now=1e9, local=False)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="making a namespace of process ids needs root")
+def test_a_container_of_the_same_name_does_not_judge_by_process_ids_it_does_not_see() -> None:
+    program = (
+        "import json, sys; from pytest_kafkacheck.cluster import reaper; "
+        "print(reaper.orphaned(json.loads(sys.argv[1])))"
+    )
+    command = [sys.executable, "-c", program, json.dumps(reaper.labels("r1"))]
+    inside = ["unshare", "--pid", "--fork", "--mount-proc", *command]
+    for each in (command, inside):
+        done = subprocess.run(each, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == "False"
 
 
 def test_objects_of_another_host_are_left_alone() -> None:
@@ -43,7 +85,7 @@ def test_objects_without_a_readable_owner_are_orphaned() -> None:
     assert reaper.orphaned({**reaper.labels("r1"), reaper.OWNER: "?"})
 
 
-DEAD = {**reaper.labels("r1"), reaper.OWNER: "1@1.00"}
+DEAD = {**reaper.labels("r1"), reaper.OWNER: "1@1.00", reaper.PROCESS: f"{reaper._namespace()}/-1"}
 FOREIGN = {**DEAD, reaper.HOST: "elsewhere"}
 HOUR = 3600.0
 
