@@ -75,6 +75,7 @@ def _up(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster.engine import connect, require_image
     from pytest_kafkacheck.cluster.spec import ClusterSpec
     from pytest_kafkacheck.setup.image import image_for
+    from pytest_kafkacheck.termination import terminated_like_interrupted
 
     spec = ClusterSpec(**spec_fields(options))
     name = options.name or f"c-{secrets.token_hex(3)}"
@@ -90,10 +91,13 @@ def _up(options: argparse.Namespace) -> int:
         require_image(client, image)
         warm.ensure(client, spec.version, image, _say)
         _say(f"starting {spec.describe()}")
-        with tempfile.TemporaryDirectory(prefix="kafkacheck-") as logs:  # noqa: SIM117
-            with running(client, spec, run=name, logs=Path(logs)) as cluster:
-                cluster.keep()
-                print(how_to_reach(cluster))
+        with (
+            terminated_like_interrupted(),
+            tempfile.TemporaryDirectory(prefix="kafkacheck-") as logs,
+            running(client, spec, run=name, logs=Path(logs)) as cluster,
+        ):
+            cluster.keep()
+            print(how_to_reach(cluster))
     return 0
 
 
@@ -104,7 +108,6 @@ def _ls(_: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster import reaper
     from pytest_kafkacheck.cluster.engine import connect
     from pytest_kafkacheck.cluster.plan import PART, SPEC
-    from pytest_kafkacheck.cluster.spec import ClusterSpec
 
     table = Table("name", "cluster", "nodes", "age", "whose", box=None)
     now = time.time()
@@ -115,13 +118,22 @@ def _ls(_: argparse.Namespace) -> int:
             spec = next((part.labels[SPEC] for part in parts if SPEC in part.labels), None)
             table.add_row(
                 run,
-                ClusterSpec.from_json(json.loads(spec)).describe() if spec else "(being made or removed)",
+                _described(spec) if spec else "(being made or removed)",
                 f"{sum(node.id in running for node in nodes)} of {len(nodes)} run",
                 _span(now - min(part.created for part in parts)),
                 _whose(parts, now, local=reaper.local(client)),
             )
     Console().print(table if table.row_count else "no clusters")
     return 0
+
+
+def _described(spec: str) -> str:
+    from pytest_kafkacheck.cluster.spec import ClusterSpec
+
+    try:
+        return ClusterSpec.from_json(json.loads(spec)).describe()
+    except (TypeError, UsageError):
+        return "(made by another release of kafkacheck)"
 
 
 def _whose(parts: list[Any], now: float, *, local: bool) -> str:

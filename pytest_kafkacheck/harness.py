@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +28,7 @@ from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.setup.image import image_for
 from pytest_kafkacheck.sharing import Shared
 from pytest_kafkacheck.spark import Spark
+from pytest_kafkacheck.termination import terminated_like_interrupted
 from workloads.history.compact import compact
 
 Say = Callable[[str], None]
@@ -44,11 +44,12 @@ class Harness:
     directory  where runs are kept, one folder each.
     say        takes one line of progress at a time.
     fresh      never use a cluster for a second experiment.
-    keep       leave the last cluster running at the end: always, or when `failed` was set; `kept` then says how to
-               reach it.
+    keep       leave running the cluster of the last failure, which is the one that served when `failed` was set;
+               with "always" also the last one. `kept` then says how to reach them.
     reuse      take over a kept cluster of equal spec instead of starting one.
     attach     a cluster that somebody else runs, see `attach.attached`: every experiment uses it, whatever its spec.
-    shared     use clusters together with other processes; fresh, keep and reuse are then without effect.
+    shared     use clusters together with other processes, which does not go with fresh and reuse; their owner keeps
+               or removes them.
     master     of Spark.
     """
 
@@ -65,7 +66,9 @@ class Harness:
         master: str = "local[*]",
     ) -> None:
         self.failed = False
-        self.kept: str | None = None
+        self._kept: dict[str, str] = {}
+        self._last_failed: str | None = None
+        self._held: tuple[ClusterSpec, bool] | None = None
         self._keep = keep
         self._reuse = reuse
         self._attach = attach
@@ -77,6 +80,7 @@ class Harness:
         self._client: Any = None
         self._cluster: DockerCluster | None = None
         self._stack = ExitStack()
+        self._termination = ExitStack()
         self._stop = threading.Event()
 
     def __enter__(self) -> Harness:
@@ -88,20 +92,18 @@ class Harness:
     def close(self) -> None:
         """Remove the cluster, stop Spark. May be called again."""
         try:
-            if (
-                self._cluster is not None
-                and self._shared is None
-                and self._attach is None
-                and (self._keep == "always" or (self._keep == "failed" and self.failed))
-            ):
-                self._cluster.keep()
-                self.kept = how_to_reach(self._cluster)
-            self.drop_cluster()
+            self.drop_cluster(keep=self._keep == "always")
         finally:
+            self._termination.close()
             self._spark.stop()
             if self._client is not None:
                 self._client.close()
                 self._client = None
+
+    @property
+    def kept(self) -> str | None:
+        """For people: how to reach what was left running; None when nothing was."""
+        return "\n".join(self._kept.values()) or None
 
     def run(self, experiment: Experiment, *, name: str = "") -> Run:
         """Run an experiment and judge it.
@@ -118,10 +120,8 @@ class Harness:
         home = self._home(name or experiment.name or "run", run)
         (home / "experiment.json").write_text(json.dumps(experiment.to_json(), indent=2) + "\n")
         self._spark.start()
-        with (
-            _terminated_like_interrupted(),
-            self.cluster(experiment.cluster, logs=home / "logs", alone=bool(experiment.faults)) as cluster,
-        ):
+        alone = bool(experiment.faults)
+        with self.cluster(experiment.cluster, logs=home / "logs", alone=alone) as cluster:
             try:
                 conduct(experiment, cluster, run=run, home=home, say=self._say, stop=self._stop)
             finally:
@@ -156,9 +156,35 @@ class Harness:
 
         logs   directory for the nodes' logs should the start fail.
         alone  let nobody else use a shared cluster meanwhile.
+        Raises UsageError within the block of another such call that holds a different cluster, or one together with
+        others where this one wants it alone.
         """
+        if self._held is not None:
+            self._check_nested(self._held, spec, alone=alone)
+            assert self._cluster is not None
+            yield self._cluster
+            return
+        self._termination.close()
+        self._termination.enter_context(terminated_like_interrupted())
         with self._shared.turn(spec, alone=alone) if self._shared else nullcontext():
-            yield self._cluster_for(spec, logs=logs)
+            self._held = spec, alone
+            try:
+                yield self._cluster_for(spec, logs=logs)
+            finally:
+                self._held = None
+
+    def _check_nested(self, held: tuple[ClusterSpec, bool], spec: ClusterSpec, *, alone: bool) -> None:
+        if held[0] != spec and self._attach is None:
+            raise UsageError(
+                f"this test has a cluster of {held[0].describe()} already ({held[0].digest}), and one test has one "
+                f"cluster at a time; asked for was {spec.describe()} ({spec.digest}). Give the marker and the "
+                f"experiment the same ClusterSpec, or write two tests"
+            )
+        if self._shared is not None and alone and not held[1]:
+            raise UsageError(
+                "this test uses a cluster together with other workers, and its experiment has faults; mark it "
+                "kafkacheck(alone=True)"
+            )
 
     def _cluster_for(self, spec: ClusterSpec, *, logs: Path) -> DockerCluster:
         if self._attach is not None:
@@ -182,7 +208,7 @@ class Harness:
             return self._cluster
         if self._reuse and not self._fresh:
             begun = time.monotonic()
-            self._cluster = self._stack.enter_context(taken_over(self._client, spec))
+            self._cluster = self._stack.enter_context(taken_over(self._client, spec, self._say))
             if self._cluster is not None:
                 took = time.monotonic() - begun
                 self._say(
@@ -214,28 +240,26 @@ class Harness:
         require_image(self._client, image)
         warm.ensure(self._client, spec.version, image, self._say)
 
-    def drop_cluster(self) -> None:
-        """Remove the running cluster, if there is one; a kept one is only left."""
+    def drop_cluster(self, *, keep: bool = False) -> None:
+        """Remove the running cluster, if there is one; a kept one is only left. `keep` or a failure keeps it."""
         cluster, self._cluster = self._cluster, None
+        failed, self.failed = self.failed and self._keep != "never", False
         try:
+            if cluster is not None and (keep or failed) and self._shared is None and self._attach is None:
+                self._keep_it(cluster, failed=failed)
             self._stack.close()
         finally:
             # The second layer: a clean-up that was itself interrupted is finished here.
             if cluster is not None and self._shared is None:
                 reaper.remove_unless_kept(self._client, cluster.run)
 
-
-@contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM unwind like Ctrl-C: Python's default is to die at once and leave containers behind."""
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
-    ):
-        yield
-        return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    def _keep_it(self, cluster: DockerCluster, *, failed: bool) -> None:
+        # One more for every failure would soon fill the memory.
+        last, made = self._last_failed, cluster.run not in reaper.kept(self._client)
+        cluster.keep()
+        self._kept[cluster.run] = how_to_reach(cluster)
+        if failed and made:
+            self._last_failed = cluster.run
+            if last is not None:
+                self._kept.pop(last)
+                reaper.remove_run(self._client, last)

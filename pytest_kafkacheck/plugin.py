@@ -6,7 +6,7 @@ import os
 import secrets
 import warnings
 from collections.abc import Generator, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_kafkacheck.run import Run
 
 RUNS = pytest.StashKey[list["Run"]]()
-KEPT = pytest.StashKey[str]()
+KEPT = pytest.StashKey[list[str]]()
 SESSION = pytest.StashKey[str]()
 
 Scope = Literal["function", "class", "module", "package", "session"]
@@ -49,8 +49,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         nargs="?",
         const="failed",
         choices=("failed", "always"),
-        help="Leave the last cluster running after a failure (the default when no word follows) or always, and say "
-        "how to reach it",
+        help="Leave the cluster of the last failed test running (the default when no word follows), or always the "
+        "last one too, and say how to reach it",
     )
     group.addoption(
         "--kafkacheck-reuse",
@@ -90,11 +90,18 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"ini kafkacheck_share={share!r}: expected worker or all")
     if (scope := _scope(config)) not in SCOPES:
         raise pytest.UsageError(f"ini kafkacheck_scope={scope!r}: expected one of {', '.join(SCOPES)}")
+    if share == "all" and getattr(config.option, "dist", "no") != "no":
+        for option in ("fresh", "reuse"):
+            if config.getoption(f"kafkacheck_{option}"):
+                raise pytest.UsageError(
+                    f"--kafkacheck-{option} does not go with --kafkacheck-share=all: leave one of them out"
+                )
     config.addinivalue_line(
         "markers",
-        "kafkacheck(unknown='fail', cluster=None): a test with real Kafka clusters; unknown='pass' accepts a verdict "
-        "of unknown in assert_valid(), cluster is the ClusterSpec of the fixture `kafkacheck_cluster`. Every test "
-        "that uses one of our fixtures has this marker.",
+        "kafkacheck(unknown='fail', cluster=None, alone=False): a test with real Kafka clusters; unknown='pass' "
+        "accepts a verdict of unknown in assert_valid(), cluster is the ClusterSpec of the fixture "
+        "`kafkacheck_cluster`, alone=True keeps other xdist workers away from it. Every test that uses one of our "
+        "fixtures has this marker.",
     )
 
 
@@ -116,22 +123,46 @@ def pytest_configure_node(node: Any) -> None:
     if _share(config) != "all":
         return
     if SESSION not in config.stash:
+        from pytest_kafkacheck.termination import terminated_like_interrupted
+
         config.stash[SESSION] = secrets.token_hex(3)
-        config.add_cleanup(lambda: _remove_shared(config.stash[SESSION]))
+        termination = ExitStack()
+        termination.enter_context(terminated_like_interrupted())
+        config.add_cleanup(termination.close)
+        # Also when pytest gets no further than its own start.
+        config.add_cleanup(lambda: _end_shared(config, keep=False))
     node.workerinput["kafkacheck"] = (config.stash[SESSION], os.getpid())
 
 
-def _remove_shared(session: str) -> None:
-    """When the workers are gone."""
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """In xdist's controller: what a worker kept."""
+    _announce(node.config, *getattr(node, "workeroutput", {}).get("kafkacheck", ()))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In xdist's controller, when the workers are gone."""
+    config = session.config
+    if SESSION in config.stash:
+        keep = config.getoption("kafkacheck_keep")
+        _end_shared(config, keep=keep == "always" or (keep == "failed" and session.testsfailed > 0))
+
+
+def _end_shared(config: pytest.Config, *, keep: bool) -> None:
     from pytest_kafkacheck.cluster.engine import connect
     from pytest_kafkacheck.errors import KafkacheckError
-    from pytest_kafkacheck.sharing import remove
+    from pytest_kafkacheck.sharing import end
 
     try:
         with closing(connect()) as client:
-            remove(client, session)
+            _announce(config, *end(client, config.stash[SESSION], keep=keep))
     except KafkacheckError as error:
         warnings.warn(f"kafkacheck: {error}", stacklevel=2)
+
+
+def _announce(config: pytest.Config, *kept: str) -> None:
+    config.stash.setdefault(KEPT, []).extend(kept)
 
 
 @pytest.fixture(scope="session")
@@ -174,7 +205,9 @@ def _kafkacheck_harness(
     with harness:
         yield harness
     if harness.kept:
-        pytestconfig.stash[KEPT] = harness.kept
+        _announce(pytestconfig, harness.kept)
+        if (output := getattr(pytestconfig, "workeroutput", None)) is not None:
+            output["kafkacheck"] = [harness.kept]
 
 
 def _scope(config: pytest.Config) -> Scope:
@@ -197,8 +230,9 @@ def kafkacheck_cluster(
     """A running cluster, of the spec that the marker's `cluster` says: for tests with clients of their own."""
     from pytest_kafkacheck.cluster.spec import ClusterSpec
 
-    spec = _marked(request.node)["cluster"] or ClusterSpec()
-    with _kafkacheck_harness.cluster(spec, logs=tmp_path / "logs") as cluster:
+    marked = _marked(request.node)
+    spec = marked["cluster"] or ClusterSpec()
+    with _kafkacheck_harness.cluster(spec, logs=tmp_path / "logs", alone=marked["alone"]) as cluster:
         yield cluster
 
 
@@ -243,17 +277,19 @@ def kafkacheck(
 
 
 def _marked(item: pytest.Item) -> dict[str, Any]:
-    """The marker's options: unknown, cluster."""
+    """The marker's options: unknown, cluster, alone."""
     marker = item.get_closest_marker("kafkacheck")
-    options: dict[str, Any] = {"unknown": "fail", "cluster": None, **(marker.kwargs if marker else {})}
+    defaults = {"unknown": "fail", "cluster": None, "alone": False}
+    options: dict[str, Any] = {**defaults, **(marker.kwargs if marker else {})}
     if (
-        set(options) != {"unknown", "cluster"}
+        options.keys() != defaults.keys()
         or (marker and marker.args)
         or options["unknown"] not in ("fail", "pass")
+        or not isinstance(options["alone"], bool)
     ):
         raise pytest.UsageError(
-            f"{item.nodeid}: marker kafkacheck takes unknown='fail' or unknown='pass', and cluster=ClusterSpec(...), "
-            f"not {(marker.args if marker else ())!r} {(marker.kwargs if marker else {})!r}"
+            f"{item.nodeid}: marker kafkacheck takes unknown='fail' or unknown='pass', cluster=ClusterSpec(...) and "
+            f"alone=True, not {(marker.args if marker else ())!r} {(marker.kwargs if marker else {})!r}"
         )
     return options
 
@@ -275,7 +311,8 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if (text := config.stash.get(KEPT, None)) is not None:
-        terminalreporter.section("kafkacheck kept a cluster")
-        terminalreporter.line(text)
+    if kept := config.stash.get(KEPT, []):
+        terminalreporter.section("kafkacheck: still running")
+        for text in kept:
+            terminalreporter.line(text)
         terminalreporter.line("again:  pytest --kafkacheck-reuse --kafkacheck-keep")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from pytest_kafkacheck.cluster import reaper
+from docker.errors import DockerException
+
+from pytest_kafkacheck.cluster import lifecycle, reaper
 from pytest_kafkacheck.cluster.authority import Identity
 from pytest_kafkacheck.cluster.cluster import DockerCluster
 from pytest_kafkacheck.cluster.engine import reach
 from pytest_kafkacheck.cluster.member import Member, Place
 from pytest_kafkacheck.cluster.plan import CLUSTER, IDENTITY, NODE, PART, PLACE, ROLE, SPEC, Plan
 from pytest_kafkacheck.cluster.spec import ClusterSpec
-from pytest_kafkacheck.errors import InfrastructureError, UsageError
+from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, UsageError
 
 
 def found(client: Any, run: str) -> DockerCluster:
@@ -47,22 +49,36 @@ def found(client: Any, run: str) -> DockerCluster:
 
 
 @contextmanager
-def taken_over(client: Any, spec: ClusterSpec) -> Iterator[DockerCluster | None]:
+def taken_over(
+    client: Any, spec: ClusterSpec, say: Callable[[str], None] = lambda _: None
+) -> Iterator[DockerCluster | None]:
     """A kept cluster of that spec which serves and which nobody else uses, for as long as the block runs; or None.
 
-    It is kept afterwards as well.
+    What its last user left broken is mended. `say` is told why one that was there is not taken. It is kept afterwards
+    as well.
     """
+    wanted = json.loads(json.dumps(spec.to_json()))
     for run, sign in reaper.kept(client).items():
-        if ClusterSpec.from_json(json.loads(sign.labels[SPEC])) != spec or not reaper.lease(client, run):
+        if json.loads(sign.labels[SPEC]) != wanted:
+            continue
+        if not reaper.lease(client, run):
+            say(f"not using the kept cluster {run}: another session uses it")
             continue
         try:
-            cluster = found(client, run)
-            if cluster.healthy():
-                try:
-                    yield cluster
-                finally:
+            cluster = None
+            try:
+                cluster = found(client, run)
+                lifecycle.mend(cluster)
+            except (KafkacheckError, DockerException, OSError) as error:
+                say(f"not using the kept cluster {run}: {error} To remove it: kafkacheck cluster down {run}")
+                if cluster is not None:
                     cluster.close()
-                return
+                continue
+            try:
+                yield cluster
+            finally:
+                cluster.close()
+            return
         finally:
             reaper.release(client, run)
     yield None

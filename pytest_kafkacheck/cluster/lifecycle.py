@@ -7,6 +7,7 @@ addresses and ids outlive all of it. Every function raises InfrastructureError w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,7 @@ from tenacity import (
     wait_fixed,
 )
 
+from nemesis.nft import TABLE
 from pytest_kafkacheck.cluster import dynamic, views, warm, zookeeper
 from pytest_kafkacheck.cluster.cluster import DockerCluster
 from pytest_kafkacheck.cluster.engine import require_image
@@ -191,20 +193,27 @@ def set_features(cluster: DockerCluster, levels: Mapping[str, int]) -> None:
 
 
 def mend(cluster: DockerCluster) -> None:
-    """Undo what a session that died in the middle of a fault has left: cuts, frozen and stopped nodes.
+    """Undo what the engine, or a session that died in the middle of a fault, left: cuts, frozen and stopped nodes.
 
     Raises InfrastructureError when the cluster does not settle.
     """
+    with ThreadPoolExecutor(max_workers=len(cluster.nodes)) as pool:
+        # The dead session's agents have healed their cuts, unless the engine ended them, too.
+        list(pool.map(lambda node: _heal(cluster, node), cluster.nodes.values()))
     if cluster.healthy():
         return
     for node in cluster.nodes.values():
-        # What the agent of the dead session does not heal by itself within its limit, it heals when it ends.
         node.thaw()
         if node.state() == "paused":
             node.signal("CONT")
         if node.state() == "stopped":
             node.start()
     wait_settled(cluster)
+
+
+def _heal(cluster: DockerCluster, node: DockerNode) -> None:
+    cluster.client.api.start(node.pod)  # a restart of the engine ends it; nothing happens where it runs
+    node.shell(f"nft delete table {TABLE} 2>/dev/null; true", timeout=5)
 
 
 def wait_settled(cluster: DockerCluster, *, limit: float = LIMIT) -> None:

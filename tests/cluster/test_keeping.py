@@ -101,8 +101,24 @@ def test_a_kept_cluster_is_taken_over_by_one_session_at_a_time(
     with taken_over(engine, SPEC) as again:
         assert again is not None
         again.nodes[1].kill()
-    with taken_over(engine, SPEC) as broken:
-        assert broken is None, "a kept cluster that does not serve is no use"
+        # A cut that no agent heals.
+        cut = engine.api.exec_create(again.nodes[1].pod, ["nft", "add table inet kafkacheck"])["Id"]
+        engine.api.exec_start(cut)
+        assert engine.api.exec_inspect(cut)["ExitCode"] == 0
+    with taken_over(engine, SPEC) as mended:
+        assert mended is not None
+        assert mended.healthy()
+        assert "kafkacheck" not in mended.nodes[1].shell("nft list tables", timeout=10)[1]
+        for container in (mended.nodes[1].container, mended.nodes[1].pod):
+            engine.api.stop(container, timeout=1)
+    with taken_over(engine, SPEC) as after_a_boot:
+        assert after_a_boot is not None
+        assert (after_a_boot.brokers[1], after_a_boot.healthy()) == (address, True)
+        engine.api.remove_container(after_a_boot.nodes[1].pod, force=True)
+    said: list[str] = []
+    with taken_over(engine, SPEC, said.append) as broken:
+        assert broken is None, "a kept cluster that cannot serve is no use"
+    assert f"not using the kept cluster {name}: Cluster {name} is not whole" in said[0]
     assert objects(engine, name), "and still there, for people to look at"
 
 

@@ -25,7 +25,7 @@ class Fake:
     def __init__(self, result): self.result = result
     def drop_cluster(self): Fake.dropped += 1
     @contextlib.contextmanager
-    def cluster(self, spec, *, logs): yield spec
+    def cluster(self, spec, *, logs, alone): yield spec
     def run(self, experiment, *, name):
         return Run(pathlib.Path("kept") / name, VERDICTS[self.result])
 
@@ -93,7 +93,7 @@ def test_options_and_marker_are_documented(pytester: pytest.Pytester) -> None:
     ):  # fmt: skip
         assert text in pytester.runpytest_subprocess("--help").stdout.str()
     result = pytester.runpytest_subprocess("--markers")
-    result.stdout.fnmatch_lines(["@pytest.mark.kafkacheck(unknown='fail', cluster=None)*"])
+    result.stdout.fnmatch_lines(["@pytest.mark.kafkacheck(unknown='fail', cluster=None, alone=False)*"])
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,9 @@ def test_wrong_marker_is_a_usage_error(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*marker kafkacheck takes unknown='fail' or unknown='pass', and*unkown*"])
+    result.stdout.fnmatch_lines(
+        ["*marker kafkacheck takes unknown='fail' or unknown='pass', cluster=*unkown*"]
+    )
 
 
 def test_a_broken_promise_nobody_looked_at_fails(pytester: pytest.Pytester) -> None:
@@ -236,10 +238,10 @@ def test_a_kept_cluster_is_announced(
     yield fake
     from pytest_kafkacheck.plugin import KEPT
     if request.config.getoption("kafkacheck_keep") == "always":
-        request.config.stash[KEPT] = "cluster c-1" """,
+        request.config.stash[KEPT] = ["cluster c-1"] """,
         )
     )
     pytester.makepyfile(TEST.format("run.assert_valid()"))
     text = pytester.runpytest_subprocess(*options).stdout.str()
-    assert ("kafkacheck kept a cluster" in text) == (says is not None)
+    assert ("kafkacheck: still running" in text) == (says is not None)
     assert says is None or says in text
