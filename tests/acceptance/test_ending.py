@@ -10,6 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
+from rounds import until
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck import cli
@@ -31,6 +32,31 @@ def test_interrupted_session_removes_everything(
     assert running.wait(limit=90) == pytest.ExitCode.INTERRUPTED
     assert owned(running.pid) == []
     _wait_gone(clients)
+
+
+CLUSTER_ONLY = """
+import pathlib, time
+import pytest
+from pytest_kafkacheck import ClusterSpec
+
+@pytest.mark.kafkacheck(cluster=ClusterSpec(brokers=1, heap_mb=256))
+def test_it(kafkacheck_cluster):
+    pass
+
+def test_something_else():
+    pathlib.Path("there").touch()
+    time.sleep(300)
+"""
+
+
+def test_terminated_between_two_uses_of_a_cluster(session: Any, owned: Owned, project: Path) -> None:
+    (project / "test_readme.py").write_text(CLUSTER_ONLY)
+    running = session()
+    until((project / "there").exists)
+    assert owned(running.pid)
+    running.signal(signal.SIGTERM)
+    assert running.wait(limit=90) == pytest.ExitCode.INTERRUPTED
+    assert owned(running.pid) == []
 
 
 def test_killed_session_is_swept_at_the_next_start_and_its_history_can_be_judged(

@@ -29,6 +29,26 @@ def test_two(kafkacheck_cluster, request):
 """
 
 
+SPECS = """
+import pytest
+from pytest_kafkacheck import ClusterSpec
+
+def spec(threads):
+    return pytest.mark.kafkacheck(
+        cluster=ClusterSpec(brokers=1, heap_mb=256, config={"num.io.threads": threads})
+    )
+
+@spec(6)
+def test_fails(kafkacheck_cluster):
+    print("failed:", kafkacheck_cluster.run)
+    assert False
+
+@spec(7)
+def test_passes(kafkacheck_cluster):
+    print("passed:", kafkacheck_cluster.run)
+"""
+
+
 def pytest_in(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-v", "-rP", *options]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
@@ -54,4 +74,26 @@ def test_a_failed_test_keeps_its_cluster_and_the_next_session_uses_it(tmp_path: 
         assert other not in reaper.parts_by_run(client)
     finally:
         reaper.remove_run(client, run)
+        client.close()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param((), marks=pytest.mark.nightly), ("-n", "1"), ("-n", "2", "--kafkacheck-share=all")],
+)
+def test_it_is_the_failed_one_that_is_kept(tmp_path: Path, options: tuple[str, ...]) -> None:
+    (tmp_path / "test_it.py").write_text(SPECS)
+    done = pytest_in(tmp_path, "--kafkacheck-keep", *options)
+    kept = re.findall(r"remove: kafkacheck cluster down (\S+)", done.stdout)
+    client = connect()
+    try:
+        (failed,), (passed,) = (re.findall(rf"{word}: (\S+)", done.stdout) for word in ("failed", "passed"))
+        shared = "--kafkacheck-share=all" in options
+        assert set(kept) == ({failed, passed} if shared else {failed}), done.stdout
+        there = reaper.parts_by_run(client)
+        assert failed in there
+        assert (passed in there) is shared
+    finally:
+        for run in kept:
+            reaper.remove_run(client, run)
         client.close()

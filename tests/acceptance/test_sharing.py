@@ -64,3 +64,31 @@ def test_ctrl_c_in_the_middle_leaves_nothing_of_a_shared_cluster(
     os.killpg(running.pid, signal.SIGINT)
     assert running.wait(limit=90) == pytest.ExitCode.INTERRUPTED
     assert owned(running.pid) == []
+
+
+@pytest.mark.parametrize("share", ["all", pytest.param("worker", marks=pytest.mark.nightly)])
+def test_a_controller_that_is_terminated_leaves_nothing(
+    session: Any, project: Path, owned: Callable[[int], list[str]], share: str
+) -> None:
+    """As continuous integration does when it cancels a job: the workers are told by the controller."""
+    (project / "test_readme.py").write_text(FILE)
+    running = session("-n", "2", f"--kafkacheck-share={share}")
+    until(lambda: len(seen(project)) >= 2, limit=120)
+    workers = [each.pid for each in running.descendants()]
+    running.signal(signal.SIGTERM)
+    running.wait(limit=90)
+    until(lambda: not any(owned(pid) for pid in [running.pid, *workers]), limit=60)
+
+
+def test_a_worker_that_is_killed_while_it_starts_the_cluster_is_replaced(
+    session: Any, project: Path, owned: Callable[[int], list[str]]
+) -> None:
+    (project / "test_readme.py").write_text(FILE)
+    (project / "go").touch()
+    running = session("-n", "1", "--kafkacheck-share=all")
+    until(lambda: any("kafka1" in name for name in owned(running.pid)), limit=120)
+    (worker,) = (each for each in running.descendants() if each.ppid() == running.pid)
+    worker.kill()
+    assert running.wait() == pytest.ExitCode.TESTS_FAILED, running.output
+    assert "7 passed" in running.output
+    assert owned(running.pid) == []

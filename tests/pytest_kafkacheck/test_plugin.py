@@ -245,3 +245,11 @@ def test_a_kept_cluster_is_announced(
     text = pytester.runpytest_subprocess(*options).stdout.str()
     assert ("kafkacheck: still running" in text) == (says is not None)
     assert says is None or says in text
+
+
+@pytest.mark.parametrize("option", ["fresh", "reuse"])
+def test_options_that_exclude_each_other_are_refused(pytester: pytest.Pytester, option: str) -> None:
+    pytester.makepyfile("def test_it(): pass")
+    result = pytester.runpytest_subprocess("-n1", "--kafkacheck-share=all", f"--kafkacheck-{option}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*--kafkacheck-{option} does not go with --kafkacheck-share=all*"])
