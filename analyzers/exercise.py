@@ -168,13 +168,13 @@ def _acks(history: History) -> DataFrame:
         F.expr("min(invoked) filter (where stage = 'heal')").alias("closing"),
         F.expr("min(completed) filter (where stage = 'heal')").alias("closed"),
     )
-    acks = history.records.where(ACKED).select("run", "completed")
+    acks = history.records.where(ACKED).select("run", "invoked", "completed")
     return (
         acks.join(F.broadcast(windows), "run")
         .groupBy("run", "event")
         .agg(
             F.expr("count_if(completed < opening)").alias("before"),
-            F.expr("count_if(completed >= opened and completed <= coalesce(closing, completed))").alias(
+            F.expr("count_if(invoked >= opened and completed <= coalesce(closing, completed))").alias(
                 "during"
             ),
             F.expr("count_if(completed > closed)").alias("after"),

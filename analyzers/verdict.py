@@ -57,7 +57,8 @@ class FaultExercised:
     acks_before: int = 0
     """Acknowledged before the injection began."""
     acks_during: int = 0
-    """Acknowledged while it surely held: from the end of the injection to the beginning of the healing."""
+    """Sent and acknowledged while it surely held: from the end of the injection to the beginning of the healing. What
+    was sent earlier may have been replicated earlier, however late its acknowledgement came."""
     acks_after: int = 0
     """Acknowledged after the healing ended."""
 

@@ -59,8 +59,9 @@ def tell_all(story: Any) -> dict[str, Any]:
     sample(shook, 5, node=2), sample(shook, 6, node=2, leader=2, epoch=3, isr=(2,))
     stories["shaken"] = shook
     edges = story().fault("inject").fault("heal")  # from 1 to 9 ns, and from 11 to 19
-    for sequence, completed in enumerate((0, 1, 8, 9, 11, 12, 19, 20)):
-        edges.send(ONE + sequence, sequence, at=(0, completed))
+    spans = [(0, 0), (0, 1), (0, 8), (0, 10), (8, 10), (9, 9), (9, 11), (9, 12), (12, 19), (12, 20)]
+    for sequence, span in enumerate(spans):
+        edges.send(ONE + sequence, sequence, at=span)
     stories["edges"] = edges
     return stories
 
