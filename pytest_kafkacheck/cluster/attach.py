@@ -181,7 +181,7 @@ def attached(client: Any, what: str) -> Iterator[AttachedCluster]:
 
 
 def _restored(cluster: AttachedCluster) -> None:
-    """Thaw and start whatever the session left otherwise."""
+    """Thaw and start whatever the session left otherwise, and wait until the cluster is whole, as it was found."""
     for node in cluster.nodes.values():
         with contextlib.suppress(APIError):
             node.thaw()
@@ -189,6 +189,10 @@ def _restored(cluster: AttachedCluster) -> None:
                 node.signal("CONT")
             if node.state() == "stopped":
                 node.start()
+    try:
+        lifecycle.wait_settled(cluster, limit=LIMIT)
+    except (InfrastructureError, APIError, OSError) as error:
+        log.warning("the attached cluster is not whole again: %s", error)
 
 
 @dataclass(frozen=True)
@@ -238,25 +242,48 @@ def _containers(client: Any, what: str) -> list[Mapping[str, Any]]:
 
 
 def _agreed(client: Any, containers: Sequence[Mapping[str, Any]], what: str) -> _Found:
-    """What all brokers say alike: one that has just started may not know of the others, nor they of it."""
+    """What all brokers say alike, and no other container looks like one: a broker that has just started may not know
+    of the others, nor they of it."""
 
-    def once() -> _Found | None:
+    def once() -> _Found | str:
         found = _asked(client, containers, what)
-        told = [set(_brokers(address)) for address in found.addresses.values()]
-        return found if all(each == set(found.brokers) for each in told) else None
+        for node, address in found.addresses.items():
+            if (told := set(_brokers(address))) != set(found.brokers):
+                return f"broker {node} knows of brokers {sorted(told)}, another of {sorted(found.brokers)}"
+        if idle := _would_be(client, containers, found):
+            return (
+                f"{', '.join(idle)}: of a broker's image, with a published port, and no node of the cluster that "
+                f"{next(iter(found.addresses.values()))} belongs to. If it is none of it, attach the others by name"
+            )
+        return found
 
     try:
         found = Retrying(
             stop=stop_after_delay(LIMIT),
             wait=wait_fixed(0.5),
-            retry=retry_if_exception_type(OSError) | retry_if_result(lambda found: found is None),
+            retry=retry_if_exception_type(OSError) | retry_if_result(lambda found: isinstance(found, str)),
         )(once)
     except RetryError as error:
+        why = error.last_attempt.exception() or error.last_attempt.result()
         raise InfrastructureError(
-            f"attach {what!r}: after {LIMIT:.0f} s the brokers still disagree on who they are"
+            f"attach {what!r}: after {LIMIT:.0f} s it is still not clear who the nodes are: {why}"
         ) from error
-    assert found is not None
+    assert isinstance(found, _Found)
     return found
+
+
+def _would_be(client: Any, containers: Sequence[Mapping[str, Any]], found: _Found) -> list[str]:
+    """Names of the containers that may be brokers which have not joined yet."""
+    nodes = [*found.brokers.values(), *found.controllers.values()]
+    images, ids = {each["Image"] for each in nodes}, {each["Id"] for each in nodes}
+    return [
+        each["Name"].lstrip("/")
+        for each in containers
+        if each["Id"] not in ids
+        and each["Image"] in images
+        and _published(each)
+        and client.api.inspect_container(each["Id"])["State"]["Running"]
+    ]
 
 
 def _asked(client: Any, containers: Sequence[Mapping[str, Any]], what: str) -> _Found:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rounds import own
 
 from pytest_kafkacheck.cluster.cluster import DockerCluster, running
 from pytest_kafkacheck.cluster.engine import connect
@@ -23,5 +24,5 @@ def engine() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def cluster(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerCluster]:
     logs: Path = tmp_path_factory.mktemp("logs")
-    with running(engine, ClusterSpec(), run="tests", logs=logs) as cluster:
+    with running(engine, ClusterSpec(), run=own("tests"), logs=logs) as cluster:
         yield cluster

@@ -90,6 +90,13 @@ def test_faults_strike_and_nothing_of_ours_stays(engine: Any, project: str) -> N
         assert again.healthy(), "what was frozen runs, what was killed is started"
 
 
+def test_a_broker_that_is_still_starting_is_waited_for(engine: Any, project: str) -> None:
+    ready(engine, f"compose:{project}")
+    engine.api.restart(f"{project}_kafka3_1")
+    with attached(engine, f"compose:{project}") as cluster:
+        assert sorted(cluster.nodes) == [1, 2, 3]
+
+
 @pytest.mark.spark
 def test_the_demo_finds_the_same_losses_in_a_compose_project(
     engine: Any, project: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

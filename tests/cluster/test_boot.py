@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient
+from rounds import own
 
 from pytest_kafkacheck.cluster import cluster as clusters
 from pytest_kafkacheck.cluster import warm
@@ -52,7 +53,7 @@ def test_storage_formatted_without_a_jvm_is_the_same(
     kept = Checkpoint(engine.images.get(image_for(spec.version, engine)).id, format_arguments(spec))
     seen, formatted = [], []
     for _ in range(2):
-        with running(engine, spec, run="format", logs=tmp_path) as cluster:
+        with running(engine, spec, run=own("format"), logs=tmp_path) as cluster:
             seen.append(features(cluster))
             formatted.append(b"Formatting" in cluster.nodes[1].logs())
             assert cluster.nodes[1].get(CHECKPOINT) == kept.read()
@@ -69,7 +70,7 @@ def test_a_broken_archive_stops_no_start(
     image = image_for(ONE.version, engine)
     broken = warm._layered(engine, image, {"kraft": b"no archive"})
     try:
-        with running(engine, ONE, run="broken", logs=tmp_path) as cluster:
+        with running(engine, ONE, run=own("broken"), logs=tmp_path) as cluster:
             assert engine.api.inspect_container(cluster.nodes[1].container)["Config"]["Image"] == broken
             assert "kraft.jsa" not in mapped(cluster, 1)
     finally:
@@ -106,7 +107,7 @@ def test_two_sessions_make_archives_at_once(
             ClusterSpec(version="3.9.2", brokers=1),
             ClusterSpec(version="3.9.2", brokers=1, zookeepers=1),
         ):
-            with running(engine, spec, run="both", logs=tmp_path) as cluster:
+            with running(engine, spec, run=own("both"), logs=tmp_path) as cluster:
                 for node in cluster.nodes:
                     assert "/k/warm/" in mapped(cluster, node)
     finally:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rounds import objects, until
+from rounds import objects, own, until
 from tenacity import RetryError
 
 from pytest_kafkacheck.cluster import reaper, topics, views
@@ -73,13 +73,13 @@ def test_nothing_stays_when_the_block_ends_by_an_error(engine: Any, tmp_path: Pa
     spec = ClusterSpec(brokers=1)
 
     def interrupted() -> None:
-        with running(engine, spec, run="gone", logs=tmp_path):
-            assert objects(engine, "gone")
+        with running(engine, spec, run=own("gone"), logs=tmp_path):
+            assert objects(engine, own("gone"))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    assert objects(engine, "gone") == []
+    assert objects(engine, own("gone")) == []
 
 
 def test_a_broker_that_ends_early_is_an_infrastructure_error_with_its_last_words(
@@ -88,10 +88,10 @@ def test_a_broker_that_ends_early_is_an_infrastructure_error_with_its_last_words
     spec = ClusterSpec(brokers=1, config={"log.segment.bytes": "1"})
     with (
         pytest.raises(InfrastructureError, match=r"(?s)kafka1 exited with status 1.*log\.segment\.bytes"),
-        running(engine, spec, run="early", logs=tmp_path),
+        running(engine, spec, run=own("early"), logs=tmp_path),
     ):
         pass
-    assert objects(engine, "early") == []
+    assert objects(engine, own("early")) == []
     assert b"log.segment.bytes" in (tmp_path / "kafka1.log").read_bytes()
 
 
@@ -115,17 +115,17 @@ def test_nothing_stays_when_interrupted_while_the_engine_makes_the_network(
         return made[0]
 
     monkeypatch.setattr(engine.api, "create_network", slow)
-    with pytest.raises(KeyboardInterrupt), running(engine, ClusterSpec(), run="ctrlc", logs=tmp_path):
+    with pytest.raises(KeyboardInterrupt), running(engine, ClusterSpec(), run=own("ctrlc"), logs=tmp_path):
         pass
     with pytest.raises(RetryError):
-        until(lambda: objects(engine, "ctrlc"), limit=2)
+        until(lambda: objects(engine, own("ctrlc")), limit=2)
 
 
 def test_a_missing_image_is_an_infrastructure_error(engine: Any, tmp_path: Path) -> None:
     spec = ClusterSpec(image="kafkacheck/none:0")
     with (
         pytest.raises(InfrastructureError, match="kafkacheck setup"),
-        running(engine, spec, run="none", logs=tmp_path),
+        running(engine, spec, run=own("none"), logs=tmp_path),
     ):
         pass
 
@@ -134,17 +134,17 @@ def test_an_image_of_another_layout_is_a_usage_error(engine: Any, tmp_path: Path
     spec = ClusterSpec(image=agent_image())
     with (
         pytest.raises(UsageError, match=r"laid out differently: no Kafka in /opt/kafka/libs.*apache/kafka"),
-        running(engine, spec, run="other", logs=tmp_path),
+        running(engine, spec, run=own("other"), logs=tmp_path),
     ):
         pass
-    assert objects(engine, "other") == []
+    assert objects(engine, own("other")) == []
 
 
 def test_too_little_memory_is_an_infrastructure_error(engine: Any, tmp_path: Path) -> None:
     spec = ClusterSpec(brokers=9, heap_mb=100_000)
     with (
         pytest.raises(InfrastructureError, match="need about 902250 MiB"),
-        running(engine, spec, run="big", logs=tmp_path),
+        running(engine, spec, run=own("big"), logs=tmp_path),
     ):
         pass
 
@@ -153,7 +153,7 @@ def test_the_next_start_removes_what_a_dead_owner_left_and_spares_the_living(
     engine: Any,
 ) -> None:
     dead = {**reaper.labels("dead"), reaper.OWNER: "1@1.00"}
-    living = reaper.labels("living")
+    living = reaper.labels(own("living"))
     for labels in (dead, living):
         engine.api.create_network(f"kafkacheck-{labels[reaper.RUN]}", labels=labels)
         engine.api.create_container(agent_image(), command="true", labels=labels)
@@ -161,9 +161,9 @@ def test_the_next_start_removes_what_a_dead_owner_left_and_spares_the_living(
     try:
         assert reaper.sweep(engine) == ["dead"]
         assert objects(engine, "dead") == []
-        assert len(objects(engine, "living")) == 3
+        assert len(objects(engine, own("living"))) == 3
     finally:
-        reaper.remove_run(engine, "living")
+        reaper.remove_run(engine, own("living"))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rounds import objects
+from rounds import objects, own
 
 from pytest_kafkacheck.cluster import reaper
 from pytest_kafkacheck.cluster.cluster import running
@@ -60,7 +60,7 @@ def test_kills_at_any_moment(engine: Any, tmp_path: Path) -> None:
     seed = int(os.environ.get("KAFKACHECK_SEED", time.time()))
     sys.stdout.write(f"KAFKACHECK_SEED={seed}\n")
     chance = random.Random(seed)
-    with running(engine, ClusterSpec(brokers=1), run="living", logs=tmp_path) as living:
+    with running(engine, ClusterSpec(brokers=1), run=own("living"), logs=tmp_path) as living:
         before = everything(engine)
         length = _session("whole", tmp_path, limit=None)
         assert everything(engine) == before

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from kafka.protocol.admin import DescribeConfigsRequest
-from rounds import objects, read, round_of, until, write
+from rounds import objects, own, read, round_of, until, write
 
 from pytest_kafkacheck.cluster import lifecycle, topics, views
 from pytest_kafkacheck.cluster.cluster import DockerCluster, running
@@ -25,12 +25,12 @@ TOPIC = "kept"
 def changing(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerCluster]:
     """Each test leaves it settled, with brokers 1 to 3 and whatever was written."""
     spec = ClusterSpec(controllers=1, racks=("a", "b", "c"))
-    with running(engine, spec, run="changing", logs=tmp_path_factory.mktemp("logs")) as cluster:
+    with running(engine, spec, run=own("changing"), logs=tmp_path_factory.mktemp("logs")) as cluster:
         topics.create(cluster.brokers, TOPIC, partitions=3, replication_factor=3)
         until(lambda: cluster.leader(TOPIC, 2) is not None)
         write(cluster, TOPIC, [f"value-{number}" for number in range(100)])
         yield cluster
-    assert objects(engine, "changing") == []
+    assert objects(engine, own("changing")) == []
 
 
 @pytest.fixture(autouse=True)
@@ -151,7 +151,7 @@ def test_a_cluster_moves_from_release_to_release(
     engine: Any, tmp_path: Path, path: tuple[str, ...], shape: dict[str, Any]
 ) -> None:
     values = [f"value-{number}" for number in range(100)]
-    with running(engine, ClusterSpec(version=path[0], **shape), run="upgrade", logs=tmp_path) as cluster:
+    with running(engine, ClusterSpec(version=path[0], **shape), run=own("upgrade"), logs=tmp_path) as cluster:
         topics.create(cluster.brokers, TOPIC, partitions=3, replication_factor=3)
         until(lambda: cluster.leader(TOPIC, 2) is not None)
         write(cluster, TOPIC, values)
@@ -167,4 +167,4 @@ def test_a_cluster_moves_from_release_to_release(
         if path[-1] == "4.3.0":
             lifecycle.set_features(cluster, {"metadata.version": 30})
             round_of(cluster)
-    assert objects(engine, "upgrade") == []
+    assert objects(engine, own("upgrade")) == []

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rounds import objects, round_of, until
+from rounds import objects, own, round_of, until
 
 from pytest_kafkacheck.cluster import lifecycle
 from pytest_kafkacheck.cluster.cluster import running
@@ -116,7 +116,7 @@ def test_a_cluster_in_an_engine_elsewhere(engine: Any, remote: Any, tmp_path: Pa
 
 def exercise(engine: Any, remote: Any, tmp_path: Path) -> None:
     host, _ = reach(remote)
-    with running(remote, ClusterSpec(), run="remote", logs=tmp_path) as cluster:
+    with running(remote, ClusterSpec(), run=own("remote"), logs=tmp_path) as cluster:
         assert {address.host for address in cluster.brokers.values()} == {host}
         round_of(cluster)
         node = cluster.nodes[2]
@@ -127,4 +127,4 @@ def exercise(engine: Any, remote: Any, tmp_path: Path) -> None:
         lifecycle.wait_settled(cluster)
         cluster.save_logs(tmp_path)
         assert b"Kafka Server started" in (tmp_path / "kafka1.log").read_bytes()
-    assert objects(engine, "remote") == []
+    assert objects(engine, own("remote")) == []

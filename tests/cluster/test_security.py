@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rounds import round_of
+from rounds import own, round_of
 
 from nemesis.api import isolate
 from pytest_kafkacheck.cluster import views
@@ -62,7 +62,7 @@ def inside(cluster: DockerCluster, node: int, listener: str) -> Address:
     ],
 )
 def test_a_secured_cluster_lets_in_whom_it_should(engine: Any, tmp_path: Path, spec: ClusterSpec) -> None:
-    with running(engine, spec, run="secured", logs=tmp_path) as cluster:
+    with running(engine, spec, run=own("secured"), logs=tmp_path) as cluster:
         round_of(cluster)
         for node in cluster.nodes.values():
             for name in node.place.ports:

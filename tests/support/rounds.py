@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from tenacity import Retrying, retry_if_not_result, stop_after_delay, wait_fixed
+from kafka.errors import KafkaError
+from tenacity import (
+    Retrying,
+    retry,
+    retry_if_exception_type,
+    retry_if_not_result,
+    stop_after_delay,
+    wait_fixed,
+)
 
 from pytest_kafkacheck.cluster import lifecycle, reaper, topics
 from pytest_kafkacheck.cluster.cluster import DockerCluster
 from workloads.clients.kafka_python import access
+
+
+def own(name: str) -> str:
+    """A run's name that another test session on this machine does not use."""
+    return f"{name}-{os.getpid()}"
 
 
 def until(condition: Any, limit: float = 60) -> None:
@@ -35,13 +49,21 @@ def write(cluster: DockerCluster, topic: str, values: list[str]) -> None:
         producer.close(timeout=5)
 
 
+@retry(
+    stop=stop_after_delay(60), wait=wait_fixed(0.1), retry=retry_if_exception_type(KafkaError), reraise=True
+)
+def _ends(consumer: Any, topic: str) -> tuple[list[TopicPartition], dict[TopicPartition, int]]:
+    """Of all partitions. Asking throws what sending retries: a broker that has just started may be slow with TLS."""
+    logs = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic))]
+    return logs, consumer.end_offsets(logs)
+
+
 def read(cluster: DockerCluster, topic: str) -> list[str]:
     """All values up to the ends of now."""
     consumer = KafkaConsumer(**access(cluster.brokers.values()), group_id=None, auto_offset_reset="earliest")
     try:
-        logs = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic))]
+        logs, ends = _ends(consumer, topic)
         consumer.assign(logs)
-        ends = consumer.end_offsets(logs)
         found: list[str] = []
 
         def done() -> bool:
