@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+import fcntl
 import os
 import shutil
 import subprocess
@@ -26,6 +28,8 @@ SQL_SETTINGS = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
 }
 
+PREFIX = "kafkacheck-spark-"
+
 
 def spark_session(
     *, master: str = "local[*]", app: str = "kafkacheck", heap: str = "2g", java: Path | None = None
@@ -42,7 +46,7 @@ def spark_session(
         for key, value in SQL_SETTINGS.items():
             session.conf.set(key, value)
         return session
-    scratch = Path(tempfile.mkdtemp(prefix="kafkacheck-spark-"))
+    scratch = _scratch()
     conf = SparkConf(loadDefaults=False).setMaster(master).setAppName(app).setAll(_settings(scratch, heap))
     for key, value in SQL_SETTINGS.items():
         conf.set(key, value)
@@ -50,7 +54,7 @@ def spark_session(
     jvm = SparkContext._gateway
     if jvm is None:
         jvm = _start_jvm(conf, scratch=scratch, java=java)
-        atexit.register(_end_jvm, jvm, scratch=scratch)
+        atexit.register(_end_jvm, jvm)
     return SparkSession(SparkContext(gateway=jvm, conf=conf))
 
 
@@ -60,6 +64,20 @@ def warm(spark: SparkSession) -> None:
     from analyzers.rehearsal import rehearse
 
     rehearse(spark)
+
+
+def _scratch() -> Path:
+    """A new folder, locked for as long as this process lives; those of processes that were killed are removed."""
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    for each in folder.parent.glob(f"{PREFIX}*/lock"):
+        with contextlib.suppress(OSError), each.open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(each.parent, ignore_errors=True)
+    # Never closed: the lock lasts as long as the process. It has its name only when it is held.
+    fcntl.flock(os.open(folder / "locking", os.O_CREAT | os.O_RDWR, 0o600), fcntl.LOCK_EX)
+    (folder / "locking").rename(folder / "lock")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _settings(scratch: Path, heap: str) -> list[tuple[str, str]]:
@@ -95,8 +113,8 @@ def _start_jvm(conf: SparkConf, *, scratch: Path, java: Path | None) -> JavaGate
     return jvm
 
 
-def _end_jvm(jvm: JavaGateway, *, scratch: Path) -> None:
-    """The JVM ends when its standard input does; only then nothing is written into `scratch` any more."""
+def _end_jvm(jvm: JavaGateway) -> None:
+    """The JVM ends when its standard input does; only then it writes no more into its scratch folder."""
     if SparkContext._active_spark_context is not None:
         SparkContext._active_spark_context.stop()  # else its helper thread reports a lost connection
     jvm.shutdown()
@@ -106,7 +124,6 @@ def _end_jvm(jvm: JavaGateway, *, scratch: Path) -> None:
     except subprocess.TimeoutExpired:
         jvm.proc.kill()
         jvm.proc.wait()
-    shutil.rmtree(scratch, ignore_errors=True)
 
 
 @contextmanager

@@ -106,7 +106,7 @@ def _ls(_: argparse.Namespace) -> int:
     from rich.table import Table
 
     from pytest_kafkacheck.cluster import reaper
-    from pytest_kafkacheck.cluster.engine import connect
+    from pytest_kafkacheck.cluster.engine import connect, local
     from pytest_kafkacheck.cluster.plan import PART, SPEC
 
     table = Table("name", "cluster", "nodes", "age", "whose", box=None)
@@ -121,7 +121,7 @@ def _ls(_: argparse.Namespace) -> int:
                 _described(spec) if spec else "(being made or removed)",
                 f"{sum(node.id in running for node in nodes)} of {len(nodes)} run",
                 _span(now - min(part.created for part in parts)),
-                _whose(parts, now, local=reaper.local(client)),
+                _whose(parts, now, local=local(client)),
             )
     Console().print(table if table.row_count else "no clusters")
     return 0

@@ -19,6 +19,7 @@ from pytest_kafkacheck.cluster.cluster import DockerCluster
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment import Experiment
 from pytest_kafkacheck.recovery import log_ends, wait_agreement
+from pytest_kafkacheck.termination import raise_if_interrupted
 from workloads.crew import Crew, CrewError
 from workloads.history.schema import HARNESS, NEMESIS, OPERATIONS, VALUE_BITS
 from workloads.history.writer import Writer
@@ -182,6 +183,7 @@ def _until(
             raise InfrastructureError(
                 f"Every client process ended early: {crew.describe()}; see logs/client-*.log"
             )
+        raise_if_interrupted()
         stop.wait(min(interval, left))
 
 

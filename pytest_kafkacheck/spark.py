@@ -20,30 +20,32 @@ class Spark:
 
     def __init__(self, *, master: str = "local[*]") -> None:
         self._master = master
-        self._future: Future[SparkSession] | None = None
+        self._opened: Future[SparkSession] | None = None
+        self._warmed: Future[SparkSession] = Future()
         self._lock = threading.Lock()
 
     def start(self) -> None:
         with self._lock:
-            if self._future is None:
-                self._future = Future()
+            if self._opened is None:
+                self._opened, self._warmed = Future(), Future()
                 threading.Thread(
-                    target=self._fill, args=(self._future,), name="kafkacheck-spark", daemon=True
+                    target=self._fill, args=(self._opened, self._warmed), name="kafkacheck-spark", daemon=True
                 ).start()
 
     def session(self) -> SparkSession:
         """The warmed session. Raises InfrastructureError when Spark could not be started."""
         self.start()
-        assert self._future is not None
-        return self._future.result()
+        return self._warmed.result()
 
     def stop(self) -> None:
+        """Whoever ends early, by Ctrl-C say, does not wait for the warming: it fails with the session."""
         with self._lock:
-            future, self._future = self._future, None
-        if future is not None and future.exception() is None:
-            future.result().stop()
+            opened, self._opened = self._opened, None
+        if opened is not None and opened.exception() is None:
+            opened.result().stop()
+            self._warmed.exception()
 
-    def _fill(self, future: Future[SparkSession]) -> None:
+    def _fill(self, opened: Future[SparkSession], warmed: Future[SparkSession]) -> None:
         from analyzers.session import spark_session, warm
         from pytest_kafkacheck.setup.java import find_java
 
@@ -55,12 +57,16 @@ class Spark:
                     "Install one, or on Debian/Ubuntu run `kafkacheck setup` as root."
                 )
             session = spark_session(master=self._master, java=java)
+            opened.set_result(session)
             warm(session)
-            future.set_result(session)
-        except KafkacheckError as error:
-            future.set_exception(error)
+            warmed.set_result(session)
         except Exception as error:
-            text = f"Spark with master {self._master!r} could not be started: {error!r}"
-            wrapped = InfrastructureError(text)
-            wrapped.__cause__ = error
-            future.set_exception(wrapped)
+            told = error
+            if not isinstance(error, KafkacheckError):
+                told = InfrastructureError(
+                    f"Spark with master {self._master!r} could not be started: {error!r}"
+                )
+                told.__cause__ = error
+            warmed.set_exception(told)
+            if not opened.done():
+                opened.set_exception(told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,6 +25,7 @@ def connect() -> Any:
     client = None
     try:
         client = docker.from_env(timeout=60)
+        _one_pool(client)
         client.ping()
     except DockerException as error:
         if client is not None:
@@ -40,14 +42,26 @@ def connect() -> Any:
     return client
 
 
+def _one_pool(client: Any) -> None:
+    """Over SSH docker-py keeps a pool of connections for every URL it ever asked for, up to nine, each a session for
+    the SSH server, which by default takes ten of a client. One pool with three idle connections does as well."""
+    adapter: Any = getattr(client.api, "_custom_adapter", None)
+    if hasattr(adapter, "ssh_host"):
+        by_url = adapter.get_connection
+        adapter.max_pool_size = 3
+        adapter.get_connection = lambda _, proxies=None: by_url("engine", proxies)
+
+
 def require_image(client: Any, image: str) -> None:
     """Raise InfrastructureError when the image is not there."""
     try:
         client.images.get(image)
     except ImageNotFound as error:
-        raise InfrastructureError(
-            f"The engine has no image {image!r}. Run `kafkacheck setup`, which pulls or builds it."
-        ) from error
+        ours = re.match(r"(?:apache|kafkacheck)/kafka:(\d+\.\d+\.\d+)", image)
+        remedy = f"kafkacheck image build {ours[1]}" if ours else "kafkacheck setup"
+        if not ours and not image.startswith("kafkacheck/"):
+            remedy = f"docker pull {image}"
+        raise InfrastructureError(f"The engine has no image {image!r}. Run: {remedy}") from error
 
 
 def require_layout(client: Any, image: str, *, labels: Mapping[str, str]) -> None:
@@ -77,12 +91,19 @@ def require_memory(client: Any, spec: ClusterSpec) -> None:
     jvms = spec.brokers + spec.controllers
     needed = jvms * (spec.heap_mb + SPARE_MB) + spec.zookeepers * ZOOKEEPER_MB
     have = client.info()["MemTotal"] >> 20
-    free = min(have, psutil.virtual_memory().available >> 20)
+    # An engine elsewhere does not tell what is free.
+    free = min(have, psutil.virtual_memory().available >> 20) if local(client) else have
     if free < needed:
         raise InfrastructureError(
-            f"{spec.describe()} with heap_mb={spec.heap_mb} need about {needed} MiB; the engine has {have} MiB "
-            f"and {free} MiB are free. Close other programs, or use fewer brokers or a smaller ClusterSpec.heap_mb."
+            f"{spec.describe()} with heap_mb={spec.heap_mb} need about {needed} MiB; the engine has {have} MiB, "
+            f"of which {free} MiB can be had. Close other programs, or use fewer brokers or a smaller "
+            f"ClusterSpec.heap_mb."
         )
+
+
+def local(client: Any) -> bool:
+    """Whether the engine is reached through a socket of this host."""
+    return str(client.api.base_url).startswith("http+docker://localhost")
 
 
 def reach(client: Any) -> tuple[str, str]:

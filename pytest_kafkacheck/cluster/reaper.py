@@ -28,6 +28,7 @@ import psutil
 from docker.errors import APIError, DockerException, NotFound
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
+from pytest_kafkacheck.cluster.engine import local
 from pytest_kafkacheck.cluster.within import within
 from pytest_kafkacheck.errors import InfrastructureError
 
@@ -119,11 +120,6 @@ def abandoned(parts: list[Part], *, now: float, local: bool = True) -> bool:
         else orphaned(part.labels, local=local)
         for part in parts
     )
-
-
-def local(client: Any) -> bool:
-    """Whether the engine is reached through a socket of this host."""
-    return str(client.api.base_url).startswith("http+docker://localhost")
 
 
 def parts_by_run(client: Any) -> dict[str, list[Part]]:

@@ -65,8 +65,10 @@ def test_killed_session_is_swept_at_the_next_start_and_its_history_can_be_judged
     running = session()
     running.wait_for("isolate inject")
     clients = running.descendants()
+    (scratch,) = {Path(each.cwd()) for each in clients if each.name() == "java"}
     running.signal(signal.SIGKILL)
     running.wait()
+    assert scratch.exists()
     assert owned(running.pid), "a SIGKILL leaves the brokers: that is what the next start is for"
     # Clients and Spark end by themselves, without anybody's help.
     _wait_gone(clients)
@@ -75,6 +77,7 @@ def test_killed_session_is_swept_at_the_next_start_and_its_history_can_be_judged
     following = session()
     following.wait_for("every broker took and gave back a record")
     assert owned(running.pid) == []
+    until(lambda: not scratch.exists())
     following.signal(signal.SIGINT)
     following.wait(limit=90)
 
