@@ -250,6 +250,12 @@ def _agreed(client: Any, containers: Sequence[Mapping[str, Any]], what: str) -> 
         for node, address in found.addresses.items():
             if (told := set(_brokers(address))) != set(found.brokers):
                 return f"broker {node} knows of brokers {sorted(told)}, another of {sorted(found.brokers)}"
+        if late := _late(found):
+            return (
+                f"node {', '.join(map(str, late))} votes for the controller and is no broker, while others are both. "
+                f"Start it; or, if it shall be a controller only, say so in its container's environment: "
+                f"KAFKA_PROCESS_ROLES=controller"
+            )
         if idle := _would_be(client, containers, found):
             return (
                 f"{', '.join(idle)}: of a broker's image, with a published port, and no node of the cluster that "
@@ -270,6 +276,21 @@ def _agreed(client: Any, containers: Sequence[Mapping[str, Any]], what: str) -> 
         ) from error
     assert isinstance(found, _Found)
     return found
+
+
+def _late(found: _Found) -> list[int]:
+    """Voters that may be brokers which have not joined yet: others are both, and nothing says otherwise of these."""
+    if not found.voters & set(found.brokers):
+        return []
+    return [node for node, container in sorted(found.controllers.items()) if not _only_controller(container)]
+
+
+def _only_controller(container: Mapping[str, Any]) -> bool:
+    """Whether the environment says so, as images take it."""
+    return any(
+        re.fullmatch(r"KAFKA_(CFG_)?PROCESS_ROLES=controller", each)
+        for each in container["Config"]["Env"] or ()
+    )
 
 
 def _would_be(client: Any, containers: Sequence[Mapping[str, Any]], found: _Found) -> list[str]:

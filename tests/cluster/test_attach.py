@@ -13,10 +13,11 @@ from composed import NEEDS_COMPOSE, composed
 from rounds import until
 
 from pytest_kafkacheck import cli
-from pytest_kafkacheck.cluster import lifecycle, reaper
+from pytest_kafkacheck.cluster import lifecycle, reaper, views
 from pytest_kafkacheck.cluster.attach import attached
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.setup.image import image_for
+from workloads.clients.raw import Address
 
 pytestmark = [pytest.mark.cluster, NEEDS_COMPOSE]
 
@@ -64,7 +65,7 @@ def test_separate_controllers_are_found_by_name(engine: Any, separate: str) -> N
 def test_faults_strike_and_nothing_of_ours_stays(engine: Any, project: str) -> None:
     ready(engine, f"compose:{project}")
     with attached(engine, f"compose:{project}") as cluster:
-        assert sorted(cluster.nodes) == [1, 2, 3]
+        assert sorted(cluster.brokers) == sorted(cluster.nodes) == [1, 2, 3]
         assert cluster.controller() in cluster.nodes
         assert cluster.planes == {"replication": {9092}, "controller": {9093}}
         node, address = cluster.nodes[2], cluster.brokers[2]
@@ -92,9 +93,11 @@ def test_faults_strike_and_nothing_of_ours_stays(engine: Any, project: str) -> N
 
 def test_a_broker_that_is_still_starting_is_waited_for(engine: Any, project: str) -> None:
     ready(engine, f"compose:{project}")
-    engine.api.restart(f"{project}_kafka3_1")
+    engine.api.kill(f"{project}_kafka3_1")
+    until(lambda: views.unfenced(Address("127.0.0.1", 19092)) == {1, 2})
+    engine.api.start(f"{project}_kafka3_1")
     with attached(engine, f"compose:{project}") as cluster:
-        assert sorted(cluster.nodes) == [1, 2, 3]
+        assert sorted(cluster.brokers) == [1, 2, 3]
 
 
 @pytest.mark.spark

@@ -17,7 +17,7 @@ from kafka.errors import KafkaTimeoutError
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 
-from workloads.clients import handshakes, questions
+from workloads.clients import connecting, questions
 from workloads.clients.kafka_python import access
 from workloads.clients.raw import Address, Connection, ask
 from workloads.clients.security import Security
@@ -161,7 +161,7 @@ def test_one_who_never_answers_the_handshake_is_given_up_in_time(ca: trustme.CA,
 def test_the_library_gives_up_a_handshake_too(
     ca: trustme.CA, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handshakes, "LIMIT", 0.2)
+    monkeypatch.setattr(connecting, "LIMIT", 0.2)
     address = serve(silent)._replace(security=Security(protocol="SSL", ca=pem(ca.cert_pem)))
     # What a client has inside: a client itself cannot be closed when its constructor fails.
     net = NetworkSelector()

@@ -11,7 +11,7 @@ from typing import Any
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError, RetriableError
 
-from workloads.clients import attempts
+from workloads.clients import attempts, connecting
 from workloads.clients.epochs import Epochs
 from workloads.clients.outcome import NEVER_SENT, Acks, Attempts, classify
 from workloads.clients.protocol import Completion, Log, Polled
@@ -60,6 +60,8 @@ def access(bootstrap: Iterable[Address]) -> dict[str, Any]:
     if len(ways) > 1:
         raise ValueError(f"brokers {', '.join(map(str, addresses))}: expected the same security for all")
     (security,) = ways or {None}
+    # Whoever is about to use the library comes this way.
+    connecting.install()
     return {
         "bootstrap_servers": [str(address) for address in addresses],
         **(security.kafka_python() if security is not None else {}),

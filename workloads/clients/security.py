@@ -9,8 +9,6 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
 
-from workloads.clients import handshakes
-
 Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 
@@ -67,8 +65,6 @@ class Security:
         """Settings of KafkaProducer, KafkaConsumer and KafkaAdminClient. Nothing is written to disk."""
         settings: dict[str, Any] = {"security_protocol": self.protocol}
         if self.tls:
-            # Whoever is about to use TLS needs it, and none comes another way.
-            handshakes.install()
             settings["ssl_context"] = self.context()
         if self.sasl:
             settings["sasl_mechanism"] = self.mechanism

@@ -1,8 +1,9 @@
-"""A limit for kafka-python's TLS handshakes, which have none.
+"""What kafka-python 3.0.12 leaves open when it connects: a limit for TLS handshakes, and sockets that fail.
 
 A paused broker's kernel goes on taking connections, in which nobody then answers. In plain text the
-library's first request times out; with TLS its 3.0.12 waits for ever before that, even in a
-constructor that was given a limit.
+library's first request times out; with TLS it waits for ever before that, even in a constructor that was
+given a limit. And a socket that could not be connected is left to the garbage collector, which comes when
+it likes: a client that tries a dead broker over and over holds some dozens of them.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from kafka.net.inet import KafkaNetSocket
 from kafka.net.transport import KafkaSSLTransport
 
 LIMIT = 2.0
 """Seconds for one handshake: below `bootstrap_timeout_ms`, so that another broker can still be tried."""
 
-INSTALLED = "_kafkacheck_limited"
+INSTALLED = "_kafkacheck_mended"
 
 
 def install() -> None:
@@ -25,7 +27,7 @@ def install() -> None:
     """
     if getattr(KafkaSSLTransport, INSTALLED, False):
         return
-    handshake = KafkaSSLTransport.handshake
+    handshake, connect = KafkaSSLTransport.handshake, KafkaNetSocket.sock_connect
 
     async def limited(self: Any) -> None:
         net = self._net
@@ -39,7 +41,15 @@ def install() -> None:
         finally:
             self._net = net
 
+    async def closing(self: Any, net: Any, sock: Any, *arguments: Any, **options: Any) -> Any:
+        try:
+            return await connect(self, net, sock, *arguments, **options)
+        except BaseException:
+            sock.close()
+            raise
+
     KafkaSSLTransport.handshake = limited
+    KafkaNetSocket.sock_connect = closing
     setattr(KafkaSSLTransport, INSTALLED, True)
 
 
