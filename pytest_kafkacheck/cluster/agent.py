@@ -81,7 +81,10 @@ class Agent:
         way: socket.socket = getattr(self._stream, "_sock", self._stream)
         self._socket, self._frames, self._lines = way, b"", b""
         way.settimeout(20)
-        if (said := self._line(way)) != "ready":
+        # The agent speaks only when it is asked: what it said before could have come in one piece with the engine's
+        # answer to the call above, and would be lost with the buffer from which that was read.
+        way.sendall(f"0 10 {base64.b64encode(b'true').decode()}\n".encode())
+        if (said := self._line(way).strip()) != "0 0":
             raise ConnectionResetError(f"the agent did not start, it said {said!r}")
         threading.Thread(target=self._beat, name="kafkacheck-agent-beat", daemon=True).start()
         return way

@@ -1,9 +1,8 @@
 # Runs in the container that owns a node's network namespace. Each line of input is
 # "<number> <seconds> <command in base64>"; each answer "<number> <exit status> <output in base64>".
-# Heals by itself when its master falls silent: end of input, or no line for $TTL seconds.
+# It says nothing else. Heals by itself when its master falls silent: end of input, or no line for $TTL seconds.
 heal() { nft 'table inet kafkacheck; delete table inet kafkacheck' 2>/dev/null; }
 trap 'heal; exit 0' TERM INT HUP
-echo ready
 while :; do
   if IFS=' ' read -r -t "$TTL" number limit command; then
     output=$(timeout -k 1 "$limit" bash -c "$(printf %s "$command" | base64 -d)" 2>&1 </dev/null)

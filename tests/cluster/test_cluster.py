@@ -7,6 +7,8 @@ import signal
 import socket
 import threading
 import time
+from contextlib import closing
+from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 
@@ -213,3 +215,18 @@ def test_agent_heals_when_its_master_is_gone(engine: Any, agent: Agent) -> None:
     assert engine.api.wait(watch, timeout=20)["StatusCode"] == 0
     until(lambda: "heal()" not in str(engine.api.top(agent.pod)["Processes"]))
     assert engine.api.inspect_container(agent.pod)["State"]["Running"], "the network outlives the agent"
+
+
+def test_an_agent_answers_although_the_engine_is_heard_late(
+    cluster: DockerCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine: what came with the engine's answer in one piece would be lost with its buffer."""
+    begin = HTTPResponse.begin
+
+    def late(self: HTTPResponse) -> None:
+        time.sleep(0.5)
+        begin(self)
+
+    monkeypatch.setattr(HTTPResponse, "begin", late)
+    with closing(Agent(cluster.client, pod=cluster.nodes[1].pod)) as agent:
+        assert agent.shell("echo here", timeout=5) == (0, "here")

@@ -1,0 +1,34 @@
+"""The agent's script, without a cluster: what it says, and what it does when its master is gone."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+
+import pytest
+
+from pytest_kafkacheck.cluster.agent import SCRIPT
+
+NO_NFT = "nft() { echo healed >&2; }\n"
+
+
+@pytest.mark.parametrize("commands", [[], ["echo hi"], ["echo hi; exit 3", "sleep 9"]])
+def test_it_speaks_only_when_it_is_asked(commands: list[str]) -> None:
+    """Whatever it said before could be lost with the engine's answer."""
+    lines = [
+        f"{number} 0.5 {base64.b64encode(command.encode()).decode()}\n"
+        for number, command in enumerate(commands, 7)
+    ]
+    done = subprocess.run(
+        ["bash", "-c", NO_NFT + SCRIPT.replace("2>/dev/null", "", 1)],
+        input="".join(lines),
+        env={"TTL": "5", "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    answers = {"echo hi": "0 aGk=", "echo hi; exit 3": "3 aGk=", "sleep 9": "124 "}
+    assert done.stdout.splitlines() == [
+        f"{number} {answers[command]}" for number, command in enumerate(commands, 7)
+    ]
+    assert done.stderr == "healed\n", "its input has ended"
