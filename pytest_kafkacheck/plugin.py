@@ -77,11 +77,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "kafkacheck_dir", "Folder in which runs are kept, relative to rootdir", default=".kafkacheck"
     )
-
     parser.addini(
         "kafkacheck_scope", "How long a cluster may serve, see --kafkacheck-scope", default="session"
     )
-
     parser.addini("kafkacheck_share", "With xdist, see --kafkacheck-share", default="worker")
 
 

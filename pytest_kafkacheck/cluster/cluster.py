@@ -281,8 +281,9 @@ def running(
         stack.callback(cluster.close)
         try:
             ready.wait_ready(cluster)
-        except BaseException:
+        except BaseException as error:
             cluster.save_logs(logs)
+            error.add_note(f"The nodes' logs are in {logs}")
             raise
         if kept is None and spec.kraft:
             with contextlib.suppress(OSError):

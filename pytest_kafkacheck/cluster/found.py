@@ -94,7 +94,7 @@ def _plan(client: Any, run: str, container: Mapping[str, Any]) -> Plan:
         run=run,
         spec=spec,
         image=container["Image"],
-        owner={name: labels[name] for name in reaper.OWNERSHIP if name in labels},
+        owner={name: labels[name] for name in reaper.OWNERSHIP},
         cluster_id=labels[CLUSTER],
         host=host,
         bind=bind,

@@ -15,14 +15,6 @@ from typing import Any
 from docker.errors import APIError
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import KafkaError
-from tenacity import (
-    RetryError,
-    Retrying,
-    retry_if_exception_type,
-    retry_if_result,
-    stop_after_delay,
-    wait_fixed,
-)
 
 from nemesis.nft import TABLE
 from pytest_kafkacheck.cluster import dynamic, views, warm, zookeeper
@@ -32,9 +24,11 @@ from pytest_kafkacheck.cluster.launch import archive
 from pytest_kafkacheck.cluster.member import INTERNAL, Member
 from pytest_kafkacheck.cluster.node import DockerNode
 from pytest_kafkacheck.cluster.plan import Plan
+from pytest_kafkacheck.cluster.ready import absent
 from pytest_kafkacheck.cluster.security import client_properties
 from pytest_kafkacheck.cluster.settings import check_settings
 from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.cluster.waiting import until
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.setup.image import image_for
 from workloads.clients.kafka_python import access
@@ -85,11 +79,12 @@ def remove_broker(cluster: DockerCluster, node: int) -> None:
     if cluster.spec.kraft:
         _unregister(cluster, node)
     else:
-        _until(
+        until(
             lambda: (
                 None if node not in zookeeper.registered(cluster.zookeepers.values()) else "still registered"
             ),
             f"broker {node} gone from ZooKeeper",
+            limit=LIMIT,
         )
     _remove_parts(cluster, leaving.member, leaving.pod)
     wait_settled(cluster)
@@ -203,12 +198,17 @@ def mend(cluster: DockerCluster) -> None:
     if cluster.healthy():
         return
     for node in cluster.nodes.values():
-        node.thaw()
-        if node.state() == "paused":
-            node.signal("CONT")
-        if node.state() == "stopped":
-            node.start()
+        rouse(node)
     wait_settled(cluster)
+
+
+def rouse(node: DockerNode) -> None:
+    """Let a node run, however it was halted."""
+    node.thaw()
+    if node.state() == "paused":
+        node.signal("CONT")
+    if node.state() == "stopped":
+        node.start()
 
 
 def _heal(cluster: DockerCluster, node: DockerNode) -> None:
@@ -218,19 +218,14 @@ def _heal(cluster: DockerCluster, node: DockerNode) -> None:
 
 def wait_settled(cluster: DockerCluster, *, limit: float = LIMIT) -> None:
     """Wait until every node serves and every partition of every topic has a leader and a full ISR."""
-    _until(lambda: unsettled(cluster), "the cluster settled", limit=limit, dead=cluster.ended)
+    until(lambda: unsettled(cluster), "the cluster settled", limit=limit, dead=cluster.ended)
 
 
 def unsettled(cluster: DockerCluster) -> str | None:
     """What still keeps the cluster from being settled, or None."""
-    brokers = cluster.brokers
-    for node, address in brokers.items():
-        if (seen := views.unfenced(address)) != set(brokers):
-            return f"broker {node} sees {sorted(seen)} of {sorted(brokers)}"
-    for node in cluster.nodes:
-        if node not in brokers and not cluster.serving(node):
-            return f"node {node} does not serve"
-    for node, address in brokers.items():
+    if (text := absent(cluster)) is not None:
+        return text
+    for node, address in cluster.brokers.items():
         for (topic, partition), view in views.metadata(address, None).items():
             if view.leader < 0 or set(view.isr) != set(view.replicas):
                 isr = f"ISR {list(view.isr)} of {list(view.replicas)}"
@@ -323,7 +318,7 @@ def _drain(cluster: DockerCluster, node: int) -> None:
                     return f"{log[0]}-{log[1]} still has a replica on it"
         return None
 
-    _until(left, f"broker {node} drained")
+    until(left, f"broker {node} drained", limit=LIMIT)
 
 
 def _unregister(cluster: DockerCluster, node: int) -> None:
@@ -367,26 +362,3 @@ def _broker(cluster: DockerCluster, node: int) -> DockerNode:
             f"no broker is node {node}; brokers are {', '.join(map(str, sorted(cluster.brokers)))}"
         )
     return cluster.nodes[node]
-
-
-def _until(
-    problem: Callable[[], str | None],
-    what: str,
-    *,
-    limit: float = LIMIT,
-    dead: Callable[[], str | None] = lambda: None,
-) -> None:
-    def once() -> str | None:
-        if (text := dead()) is not None:
-            raise InfrastructureError(f"A node ended while kafkacheck waited for {what}: {text}")
-        return problem()
-
-    try:
-        Retrying(
-            stop=stop_after_delay(limit),
-            wait=wait_fixed(0.1),
-            retry=retry_if_exception_type(OSError) | retry_if_result(lambda text: text is not None),
-        )(once)
-    except RetryError as error:
-        failure = error.last_attempt.exception() or error.last_attempt.result()
-        raise InfrastructureError(f"Waited {limit:.0f} s in vain for {what}: {failure}.") from error

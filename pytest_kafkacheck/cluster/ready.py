@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from kafka.errors import KafkaError, for_code
+from kafka.errors import for_code
 from kafka.protocol.consumer import FetchRequest
 from kafka.protocol.producer import ProduceRequest
 from kafka.record.memory_records import MemoryRecordsBuilder
-from tenacity import (
-    RetryError,
-    Retrying,
-    retry_if_exception_type,
-    retry_if_not_result,
-    stop_after_delay,
-    wait_fixed,
-)
 
 from pytest_kafkacheck.cluster import topics, views
-from pytest_kafkacheck.errors import InfrastructureError
+from pytest_kafkacheck.cluster.waiting import until
 from workloads.clients.raw import Address, Connection
 
 if TYPE_CHECKING:
@@ -32,8 +24,8 @@ LIMIT = 90.0
 TIMEOUT = 3.0
 """Seconds for one request of the proof."""
 
-LOOK = 0.5
-"""Seconds between looks whether a node has ended: to ask the engine costs the starting nodes processor time."""
+PAUSE = 0.05
+"""Seconds between two questions: a start takes few, and is waited for."""
 
 
 def wait_ready(cluster: DockerCluster) -> None:
@@ -42,9 +34,7 @@ def wait_ready(cluster: DockerCluster) -> None:
     Raises InfrastructureError; at once when a node has ended, for it will not come back.
     """
     brokers, dead = cluster.brokers, cluster.ended
-    _until(lambda: _all_registered(brokers), "every broker registered with the controller", dead)
-    others = [node for node in cluster.nodes if node not in brokers]
-    _until(lambda: all(map(cluster.serving, others)), "every controller or ZooKeeper node serving", dead)
+    until(lambda: absent(cluster), "every node serving", limit=LIMIT, dead=dead, pause=PAUSE)
     topics.create(brokers, TOPIC, assignment={number: [node] for number, node in enumerate(brokers)})
     try:
         with ThreadPoolExecutor(max_workers=len(brokers)) as pool:
@@ -58,12 +48,13 @@ def wait_ready(cluster: DockerCluster) -> None:
 def _prove(partition: int, address: Address, dead: Callable[[], str | None]) -> None:
     """The partition has its only replica on the broker: once its leader, it takes a record and gives it back."""
 
-    def written_and_read() -> bool:
+    def unread() -> str | None:
         with Connection(address, timeout=TIMEOUT) as connection:
             _write(connection, partition)
-            return _read(connection, partition)
+            return None if _read(connection, partition) else "it was written and not read"
 
-    _until(written_and_read, f"a record written to and read from the broker at {address}", dead)
+    what = f"a record written to and read from the broker at {address}"
+    until(unread, what, limit=LIMIT, dead=dead, pause=PAUSE)
 
 
 def _write(connection: Connection, partition: int) -> None:
@@ -113,31 +104,13 @@ def _read(connection: Connection, partition: int) -> bool:
     return b"ready" in bytes(answer.records or b"")
 
 
-def _until(condition: Callable[[], bool], what: str, dead: Callable[[], str | None]) -> None:
-    looked = time.monotonic()
-
-    def once() -> bool:
-        nonlocal looked
-        if time.monotonic() - looked >= LOOK:
-            looked = time.monotonic()
-            if (text := dead()) is not None:
-                raise InfrastructureError(f"A node ended while kafkacheck waited for {what}: {text}")
-        return condition()
-
-    try:
-        Retrying(
-            stop=stop_after_delay(LIMIT),
-            wait=wait_fixed(0.05),
-            retry=retry_if_exception_type((OSError, KafkaError)) | retry_if_not_result(bool),
-        )(once)
-    except RetryError as error:
-        failure = error.last_attempt.exception()
-        raise InfrastructureError(
-            f"Waited {LIMIT:.0f} s in vain for {what}. "
-            f"Last attempt: {failure if failure is not None else 'not yet so'}. "
-            f"The nodes' logs are kept with the run."
-        ) from error
-
-
-def _all_registered(brokers: Mapping[int, Address]) -> bool:
-    return all(views.unfenced(address) == set(brokers) for address in brokers.values())
+def absent(cluster: DockerCluster) -> str | None:
+    """Which node does not serve, or which broker does not know all others, or None. Raises OSError."""
+    brokers = cluster.brokers
+    for node, address in brokers.items():
+        if (seen := views.unfenced(address)) != set(brokers):
+            return f"broker {node} sees {sorted(seen)} of {sorted(brokers)}"
+    for node in cluster.nodes:
+        if node not in brokers and not cluster.serving(node):
+            return f"node {node} does not serve"
+    return None

@@ -38,10 +38,10 @@ RUN = "kafkacheck.run"
 OWNER = "kafkacheck.owner"
 HOST = "kafkacheck.host"
 BOOT = "kafkacheck.boot"
-PROCESS = "kafkacheck.process"
-"""``<namespace of process ids>/<start>``: with it OWNER's id means one process, whatever the clock does."""
+NAMESPACE = "kafkacheck.namespace"
+"""Where OWNER's process id means what it says: a container has ids of its own, also under the host's name."""
 
-OWNERSHIP = (RUN, OWNER, HOST, BOOT, PROCESS)
+OWNERSHIP = (RUN, OWNER, HOST, BOOT, NAMESPACE)
 KEPT = "kafkacheck.kept"
 LEASE = "kafkacheck.lease"
 
@@ -70,13 +70,12 @@ class Part:
 
 def labels(run: str, *, pid: int | None = None) -> dict[str, str]:
     """Labels for everything that this process makes for a run, or that belongs to another process of this host."""
-    pid = os.getpid() if pid is None else pid
     return {
         RUN: run,
-        OWNER: _owner(pid),
+        OWNER: _owner(os.getpid() if pid is None else pid),
         HOST: socket.gethostname(),
         BOOT: _boot(),
-        PROCESS: f"{_namespace()}/{_start(pid)}",
+        NAMESPACE: _namespace(),
     }
 
 
@@ -88,7 +87,7 @@ def foreign(found: Mapping[str, str], *, local: bool = True) -> bool:
     """
     if found.get(HOST) != socket.gethostname() or (found.get(BOOT) != _boot() and not local):
         return True
-    return found.get(BOOT) == _boot() and PROCESS in found and _split(found[PROCESS])[0] != _namespace()
+    return found.get(BOOT) == _boot() and found.get(NAMESPACE) != _namespace()
 
 
 def orphaned(found: Mapping[str, str], *, local: bool = True) -> bool:
@@ -102,8 +101,6 @@ def orphaned(found: Mapping[str, str], *, local: bool = True) -> bool:
         # A killed process stays in the table until its parent asks for it, which some never do.
         if psutil.Process(pid).status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
             return True
-        if PROCESS in found:
-            return _start(pid) != _split(found[PROCESS])[1]
         return _owner(pid) != found.get(OWNER)
     except (ValueError, psutil.NoSuchProcess):
         return True
@@ -279,30 +276,23 @@ def _moment(text: str) -> float:
 
 
 def _owner(pid: int) -> str:
-    """Process id and start time: an id alone may have been given to another process since."""
-    return f"{pid}@{psutil.Process(pid).create_time():.2f}"
+    """Process id and start: an id alone may have been given to another process since.
 
-
-def _start(pid: int) -> str:
-    """When a process started. On Linux in ticks since the boot: they stay the same when the clock is set."""
+    On Linux the start is in ticks since the boot, which stay the same when the clock is set.
+    """
     try:
         # The second field is the name, in brackets, and may itself hold blanks and brackets.
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
-        return f"{psutil.Process(pid).create_time():.2f}"
+        start = f"{psutil.Process(pid).create_time():.2f}"
+    return f"{pid}@{start}"
 
 
 def _namespace() -> str:
-    """In which process ids mean what they mean here: containers have their own, also under the host's name."""
     try:
         return str(Path("/proc/self/ns/pid").stat().st_ino)
     except OSError:
         return ""
-
-
-def _split(process: str) -> tuple[str, str]:
-    namespace, _, start = process.partition("/")
-    return namespace, start
 
 
 def _boot() -> str:

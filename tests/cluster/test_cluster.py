@@ -154,7 +154,7 @@ def test_too_little_memory_is_an_infrastructure_error(engine: Any, tmp_path: Pat
 def test_the_next_start_removes_what_a_dead_owner_left_and_spares_the_living(
     engine: Any,
 ) -> None:
-    dead = {**reaper.labels("dead"), reaper.OWNER: "1@1.00"}
+    dead = {**reaper.labels("dead"), reaper.OWNER: "1@-1"}
     living = reaper.labels(own("living"))
     for labels in (dead, living):
         engine.api.create_network(f"kafkacheck-{labels[reaper.RUN]}", labels=labels)

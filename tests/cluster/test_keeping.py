@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import secrets
 import subprocess
@@ -135,7 +136,7 @@ def test_what_the_engine_does_not_remove_keeps_nobody_from_working(
     engine: Any, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(reaper, "LIMIT", 0.6)
-    dead = {**reaper.labels(name), reaper.PROCESS: f"{reaper._namespace()}/-1"}
+    dead = {**reaper.labels(name), reaper.OWNER: f"{os.getpid()}@-1"}
     volumes = [f"kafkacheck-{name}-{number}" for number in range(2)]
     for number, volume in enumerate(volumes):
         engine.api.create_volume(volume, labels={**dead, reaper.RUN: f"{name}-{number}"})
