@@ -1,0 +1,179 @@
+"""One broker's wall clock made wrong, as clients see it: in the timestamps that brokers give to records."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from kafka.errors import for_code
+from kafka.protocol.producer import ProduceRequest
+from kafka.record.memory_records import MemoryRecordsBuilder
+from rounds import objects, until
+
+from pytest_kafkacheck.cluster import topics
+from pytest_kafkacheck.cluster.clock import Clock
+from pytest_kafkacheck.cluster.cluster import DockerCluster
+from pytest_kafkacheck.cluster.node import DockerNode
+from workloads.clients.raw import Address, ask
+
+pytestmark = pytest.mark.cluster
+
+NEAR = 2.0
+"""Seconds by which a broker on a busy machine may seem off."""
+
+HOUR = 3600.0
+
+Ahead = Callable[[int], float]
+"""By how many seconds a broker's clock is ahead of this process's, to `NEAR`."""
+
+
+def shown(broker: Address, topic: str, partition: int) -> float:
+    """The time that a broker shows, in seconds since the epoch: it stamps a record with it."""
+    batch = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=1 << 10)
+    batch.append(timestamp=0, key=None, value=b"when")
+    batch.close()
+    Topic = ProduceRequest.TopicProduceData
+    data = Topic.PartitionProduceData(index=partition, records=batch.buffer())
+    request = ProduceRequest(
+        version=7,
+        transactional_id=None,
+        acks=1,
+        timeout_ms=5000,
+        topic_data=[Topic(name=topic, partition_data=[data])],
+    )
+    (answer,) = ask(broker, request, timeout=5).responses[0].partition_responses
+    if answer.error_code:
+        raise OSError(f"produce to {topic}-{partition}: {for_code(answer.error_code).__name__}")
+    return float(answer.log_append_time_ms) / 1000
+
+
+@pytest.fixture
+def ahead(cluster: DockerCluster) -> Iterator[Ahead]:
+    topic = f"clock-{uuid.uuid4().hex[:8]}"
+    # Partition n-1 is broker n's alone.
+    topics.create(
+        cluster.brokers,
+        topic,
+        assignment={node - 1: [node] for node in cluster.brokers},
+        config={"message.timestamp.type": "LogAppendTime"},
+    )
+    until(lambda: all(cluster.leader(topic, node - 1) == node for node in cluster.brokers))
+
+    def of(node: int) -> float:
+        answers: list[float] = []
+
+        def asked() -> bool:
+            try:
+                answers.append(shown(cluster.brokers[node], topic, node - 1) - time.time())
+            except OSError:
+                return False  # it has just become the leader and does not know yet
+            return True
+
+        until(asked)
+        return answers[-1]
+
+    yield of
+    topics.delete(cluster.brokers, topic)
+
+
+@pytest.fixture
+def clocks(cluster: DockerCluster) -> Iterator[dict[int, Clock]]:
+    made = {node.id: of(cluster, node) for node in cluster.nodes.values()}
+    yield made
+    for clock in made.values():
+        clock.clear()
+    # Timers that were set while a clock was ahead may hold a broker up; the next test shall find a sound cluster.
+    until(cluster.healthy)
+
+
+def of(cluster: DockerCluster, node: DockerNode) -> Clock:
+    return Clock(cluster.client, node, owner=cluster.plan.owner)
+
+
+def near(seconds: float) -> Any:
+    return pytest.approx(seconds, abs=NEAR)
+
+
+def test_a_jump_is_seen_by_clients_of_that_broker_only(
+    cluster: DockerCluster, clocks: dict[int, Clock], ahead: Ahead
+) -> None:
+    assert clocks[2].get() == (0, 0)
+    assert {node: ahead(node) for node in clocks} == {1: near(0), 2: near(0), 3: near(0)}
+    for offset in (HOUR, -HOUR):
+        clocks[2].set(offset)
+        assert clocks[2].get() == (offset, 0)
+        assert {node: ahead(node) for node in clocks} == {1: near(0), 2: near(offset), 3: near(0)}
+        assert cluster.serving(2)
+    clocks[2].clear()
+    assert clocks[2].get() == (0, 0)
+    assert ahead(2) == near(0)
+    until(lambda: cluster.serving(2))
+
+
+def test_a_clock_drifts_by_itself(cluster: DockerCluster, clocks: dict[int, Clock], ahead: Ahead) -> None:
+    before = time.monotonic()
+    clocks[3].set(-60, ppm=500_000)
+    since = time.monotonic()
+    time.sleep(6)
+    seen, ended = ahead(3), time.monotonic()
+    # Half of the time that went by, which is more than an answer may take.
+    assert (since - before) + NEAR < 3
+    assert -60 + 3 - 0.5 <= seen <= -60 + (ended - before) / 2 + 0.1
+    assert clocks[3].get() == (-60, 500_000)
+    assert ahead(1) == near(0)
+    clocks[3].clear()
+    assert ahead(3) == near(0)
+    until(lambda: cluster.serving(3))
+
+
+def test_a_new_process_has_the_right_time(
+    cluster: DockerCluster, clocks: dict[int, Clock], ahead: Ahead
+) -> None:
+    clocks[2].set(HOUR)
+    assert clocks[2].read().installed
+    cluster.nodes[2].restart()
+    until(lambda: cluster.serving(2))
+    assert clocks[2].get() == (0, 0)
+    assert not clocks[2].read().installed
+    assert ahead(2) == near(0)
+    clocks[2].set(HOUR)
+    assert ahead(2) == near(HOUR)
+
+
+def test_a_signal_that_stopped_a_broker_still_does_when_its_clock_was_set(
+    cluster: DockerCluster, clocks: dict[int, Clock], ahead: Ahead
+) -> None:
+    node = cluster.nodes[1]
+    node.kill()
+    node.start()
+    until(lambda: cluster.serving(1))
+    node.signal("STOP")
+    try:
+        clocks[1].set(HOUR)
+        assert clocks[1].read().installed
+        assert node.state() == "paused"
+    finally:
+        node.signal("CONT")
+    assert ahead(1) == near(HOUR)
+
+
+def test_what_cannot_be_set_is_told_and_nothing_is_left(cluster: DockerCluster) -> None:
+    node = cluster.nodes[3]
+    node.kill()
+    before = len(objects(cluster.client, cluster.run))
+    with pytest.raises(OSError, match="must run"):
+        of(cluster, node).set(HOUR)
+    node.start()
+    until(lambda: cluster.serving(3))
+    node.freeze()
+    try:
+        with pytest.raises(OSError, match="frozen"):
+            of(cluster, node).set(HOUR)
+    finally:
+        node.thaw()
+    assert len(objects(cluster.client, cluster.run)) == before
+    until(cluster.healthy)
+    assert of(cluster, node).get() == (0, 0)
