@@ -57,6 +57,9 @@ class Clock:
 
     A start of the process makes the clock right again. While the node is frozen, only what was installed before can
     be changed. Only on x86-64.
+    A clock that is set back, be it by `clear`, can cost more than it shows: by the wall clock Kafka reckons when it
+    may try to connect again. A peer that it did not reach while it was an hour ahead it tries again in an hour. So
+    whoever clears a clock should start the node anew if it does not serve soon.
     Every method raises OSError when the node's process is frozen, has ended or has not come up, and
     InfrastructureError when the machine cannot do it or something went wrong.
     """
