@@ -7,14 +7,19 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, Literal, TypeVar
 
-from nemesis.cluster import Cluster
+from nemesis.cluster import Clients, Cluster
+from nemesis.desired import Desired
 from nemesis.faults.fault import Proof, Strike
 from nemesis.network import Network
+from nemesis.nobody import Nobody
 from nemesis.processes import Processes
-from nemesis.schedule import Event, Schedule
+from nemesis.schedule import TRIGGER_LIMIT, Event, Schedule
 from nemesis.targets import Groups, Unresolved, resolve
+from nemesis.triggers import Happened
 from nemesis.wait import until
 
 log = logging.getLogger(__name__)
@@ -22,20 +27,25 @@ log = logging.getLogger(__name__)
 RESOLVE_LIMIT = 5.0
 """Seconds in which a target must become known, such as the leader of a partition that elects one."""
 
+LOOK = 0.1
+"""Seconds between two looks at what an event waits for."""
+
 Stage = Literal["inject", "heal"]
 Record = Callable[[Mapping[str, Any]], None]
+T = TypeVar("T")
 
-_HEAL, _INJECT = 0, 1  # in this order when both are due at once
+_HEAL, _BEAT, _INJECT = 0, 1, 2  # in this order when several are due at once
 
 
 class Nemesis:
-    """Runs once, in one thread.
+    """Runs once, in one thread; faults of several nodes use more while they inject and heal.
 
-    topic   the workload's own, for targets that name none.
-    seed    of all random choices.
-    record  gets a row of ``operations`` for each action when it is done: keys f, type, invoked, completed
-            (ns of `clock`), value, error. An exception of its is the only one that leaves `run`.
-    clock   monotonic seconds.
+    topic    the workload's own, for targets that name none.
+    seed     of all random choices.
+    record   gets a row of ``operations`` for each action when it is done: keys f, type, invoked, completed
+             (ns of `clock`), value, error. An exception of its is the only one that leaves `run`.
+    clients  the workload's processes.
+    clock    monotonic seconds.
     """
 
     def __init__(
@@ -46,19 +56,25 @@ class Nemesis:
         topic: str,
         seed: int,
         record: Record,
+        clients: Clients | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._events = schedule.events
         self._cluster = cluster
+        self._clients = clients or Nobody()
         self._topic = topic
         self._seed = seed
         self._record = record
         self._clock = clock
         self._network = Network(cluster.nodes)
         self._processes = Processes(cluster.nodes)
+        self._desired = Desired(cluster.nodes)
         self._stop = threading.Event()
+        self._start = 0.0
         self._pending: list[tuple[float, int, int]] = []
-        self._strikes: dict[int, Strike | None] = {}
+        self._waiting: dict[int, Happened] = {}
+        self._strikes: dict[int, tuple[Strike, ...]] = {}
+        self._windows: dict[int, tuple[int, int | None]] = {}
         self._finished: set[int] = set()
 
     def run(self, stop: threading.Event) -> None:
@@ -70,16 +86,18 @@ class Nemesis:
         that fails is recorded, and the run goes on.
         """
         self._stop = stop
-        start = self._clock()
-        self._pending = [(start + event.at, _INJECT, index) for index, event in enumerate(self._events)]
-        heapq.heapify(self._pending)
+        self._start = self._clock()
+        for index, event in enumerate(self._events):
+            if event.after is None:
+                heapq.heappush(self._pending, (self._start + event.at, _INJECT, index))
+            else:
+                self._waiting[index] = event.after.watch(self._cluster, self._clients, topic=self._topic)
         try:
-            while self._pending and self._sleep_until(self._pending[0][0]):
-                _, action, index = heapq.heappop(self._pending)
-                if action == _INJECT:
-                    self._begin(index)
-                else:
-                    self._end(index)
+            while (self._pending or self._waiting) and not stop.is_set():
+                self._look()
+                if self._due():
+                    _, action, index = heapq.heappop(self._pending)
+                    {_INJECT: self._begin, _BEAT: self._beat, _HEAL: self._end}[action](index)
         finally:
             self._pending.clear()
             try:
@@ -88,37 +106,95 @@ class Nemesis:
             finally:
                 self._heal_rest()
 
+    def _look(self) -> None:
+        """Give events whose trigger has come their time; give up those that waited for too long."""
+        for index, happened in tuple(self._waiting.items()):
+            event, now = self._events[index], self._clock()
+            try:
+                come = happened()
+            except Exception as problem:  # while faults are at work, questions go unanswered
+                log.info("%s: whether %s: %r", event.id, event.after, problem)
+                come = False
+            if come:
+                del self._waiting[index]
+                heapq.heappush(self._pending, (self._clock() + event.at, _INJECT, index))
+            elif now - self._start > TRIGGER_LIMIT:
+                del self._waiting[index]
+                why = f"{event.after} did not come within {TRIGGER_LIMIT:.0f} s"
+                self._strikes[index] = ()
+                self._write(event, "inject", (), Proof(False, {"trigger": why}), invoked=round(now * 1e9))
+                self._end(index)
+
+    def _due(self) -> bool:
+        """Whether the next action is due, after a wait for it: a short one where events wait for triggers."""
+        due = self._pending[0][0] if self._pending else float("inf")
+        if self._waiting:
+            due = min(due, self._clock() + LOOK)
+        while not self._stop.is_set() and (left := due - self._clock()) > 0:
+            self._stop.wait(left)
+        return not self._stop.is_set() and bool(self._pending) and self._pending[0][0] <= self._clock()
+
     def _begin(self, index: int) -> None:
         event, began = self._events[index], self._clock()
-        self._strikes[index] = strike = None
+        self._strikes[index] = ()
+        self._windows[index] = round(began * 1e9), None
         proof, error = Proof(False), None
         nodes: tuple[int, ...] = ()
+        applied: int | None = None
         try:
+            rng = event.random(self._seed)
             nodes = self._resolve(event)
-            self._strikes[index] = strike = Strike(
+            strike = Strike(
                 event=event.id,
                 target=event.target,
                 nodes=nodes,
                 cluster=self._cluster,
+                clients=self._clients,
                 network=self._network,
                 processes=self._processes,
+                desired=self._desired,
+                topic=self._topic,
+                lasting=event.lasting,
+                random=rng,
                 until=self._until,
                 leisure=self._leisure,
             )
-            event.fault.inject(strike)
+            parts: tuple[Strike, ...] = (strike,)
+            if not event.fault.together and len(nodes) > 1:
+                parts = tuple(replace(strike, nodes=(node,), notes={}) for node in nodes)
+            self._strikes[index] = parts
+            _of_each(parts, event.fault.inject)
             applied = self._now()
-            proof = event.fault.verify_injected(strike)
+            proof = _joined(parts, _of_each(parts, event.fault.verify_injected))
             proof = Proof(proof.effective, {"applied": applied, **proof.evidence})
-            strike.effective = proof.effective
         except Unresolved as problem:
             proof = Proof(False, {"unresolved": str(problem)})
         except Exception as problem:
             error = _describe(problem)
+        self._windows[index] = round(began * 1e9), applied if proof.effective else None
         self._write(event, "inject", nodes, proof, invoked=round(began * 1e9), error=error)
-        if strike is None:
+        if not self._strikes[index] or event.fault.momentary:
             self._end(index)
-        else:
-            heapq.heappush(self._pending, (began + event.lasting, _HEAL, index))
+            return
+        heal = began + event.lasting
+        heapq.heappush(self._pending, (heal, _HEAL, index))
+        self._pulse(index, began)
+
+    def _pulse(self, index: int, last: float) -> None:
+        event = self._events[index]
+        if (
+            event.fault.pulse is not None
+            and (due := last + event.fault.pulse) < self._windows[index][0] / 1e9 + event.lasting
+        ):
+            heapq.heappush(self._pending, (due, _BEAT, index))
+
+    def _beat(self, index: int) -> None:
+        began = self._clock()
+        try:
+            _of_each(self._strikes[index], self._events[index].fault.beat)
+        except Exception as problem:  # one of many; what it leaves shows at the end
+            _describe(problem)
+        self._pulse(index, max(began, self._clock() - (self._events[index].fault.pulse or 0)))
 
     def _end(self, index: int) -> None:
         if index in self._finished:
@@ -128,29 +204,41 @@ class Nemesis:
         if index not in self._strikes:
             proof = Proof(False, {"skipped": "the run was stopped before its time"})
             self._write(event, "inject", (), proof, invoked=began)
-        strike = self._strikes.get(index)
-        if strike is None:
+        parts = self._strikes.get(index, ())
+        if not parts:
             proof = Proof(True, {"nothing": "there was nothing to heal"})
             self._write(event, "heal", (), proof, invoked=began)
             return
-        error = None
+        error, lifted = None, None
         try:
-            event.fault.heal(strike)
+            _of_each(parts, event.fault.heal)
             lifted = self._now()
-            proof = event.fault.verify_healed(strike)
+            proof = _joined(parts, _of_each(parts, event.fault.verify_healed))
             proof = Proof(proof.effective, {"lifted": lifted, **proof.evidence})
         except Exception as problem:
             proof, error = Proof(False), _describe(problem)
-        self._write(event, "heal", strike.nodes, proof, invoked=began, error=error)
+        nodes = tuple(node for part in parts for node in part.nodes)
+        self._write(
+            event, "heal", nodes, proof, invoked=began, error=error, window=self._window(index, began)
+        )
+
+    def _window(self, index: int, ended: int) -> dict[str, list[int]]:
+        """When the fault was at work, in ns: surely, and possibly. Possibly is up to the end of this very heal."""
+        possibly, surely = self._windows[index]
+        window = {"possibly": [possibly, self._now()]}
+        if surely is not None and surely <= ended:
+            window["surely"] = [surely, ended]
+        return window
 
     def _heal_rest(self) -> None:
-        """Heal whatever a failed heal may have left. A failure here is recorded as an event of its own."""
+        """Heal whatever a failed heal may have left, and look whether it is gone. What is left is an event."""
         began, problems = self._now(), []
-        for heal_all in (self._network.heal_all, self._processes.heal_all):
+        for heal_all in (self._network.heal_all, self._desired.heal_all, self._processes.heal_all):
             try:
                 heal_all()
             except Exception as problem:
                 problems.append(_describe(problem))
+        problems += self._left()
         if problems:
             value = {
                 "event": "heal-all",
@@ -169,16 +257,30 @@ class Nemesis:
                 }
             )
 
+    def _left(self) -> list[str]:
+        """What is still there of any fault, found out and not remembered."""
+        try:
+            rules = self._network.dropped(tuple(self._cluster.nodes))
+            left = [f"node {rule.receiver} still drops packets of node {rule.sender}" for rule in rules]
+            for node in self._processes.touched:
+                if node in self._cluster.nodes and (state := self._cluster.nodes[node].state()) != "running":
+                    left.append(f"node {node} is {state}")
+        except Exception as problem:
+            return [f"what is left could not be found out: {_describe(problem)}"]
+        return left
+
     def _resolve(self, event: Event) -> tuple[int, ...]:
         target = event.target
         if isinstance(target, Groups):
             return target.nodes
-        found: list[int] = []
+        found: list[tuple[int, ...]] = []
         reasons = ["never looked"]
 
         def known() -> bool:
             try:
-                found.append(resolve(target, self._cluster, topic=self._topic, rng=event.random(self._seed)))
+                rng = event.random(self._seed)
+                roles = self._clients.roles()
+                found.append(resolve(target, self._cluster, topic=self._topic, rng=rng, clients=roles))
             except Unresolved as problem:
                 reasons.append(str(problem))
             return bool(found)
@@ -187,7 +289,7 @@ class Nemesis:
             raise Unresolved(
                 f"{target}: {reasons[-1]}, for {RESOLVE_LIMIT:.0f} s or until the run was stopped"
             )
-        return (found[0],)
+        return found[0]
 
     def _write(
         self,
@@ -198,15 +300,21 @@ class Nemesis:
         *,
         invoked: int,
         error: str | None = None,
+        window: Mapping[str, Any] | None = None,
     ) -> None:
-        value = {
+        clients = event.fault.strikes == "clients"
+        value: dict[str, Any] = {
             "event": event.id,
             "stage": stage,
             "target": event.target.to_json(),
-            "nodes": list(nodes),
+            "nodes": [] if clients else list(nodes),
             "effective": proof.effective,
             "evidence": dict(proof.evidence),
         }
+        if clients:
+            value["processes"] = list(nodes)
+        if window is not None:
+            value["active"] = dict(window)
         row = {"f": event.fault.name, "type": "info", "invoked": invoked, "completed": self._now()}
         self._record({**row, "value": value, "error": error})
 
@@ -218,14 +326,30 @@ class Nemesis:
     def _leisure(self) -> float:
         return self._pending[0][0] - self._clock() if self._pending else float("inf")
 
-    def _sleep_until(self, due: float) -> bool:
-        """False when the run was stopped."""
-        while not self._stop.is_set() and (left := due - self._clock()) > 0:
-            self._stop.wait(left)
-        return not self._stop.is_set()
-
     def _now(self) -> int:
         return round(self._clock() * 1e9)
+
+
+def _of_each(parts: tuple[Strike, ...], step: Callable[[Strike], T]) -> list[T]:
+    """Take a step for all parts at the same time. Raises what it raised, after all have ended."""
+    if len(parts) < 2:
+        return [step(part) for part in parts]
+    with ThreadPoolExecutor(max_workers=len(parts)) as pool:
+        futures = [pool.submit(step, part) for part in parts]
+    problems = [problem for future in futures if isinstance(problem := future.exception(), Exception)]
+    if problems:
+        raise problems[0] if len(problems) == 1 else ExceptionGroup("several nodes failed", problems)
+    return [future.result() for future in futures]
+
+
+def _joined(parts: tuple[Strike, ...], proofs: list[Proof]) -> Proof:
+    """One proof for all: effective where each is. What was seen stands by node."""
+    for part, proof in zip(parts, proofs, strict=True):
+        part.effective = proof.effective
+    if len(proofs) == 1:
+        return proofs[0]
+    seen = {str(part.node): dict(proof.evidence) for part, proof in zip(parts, proofs, strict=True)}
+    return Proof(all(proof.effective for proof in proofs), {"by_node": seen})
 
 
 def _describe(problem: Exception) -> str:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import random
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nemesis.faults import FAULTS
 from nemesis.faults.fault import Fault
+from nemesis.ground import Ground
 from nemesis.targets import Groups, Target, check, parse
+from nemesis.triggers import Trigger
+
+TRIGGER_LIMIT = 60.0
+"""Seconds, from the schedule's beginning, for which an event waits for its trigger."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,15 +25,17 @@ class Event:
     """One fault.
 
     id       unique in its schedule; empty until a schedule gives it one.
-    at       seconds after the schedule's beginning.
-    lasting  seconds from its injection to its heal.
+    at       seconds after the schedule's beginning, or after its trigger.
+    after    what it waits for; None for nothing.
+    lasting  seconds from its injection to its heal; 0 for what is over when it has happened.
     Raises ValueError naming the field, the value and what is allowed.
     """
 
-    at: float
+    at: float = 0.0
     fault: Fault
     target: Target | Groups
-    lasting: float
+    lasting: float = 0.0
+    after: Trigger | None = None
     id: str = ""
 
     def __post_init__(self) -> None:
@@ -41,33 +49,56 @@ class Event:
             raise ValueError(
                 f"Event.target={self.target.to_json()}: {self.fault.name} strikes one target, not groups"
             )
+        if not _fits(self.fault, self.target):
+            raise ValueError(
+                f"Event.target={str(self.target)!r}: {self.fault.name} strikes {_STRIKES[self.fault.strikes]}"
+            )
         if not _seconds(self.at) or self.at < 0:
             raise ValueError(f"Event.at={self.at!r}: expected seconds, 0 or more")
-        if not _seconds(self.lasting) or self.lasting <= 0:
+        if self.fault.momentary:
+            if self.lasting != 0:
+                raise ValueError(
+                    f"Event.lasting={self.lasting!r}: {self.fault.name} is over when it has happened; leave it out"
+                )
+        elif not _seconds(self.lasting) or self.lasting <= 0:
             raise ValueError(f"Event.lasting={self.lasting!r}: expected seconds, more than 0")
+        if self.after is not None and not isinstance(self.after, Trigger):
+            raise ValueError(f"Event.after={self.after!r}: expected a Trigger, see nemesis.triggers")
         if not isinstance(self.id, str):
             raise ValueError(f"Event.id={self.id!r}: expected text")
 
-    def check(self, *, nodes: Collection[int], topics: Mapping[str, int]) -> None:
-        """Refuse what can never be carried out there; arguments and error as of `nemesis.targets.check`."""
-        check(self.target, nodes=nodes, topics=topics)
-        if self.fault.name in ("isolate", "partition") and len(nodes) < 2:
-            raise ValueError(
-                f"{self.fault.name} {self.target}: a cluster of one node has no peers to be cut from"
-            )
+    @property
+    def end(self) -> float:
+        """When it is healed, in seconds after the schedule's beginning; unknown to the left of its trigger."""
+        return self.at + self.lasting
+
+    def overlaps(self, other: Event) -> bool:
+        """Whether both may be at work at the same time. What waits for a trigger may come at any time."""
+        if self.after is not None or other.after is not None:
+            return True
+        return self.at < other.end and other.at < self.end
+
+    def check(self, ground: Ground) -> None:
+        """Refuse what can never be carried out there. Raises ValueError naming what is wrong and what there is."""
+        check(self.target, ground)
+        try:
+            self.fault.check(ground, self.target)
+        except ValueError as error:
+            raise ValueError(f"{self.fault.name} {self.target}: {error}") from error
+        if self.after is not None:
+            self.after.check(ground)
 
     def random(self, seed: int) -> random.Random:
         """The source of this event's choices. It depends on no other event."""
         return random.Random(f"{seed}:{self.id}")
 
     def to_json(self) -> dict[str, Any]:
-        data = {
-            "id": self.id,
-            "at": self.at,
-            "lasting": self.lasting,
-            "fault": self.fault.name,
-            "target": self.target.to_json(),
-        }
+        data: dict[str, Any] = {"id": self.id, "at": self.at}
+        if self.after is not None:
+            data["after"] = str(self.after)
+        if not self.fault.momentary:
+            data["lasting"] = self.lasting
+        data |= {"fault": self.fault.name, "target": self.target.to_json()}
         options = self.fault.options()
         return {**data, "options": options} if options else data
 
@@ -85,6 +116,8 @@ class Event:
                 f"event {data!r}: target {target!r}; expected text, a node id or groups of node ids"
             )
         try:
+            if rest.get("after") is not None:
+                rest["after"] = Trigger.parse(rest["after"])
             return cls(fault=FAULTS[name](**options), target=parse(target), **rest)
         except TypeError as error:
             raise ValueError(f"event {data!r}: {error}") from error
@@ -124,6 +157,27 @@ class Schedule:
             named.append(event)
         return cls(tuple(named))
 
+    @property
+    def length(self) -> float:
+        """Seconds to the last heal, where no event waits for its trigger."""
+        return max((event.end for event in self.events), default=0.0)
+
+    def check(self, ground: Ground) -> None:
+        """Refuse what can never be carried out there. Raises ValueError naming the event."""
+        for event in self.events:
+            try:
+                event.check(ground)
+            except ValueError as error:
+                raise ValueError(f"event {event.id!r}: {error}") from error
+        for position, event in enumerate(self.events):
+            for other in self.events[position + 1 :]:
+                if why := conflict(event, other):
+                    raise ValueError(f"events {event.id!r} and {other.id!r}: {why}")
+
+    def without(self, *ids: str) -> Schedule:
+        """The same schedule less those events."""
+        return Schedule(tuple(event for event in self.events if event.id not in ids))
+
     def to_json(self) -> list[dict[str, Any]]:
         return [event.to_json() for event in self.events]
 
@@ -133,6 +187,60 @@ class Schedule:
         if not isinstance(data, Sequence) or isinstance(data, str):
             raise ValueError(f"schedule {data!r}: expected a list of events")
         return cls.of(Event.from_json(each) for each in data)
+
+    @classmethod
+    def loads(cls, text: str) -> Schedule:
+        """From JSON. Raises ValueError."""
+        return cls.from_json(json.loads(text))
+
+
+def conflict(event: Event, other: Event) -> str | None:
+    """Why two events cannot both do what they are to do; None where they can, or where that shows only later.
+
+    Two that halt a process get in each other's way at the same node: a stopped one cannot be paused, one on a stalled
+    disk not be killed. The same fault twice is fine, and so is a pause that a kill ends after it began.
+    """
+    if not (event.fault.halts and other.fault.halts) or event.fault.strikes != other.fault.strikes:
+        return None
+    if event.after is not None or other.after is not None or event.fault.name == other.fault.name:
+        return None
+    first, second = sorted((event, other), key=lambda each: each.at)
+    if not (first.at <= second.at < first.end):
+        return None
+    if not _same(first, second):
+        return None
+    if (first.fault.name, second.fault.name) in (("pause", "kill"), ("crash-loop", "kill")):
+        return None
+    return (
+        f"{second.fault.name} {second.target} at {second.at:g} s comes while {first.fault.name} {first.target} holds "
+        f"the same process ({first.at:g} to {first.end:g} s); let it begin at {first.end:g} s or later"
+    )
+
+
+def _same(event: Event, other: Event) -> bool:
+    """Whether both surely strike a node in common: by id, or by all of them."""
+    if isinstance(event.target, Groups) or isinstance(other.target, Groups):
+        return False
+    if event.target.kind == "all" or other.target.kind == "all":
+        return True
+    return event.target.kind == other.target.kind == "node" and bool(
+        set(event.target.nodes) & set(other.target.nodes)
+    )
+
+
+_STRIKES = {
+    "nodes": "nodes, such as 'leader'",
+    "partition": "a partition, such as 'partition:0'",
+    "topic": "a topic: 'topic', or 'topic:<name>'",
+    "cluster": "the whole cluster: 'cluster'",
+    "group": "a group, such as 'group:readers'",
+    "producer": "a transactional id, such as 'transaction:transfer-1'",
+    "clients": "client processes, such as 'producers'",
+}
+
+
+def _fits(fault: Fault, target: Target | Groups) -> bool:
+    return target.family == fault.strikes
 
 
 def _seconds(value: object) -> bool:

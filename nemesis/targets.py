@@ -1,58 +1,111 @@
-"""Whom a fault strikes: a small grammar, resolved to node ids when the fault is injected."""
+"""Whom a fault strikes: a small grammar, resolved when the fault is injected."""
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from nemesis.cluster import Cluster
+from nemesis.ground import Ground
+
+Family = Literal["nodes", "partition", "topic", "cluster", "group", "producer", "clients"]
 
 ALLOWED = (
-    "'leader', 'follower' (of partition 0 of the workload's own topic), 'leader:<partition>', "
-    "'leader:<topic>-<partition>', the same for 'follower', 'controller', 'random', or a node id such as 2"
+    "node ids such as 2 or '1,2'; 'leader', 'follower', 'isr', 'out-of-sync' (of partition 0 of the workload's own "
+    "topic; 'leader:<partition>' and 'leader:<topic>-<partition>' name another); 'controller', 'controllers', "
+    "'coordinator:<group>', 'transaction-coordinator:<id>', 'one', 'random', 'minority', 'majority', 'all' (of the "
+    "brokers); 'partition', 'topic', 'cluster', 'group:<group>', 'transaction:<id>' for faults of Kafka itself; "
+    "'clients', 'producers', 'readers', 'sessions', 'producer', 'reader', 'session', 'client:<process>' for faults "
+    "of clients"
 )
 
-_ROLE = re.compile(r"(leader|follower)(?::(?:([A-Za-z0-9._-]+)-)?([0-9]+))?")
+_LOG = re.compile(r"(leader|follower|isr|out-of-sync|partition)(?::(?:([A-Za-z0-9._-]+)-)?([0-9]+))?")
+_TOPIC = re.compile(r"topic(?::([A-Za-z0-9._-]+))?")
+_NAMED = re.compile(r"(coordinator|transaction-coordinator|group|transaction):(\S+)")
+_CLIENT = re.compile(r"client:([0-9]+)")
+_NODES = re.compile(r"[0-9]+(,[0-9]+)*", re.ASCII)
+
+_SETS = ("controller", "controllers", "one", "random", "minority", "majority", "all")
+ROLES = {"producers": "producer", "readers": "reader", "sessions": "session"}
+"""Names for all clients of a role."""
+
+_FAMILIES: Mapping[str, Family] = {
+    "partition": "partition",
+    "topic": "topic",
+    "cluster": "cluster",
+    "group": "group",
+    "transaction": "producer",
+    "clients": "clients",
+    "client": "clients",
+    **dict.fromkeys((*ROLES, *ROLES.values()), "clients"),
+}
 
 
 class Unresolved(LookupError):
-    """At this moment no node is what the target asks for, such as a partition without a leader."""
+    """At this moment nothing is what the target asks for, such as a partition without a leader."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """One node, by its role or its id. Made by `parse`.
+    """Made by `parse`.
 
-    kind       ``leader``, ``follower``, ``controller``, ``random`` or ``node``.
+    kind       the word before a colon; ``node`` for ids.
+    nodes      the ids, for ``node``; for ``client`` the process.
     topic      None for the workload's own topic.
     partition  None where the text named none, which means 0.
+    name       of a group or a transactional id.
     """
 
     kind: str
-    node: int | None = None
+    nodes: tuple[int, ...] = ()
     topic: str | None = None
     partition: int | None = None
+    name: str | None = None
 
     @classmethod
     def parse(cls, text: str | int) -> Target:
         """Raises ValueError naming the text and what is allowed."""
         if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
-            return cls(kind="node", node=text)
+            return cls(kind="node", nodes=(text,))
         if isinstance(text, str):
-            if text in ("controller", "random"):
+            if text in _SETS or text in ROLES or text in ROLES.values() or text in ("cluster", "clients"):
                 return cls(kind=text)
-            if text.isascii() and text.isdigit():
-                return cls(kind="node", node=int(text))
-            if match := _ROLE.fullmatch(text):
+            if _NODES.fullmatch(text):
+                nodes = tuple(map(int, text.split(",")))
+                if len(set(nodes)) == len(nodes):
+                    return cls(kind="node", nodes=nodes)
+            if match := _LOG.fullmatch(text):
                 kind, topic, partition = match.groups()
                 return cls(kind=kind, topic=topic, partition=None if partition is None else int(partition))
+            if match := _TOPIC.fullmatch(text):
+                return cls(kind="topic", topic=match[1])
+            if match := _NAMED.fullmatch(text):
+                return cls(kind=match[1], name=match[2])
+            if match := _CLIENT.fullmatch(text):
+                return cls(kind="client", nodes=(int(match[1]),))
         raise ValueError(f"target {text!r}: allowed are {ALLOWED}")
 
+    @property
+    def family(self) -> Family:
+        return _FAMILIES.get(self.kind, "nodes")
+
+    def log(self, own: str) -> tuple[str, int]:
+        """Topic and partition it speaks of, where `own` is the workload's own topic."""
+        return self.topic or own, self.partition or 0
+
     def __str__(self) -> str:
-        if self.kind == "node":
-            return str(self.node)
+        match self.kind:
+            case "node":
+                return ",".join(map(str, self.nodes))
+            case "client":
+                return f"client:{self.nodes[0]}"
+            case "topic":
+                return f"topic:{self.topic}" if self.topic else "topic"
+        if self.name is not None:
+            return f"{self.kind}:{self.name}"
         if self.partition is None:
             return self.kind
         return f"{self.kind}:{f'{self.topic}-' if self.topic else ''}{self.partition}"
@@ -60,12 +113,33 @@ class Target:
     def to_json(self) -> str:
         return str(self)
 
+    def most(self, ground: Ground) -> int:
+        """How many nodes it can be at most."""
+        brokers = len(ground.brokers)
+        match self.kind:
+            case "node":
+                return len(self.nodes)
+            case "minority":
+                return (brokers - 1) // 2
+            case "majority":
+                return brokers // 2 + 1
+            case "random" | "all":
+                return brokers
+            case "controllers":
+                return len(ground.controllers)
+            case "isr":
+                return ground.replicas
+            case "out-of-sync":
+                return max(ground.replicas - 1, 1)
+        return 1 if self.family == "nodes" else 0
+
 
 @dataclass(frozen=True)
 class Groups:
     """Nodes split into groups by id. A node that is in no group keeps all its links."""
 
     groups: tuple[tuple[int, ...], ...]
+    family: Family = "nodes"
 
     @classmethod
     def parse(cls, groups: Sequence[Sequence[int]]) -> Groups:
@@ -95,66 +169,140 @@ class Groups:
     def to_json(self) -> list[list[int]]:
         return [list(group) for group in self.groups]
 
+    def most(self, ground: Ground) -> int:  # noqa: ARG002 - as of Target
+        """How many nodes are cut off at most: all but the largest group."""
+        return len(self.nodes) - max(map(len, self.groups))
+
 
 def parse(value: str | int | Sequence[Sequence[int]]) -> Target | Groups:
     """A target, or groups when it is a sequence of sequences. Raises ValueError."""
     return Target.parse(value) if isinstance(value, (str, int)) else Groups.parse(value)
 
 
-def check(target: Target | Groups, *, nodes: Collection[int], topics: Mapping[str, int]) -> None:
-    """Refuse a target that can never be resolved.
-
-    nodes   ids of the cluster's nodes.
-    topics  the workload's topics with their numbers of partitions; the first is the workload's own.
-    Raises ValueError naming the target and what there is.
-    """
+def check(target: Target | Groups, ground: Ground) -> None:
+    """Refuse a target that can never be resolved there. Raises ValueError naming the target and what there is."""
     what = f"target {str(target)!r}"
-    asked = target.nodes if isinstance(target, Groups) else (target.node,)
-    for node in asked:
-        if node is not None and node not in nodes:
-            raise ValueError(
-                f"{what}: the cluster has no node {node}; allowed: {', '.join(map(str, sorted(nodes)))}"
-            )
-    if isinstance(target, Groups) or target.kind not in ("leader", "follower"):
+    if isinstance(target, Groups) or target.kind == "node":
+        for node in target.nodes:
+            if node not in ground.nodes:
+                raise ValueError(
+                    f"{what}: the cluster has no node {node}; allowed: {', '.join(map(str, ground.nodes))}"
+                )
         return
-    topic = next(iter(topics), None) if target.topic is None else target.topic
-    if topic is None or topic not in topics:
+    if target.kind in ("leader", "follower", "isr", "out-of-sync", "partition", "topic"):
+        _check_log(target, ground, what)
+    if target.kind in ("follower", "out-of-sync") and min(len(ground.brokers), ground.replicas) < 2:
+        raise ValueError(f"{what}: a topic with one replica has no follower")
+    if target.kind == "minority" and len(ground.brokers) < 3:
+        raise ValueError(f"{what}: {len(ground.brokers)} brokers have no minority; at least 3 are needed")
+    if target.kind == "controllers" and not ground.controllers:
         raise ValueError(
-            f"{what}: the workload has no topic {topic or 'at all'}; allowed: {', '.join(topics) or 'none'}"
+            f"{what}: in ZooKeeper mode one of the brokers is the controller; allowed: controller"
         )
-    if (target.partition or 0) >= topics[topic]:
+    if target.family == "clients":
+        _check_clients(target, ground, what)
+
+
+def _check_log(target: Target, ground: Ground, what: str) -> None:
+    topic = next(iter(ground.topics), None) if target.topic is None else target.topic
+    if topic is None or topic not in ground.topics:
+        there = ", ".join(ground.topics) or "none"
+        raise ValueError(f"{what}: the workload has no topic {topic or 'at all'}; allowed: {there}")
+    if (target.partition or 0) >= ground.topics[topic]:
         raise ValueError(
-            f"{what}: {topic} has no partition {target.partition}; allowed: 0 to {topics[topic] - 1}"
+            f"{what}: {topic} has no partition {target.partition}; allowed: 0 to {ground.topics[topic] - 1}"
         )
-    if target.kind == "follower" and len(nodes) < 2:
-        raise ValueError(f"{what}: a cluster of one node has no follower")
 
 
-def resolve(target: Target, cluster: Cluster, *, topic: str, rng: random.Random) -> int:
-    """The id of the node that is the target now.
+def _check_clients(target: Target, ground: Ground, what: str) -> None:
+    total = sum(ground.clients.values())
+    if target.kind == "client" and target.nodes[0] >= total:
+        raise ValueError(f"{what}: the workload has no such process; allowed: 0 to {total - 1}")
+    role = ROLES.get(target.kind, target.kind)
+    if role in ROLES.values() and not ground.clients.get(role):
+        there = ", ".join(name for name, number in ground.clients.items() if number)
+        raise ValueError(f"{what}: the workload has no {role}; allowed: clients, or those of {there}")
 
-    topic  the workload's own.
-    rng    the event's own, used by ``random`` alone.
-    Raises Unresolved when no node is. A follower is the first in-sync one in assignment order.
+
+def resolve(
+    target: Target, cluster: Cluster, *, topic: str, rng: random.Random, clients: Mapping[int, str]
+) -> tuple[int, ...]:
+    """The ids of the nodes (of a client target: the processes) that are the target now.
+
+    topic    the workload's own.
+    rng      the event's own.
+    clients  client processes that run, with their roles.
+    Raises Unresolved when there are none. A follower is the first in-sync one in assignment order; a target that is
+    no set of nodes gives none.
     """
-    if target.kind == "node":
-        assert target.node is not None
-        return target.node
-    if target.kind == "random":
-        return rng.choice(sorted(cluster.nodes))
-    if target.kind == "controller":
-        controller = cluster.controller()
-        if controller is None:
-            raise Unresolved("no active controller is known")
-        return controller
-    topic, partition = target.topic or topic, target.partition or 0
-    leader = cluster.leader(topic, partition)
-    if leader is None:
-        raise Unresolved(f"{topic}-{partition} has no leader")
-    if target.kind == "leader":
-        return leader
+    brokers = sorted(cluster.brokers)
+    match target.kind:
+        case "node":
+            return target.nodes
+        case "one":
+            return (rng.choice(brokers),)
+        case "random":
+            return tuple(sorted(rng.sample(brokers, rng.randint(1, len(brokers)))))
+        case "minority":
+            return tuple(sorted(rng.sample(brokers, (len(brokers) - 1) // 2)))
+        case "majority":
+            return tuple(sorted(rng.sample(brokers, len(brokers) // 2 + 1)))
+        case "all":
+            return tuple(brokers)
+        case "controllers":
+            return tuple(sorted(cluster.controllers))
+        case "controller":
+            return (_known(cluster.controller(), "no active controller is known"),)
+        case "coordinator" | "transaction-coordinator":
+            kind: Literal["group", "transaction"] = "group" if target.kind == "coordinator" else "transaction"
+            found = cluster.coordinator(kind, target.name or "")
+            return (_known(found, f"nobody names a coordinator of {target.name}"),)
+        case "leader" | "follower" | "isr" | "out-of-sync" | "partition":
+            return _of_log(target, cluster, topic)
+    if target.family == "clients":
+        return _clients(target, rng, clients)
+    return ()
+
+
+def _of_log(target: Target, cluster: Cluster, own: str) -> tuple[int, ...]:
+    topic, partition = target.log(own)
+    replicas = cluster.replicas(topic, partition)
+    if target.kind == "partition":
+        return replicas
     in_sync = cluster.isr(topic, partition)
-    for replica in cluster.replicas(topic, partition):
+    if target.kind == "isr":
+        return in_sync or _nothing(f"{topic}-{partition} has an empty ISR, or nobody tells it")
+    if target.kind == "out-of-sync":
+        behind = tuple(replica for replica in replicas if replica not in in_sync)
+        return behind or _nothing(f"{topic}-{partition} has no replica out of sync: ISR {list(in_sync)}")
+    leader = _known(cluster.leader(topic, partition), f"{topic}-{partition} has no leader")
+    if target.kind == "leader":
+        return (leader,)
+    for replica in replicas:
         if replica != leader and replica in in_sync:
-            return replica
-    raise Unresolved(f"{topic}-{partition} has no in-sync follower: leader {leader}, ISR {list(in_sync)}")
+            return (replica,)
+    return _nothing(f"{topic}-{partition} has no in-sync follower: leader {leader}, ISR {list(in_sync)}")
+
+
+def _clients(target: Target, rng: random.Random, clients: Mapping[int, str]) -> tuple[int, ...]:
+    if target.kind == "client":
+        found = [process for process in clients if process == target.nodes[0]]
+    elif target.kind == "clients":
+        # The probe is our eye, not a client of the workload.
+        found = [process for process, role in clients.items() if role in ROLES.values()]
+    else:
+        role = ROLES.get(target.kind, target.kind)
+        found = sorted(process for process, each in clients.items() if each == role)
+        if target.kind in ROLES.values() and found:
+            found = [rng.choice(found)]
+    return tuple(sorted(found)) or _nothing(f"no client process is {target}")
+
+
+def _known(node: int | None, otherwise: str) -> int:
+    if node is None:
+        raise Unresolved(otherwise)
+    return node
+
+
+def _nothing(why: str) -> tuple[int, ...]:
+    raise Unresolved(why)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
-from nemesis.cluster import Cluster
+from nemesis.cluster import Clients, Cluster, Node
+from nemesis.desired import Desired
+from nemesis.ground import Ground
 from nemesis.network import Network
 from nemesis.processes import Processes
-from nemesis.targets import Groups, Target
+from nemesis.targets import Family, Groups, Target
 
 
 @dataclass(frozen=True)
@@ -24,8 +29,11 @@ class Proof:
 class Strike:
     """One event while it goes on: the cluster, and what there is to remember between inject and heal.
 
-    event      its id; owner of what it wants of network and processes.
-    nodes      the target, resolved.
+    event      its id; owner of what it wants of network, processes and resources.
+    nodes      the target, resolved: ids of nodes, or of processes where clients are struck.
+    topic      the workload's own.
+    lasting    seconds it is to go on.
+    random     source of its choices.
     until      waits for a condition, up to so many seconds; gives up when the run is stopped.
     leisure    seconds until the next action of the schedule is due.
     effective  whether the injection was verified.
@@ -36,8 +44,13 @@ class Strike:
     target: Target | Groups
     nodes: tuple[int, ...]
     cluster: Cluster
+    clients: Clients
     network: Network
     processes: Processes
+    desired: Desired
+    topic: str
+    lasting: float
+    random: random.Random
     until: Callable[[Callable[[], bool], float], bool]
     leisure: Callable[[], float]
     effective: bool = False
@@ -49,29 +62,78 @@ class Strike:
         return self.nodes[0]
 
     @property
+    def process(self) -> Node:
+        """That node's process and network."""
+        return self.cluster.nodes[self.node]
+
+    @property
+    def log(self) -> tuple[str, int]:
+        """Topic and partition the target speaks of."""
+        assert isinstance(self.target, Target)
+        return self.target.log(self.topic)
+
+    @property
     def others(self) -> tuple[str, ...]:
         """Ids of the other events that are at work now."""
-        return tuple(sorted((self.network.owners | self.processes.owners) - {self.event}))
+        owners = self.network.owners | self.processes.owners | self.desired.owners
+        return tuple(sorted(owners - {self.event}))
 
 
-class Fault(Protocol):
-    """A kind of fault with its options: a frozen value. Each step may raise; the nemesis records that.
+class Fault(ABC):
+    """A kind of fault with its options: a frozen dataclass.
 
-    name    as in schedules and in the history.
-    splits  whether the target may be groups of nodes.
+    Each step may raise; the nemesis records that. With several nodes the steps are taken for each of them at the
+    same time, unless the fault is of all of them together.
+
+    name       as in schedules and in the history.
+    strikes    what it is aimed at.
+    together   it takes all nodes at once, as a partition does.
+    splits     whether the target may be groups of nodes.
+    momentary  over as soon as it has happened: nothing to heal, and nothing to last.
+    down       while it goes on, a node does not do its work: what budgets count.
+    halts      it lets the process end or stand still, so that two of them at one node get in each other's way.
+    needs      what the host must be able to do: keys of `nemesis.capabilities.CAPABILITIES`.
+    pulse      seconds between two calls of `beat` while it goes on; None for none.
     """
 
     name: ClassVar[str]
-    splits: ClassVar[bool]
+    strikes: ClassVar[Family] = "nodes"
+    together: ClassVar[bool] = False
+    splits: ClassVar[bool] = False
+    momentary: ClassVar[bool] = False
+    down: ClassVar[bool] = True
+    halts: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def pulse(self) -> float | None:
+        return None
 
     def options(self) -> dict[str, Any]:
         """Keyword arguments that make an equal fault; JSON-able, without defaults."""
+        given = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}  # type: ignore[arg-type]
+        default = {each.name: each.default for each in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {name: _plain(value) for name, value in given.items() if value != default[name]}
 
+    def check(self, ground: Ground, target: Target | Groups) -> None:  # noqa: B027 - most can be had everywhere
+        """Refuse what can never be done there. Raises ValueError saying why."""
+
+    @abstractmethod
     def inject(self, strike: Strike) -> None: ...
 
+    @abstractmethod
     def verify_injected(self, strike: Strike) -> Proof: ...
 
-    def heal(self, strike: Strike) -> None: ...
+    def beat(self, strike: Strike) -> None:  # noqa: B027 - most are done once
+        """What is done again and again while it goes on."""
 
-    def verify_healed(self, strike: Strike) -> Proof:
+    def heal(self, strike: Strike) -> None:  # noqa: B027 - nothing, where the fault is momentary
+        """Undo it. Called also where the injection failed half-way."""
+
+    def verify_healed(self, strike: Strike) -> Proof:  # noqa: ARG002
         """Whether nothing of this fault is left. It must not demand the end of others that go on."""
+        return Proof(True, {"nothing": "it was over when it had happened"})
+
+
+def _plain(value: object) -> object:
+    return sorted(value) if isinstance(value, frozenset) else value

@@ -1,25 +1,28 @@
-"""Isolate: one node against all its peers. Clients still reach it."""
+"""Isolate: a node, or some, against all peers. Clients still reach it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from nemesis.faults.fault import Proof, Strike
+from nemesis.faults.fault import Fault, Proof, Strike
 from nemesis.faults.partition import Partition
+from nemesis.ground import Ground
+from nemesis.targets import Groups, Target
 
 _EVERYTHING = Partition()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Isolate:
+class Isolate(Fault):
     """A partition of the target from all others on all ports, under the name people look for."""
 
     name: ClassVar[str] = "isolate"
-    splits: ClassVar[bool] = False
+    together: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = Partition.needs
 
-    def options(self) -> dict[str, Any]:
-        return {}
+    def check(self, ground: Ground, target: Target | Groups) -> None:
+        _EVERYTHING.check(ground, target)
 
     def inject(self, strike: Strike) -> None:
         _EVERYTHING.inject(strike)

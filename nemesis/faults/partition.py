@@ -1,19 +1,23 @@
-"""Partition: groups of nodes that cannot hear each other. Clients reach all of them."""
+"""Partition: nodes that cannot hear each other. Clients reach all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import permutations
-from typing import Any, ClassVar, Literal, get_args
+from itertools import permutations, product
+from typing import ClassVar, Literal, get_args
 
-from nemesis.faults.fault import Proof, Strike
+from nemesis.faults.checked import choice
+from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.ground import Ground
 from nemesis.network import NetworkError
 from nemesis.nft import Cut, Rule
 from nemesis.probe import Answer, Link, probe
-from nemesis.targets import Groups
+from nemesis.targets import Groups, Target
 
 Plane = Literal["replication", "controller"]
+Way = Literal["in", "out"]
+Shape = Literal["apart", "halves", "bridge", "majority-ring"]
 
 INJECT_LIMIT = 3.0
 HEAL_LIMIT = 10.0
@@ -21,24 +25,36 @@ HEAL_LIMIT = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Partition:
+class Partition(Fault):
     """Cut on all ports, or on some TCP ports only.
 
-    plane  only what is spoken there: ``replication`` or ``controller``.
-    ports  only these ports of the nodes.
-    Raises ValueError for both at once and for what is not a plane or a port.
+    plane    only what is spoken there: ``replication`` or ``controller``.
+    ports    only these ports of the nodes.
+    one_way  "out": the others do not hear the target; "in": it does not hear them. With groups: those after the
+             first one do not hear it, or it does not hear them.
+    shape    how the target's nodes are split: "apart" (default) cuts them off from all others; "halves", "bridge"
+             (two halves that one node hears both of) and "majority-ring" (each hears a majority, no two the same
+             one) put them in an order by chance, and leave other nodes alone.
+    Raises ValueError for two of plane and ports, and for what is not a plane, a port, a way or a shape.
     """
 
     plane: Plane | None = None
     ports: Collection[int] | None = None
+    one_way: Way | None = None
+    shape: Shape = "apart"
 
     name: ClassVar[str] = "partition"
     splits: ClassVar[bool] = True
+    together: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"nft"})
 
     def __post_init__(self) -> None:
-        if self.plane is not None and self.plane not in get_args(Plane):
+        choice("partition plane", self.plane, (None, *get_args(Plane)))
+        choice("partition one_way", self.one_way, (None, *get_args(Way)))
+        choice("partition shape", self.shape, get_args(Shape))
+        if self.shape != "apart" and self.one_way is not None:
             raise ValueError(
-                f"partition plane={self.plane!r}: allowed are {', '.join(get_args(Plane))}, or None"
+                f"partition shape={self.shape!r}, one_way={self.one_way!r}: allowed is one of the two"
             )
         if self.ports is None:
             return
@@ -55,10 +71,17 @@ class Partition:
             raise wrong
         object.__setattr__(self, "ports", ports)
 
-    def options(self) -> dict[str, Any]:
-        if self.ports is not None:
-            return {"ports": sorted(self.ports)}
-        return {} if self.plane is None else {"plane": self.plane}
+    def check(self, ground: Ground, target: Target | Groups) -> None:
+        least = {"apart": 2, "halves": 2, "bridge": 3, "majority-ring": 4}[self.shape]
+        there = len(ground.nodes) if self.shape == "apart" else target.most(ground)
+        if there < least and self.shape == "apart":
+            raise ValueError("a cluster of one node has no peers to be cut from")
+        if there < least:
+            raise ValueError(f"{self.shape}: at least {least} nodes are needed, and there are {there}")
+        if isinstance(target, Groups) and self.shape != "apart":
+            raise ValueError(f"shape={self.shape!r} makes groups of its own; leave one of the two out")
+        if self.plane == "controller" and ground.zookeepers:
+            raise ValueError("plane='controller' is KRaft's; in ZooKeeper mode name the ports")
 
     def inject(self, strike: Strike) -> None:
         cuts = self._cuts(strike)
@@ -127,17 +150,54 @@ class Partition:
         ports = None if self.ports is None else frozenset(self.ports)
         if self.plane is not None:
             ports = strike.cluster.planes[self.plane]
+        return frozenset(Cut(receiver, sender, ports) for receiver, sender in self._deaf(strike))
+
+    def _deaf(self, strike: Strike) -> Iterable[tuple[int, int]]:
+        """Who shall not hear whom."""
         if isinstance(strike.target, Groups):
             groups = strike.target.groups
+        elif self.shape != "apart":
+            return SHAPES[self.shape](strike.random.sample(sorted(strike.nodes), len(strike.nodes)))
         else:
-            rest = tuple(node for node in sorted(strike.cluster.nodes) if node != strike.node)
-            groups = ((strike.node,), rest)
-        return frozenset(
-            Cut(receiver, sender, ports)
-            for here, there in permutations(groups, 2)
-            for receiver in here
-            for sender in there
-        )
+            rest = tuple(node for node in sorted(strike.cluster.nodes) if node not in strike.nodes)
+            # Where nobody is left to be cut off from, all are from each other.
+            groups = (strike.nodes, rest) if rest else tuple((node,) for node in strike.nodes)
+        if self.one_way is None:
+            return _apart(groups)
+        first, others = groups[0], [node for group in groups[1:] for node in group]
+        pairs = product(others, first) if self.one_way == "out" else product(first, others)
+        return list(pairs)
+
+
+def _apart(groups: Iterable[Sequence[int]]) -> list[tuple[int, int]]:
+    return [pair for here, there in permutations(groups, 2) for pair in product(here, there)]
+
+
+def _halves(nodes: Sequence[int]) -> list[tuple[int, int]]:
+    return _apart((nodes[: len(nodes) // 2], nodes[len(nodes) // 2 :]))
+
+
+def _bridge(nodes: Sequence[int]) -> list[tuple[int, int]]:
+    return _halves(nodes[1:])
+
+
+def _majority_ring(nodes: Sequence[int]) -> list[tuple[int, int]]:
+    """Each hears its neighbours on a ring, as many as make a majority with itself (one more where both sides get
+    the same number of them)."""
+    size, reach = len(nodes), (len(nodes) // 2 + 1) // 2
+    return [
+        (nodes[here], nodes[there])
+        for here in range(size)
+        for there in range(size)
+        if here != there and min((here - there) % size, (there - here) % size) > reach
+    ]
+
+
+SHAPES: dict[str, Callable[[Sequence[int]], list[tuple[int, int]]]] = {
+    "halves": _halves,
+    "bridge": _bridge,
+    "majority-ring": _majority_ring,
+}
 
 
 def _links(strike: Strike, cuts: Iterable[Cut]) -> frozenset[Link]:

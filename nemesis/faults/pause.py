@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from nemesis.faults.fault import Proof, Strike
+from nemesis.faults.fault import Fault, Proof, Strike
 from nemesis.faults.serving import serving
 
 LIMIT = 5.0
@@ -13,14 +13,11 @@ LIMIT = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pause:
+class Pause(Fault):
     """By the cgroup freezer, or by SIGSTOP where the kernel refuses; the evidence says which."""
 
     name: ClassVar[str] = "pause"
-    splits: ClassVar[bool] = False
-
-    def options(self) -> dict[str, Any]:
-        return {}
+    halts: ClassVar[bool] = True
 
     def inject(self, strike: Strike) -> None:
         strike.notes["before"] = strike.cluster.nodes[strike.node].state()

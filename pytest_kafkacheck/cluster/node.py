@@ -19,6 +19,14 @@ from workloads.clients.security import Security
 STOP_LIMIT = 30
 """Seconds a controlled shutdown may take before the engine kills the process."""
 
+CPU_PERIOD = 100_000
+"""Microseconds over which the kernel counts a container's share of the processors."""
+
+MEMORY = """cd /sys/fs/cgroup
+if [ -e memory.events ]; then echo "used $(cat memory.current)"; cat memory.events
+else echo "used $(cat memory/memory.usage_in_bytes)"; echo "max $(cat memory/memory.failcnt)"; fi"""
+"""Bytes in use, and how often the limit was hit, of either version of control groups."""
+
 
 class DockerNode:
     """Implements ``nemesis.cluster.Node``.
@@ -58,6 +66,10 @@ class DockerNode:
     def address(self, listener: str) -> Address:
         """Where this host reaches a published listener. Raises KeyError for one that is not."""
         return Address(self.place.host, self.place.ports[listener], self._security.get(listener))
+
+    @property
+    def host(self) -> str:
+        return self.member.host
 
     @property
     def mac(self) -> str:
@@ -118,6 +130,30 @@ class DockerNode:
     def signal(self, name: Literal["STOP", "CONT"]) -> None:
         self._api.kill(self.container, signal=f"SIG{name}")
 
+    def limit_cpu(self, cores: float | None) -> None:
+        quota = -1 if cores is None else max(1000, round(cores * CPU_PERIOD))
+        self._api.update_container(self.container, cpu_period=CPU_PERIOD, cpu_quota=quota)
+
+    def cpu(self) -> tuple[float | None, int]:
+        quota = int(self._api.inspect_container(self.container)["HostConfig"]["CpuQuota"] or -1)
+        _, output = self.execute("cat /sys/fs/cgroup/cpu/cpu.stat /sys/fs/cgroup/cpu.stat 2>/dev/null")
+        return None if quota <= 0 else quota / CPU_PERIOD, _named(output, "nr_throttled")
+
+    def limit_memory(self, size: int | None) -> None:
+        # The engine takes no word for "no limit" here: all that its host has is none.
+        size = size or int(self._api.info()["MemTotal"])
+        try:
+            self._api.update_container(self.container, mem_limit=size, memswap_limit=size)
+        except APIError as error:
+            raise OSError(f"{self.member.host} could not be limited to {size} bytes: {error.explanation}") from error
+
+    def memory(self) -> tuple[int, int]:
+        _, output = self.execute(MEMORY)
+        return _named(output, "used"), _named(output, "max")
+
+    def killed_for_memory(self) -> bool:
+        return bool(self._api.inspect_container(self.container)["State"]["OOMKilled"])
+
     def shell(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
         return self.agent.shell(command, timeout=timeout)
 
@@ -156,3 +192,9 @@ class DockerNode:
         table = self._api.top(self.container, ps_args="-eo pid,stat,comm")
         column = table["Titles"].index("STAT")
         return any(row[column].startswith("T") for row in table["Processes"])
+
+
+def _named(output: str, name: str) -> int:
+    """The number that stands behind a word at the beginning of a line; 0 where there is none."""
+    found = [line.split()[1] for line in output.splitlines() if line.startswith(f"{name} ")]
+    return int(found[0]) if found else 0

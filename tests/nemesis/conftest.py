@@ -261,6 +261,7 @@ class FakeCluster:
         self.lock = threading.RLock()
         self.nodes: Mapping[int, FakeNode] = {n: FakeNode(n, self) for n in range(1, self.size + 1)}
         self.planes = {"replication": frozenset({9092}), "controller": frozenset({9093})}
+        self.brokers = self.controllers = tuple(self.nodes)
 
     def leader(self, topic: str, partition: int) -> int | None:
         return self.leaders.get((topic, partition), 2)
@@ -273,6 +274,9 @@ class FakeCluster:
 
     def controller(self) -> int | None:
         return self.active_controller
+
+    def coordinator(self, _: str, name: str) -> int | None:
+        return None if name == "gone" else 1
 
     def serving(self, node: int) -> bool:
         process = self.nodes[node]

@@ -169,7 +169,7 @@ EVENTS = st.lists(
     st.builds(
         lambda make, target, at, lasting: make(target, at=at, lasting=lasting),
         st.sampled_from([kill, pause, isolate, lambda *a, **k: partition(*a, plane="replication", **k)]),
-        st.sampled_from([1, 2, 3, "leader", "follower", "random"]),
+        st.sampled_from([1, 2, 3, "leader", "follower", "one"]),
         st.floats(0, 20),
         st.floats(0.1, 20),
     ),

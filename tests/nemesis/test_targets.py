@@ -9,39 +9,56 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nemesis.ground import Ground
 from nemesis.targets import ALLOWED, Groups, Target, Unresolved, check, parse, resolve
 
 RNG = random.Random(0)
 
+GROUND = Ground(
+    brokers=(1, 2, 3),
+    controllers=(1, 2, 3),
+    topics={"log": 3},
+    replicas=3,
+    clients={"producer": 2, "reader": 1, "session": 0, "probe": 1},
+)
+
 
 @pytest.mark.parametrize(
-    ("text", "kind", "topic", "partition", "node"),
+    ("text", "target"),
     [
-        ("leader", "leader", None, None, None),
-        ("leader:3", "leader", None, 3, None),
-        ("leader:orders-0", "leader", "orders", 0, None),
-        ("follower:my-orders.v1-12", "follower", "my-orders.v1", 12, None),
-        ("leader:2024-1", "leader", "2024", 1, None),
-        ("follower", "follower", None, None, None),
-        ("controller", "controller", None, None, None),
-        ("random", "random", None, None, None),
-        ("2", "node", None, None, 2),
-        (2, "node", None, None, 2),
+        ("leader", Target(kind="leader")),
+        ("leader:3", Target(kind="leader", partition=3)),
+        ("leader:orders-0", Target(kind="leader", topic="orders", partition=0)),
+        ("follower:my-orders.v1-12", Target(kind="follower", topic="my-orders.v1", partition=12)),
+        ("leader:2024-1", Target(kind="leader", topic="2024", partition=1)),
+        ("isr:1", Target(kind="isr", partition=1)),
+        ("out-of-sync:a-b-1", Target(kind="out-of-sync", topic="a-b", partition=1)),
+        *((word, Target(kind=word)) for word in (
+            "follower", "isr", "out-of-sync", "controller", "controllers", "one", "random", "minority", "majority",
+            "all", "partition", "topic", "cluster", "clients", "producers", "reader",
+        )),
+        ("coordinator:my group".replace(" ", "-"), Target(kind="coordinator", name="my-group")),
+        ("transaction-coordinator:t:1", Target(kind="transaction-coordinator", name="t:1")),
+        ("transaction:t", Target(kind="transaction", name="t")),
+        ("group:g", Target(kind="group", name="g")),
+        ("topic:orders-0", Target(kind="topic", topic="orders-0")),
+        ("client:7", Target(kind="client", nodes=(7,))),
+        ("2", Target(kind="node", nodes=(2,))),
+        (2, Target(kind="node", nodes=(2,))),
+        ("3,1", Target(kind="node", nodes=(3, 1))),
     ],
     ids=repr,
-)
-def test_grammar(
-    text: str | int, kind: str, topic: str | None, partition: int | None, node: int | None
-) -> None:
-    target = Target.parse(text)
-    assert target == Target(kind=kind, topic=topic, partition=partition, node=node)
+)  # fmt: skip
+def test_grammar(text: str | int, target: Target) -> None:
+    assert Target.parse(text) == target
     assert str(target) == str(text)
     assert Target.parse(str(target)) == target
 
 
 @pytest.mark.parametrize(
     "wrong",
-    ["", "Leader", "leader:", "leader:x", "leader:log-", "controller:1", -1, True, None, 1.5, "1 ", "²"],
+    ["", "Leader", "leader:", "leader:x", "leader:log-", "controller:1", -1, True, None, 1.5, "1 ", "²", "1,1", "1,",
+     "coordinator", "group:", "group:a b", "client", "client:x", "minority:1"],
 )  # fmt: skip
 def test_other_text_is_refused_with_what_is_allowed(wrong: object) -> None:
     with pytest.raises(ValueError, match=re.escape(f"target {wrong!r}: allowed are {ALLOWED}")):
@@ -73,10 +90,29 @@ def test_any_text_is_a_target_that_says_itself_or_a_value_error(text: str) -> No
 
 
 @pytest.mark.parametrize(
-    "fine", ["leader", "leader:2", "follower:log-0", "controller", "random", 3, [[1], [3]]]
+    "fine",
+    [
+        "leader",
+        "leader:2",
+        "follower:log-0",
+        "controller",
+        "controllers",
+        "random",
+        "minority",
+        "isr",
+        3,
+        "1,2",
+        [[1], [3]],
+        "partition:2",
+        "topic",
+        "topic:log",
+        "producers",
+        "client:3",
+        "coordinator:anything",
+    ],
 )
 def test_possible_targets_pass(fine: str | int | list[list[int]]) -> None:
-    check(parse(fine), nodes=(1, 2, 3), topics={"log": 3})
+    check(parse(fine), GROUND)
 
 
 @pytest.mark.parametrize(
@@ -87,31 +123,65 @@ def test_possible_targets_pass(fine: str | int | list[list[int]]) -> None:
         ("leader:3", "target 'leader:3': log has no partition 3; allowed: 0 to 2"),
         ("follower:log-9", "log has no partition 9"),
         ("leader:other-0", "the workload has no topic other; allowed: log"),
+        ("partition:3", "log has no partition 3"),
+        ("topic:other", "the workload has no topic other; allowed: log"),
+        ("1,4", "target '1,4': the cluster has no node 4"),
+        ("client:4", "no such process; allowed: 0 to 3"),
+        ("sessions", "the workload has no session; allowed: clients, or those of producer, reader, probe"),
     ],
 )
 def test_impossible_targets_are_refused(impossible: str | int | list[list[int]], said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
-        check(parse(impossible), nodes=(3, 1, 2), topics={"log": 3})
+        check(parse(impossible), GROUND)
 
 
 def test_a_single_node_has_no_follower() -> None:
     with pytest.raises(ValueError, match="no follower"):
-        check(Target.parse("follower"), nodes=(1,), topics={"log": 1})
+        check(Target.parse("follower"), Ground(brokers=(1,), topics={"log": 1}))
+
+
+def test_what_the_cluster_has_not_is_refused() -> None:
+    with pytest.raises(ValueError, match="2 brokers have no minority"):
+        check(Target.parse("minority"), Ground(brokers=(1, 2)))
+    with pytest.raises(ValueError, match="in ZooKeeper mode one of the brokers is the controller"):
+        check(Target.parse("controllers"), Ground(brokers=(1, 2, 3), zookeepers=(201,)))
 
 
 def test_resolution(cluster) -> None:
-    def found(text: str | int) -> int:
-        return resolve(Target.parse(text), cluster, topic="log", rng=RNG)
+    def found(text: str | int) -> tuple[int, ...]:
+        return resolve(Target.parse(text), cluster, topic="log", clients={}, rng=RNG)
 
     cluster.leaders = {("log", 0): 2, ("log", 1): 3, ("orders", 0): 1}
-    assert found("leader") == 2
-    assert found("leader:1") == 3
-    assert found("leader:orders-0") == 1
-    assert found("controller") == 3
-    assert found(1) == 1
-    assert found("follower") == 3  # assignment 2, 3, 1
+    assert found("leader") == (2,)
+    assert found("leader:1") == (3,)
+    assert found("leader:orders-0") == (1,)
+    assert found("controller") == (3,)
+    assert found(1) == (1,)
+    assert found("3,1") == (3, 1)
+    assert found("follower") == (3,)  # assignment 2, 3, 1
+    assert found("isr") == found("all") == found("controllers") == (1, 2, 3)
+    assert found("partition") == (2, 3, 1)
+    assert found("topic") == found("cluster") == found("group:g") == ()
+    assert found("coordinator:g") == (1,)
     cluster.in_sync = (1, 2)
-    assert found("follower") == 1
+    assert found("follower") == (1,)
+    assert found("out-of-sync") == (3,)
+    assert len(found("minority")) == len(found("one")) == 1
+    assert len(found("majority")) == 2
+
+
+def test_clients_are_found_by_role_and_number(cluster) -> None:
+    roles = {0: "producer", 1: "producer", 2: "reader", 4: "probe"}
+
+    def found(text: str) -> tuple[int, ...]:
+        return resolve(Target.parse(text), cluster, topic="log", clients=roles, rng=RNG)
+
+    assert found("clients") == (0, 1, 2)
+    assert found("producers") == (0, 1)
+    assert found("reader") == found("client:2") == (2,)
+    assert found("producer") in ((0,), (1,))
+    with pytest.raises(Unresolved, match="no client process is session"):
+        found("session")
 
 
 @pytest.mark.parametrize(
@@ -121,21 +191,27 @@ def test_resolution(cluster) -> None:
         ({"leaders": {("log", 0): None}}, "follower", "log-0 has no leader"),
         ({"in_sync": (2,)}, "follower", "no in-sync follower: leader 2, ISR [2]"),
         ({"active_controller": None}, "controller", "no active controller"),
+        ({}, "out-of-sync", "no replica out of sync: ISR [1, 2, 3]"),
+        ({"in_sync": ()}, "isr", "empty ISR"),
+        ({}, "coordinator:gone", "nobody names a coordinator of gone"),
     ],
 )
 def test_nobody_to_strike(cluster, change, target, said) -> None:
     for name, value in change.items():
         setattr(cluster, name, value)
     with pytest.raises(Unresolved, match=re.escape(said)):
-        resolve(Target.parse(target), cluster, topic="log", rng=RNG)
+        resolve(Target.parse(target), cluster, topic="log", clients={}, rng=RNG)
 
 
 def test_random_depends_on_the_generator_alone(cluster) -> None:
     chosen = [
-        resolve(Target.parse("random"), cluster, topic="log", rng=random.Random(seed)) for seed in range(40)
+        resolve(Target.parse("random"), cluster, topic="log", clients={}, rng=random.Random(seed))
+        for seed in range(40)
     ]
     again = [
-        resolve(Target.parse("random"), cluster, topic="log", rng=random.Random(seed)) for seed in range(40)
+        resolve(Target.parse("random"), cluster, topic="log", clients={}, rng=random.Random(seed))
+        for seed in range(40)
     ]
     assert chosen == again
-    assert set(chosen) == {1, 2, 3}
+    assert {len(nodes) for nodes in chosen} == {1, 2, 3}
+    assert {node for nodes in chosen for node in nodes} == {1, 2, 3}

@@ -1,0 +1,122 @@
+"""How much may be broken at once: a property of a schedule, checked before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from nemesis.ground import Ground
+from nemesis.schedule import Event, Schedule
+from nemesis.targets import Groups, Target
+
+RESTARTING = 10.0
+"""Seconds for which a node counts as down from the beginning of a fault that is over when it has happened."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """Limits at every moment; None for no limit.
+
+    brokers      how many brokers may be down (killed, paused, cut off, on a failed disk): a number, or "minority".
+    controllers  how many of the controllers may be down, as well.
+    events       how many faults may be at work, harmless ones too.
+    A target by role counts with all nodes it can be at most, and two roles as two nodes although they may be one:
+    what is within the budget on paper is within it when the targets are known. An event with a trigger counts all
+    the time.
+    """
+
+    brokers: int | Literal["minority"] | None = None
+    controllers: int | Literal["minority"] | None = None
+    events: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("brokers", "controllers", "events"):
+            value = getattr(self, name)
+            words = ("minority",) if name != "events" else ()
+            if value is None or value in words:
+                continue
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                allowed = "a whole number, 0 or more" + (", or 'minority'" if words else "")
+                raise ValueError(f"Budget.{name}={value!r}: expected {allowed}, or None")
+
+    def check(self, schedule: Schedule, ground: Ground) -> None:
+        """Raises ValueError naming the first event that is too much, and what is at work already."""
+        for event in schedule.events:
+            moment = 0.0 if event.after is not None else event.at
+            active = [
+                other
+                for other in schedule.events
+                if other.id != event.id and (other.after is not None or _at_work(other, moment))
+            ]
+            if problem := self.excess([*active, event], ground):
+                others = ", ".join(other.id for other in active) or "nothing else"
+                raise ValueError(f"event {event.id!r} at {event.at:g} s: {problem} (at work then: {others})")
+
+    def excess(self, active: list[Event], ground: Ground) -> str | None:
+        """What is too much when these are at work together; None when it is within the budget."""
+        if self.events is not None and len(active) > self.events:
+            return f"{len(active)} faults at once; the budget allows {self.events}"
+        down = sum(brokers_down(event, ground) for event in active)
+        if (allowed := _number(self.brokers, len(ground.brokers))) is not None and down > allowed:
+            return f"up to {down} brokers down at once; the budget allows {allowed}"
+        down = sum(controllers_down(event, ground) for event in active)
+        voters = len(ground.controllers or ground.zookeepers)
+        if (allowed := _number(self.controllers, voters)) is not None and down > allowed:
+            return f"up to {down} controllers down at once; the budget allows {allowed}"
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Budget:
+        """Raises TypeError for unknown names, ValueError for values that are not allowed."""
+        return cls(**data)
+
+
+def brokers_down(event: Event, ground: Ground) -> int:
+    """How many brokers it can keep from their work at most."""
+    if not event.fault.down or event.target.family != "nodes":
+        return 0
+    if isinstance(event.target, Groups) or event.target.kind == "node":
+        return len(_cut_off(event.target) & set(ground.brokers))
+    if event.target.kind in ("controller", "controllers") and not set(ground.brokers) & set(
+        ground.controllers
+    ):
+        # Separate controllers are no brokers; in ZooKeeper mode one of the brokers is the controller.
+        return 0 if ground.controllers else 1
+    return event.target.most(ground)
+
+
+def controllers_down(event: Event, ground: Ground) -> int:
+    """How many of the KRaft voters, or of the ZooKeeper nodes, it can keep from their work at most."""
+    voters = set(ground.controllers or ground.zookeepers)
+    if not event.fault.down or event.target.family != "nodes":
+        return 0
+    if isinstance(event.target, Groups) or event.target.kind == "node":
+        return len(_cut_off(event.target) & voters)
+    if event.target.kind in ("controller", "controllers"):
+        return event.target.most(ground) if ground.controllers else 0
+    # All other roles are of brokers.
+    return min(event.target.most(ground), len(voters & set(ground.brokers)))
+
+
+def _cut_off(target: Target | Groups) -> set[int]:
+    """The nodes named; of groups, those that are not in the largest one."""
+    if isinstance(target, Target):
+        return set(target.nodes)
+    largest = max(target.groups, key=lambda group: len(group))
+    return set(target.nodes) - set(largest)
+
+
+def _at_work(event: Event, moment: float) -> bool:
+    # A node that is restarted is away for a while.
+    end = event.at + RESTARTING if event.fault.momentary and event.fault.down else event.end
+    return event.at <= moment < max(end, event.at + 1e-9)
+
+
+def _number(limit: int | str | None, of: int) -> int | None:
+    if limit is None or isinstance(limit, int):
+        return limit
+    return (of - 1) // 2

@@ -1,0 +1,70 @@
+"""Clock: a node's time of day jumps, or goes too fast or too slow. Time-outs, which use another clock, do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from nemesis.desired import Resource
+from nemesis.faults.checked import number
+from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.faults.serving import serving
+
+CLOSE = 1.0
+"""Seconds that what is read back may be off: a drift goes on meanwhile."""
+
+
+def _sum(wishes: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    return sum(offset for offset, _ in wishes), sum(ppm for _, ppm in wishes)
+
+
+CLOCK = Resource(
+    "clock", _sum, lambda node, wish: node.clock.clear() if wish is None else node.clock.set(*wish)
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clock(Fault):
+    """offset: seconds it jumps, either way. ppm: millionths by which it goes too fast from then on, or too slow."""
+
+    offset: float = 0.0
+    ppm: float = 0.0
+
+    name: ClassVar[str] = "clock"
+    down: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset({"clock"})
+
+    def __post_init__(self) -> None:
+        number("clock offset", self.offset)
+        number("clock ppm", self.ppm, above=-1_000_000, most=1_000_000)
+        if not self.offset and not self.ppm:
+            raise ValueError("clock: give it an offset (seconds) or ppm (millionths), or both")
+
+    def inject(self, strike: Strike) -> None:
+        strike.notes["incarnation"] = strike.process.incarnation()
+        strike.desired.want(strike.event, strike.node, CLOCK, (self.offset, self.ppm))
+
+    def verify_injected(self, strike: Strike) -> Proof:
+        offset, ppm = strike.process.clock.get()
+        wanted = strike.desired.now(CLOCK, strike.node)
+        close = abs(offset - wanted[0]) < CLOSE and abs(ppm - wanted[1]) < CLOSE
+        return Proof(close, {"offset": offset, "ppm": ppm})
+
+    def heal(self, strike: Strike) -> None:
+        if strike.process.state() != "running" or strike.process.incarnation() != strike.notes["incarnation"]:
+            strike.notes["restarted"] = True  # a new process has the right time, and a dead one needs none
+        elif strike.effective:
+            strike.notes["end"] = strike.process.clock.get()
+        strike.desired.release(strike.event, strike.node, CLOCK)
+
+    def verify_healed(self, strike: Strike) -> Proof:
+        if strike.notes.get("restarted"):
+            return Proof(True, {"ended_early": "the process was restarted, which gives it the right time"})
+        wanted = strike.desired.now(CLOCK, strike.node) or (0.0, 0.0)
+        offset, ppm = strike.process.clock.get()
+        evidence = {"before_heal": strike.notes.get("end"), "offset": offset, "ppm": ppm}
+        if abs(offset - wanted[0]) >= CLOSE or abs(ppm - wanted[1]) >= CLOSE:
+            return Proof(False, evidence)
+        served = serving(strike)
+        return Proof(served.effective, {**evidence, **served.evidence})

@@ -1,0 +1,120 @@
+"""Configuration changed while clients work, and back again at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.ground import Ground
+from nemesis.targets import Family, Groups, Target
+
+LIMIT = 15.0
+"""Seconds for Kafka to tell the new settings."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configure(Fault):
+    """settings of the workload's own topic, such as {"min.insync.replicas": 1}. Raises ValueError for none."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    name: ClassVar[str] = "configure"
+    strikes: ClassVar[Family] = "topic"
+    together: ClassVar[bool] = True
+    down: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", _spelt("configure", self.settings))
+
+    def __hash__(self) -> int:
+        return hash(tuple(sorted(self.settings.items())))
+
+    def options(self) -> dict[str, Any]:
+        return {"settings": dict(self.settings)}
+
+    def inject(self, strike: Strike) -> None:
+        topic, _ = strike.log
+        before = strike.cluster.kafka.topic_config(topic)
+        strike.notes["before"] = {name: before.get(name) for name in self.settings}
+        strike.cluster.kafka.configure_topic(topic, self.settings)
+
+    def verify_injected(self, strike: Strike) -> Proof:
+        topic, _ = strike.log
+        return _set(strike, lambda: strike.cluster.kafka.topic_config(topic), self.settings)
+
+    def heal(self, strike: Strike) -> None:
+        topic, _ = strike.log
+        if "before" in strike.notes:
+            strike.cluster.kafka.configure_topic(topic, strike.notes["before"])
+
+    def verify_healed(self, strike: Strike) -> Proof:
+        topic, _ = strike.log
+        return _set(strike, lambda: strike.cluster.kafka.topic_config(topic), strike.notes.get("before", {}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigureBroker(Fault):
+    """settings that a broker can change while it runs, such as {"log.cleaner.threads": 2}."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    name: ClassVar[str] = "configure-broker"
+    down: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", _spelt("configure-broker", self.settings))
+
+    def __hash__(self) -> int:
+        return hash(tuple(sorted(self.settings.items())))
+
+    def options(self) -> dict[str, Any]:
+        return {"settings": dict(self.settings)}
+
+    def check(self, ground: Ground, target: Target | Groups) -> None:
+        if (
+            isinstance(target, Target)
+            and target.kind == "node"
+            and not set(target.nodes) <= set(ground.brokers)
+        ):
+            raise ValueError("configure-broker strikes brokers")
+
+    def inject(self, strike: Strike) -> None:
+        before = strike.cluster.kafka.broker_config(strike.node)
+        strike.notes["before"] = {name: before.get(name) for name in self.settings}
+        strike.cluster.kafka.configure_broker(strike.node, self.settings)
+
+    def verify_injected(self, strike: Strike) -> Proof:
+        return _set(strike, lambda: strike.cluster.kafka.broker_config(strike.node), self.settings)
+
+    def heal(self, strike: Strike) -> None:
+        if "before" in strike.notes:
+            strike.cluster.kafka.configure_broker(strike.node, strike.notes["before"])
+
+    def verify_healed(self, strike: Strike) -> Proof:
+        wanted = strike.notes.get("before", {})
+        return _set(strike, lambda: strike.cluster.kafka.broker_config(strike.node), wanted)
+
+
+def _set(strike: Strike, told: Any, wanted: Mapping[str, str | None]) -> Proof:
+    """Whether what is told has all that is wanted."""
+    fine = strike.until(lambda: {name: told().get(name) for name in wanted} == dict(wanted), LIMIT)
+    now = told()
+    return Proof(fine, {"settings": {name: now.get(name) for name in wanted}})
+
+
+def _spelt(fault: str, settings: Mapping[str, Any]) -> dict[str, str]:
+    """As Kafka spells them."""
+    if (
+        not isinstance(settings, Mapping)
+        or not settings
+        or not all(isinstance(name, str) for name in settings)
+    ):
+        raise ValueError(
+            f"{fault} settings={settings!r}: expected settings by name, as {{'min.insync.replicas': 1}}"
+        )
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in sorted(settings.items())
+    }

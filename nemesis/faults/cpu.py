@@ -1,0 +1,53 @@
+"""CPU limit: the process gets little of the processors' time, and stands still for the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from nemesis.desired import Resource
+from nemesis.faults.checked import number
+from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.faults.serving import serving
+
+CPU = Resource("cpu", min, lambda node, cores: node.limit_cpu(cores))
+"""Cores' time."""
+
+LIMIT = 10.0
+"""Seconds in which the kernel must have held the process back."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cpu(Fault):
+    """cores: how much of the processors' time, such as 0.1 for a tenth of one."""
+
+    cores: float = 0.1
+
+    name: ClassVar[str] = "cpu"
+    down: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        number("cpu cores", self.cores, least=0.01)
+
+    def inject(self, strike: Strike) -> None:
+        strike.notes["before"] = strike.process.cpu()[1]
+        strike.desired.want(strike.event, strike.node, CPU, self.cores)
+
+    def verify_injected(self, strike: Strike) -> Proof:
+        process, before = strike.process, strike.notes["before"]
+        held = strike.until(lambda: process.cpu()[1] > before, LIMIT)
+        cores, throttled = process.cpu()
+        return Proof(held and cores is not None, {"cores": cores, "held_back": throttled - before})
+
+    def heal(self, strike: Strike) -> None:
+        strike.notes["held_back"] = strike.process.cpu()[1] - strike.notes.get("before", 0)
+        strike.desired.release(strike.event, strike.node, CPU)
+
+    def verify_healed(self, strike: Strike) -> Proof:
+        wanted = strike.desired.now(CPU, strike.node)
+        cores = strike.process.cpu()[0]
+        evidence = {"cores": cores, "held_back": strike.notes.get("held_back", 0)}
+        if cores != wanted:
+            return Proof(False, evidence)
+        served = serving(strike)
+        return Proof(served.effective, {**evidence, **served.evidence})

@@ -1,0 +1,95 @@
+"""Cut clients: a node that its peers hear and its clients do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple, get_args
+
+from nemesis.desired import Resource
+from nemesis.faults.checked import choice
+from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.filters import counted, filtered
+
+Way = Literal["in", "out"]
+
+LIMIT = 5.0
+"""Seconds in which a question of ours must go unanswered, and be answered again."""
+
+
+class _Wish(NamedTuple):
+    ways: frozenset[str]
+    macs: tuple[str, ...]
+    addresses: tuple[str, ...]
+
+
+def _together(wishes: Sequence[_Wish]) -> _Wish:
+    return _Wish(frozenset().union(*(wish.ways for wish in wishes)), *wishes[0][1:])
+
+
+def _rules(wish: _Wish) -> Iterable[str]:
+    if "in" in wish.ways:
+        # A client on the host comes with the bridge's address, one in a container with its own: neither is a peer's.
+        yield " chain in {"
+        yield "  type filter hook input priority -300; policy accept;"
+        yield f'  iifname "eth0" ether saddr != {{ {", ".join(wish.macs)} }} counter drop'
+        yield " }"
+    if "out" in wish.ways:
+        yield " chain out {"
+        yield "  type filter hook output priority -300; policy accept;"
+        for version, sign in (("ip", "."), ("ip6", ":")):
+            if peers := [address for address in wish.addresses if sign in address]:
+                yield f'  oifname "eth0" {version} daddr != {{ {", ".join(peers)} }} counter drop'
+        yield " }"
+
+
+CLIENTS: Resource = filtered("clients", _together, _rules)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CutClients(Fault):
+    """one_way: "in" loses what clients say, "out" what they are answered; None both.
+
+    Connections stay as they are: what was on its way arrives after the heal.
+    """
+
+    one_way: Way | None = None
+
+    name: ClassVar[str] = "cut-clients"
+    needs: ClassVar[frozenset[str]] = frozenset({"nft"})
+
+    def __post_init__(self) -> None:
+        choice("cut-clients one_way", self.one_way, (None, *get_args(Way)))
+
+    def inject(self, strike: Strike) -> None:
+        nodes = strike.cluster.nodes.values()
+        wish = _Wish(
+            frozenset({self.one_way} if self.one_way else get_args(Way)),
+            tuple(node.mac for node in nodes),
+            tuple(address for node in nodes for address in node.addresses),
+        )
+        strike.desired.want(strike.event, strike.node, CLIENTS, wish)
+
+    def verify_injected(self, strike: Strike) -> Proof:
+        """Effective when a client gets no answer, and packets were dropped."""
+        silent = strike.until(lambda: not strike.cluster.answers(strike.node), LIMIT)
+        dropped = counted(strike.process, CLIENTS.name)
+        return Proof(silent and bool(dropped), {"client_answered": not silent, "dropped": dropped})
+
+    def heal(self, strike: Strike) -> None:
+        strike.notes["dropped"] = counted(strike.process, CLIENTS.name)
+        strike.desired.release(strike.event, strike.node, CLIENTS)
+
+    def verify_healed(self, strike: Strike) -> Proof:
+        evidence: dict[str, object] = {"dropped": strike.notes.get("dropped")}
+        if strike.effective and strike.notes.get("dropped") is None:
+            return Proof(False, {**evidence, "ended_early": "the rules were gone before the fault's end"})
+        if (
+            strike.desired.now(CLIENTS, strike.node) is None
+            and counted(strike.process, CLIENTS.name) is not None
+        ):
+            return Proof(False, {**evidence, "rules_left": True})
+        if strike.others:
+            return Proof(True, {**evidence, "others": list(strike.others)})
+        answered = strike.until(lambda: strike.cluster.answers(strike.node), LIMIT)
+        return Proof(answered, {**evidence, "client_answered": answered})

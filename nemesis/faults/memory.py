@@ -1,0 +1,66 @@
+"""Memory pressure: the kernel has hardly anything left to cache files with, and must take it back all the time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from nemesis.cluster import Node
+from nemesis.desired import Resource
+from nemesis.faults.checked import count
+from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.faults.serving import serving
+
+
+def _apply(node: Node, spare: int | None) -> None:
+    node.limit_memory(None if spare is None else node.memory()[0] + spare)
+
+
+MEMORY = Resource("memory", min, _apply)
+"""Bytes above what is in use when it is applied."""
+
+LIMIT = 10.0
+"""Seconds in which the limit must be hit."""
+
+READ = "cat /opt/kafka/libs/*.jar /k/data/*/*.log >/dev/null 2>&1; true"
+"""Files that the kernel would like to keep in memory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory(Fault):
+    """spare_mb: what the node's container may take beyond what it has, MiB."""
+
+    spare_mb: int = 8
+
+    name: ClassVar[str] = "memory"
+    down: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        count("memory spare_mb", self.spare_mb)
+
+    def inject(self, strike: Strike) -> None:
+        strike.notes["hits"] = strike.process.memory()[1]
+        strike.desired.want(strike.event, strike.node, MEMORY, self.spare_mb << 20)
+
+    def verify_injected(self, strike: Strike) -> Proof:
+        process = strike.process
+
+        def hit() -> bool:
+            process.execute(READ)
+            return bool(process.memory()[1] > strike.notes["hits"])
+
+        pressed = strike.until(hit, LIMIT)
+        used, hits = process.memory()
+        return Proof(pressed, {"bytes_used": used, "limit_hit": hits - strike.notes["hits"]})
+
+    def heal(self, strike: Strike) -> None:
+        strike.desired.release(strike.event, strike.node, MEMORY)
+
+    def verify_healed(self, strike: Strike) -> Proof:
+        if strike.others:
+            return Proof(True, {"others": list(strike.others)})
+        before = strike.process.memory()[1]
+        strike.process.execute(READ)
+        hits = strike.process.memory()[1] - before
+        served = serving(strike)
+        return Proof(not hits and served.effective, {"limit_hit": hits, **served.evidence})

@@ -1,0 +1,48 @@
+"""OOM kill: the kernel ends the process for want of memory, and it is started again when the fault ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.faults.kill import halted, rouse, roused
+from nemesis.faults.memory import MEMORY
+
+SPARE = 16 << 20
+"""Bytes above what is in use: the engine refuses less than that."""
+
+LIMIT = 15.0
+"""Seconds for the kernel to choose its victim."""
+
+HOG = "echo 1000 > /proc/1/oom_score_adj; head -c 1g /dev/zero | tail -c 1g >/dev/null"
+"""Takes memory until something must go, which shall be the broker and not the taker."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oom(Fault):
+    name: ClassVar[str] = "oom"
+    halts: ClassVar[bool] = True
+
+    def inject(self, strike: Strike) -> None:
+        process = strike.process
+        strike.notes |= {"before": process.state(), "incarnation": process.incarnation()}
+        strike.desired.want(strike.event, strike.node, MEMORY, SPARE)
+        try:
+            process.execute(HOG)
+            strike.until(lambda: process.state() == "stopped", LIMIT)
+        finally:
+            # The process that is started later needs more than this one was left with.
+            strike.desired.release(strike.event, strike.node, MEMORY)
+            strike.processes.want(strike.event, strike.node, "stopped")
+
+    def verify_injected(self, strike: Strike) -> Proof:
+        proof = halted(strike)
+        killed = strike.process.killed_for_memory()
+        return Proof(proof.effective and killed, {**proof.evidence, "killed_for_memory": killed})
+
+    def heal(self, strike: Strike) -> None:
+        rouse(strike)
+
+    def verify_healed(self, strike: Strike) -> Proof:
+        return roused(strike)

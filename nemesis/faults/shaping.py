@@ -1,0 +1,199 @@
+"""What a node sends gets slow, late, doubled or out of order: queueing disciplines of its network interface."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from nemesis.cluster import Node
+from nemesis.desired import Resource
+from nemesis.faults.checked import number
+from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.faults.serving import serving
+from nemesis.network import NetworkError
+
+LIMIT = 10.0
+"""Seconds in which the discipline must have handled a packet in its own way."""
+
+
+def _together(wishes: Sequence[dict[str, float]]) -> dict[str, float]:
+    """The worst of each: the least bandwidth, and the most of everything else."""
+    found: dict[str, float] = {}
+    for wish in wishes:
+        for name, value in wish.items():
+            found[name] = (min if name == "kbit" else max)(found.get(name, value), value)
+    return found
+
+
+def _apply(node: Node, wish: dict[str, float] | None) -> None:
+    commands = ["tc qdisc del dev eth0 root 2>/dev/null; true"]
+    if wish and "kbit" in wish:
+        rate = f"tbf rate {wish['kbit']:g}kbit burst 32kb latency 400ms"
+        commands.append(f"tc qdisc add dev eth0 root handle 1: {rate}")
+    if netem := _netem(wish or {}):
+        parent = "parent 1:1 handle 10:" if "kbit" in (wish or {}) else "root"
+        commands.append(f"tc qdisc add dev eth0 {parent} netem {netem}")
+    status, output = node.shell(" && ".join(f"{{ {command}; }}" for command in commands))
+    if status:
+        raise NetworkError(f"tc exited with status {status}: {output.strip()}")
+
+
+def _netem(wish: dict[str, float]) -> str:
+    words = []
+    if "delay_ms" in wish:
+        words.append(f"delay {wish['delay_ms']:g}ms {wish.get('jitter_ms', 0):g}ms")
+    if "duplicate" in wish:
+        words.append(f"duplicate {wish['duplicate']:g}%")
+    if "reorder" in wish:
+        words.append(f"reorder {wish['reorder']:g}% 25%")
+    return " ".join(words)
+
+
+SHAPE = Resource("shape", _together, _apply)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bandwidth(Fault):
+    """kbit: kilobits per second that the node may send, to all together."""
+
+    kbit: float = 500
+
+    name: ClassVar[str] = "bandwidth"
+    down: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset({"tbf"})
+
+    def __post_init__(self) -> None:
+        number("bandwidth kbit", self.kbit, least=8)
+
+    def inject(self, strike: Strike) -> None:
+        _shape(strike, kbit=self.kbit)
+
+    def verify_injected(self, strike: Strike) -> Proof:
+        """Effective when packets had to wait."""
+        held = strike.until(lambda: _sent(strike)["overlimits"] > 0, LIMIT)
+        return Proof(held, _sent(strike))
+
+    def heal(self, strike: Strike) -> None:
+        _unshape(strike)
+
+    def verify_healed(self, strike: Strike) -> Proof:
+        return _unshaped(strike)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delay(Fault):
+    """ms: by which everything the node sends comes later; jitter_ms: more or less, by chance."""
+
+    ms: float = 200
+    jitter_ms: float = 0
+
+    name: ClassVar[str] = "delay"
+    down: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset({"netem"})
+
+    def __post_init__(self) -> None:
+        number("delay ms", self.ms, above=0)
+        number("delay jitter_ms", self.jitter_ms, least=0)
+
+    def inject(self, strike: Strike) -> None:
+        _shape(strike, delay_ms=self.ms, jitter_ms=self.jitter_ms)
+
+    def verify_injected(self, strike: Strike) -> Proof:
+        return _netem_works(strike)
+
+    def heal(self, strike: Strike) -> None:
+        _unshape(strike)
+
+    def verify_healed(self, strike: Strike) -> Proof:
+        return _unshaped(strike)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duplicate(Fault):
+    """percent: of the packets the node sends that are sent twice."""
+
+    percent: float = 20
+
+    name: ClassVar[str] = "duplicate"
+    down: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset({"netem"})
+
+    def __post_init__(self) -> None:
+        number("duplicate percent", self.percent, above=0, most=100)
+
+    def inject(self, strike: Strike) -> None:
+        _shape(strike, duplicate=self.percent)
+
+    def verify_injected(self, strike: Strike) -> Proof:
+        return _netem_works(strike)
+
+    def heal(self, strike: Strike) -> None:
+        _unshape(strike)
+
+    def verify_healed(self, strike: Strike) -> Proof:
+        return _unshaped(strike)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reorder(Fault):
+    """percent: of the packets the node sends that overtake others, which are delayed by `ms`."""
+
+    percent: float = 20
+    ms: float = 20
+
+    name: ClassVar[str] = "reorder"
+    down: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset({"netem"})
+
+    def __post_init__(self) -> None:
+        number("reorder percent", self.percent, above=0, most=100)
+        number("reorder ms", self.ms, above=0)
+
+    def inject(self, strike: Strike) -> None:
+        _shape(strike, reorder=self.percent, delay_ms=self.ms)
+
+    def verify_injected(self, strike: Strike) -> Proof:
+        return _netem_works(strike)
+
+    def heal(self, strike: Strike) -> None:
+        _unshape(strike)
+
+    def verify_healed(self, strike: Strike) -> Proof:
+        return _unshaped(strike)
+
+
+def _shape(strike: Strike, **wish: float) -> None:
+    strike.desired.want(strike.event, strike.node, SHAPE, wish)
+
+
+def _unshape(strike: Strike) -> None:
+    strike.notes["sent"] = _sent(strike)
+    strike.desired.release(strike.event, strike.node, SHAPE)
+
+
+def _unshaped(strike: Strike) -> Proof:
+    evidence: dict[str, Any] = {"sent": strike.notes.get("sent")}
+    if strike.effective and not strike.notes["sent"]["kind"]:
+        return Proof(False, {**evidence, "ended_early": "the discipline was gone before the fault's end"})
+    if strike.desired.now(SHAPE, strike.node) is None and (kind := _sent(strike)["kind"]):
+        return Proof(False, {**evidence, "left": kind})
+    served = serving(strike)
+    return Proof(served.effective, {**evidence, **served.evidence})
+
+
+def _netem_works(strike: Strike) -> Proof:
+    """Whether packets have passed through the discipline, and its parameters are the wanted ones."""
+    passed = strike.until(lambda: _sent(strike)["packets"] > 0, LIMIT)
+    found = _sent(strike)
+    return Proof(passed and "netem" in found["kind"], found)
+
+
+def _sent(strike: Strike) -> dict[str, Any]:
+    """The disciplines of ours that the node has, and what passed through them."""
+    _, output = strike.process.shell("LC_ALL=C tc -s qdisc show dev eth0")
+    kind = " ".join(re.findall(r"qdisc ((?:tbf|netem) .*)", output))
+    packets = [int(number) for number in re.findall(r"Sent \d+ bytes (\d+) pkt", output)]
+    over = [int(number) for number in re.findall(r"overlimits (\d+)", output)]
+    return {"kind": kind, "packets": max(packets, default=0), "overlimits": max(over, default=0)}

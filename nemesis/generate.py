@@ -1,0 +1,166 @@
+"""Schedules from a seed: faults by weight, within a budget, with quiet periods."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nemesis.budget import Budget
+from nemesis.faults import FAULTS
+from nemesis.ground import Ground
+from nemesis.schedule import Event, Schedule, conflict
+from nemesis.targets import Target
+
+WEIGHTS: Mapping[str, float] = {
+    "isolate": 3, "partition": 2, "pause": 3, "kill": 3, "stop": 1, "restart": 1, "cut-clients": 1, "reset": 1,
+    "loss": 1, "cpu": 1,
+}  # fmt: skip
+"""Faults that every cluster can have, and that no workload takes for an attack on its own topics."""
+
+TARGETS: Mapping[str, Sequence[str]] = {
+    "nodes": ("leader", "follower", "controller", "one", "minority"),
+    "partition": ("partition",),
+    "topic": ("topic",),
+    "cluster": ("cluster",),
+    "clients": ("producer", "reader", "session"),
+}
+
+OPTIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "partition": (
+        {},
+        {"one_way": "out"},
+        {"one_way": "in"},
+        {"plane": "replication"},
+        {"plane": "controller"},
+    ),
+    "restart": ({}, {"clean": False}),
+    "cut-clients": ({}, {"one_way": "in"}, {"one_way": "out"}),
+    "loss": ({"percent": 5}, {"percent": 20}, {"percent": 50}),
+    "cpu": ({"cores": 0.05}, {"cores": 0.2}),
+    "clock": ({"offset": 60}, {"offset": -60}, {"ppm": 50_000}),
+    "corrupt": ({}, {"how": "flip"}),
+}
+
+TRIES = 20
+"""Draws for one event before it is left out: a tight budget leaves no room for some."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generated:
+    """What `generate` needs besides the cluster: what an experiment takes in place of a list of events.
+
+    seed     of every choice; equal seeds give equal schedules for equal clusters.
+    length   seconds in which all faults begin and end.
+    events   how many; fewer where the budget leaves no room.
+    weights  fault to weight; None for those that every cluster can have.
+    lasting  least and most seconds of a fault.
+    budget   see `Budget`.
+    quiet    (seconds with faults, seconds without), again and again; None for no quiet periods.
+    Raises ValueError naming the field, the value and what is allowed.
+    """
+
+    seed: int = 0
+    length: float = 60.0
+    events: int = 8
+    weights: Mapping[str, float] | None = None
+    lasting: tuple[float, float] = (2.0, 8.0)
+    budget: Budget = field(default_factory=lambda: Budget(brokers="minority", controllers="minority"))
+    quiet: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.weights or ():
+            if name not in FAULTS:
+                raise ValueError(f"Generated.weights: fault {name!r}; allowed are {', '.join(FAULTS)}")
+            if FAULTS[name].strikes not in TARGETS:
+                raise ValueError(
+                    f"Generated.weights: {name} needs a name of a {FAULTS[name].strikes} that a seed does not know"
+                )
+        if self.weights is not None and not any(weight > 0 for weight in self.weights.values()):
+            raise ValueError(f"Generated.weights={dict(self.weights)!r}: expected one or more above 0")
+        if isinstance(self.events, bool) or not isinstance(self.events, int) or self.events < 1:
+            raise ValueError(f"Generated.events={self.events!r}: expected a whole number, 1 or more")
+        least, most = self.lasting
+        if not 0 < least <= most <= self.length:
+            raise ValueError(
+                f"Generated.lasting={self.lasting!r}: expected two numbers of seconds, above 0 and up to "
+                f"length={self.length:g}, the smaller one first"
+            )
+        if self.quiet is not None and not (self.quiet[0] >= most and self.quiet[1] > 0):
+            raise ValueError(
+                f"Generated.quiet={self.quiet!r}: expected (seconds with faults, at least the longest lasting "
+                f"{most:g}; seconds without, above 0)"
+            )
+
+
+def generate(wanted: Generated, ground: Ground) -> Schedule:
+    """Events sorted by their time, all of them healed before the end.
+
+    Each event is drawn from a stream of its own. Raises ValueError when not a single one fits.
+    """
+    weights = {
+        name: weight
+        for name, weight in (wanted.weights or WEIGHTS).items()
+        if weight > 0 and (wanted.weights is not None or _common(name, ground))
+    }
+    taken: list[Event] = []
+    for number in range(wanted.events):
+        rng = random.Random(f"{wanted.seed}/{number}")
+        for _ in range(TRIES):
+            event = _draw(rng, wanted, weights, ground, number)
+            if event is not None and _fits(event, taken, wanted, ground):
+                taken.append(event)
+                break
+    if not taken:
+        raise ValueError(
+            f"no event fits: budget {wanted.budget.to_json()}, length {wanted.length:g} s, faults "
+            f"{', '.join(weights)}"
+        )
+    return Schedule(tuple(sorted(taken, key=lambda event: (event.at, event.id))))
+
+
+def _common(name: str, ground: Ground) -> bool:
+    # Without peers there is nobody to be cut from.
+    return len(ground.nodes) > 1 or name not in ("isolate", "partition")
+
+
+def _draw(
+    rng: random.Random, wanted: Generated, weights: Mapping[str, float], ground: Ground, number: int
+) -> Event | None:
+    name = rng.choices(list(weights), list(weights.values()))[0]
+    fault = FAULTS[name](**rng.choice(OPTIONS.get(name, ({},))))
+    lasting = 0.0 if fault.momentary else round(rng.uniform(*wanted.lasting), 1)
+    at = round(rng.uniform(0, wanted.length - lasting), 1)
+    target = Target.parse(rng.choice(TARGETS[fault.strikes]))
+    event = Event(id=f"{name}-{number}", fault=fault, target=target, at=at, lasting=lasting)
+    try:
+        event.check(ground)
+    except ValueError:
+        return None
+    return event
+
+
+def _fits(event: Event, taken: Sequence[Event], wanted: Generated, ground: Ground) -> bool:
+    if event.end > wanted.length:
+        return False
+    if wanted.quiet is not None:
+        loud, quiet = wanted.quiet
+        begun = event.at % (loud + quiet)
+        if begun + event.lasting > loud:
+            return False
+    if any(_clash(event, other) for other in taken):
+        return False
+    try:
+        wanted.budget.check(Schedule((*taken, event)), ground)
+    except ValueError:
+        return False
+    return True
+
+
+def _clash(event: Event, other: Event) -> bool:
+    """Whether they could meet at one process: by roles, any two nodes may be the same."""
+    if conflict(event, other):
+        return True
+    halting = event.fault.halts and other.fault.halts and event.fault.strikes == other.fault.strikes
+    return halting and event.overlaps(other)

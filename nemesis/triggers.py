@@ -1,0 +1,112 @@
+"""Moments that an event can wait for, such as the hundredth acknowledgement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from nemesis.cluster import Clients, Cluster
+from nemesis.ground import Ground
+
+ALLOWED = (
+    "'acks:<number>', 'isr-shrink', 'isr-full', 'leader-change' (of partition 0 of the workload's own topic; "
+    "'isr-shrink:<partition>' and 'isr-shrink:<topic>-<partition>' name another), 'controller-change', "
+    "'rebalance:<group>', 'transaction:<id>'"
+)
+
+_LOG = re.compile(r"(isr-shrink|isr-full|leader-change)(?::(?:([A-Za-z0-9._-]+)-)?([0-9]+))?")
+_NAMED = re.compile(r"(rebalance|transaction):(\S+)")
+_ACKS = re.compile(r"acks:([1-9][0-9]*)")
+
+Happened = Callable[[], bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trigger:
+    """Made by `parse`.
+
+    kind       the word before a colon.
+    number     of acknowledgements.
+    topic      None for the workload's own topic.
+    partition  None where the text named none, which means 0.
+    name       of a group or a transactional id.
+    """
+
+    kind: str
+    number: int = 0
+    topic: str | None = None
+    partition: int | None = None
+    name: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Trigger:
+        """Raises ValueError naming the text and what is allowed."""
+        if isinstance(text, str):
+            if text == "controller-change":
+                return cls(kind=text)
+            if match := _ACKS.fullmatch(text):
+                return cls(kind="acks", number=int(match[1]))
+            if match := _NAMED.fullmatch(text):
+                return cls(kind=match[1], name=match[2])
+            if match := _LOG.fullmatch(text):
+                kind, topic, partition = match.groups()
+                return cls(kind=kind, topic=topic, partition=None if partition is None else int(partition))
+        raise ValueError(f"trigger {text!r}: allowed are {ALLOWED}")
+
+    def __str__(self) -> str:
+        if self.kind == "acks":
+            return f"acks:{self.number}"
+        if self.name is not None:
+            return f"{self.kind}:{self.name}"
+        if self.partition is None:
+            return self.kind
+        return f"{self.kind}:{f'{self.topic}-' if self.topic else ''}{self.partition}"
+
+    def check(self, ground: Ground) -> None:
+        """Refuse what can never happen there. Raises ValueError naming the trigger and what there is."""
+        what = f"trigger {str(self)!r}"
+        if self.kind in ("isr-shrink", "isr-full", "leader-change"):
+            topic = self.topic or next(iter(ground.topics), "")
+            if topic not in ground.topics:
+                there = ", ".join(ground.topics) or "none"
+                raise ValueError(f"{what}: the workload has no topic {topic or 'at all'}; allowed: {there}")
+            if (self.partition or 0) >= ground.topics[topic]:
+                raise ValueError(
+                    f"{what}: {topic} has no partition {self.partition}; allowed: 0 to {ground.topics[topic] - 1}"
+                )
+            if ground.replicas < 2:
+                raise ValueError(f"{what}: a topic with one replica never sees that")
+
+    def watch(self, cluster: Cluster, clients: Clients, *, topic: str) -> Happened:
+        """Something to ask again and again whether it has happened since now. `topic`: the workload's own."""
+        log = self.topic or topic, self.partition or 0
+        match self.kind:
+            case "acks":
+                return lambda: clients.acknowledged() >= self.number
+            case "controller-change":
+                return _changed(cluster.controller)
+            case "leader-change":
+                return _changed(lambda: cluster.leader(*log))
+            case "isr-shrink":
+                return lambda: 0 < len(cluster.isr(*log)) < len(cluster.replicas(*log))
+            case "isr-full":
+                return lambda: (
+                    bool(cluster.replicas(*log)) and len(cluster.isr(*log)) == len(cluster.replicas(*log))
+                )
+            case "rebalance":
+                return lambda: "Rebalanc" in cluster.kafka.group(self.name or "")[0]
+        return lambda: cluster.kafka.transaction(self.name or "")[0] == "Ongoing"
+
+
+def _changed(look: Callable[[], Any]) -> Happened:
+    first: list[Any] = []
+
+    def changed() -> bool:
+        if (now := look()) is None:
+            return False
+        first.append(now)
+        return bool(now != first[0])
+
+    return changed
