@@ -164,10 +164,13 @@ class Kafka(Protocol):
     def configure_broker(self, node: int, settings: Mapping[str, str | None]) -> None: ...
 
     def group(self, group: str) -> tuple[str, int]:
-        """(state, such as Stable; generation, -1 where it is not told)."""
+        """(state, such as Stable; number of members)."""
 
-    def rebalance(self, group: str) -> None:
-        """Let one more member join, so that partitions are handed out anew, and leave again."""
+    def rebalance(self, group: str) -> int:
+        """Let one more member join, so that partitions are handed out anew, and leave again.
+
+        Returns the generation it took part in: 1 is the group's first.
+        """
 
     def transaction(self, name: str) -> tuple[str, int]:
         """(state, such as Ongoing; producer epoch, -1 for none) of a transactional id."""

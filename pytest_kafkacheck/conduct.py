@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nemesis.run import Nemesis
+from pytest_kafkacheck.clients import CrewClients
 from pytest_kafkacheck.cluster import topics as cluster_topics
 from pytest_kafkacheck.cluster.cluster import DockerCluster
 from pytest_kafkacheck.errors import InfrastructureError
@@ -147,7 +148,8 @@ def _faults(
         diary.record(row)
         value = row["value"]
         effect = "" if value["effective"] else ", WITHOUT EFFECT"
-        say(f"{row['f']} {value['stage']}: nodes {value['nodes']} ({value['target']}){effect}")
+        struck = f"clients {value['processes']}" if "processes" in value else f"nodes {value['nodes']}"
+        say(f"{row['f']} {value['stage']}: {struck} ({value['target']}){effect}")
 
     nemesis = Nemesis(
         experiment.schedule,
@@ -155,6 +157,7 @@ def _faults(
         topic=experiment.workload.topics(run)[0].name,
         seed=experiment.seed,
         record=record,
+        clients=CrewClients(crew),
     )
     halt = threading.Event()
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafkacheck-nemesis") as pool:

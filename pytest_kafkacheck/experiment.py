@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from nemesis.budget import Budget
+from nemesis.generate import Generated, generate
+from nemesis.ground import Ground
 from nemesis.schedule import Event, Schedule
 from pytest_kafkacheck.cluster.settings import check_settings
 from pytest_kafkacheck.cluster.spec import ClusterSpec
@@ -28,7 +32,8 @@ class Experiment:
 
     workload        what clients do.
     faults          events such as ``isolate("leader", at=3, lasting=8)``; times are seconds after the first
-                    acknowledged write.
+                    acknowledged write. Or `Generated`, which is turned into events.
+    budget          how much of the cluster they may break at once; None for no limit.
     cluster         which cluster it needs; equal specs share one in a session.
     duration        seconds of load when there are no faults; with faults, load goes on through all of them.
     cooldown        seconds of load after the cluster has recovered.
@@ -39,7 +44,8 @@ class Experiment:
     """
 
     workload: AppendLog
-    faults: Sequence[Event] = ()
+    faults: Sequence[Event] | Generated = ()
+    budget: Budget | None = None
     cluster: ClusterSpec = field(default_factory=ClusterSpec)
     duration: float = 8.0
     cooldown: float = 3.0
@@ -61,16 +67,38 @@ class Experiment:
             raise UsageError(
                 "Experiment.faults: expected a list of events, got a single one; write faults=[...]"
             )
+        if self.budget is not None and not isinstance(self.budget, Budget):
+            raise UsageError(f"Experiment.budget={self.budget!r}: expected a Budget, or None")
+        self._check_topics()
         try:
-            object.__setattr__(self, "faults", Schedule.of(self.faults).events)
+            faults = self.faults
+            schedule = generate(faults, self.ground) if isinstance(faults, Generated) else Schedule.of(faults)
+            schedule.check(self.ground)
+            if self.budget is not None:
+                self.budget.check(schedule, self.ground)
         except (TypeError, ValueError) as error:
             raise UsageError(f"Experiment.faults: {error}") from error
-        self._check_topics()
-        self._check_targets()
+        object.__setattr__(self, "faults", schedule.events)
 
     @property
     def schedule(self) -> Schedule:
+        assert not isinstance(self.faults, Generated)
         return Schedule.of(self.faults)
+
+    @property
+    def ground(self) -> Ground:
+        """What its faults can be checked against before anything starts."""
+        cluster, topics = self.cluster, self.workload.topics("check")
+        return Ground(
+            brokers=tuple(range(1, cluster.brokers + 1)),
+            controllers=tuple(member.id for member in cluster.voters),
+            zookeepers=tuple(member.id for member in cluster.members if member.role == "zookeeper"),
+            topics={topic.name: topic.partitions for topic in topics},
+            replicas=min((topic.replication_factor for topic in topics), default=1),
+            clients=Counter(worker.role for worker in self.workload.workers("check")),
+            release=cluster.release.number,
+            disks=getattr(cluster, "disk_mb", None) is not None,
+        )
 
     def _check_topics(self) -> None:
         for topic in self.workload.topics("check"):
@@ -89,20 +117,13 @@ class Experiment:
                     f"acks=all write could ever be accepted; allowed: 1 to {topic.replication_factor}"
                 )
 
-    def _check_targets(self) -> None:
-        topics = {topic.name: topic.partitions for topic in self.workload.topics("check")}
-        for event in self.faults:
-            try:
-                event.check(nodes=self.cluster.nodes, topics=topics)
-            except ValueError as error:
-                raise UsageError(f"Experiment.faults, event {event.id!r}: {error}") from error
-
     def to_json(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
             "name": self.name,
             "workload": {"type": type(self.workload).__name__, **self.workload.to_json()},
             "faults": self.schedule.to_json(),
+            **({"budget": self.budget.to_json()} if self.budget else {}),
             "cluster": self.cluster.to_json(),
             "duration": self.duration,
             "cooldown": self.cooldown,
@@ -118,6 +139,8 @@ class Experiment:
             raise UsageError(f"experiment format {found!r}: this kafkacheck reads format {FORMAT}")
         try:
             workload = dict(rest.pop("workload"))
+            if rest.get("budget") is not None:
+                rest["budget"] = Budget.from_json(rest["budget"])
             return cls(
                 workload=WORKLOADS[workload.pop("type")].from_json(workload),
                 faults=Schedule.from_json(rest.pop("faults")).events,

@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,21 @@ class Crew:
         """Sends begun so far, some tenths of a second late."""
         return sum(worker.counts.get("sends", 0) for worker in self._workers)
 
+    @property
+    def workers(self) -> dict[int, Worker]:
+        """Those whose process lives, by their number."""
+        return {worker.spec.process: worker for worker in tuple(self._workers) if worker.alive}
+
+    def replace(self, process: int) -> int:
+        """Start one that does what another did, which was struck down; its number, when it works.
+
+        Raises CrewError when it is not ready in time.
+        """
+        (spec,) = (worker.spec for worker in self._workers if worker.spec.process == process)
+        (worker,) = self._start([replace(spec, process=len(self._workers))])
+        worker.go()
+        return worker.spec.process
+
     def alive(self) -> bool:
         """Whether any process is left."""
         return any(worker.alive for worker in self._workers)
@@ -157,7 +173,7 @@ class Crew:
 
     def _ended(self, worker: Worker) -> None:
         """On the thread that watched the worker."""
-        self._tell(worker, "crashed" if worker.trouble else "stopped")
+        self._tell(worker, "killed" if worker.struck else "crashed" if worker.trouble else "stopped")
 
     def _tell(self, worker: Worker, event: str) -> None:
         now = time.monotonic_ns()

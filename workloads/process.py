@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -35,6 +36,7 @@ class Worker:
         self.spec = spec
         self.counts: dict[str, int] = {}
         self.trouble = ""
+        self.struck = False
         self.log = home / "logs" / f"client-{spec.process}.log"
         self._ended = ended
         self._ready, self._gone = threading.Event(), threading.Event()
@@ -90,6 +92,34 @@ class Worker:
         """Whether it is gone, and `ended` called, after at most `timeout` seconds."""
         return self._gone.wait(min(timeout, threading.TIMEOUT_MAX))
 
+    def isolate(self) -> None:
+        """Let nothing pass between it and any broker, until `connect`. It tells of that in `counts`."""
+        self._tell("isolate")
+
+    def connect(self) -> None:
+        self._tell("connect")
+
+    def pause(self) -> None:
+        """SIGSTOP."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+
+    @property
+    def paused(self) -> bool:
+        """As the kernel tells it."""
+        try:
+            return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] in "Tt"
+        except OSError:
+            return False
+
+    def strike(self) -> None:
+        """SIGKILL as part of an experiment: its end is no trouble. Returns when it is gone."""
+        self.struck = True
+        self._process.kill()
+        self._gone.wait()
+
     def kill(self, why: str = "") -> None:
         """SIGKILL. `why` is kept as its trouble."""
         if self.alive:
@@ -120,7 +150,7 @@ class Worker:
         with self._lock, suppress(BrokenPipeError):
             self._process.stdin.close()
         self._process.stdout.close()
-        if not self._done or status:
+        if (not self._done or status) and not self.struck:
             self.trouble = self.trouble or f"{self} ended with status {status}"
         try:
             self._ended(self)

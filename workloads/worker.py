@@ -1,6 +1,7 @@
 """A client process. Started by `crew` as ``python -P -m workloads.worker``.
 
-In, line by line: the order as JSON, ``go``, ``stop``. Out: ``ready``, ``progress {json}``, ``done {json}``.
+In, line by line: the order as JSON, ``go``, ``isolate``, ``connect``, ``stop``. Out: ``ready``, ``progress {json}``,
+``done {json}``.
 The end of the input means that the parent has died: then this process ends at once, too.
 """
 
@@ -16,6 +17,7 @@ import traceback
 from collections.abc import Callable
 from typing import TextIO
 
+from workloads.clients.gate import GATE
 from workloads.final import read_finally
 from workloads.job import Job
 from workloads.probing import probe
@@ -72,9 +74,16 @@ def _obey(job: Job, orders: TextIO) -> None:
         match line.strip():
             case "go":
                 job.go.set()
+            case "isolate":
+                GATE.close()
+            case "connect":
+                GATE.open()
             case "stop":
+                # What is under way may end, and for that it must get through.
+                GATE.open()
                 job.stop.set()
                 job.go.set()
+    GATE.open()
     job.gone.set()
     job.stop.set()
     job.go.set()
@@ -87,6 +96,7 @@ def _pulse(job: Job) -> None:
     try:
         while not job.gone.wait(PULSE):
             job.flush()
+            job.counts["isolated"], job.counts["in vain"] = int(GATE.closed), GATE.tried
             job.progress()
     except Exception:
         # A history that cannot be written is no history. A closed pipe: the parent is dying.

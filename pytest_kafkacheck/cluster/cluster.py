@@ -8,8 +8,9 @@ import logging
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from docker.errors import APIError
 from tenacity import (
@@ -23,6 +24,7 @@ from tenacity import (
 )
 
 from pytest_kafkacheck.cluster import ready, reaper, views, warm, zookeeper
+from pytest_kafkacheck.cluster.administration import Administration
 from pytest_kafkacheck.cluster.engine import reach, require_image, require_layout, require_memory
 from pytest_kafkacheck.cluster.formatting import CHECKPOINT, Checkpoint
 from pytest_kafkacheck.cluster.launch import Boot, format_arguments
@@ -78,6 +80,16 @@ class DockerCluster:
         return {node.id: node.client_address for node in self.nodes.values() if node.member.is_broker}
 
     @property
+    def controllers(self) -> tuple[int, ...]:
+        """Ids of the KRaft voters; none in ZooKeeper mode."""
+        return tuple(node.id for node in self.nodes.values() if node.member.is_controller)
+
+    @cached_property
+    def kafka(self) -> Administration:
+        """What can be asked of Kafka itself."""
+        return Administration(self)
+
+    @property
     def zookeepers(self) -> dict[int, Address]:
         """Where this host reaches each ZooKeeper node."""
         return {
@@ -126,6 +138,16 @@ class DockerCluster:
             return None
         found = views.quorum(self.brokers)
         return found.leader if found else None
+
+    def coordinator(self, kind: Literal["group", "transaction"], name: str) -> int | None:
+        return self.kafka.coordinator(kind, name)
+
+    def answers(self, node: int) -> bool:
+        try:
+            views.unfenced(self.brokers[node])
+        except OSError:
+            return False
+        return True
 
     def serving(self, node: int) -> bool:
         member = self.nodes[node].member
@@ -194,6 +216,7 @@ class DockerCluster:
             pod=pod,
             security=self.plan.securities,
             may_start=may_start,
+            owner=self.plan.owner,
         )
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ import io
 import tarfile
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from docker.errors import APIError
 
@@ -15,6 +15,9 @@ from pytest_kafkacheck.cluster.agent import Agent
 from pytest_kafkacheck.cluster.member import EXTERNAL, Member, Place
 from workloads.clients.raw import Address
 from workloads.clients.security import Security
+
+if TYPE_CHECKING:
+    from pytest_kafkacheck.cluster.clock import Clock
 
 STOP_LIMIT = 30
 """Seconds a controlled shutdown may take before the engine kills the process."""
@@ -34,6 +37,7 @@ class DockerNode:
     place      where the host reaches it.
     security   how clients get in, by listener; without those in plain text.
     may_start  called before each start; returns when the cluster would let the node in.
+    owner      labels of what is made for its sake.
     """
 
     def __init__(
@@ -46,6 +50,7 @@ class DockerNode:
         pod: str,
         security: Mapping[str, Security] | None = None,
         may_start: Callable[[], None] = lambda: None,
+        owner: Mapping[str, str] | None = None,
     ) -> None:
         self.id = member.id
         self.member = member
@@ -57,6 +62,8 @@ class DockerNode:
         self._api = client.api
         self._security = dict(security or {})
         self._may_start = may_start
+        self._client = client
+        self._owner = dict(owner or {})
 
     @property
     def client_address(self) -> Address:
@@ -130,6 +137,12 @@ class DockerNode:
     def signal(self, name: Literal["STOP", "CONT"]) -> None:
         self._api.kill(self.container, signal=f"SIG{name}")
 
+    @cached_property
+    def clock(self) -> Clock:
+        from pytest_kafkacheck.cluster.clock import Clock
+
+        return Clock(self._client, self, owner=self._owner)
+
     def limit_cpu(self, cores: float | None) -> None:
         quota = -1 if cores is None else max(1000, round(cores * CPU_PERIOD))
         self._api.update_container(self.container, cpu_period=CPU_PERIOD, cpu_quota=quota)
@@ -145,7 +158,9 @@ class DockerNode:
         try:
             self._api.update_container(self.container, mem_limit=size, memswap_limit=size)
         except APIError as error:
-            raise OSError(f"{self.member.host} could not be limited to {size} bytes: {error.explanation}") from error
+            raise OSError(
+                f"{self.member.host} could not be limited to {size} bytes: {error.explanation}"
+            ) from error
 
     def memory(self) -> tuple[int, int]:
         _, output = self.execute(MEMORY)

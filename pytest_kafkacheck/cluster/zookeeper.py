@@ -32,6 +32,16 @@ def controller(servers: Iterable[Address]) -> int | None:
     return _ask(servers, lambda client: int(json.loads(client.get("/controller")[0])["brokerid"]), None)
 
 
+def controller_epoch(servers: Iterable[Address]) -> int:
+    """How often a controller was elected; -1 for never. Raises OSError when no server answers."""
+    return _ask(servers, lambda client: int(client.get("/controller_epoch")[0]), -1)
+
+
+def delete_controller(servers: Iterable[Address]) -> None:
+    """Let the brokers elect a controller anew. Raises OSError when no server answers."""
+    _ask(servers, lambda client: client.delete("/controller"), None, read_only=False)
+
+
 def mode(server: Address) -> str:
     """``leader``, ``follower`` or ``standalone``. Raises OSError while the server serves nobody."""
     with socket.create_connection(server[:2], timeout=TIMEOUT) as connection:
@@ -43,9 +53,15 @@ def mode(server: Address) -> str:
     raise ConnectionError(f"ZooKeeper at {server[0]}:{server[1]} does not serve: {text.strip()!r}")
 
 
-def _ask(servers: Iterable[Address], question: Callable[[KazooClient], Answer], absent: Answer) -> Answer:
+def _ask(
+    servers: Iterable[Address],
+    question: Callable[[KazooClient], Answer],
+    absent: Answer,
+    *,
+    read_only: bool = True,
+) -> Answer:
     hosts = ",".join(f"{server[0]}:{server[1]}" for server in servers)
-    client = KazooClient(hosts=hosts, timeout=TIMEOUT, read_only=True)
+    client = KazooClient(hosts=hosts, timeout=TIMEOUT, read_only=read_only)
     try:
         client.start(timeout=TIMEOUT)
         return question(client)

@@ -52,6 +52,11 @@ class Release:
     logging: Literal["log4j2", "reload4j"]
 
     @property
+    def number(self) -> tuple[int, int]:
+        major, minor = self.line.split(".")
+        return int(major), int(minor)
+
+    @property
     def kraft(self) -> bool:
         return "kraft" in self.modes
 

@@ -13,6 +13,7 @@ from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError, 
 
 from workloads.clients import attempts, connecting
 from workloads.clients.epochs import Epochs
+from workloads.clients.gate import GATE
 from workloads.clients.outcome import NEVER_SENT, Acks, Attempts, classify
 from workloads.clients.protocol import Completion, Log, Polled
 from workloads.clients.raw import Address
@@ -62,6 +63,7 @@ def access(bootstrap: Iterable[Address]) -> dict[str, Any]:
     (security,) = ways or {None}
     # Whoever is about to use the library comes this way.
     connecting.install()
+    GATE.install()
     return {
         "bootstrap_servers": [str(address) for address in addresses],
         **(security.kafka_python() if security is not None else {}),

@@ -78,8 +78,11 @@ OPERATIONS = pa.schema(
 ``final-read``  a fresh client reads a whole partition after healing; ``ok`` when it reached ``end_offset``.
 ``<fault>``     by NEMESIS, one row for inject and one for heal: ``{"event": id, "stage": "inject"|"heal",
                 "target": as asked, "nodes": [ids], "effective": bool, "evidence": {...}}``; type ``info``.
+                That of heal also has ``"active": {"possibly": [ns, ns], "surely": [ns, ns]}``: from when to when
+                the fault may have been at work, and where it was verified, was for certain. A fault of clients has
+                ``"processes": [numbers]``.
 ``phase``       by HARNESS: ``{"phase": "steady"|"faults"|"recovery"|"final"|"end"}``, when it began.
-``worker``      by HARNESS: ``{"role": ..., "event": "started"|"stopped"|"crashed"}``.
+``worker``      by HARNESS: ``{"role": ..., "event": "started"|"stopped"|"crashed"|"killed"}``; killed is by a fault.
 """
 
 OBSERVATIONS = pa.schema(
