@@ -72,7 +72,7 @@ class Node(Protocol):
         """Bytes for everything of the node's container; None for no limit. Raises OSError when it is below use."""
 
     def memory(self) -> tuple[int, int]:
-        """(bytes in use, how often the limit was hit so far)."""
+        """(bytes in use, files in memory included; bytes allowed)."""
 
     def killed_for_memory(self) -> bool:
         """Whether the process that ended last was killed by the kernel for want of memory."""

@@ -27,5 +27,9 @@ class InfrastructureError(KafkacheckError):
     """
 
 
+class CapabilityError(InfrastructureError):
+    """The host cannot do a fault that an experiment asks for. In a test it is skipped, with this text."""
+
+
 class VerdictError(KafkacheckError, AssertionError):
     """A run's verdict is not the one the test asked for; the text is the evidence."""

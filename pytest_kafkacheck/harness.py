@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from analyzers.analyze import analyze
+from pytest_kafkacheck.capabilities import require
 from pytest_kafkacheck.cluster import reaper, warm
 from pytest_kafkacheck.cluster.attach import attached
 from pytest_kafkacheck.cluster.cluster import DockerCluster, running
@@ -109,13 +110,17 @@ class Harness:
         """Run an experiment and judge it.
 
         name  becomes part of the folder's name; default: the experiment's.
-        Raises InfrastructureError when it could not be carried out: that is never a verdict.
+        Raises InfrastructureError when it could not be carried out: that is never a verdict; of its kind is
+        CapabilityError, when this host cannot do one of the faults.
         """
         if not isinstance(experiment, Experiment):
             raise UsageError(f"expected an Experiment, got {experiment!r}")
         if self._attach is not None:
             # What there is decides what is possible.
             experiment = replace(experiment, cluster=self._attached().spec)
+        if experiment.faults:
+            self._client = self._client or connect()
+            require(self._client, [event.fault.name for event in experiment.schedule.events])
         run = secrets.token_hex(4)
         home = self._home(name or experiment.name or "run", run)
         (home / "experiment.json").write_text(json.dumps(experiment.to_json(), indent=2) + "\n")

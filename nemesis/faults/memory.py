@@ -19,11 +19,8 @@ def _apply(node: Node, spare: int | None) -> None:
 MEMORY = Resource("memory", min, _apply)
 """Bytes above what is in use when it is applied."""
 
-LIMIT = 10.0
-"""Seconds in which the limit must be hit."""
-
-READ = "cat /opt/kafka/libs/*.jar /k/data/*/*.log >/dev/null 2>&1; true"
-"""Files that the kernel would like to keep in memory."""
+WRITE = "head -c {} /dev/zero > /tmp/.kafkacheck-pressure; rm -f /tmp/.kafkacheck-pressure"
+"""A file that the kernel would like to keep in memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,28 +36,31 @@ class Memory(Fault):
         count("memory spare_mb", self.spare_mb)
 
     def inject(self, strike: Strike) -> None:
-        strike.notes["hits"] = strike.process.memory()[1]
+        strike.notes["before"] = strike.process.memory()
         strike.desired.want(strike.event, strike.node, MEMORY, self.spare_mb << 20)
 
     def verify_injected(self, strike: Strike) -> Proof:
-        process = strike.process
-
-        def hit() -> bool:
-            process.execute(READ)
-            return bool(process.memory()[1] > strike.notes["hits"])
-
-        pressed = strike.until(hit, LIMIT)
-        used, hits = process.memory()
-        return Proof(pressed, {"bytes_used": used, "limit_hit": hits - strike.notes["hits"]})
+        """Effective when a file larger than what is spare was written and use has stayed below the limit."""
+        process, (before, _) = strike.process, strike.notes["before"]
+        status, said = process.execute(WRITE.format(4 * self.spare_mb << 20))
+        used, allowed = process.memory()
+        evidence = {
+            "bytes_before": before,
+            "bytes_used": used,
+            "bytes_allowed": allowed,
+            "said": said.strip(),
+        }
+        return Proof(status == 0 and used <= allowed <= before + 2 * (self.spare_mb << 20), evidence)
 
     def heal(self, strike: Strike) -> None:
         strike.desired.release(strike.event, strike.node, MEMORY)
 
     def verify_healed(self, strike: Strike) -> Proof:
-        if strike.others:
-            return Proof(True, {"others": list(strike.others)})
-        before = strike.process.memory()[1]
-        strike.process.execute(READ)
-        hits = strike.process.memory()[1] - before
+        used, allowed = strike.process.memory()
+        evidence = {"bytes_used": used, "bytes_allowed": allowed}
+        if strike.desired.now(MEMORY, strike.node) is not None:
+            return Proof(True, {**evidence, "others": list(strike.others)})
+        if "before" in strike.notes and allowed <= used + 2 * (self.spare_mb << 20):
+            return Proof(False, evidence)
         served = serving(strike)
-        return Proof(not hits and served.effective, {"limit_hit": hits, **served.evidence})
+        return Proof(served.effective, {**evidence, **served.evidence})

@@ -15,7 +15,7 @@ SPARE = 16 << 20
 LIMIT = 15.0
 """Seconds for the kernel to choose its victim."""
 
-HOG = "echo 1000 > /proc/1/oom_score_adj; head -c 1g /dev/zero | tail -c 1g >/dev/null"
+HOG = "echo 1000 > /proc/1/oom_score_adj; head -c 1G /dev/zero | tail -c 1G >/dev/null"
 """Takes memory until something must go, which shall be the broker and not the taker."""
 
 

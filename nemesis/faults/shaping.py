@@ -18,6 +18,10 @@ LIMIT = 10.0
 """Seconds in which the discipline must have handled a packet in its own way."""
 
 
+BURST = "head -c 200000 /dev/zero > /dev/udp/239.255.0.1/9; true"
+"""Traffic to a multicast address that nobody listens to: it leaves the node, and no answer comes."""
+
+
 def _together(wishes: Sequence[dict[str, float]]) -> dict[str, float]:
     """The worst of each: the least bandwidth, and the most of everything else."""
     found: dict[str, float] = {}
@@ -71,9 +75,13 @@ class Bandwidth(Fault):
         _shape(strike, kbit=self.kbit)
 
     def verify_injected(self, strike: Strike) -> Proof:
-        """Effective when packets had to wait."""
-        held = strike.until(lambda: _sent(strike)["overlimits"] > 0, LIMIT)
-        return Proof(held, _sent(strike))
+        """Effective when packets had to wait; so that there are some, a burst goes to nobody."""
+
+        def held() -> bool:
+            strike.process.shell(BURST)
+            return bool(_sent(strike)["overlimits"])
+
+        return Proof(strike.until(held, LIMIT), _sent(strike))
 
     def heal(self, strike: Strike) -> None:
         _unshape(strike)

@@ -26,9 +26,9 @@ CPU_PERIOD = 100_000
 """Microseconds over which the kernel counts a container's share of the processors."""
 
 MEMORY = """cd /sys/fs/cgroup
-if [ -e memory.events ]; then echo "used $(cat memory.current)"; cat memory.events
-else echo "used $(cat memory/memory.usage_in_bytes)"; echo "max $(cat memory/memory.failcnt)"; fi"""
-"""Bytes in use, and how often the limit was hit, of either version of control groups."""
+if [ -e memory.max ]; then echo "used $(cat memory.current)"; echo "allowed $(sed s/max/0/ memory.max)"
+else echo "used $(cat memory/memory.usage_in_bytes)"; echo "allowed $(cat memory/memory.limit_in_bytes)"; fi"""
+"""Bytes in use and allowed, 0 for any number, in either version of control groups."""
 
 
 class DockerNode:
@@ -164,7 +164,7 @@ class DockerNode:
 
     def memory(self) -> tuple[int, int]:
         _, output = self.execute(MEMORY)
-        return _named(output, "used"), _named(output, "max")
+        return _named(output, "used"), _named(output, "allowed") or int(self._api.info()["MemTotal"])
 
     def killed_for_memory(self) -> bool:
         return bool(self._api.inspect_container(self.container)["State"]["OOMKilled"])

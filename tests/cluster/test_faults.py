@@ -1,0 +1,579 @@
+"""Every fault on a real cluster: seen from outside while it is at work, and no more when it is healed."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer
+from kafka.errors import KafkaError
+from kafka.protocol.admin import DescribeClusterRequest
+from rounds import own
+
+from nemesis import api
+from nemesis.cluster import Clients
+from nemesis.probe import Link, probe
+from nemesis.run import Nemesis
+from nemesis.schedule import Event, Schedule
+from nemesis.wait import until
+from pytest_kafkacheck.clients import CrewClients
+from pytest_kafkacheck.cluster import lifecycle, topics, views
+from pytest_kafkacheck.cluster.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.spec import ClusterSpec
+from workloads.clients.kafka_python import access
+from workloads.clients.raw import Connection
+from workloads.crew import Crew
+from workloads.log import AppendLog
+from workloads.workload import Topic
+
+pytestmark = pytest.mark.cluster
+
+LONG = 600.0
+"""Seconds for a fault that the test ends itself."""
+
+ANY = DescribeClusterRequest(version=0, include_cluster_authorized_operations=False)
+
+SEEN = 20.0
+"""Seconds in which an effect must show, and be gone."""
+
+
+class Ticks(threading.Event):
+    """Whoever waits for it looks at the clock again soon: the test moves it."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        return super().wait(min(timeout or 0.1, 0.1))
+
+
+class Play:
+    """One fault on a cluster: `with` it at work; afterwards it is healed, and its rows are there."""
+
+    def __init__(
+        self, cluster: DockerCluster, event: Event, *, topic: str, clients: Clients | None = None
+    ) -> None:
+        (self.event,) = Schedule.of([event]).events
+        self.rows: dict[str, Mapping[str, Any]] = {}
+        self._seen: queue.Queue[str] = queue.Queue()
+        self._later = 0.0
+        self._nemesis = Nemesis(
+            Schedule.of([event]),
+            cluster,
+            topic=topic,
+            seed=1,
+            record=self._record,
+            clients=clients,
+            clock=lambda: time.monotonic() + self._later,
+        )
+        self._thread = threading.Thread(target=self._nemesis.run, args=(Ticks(),))
+
+    def _record(self, row: Mapping[str, Any]) -> None:
+        self.rows[row["value"]["stage"] if row["f"] != "heal-all" else "heal-all"] = row
+        self._seen.put(row["value"]["stage"])
+
+    def __enter__(self) -> Play:
+        self._thread.start()
+        assert self._seen.get(timeout=120) == "inject"
+        if not self.injected["effective"]:
+            self._end()
+        assert self.injected["effective"], str(self.rows["inject"])
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._end()
+        if kind is None:
+            assert self.rows["heal"]["value"]["effective"], str(self.rows["heal"])
+            assert "heal-all" not in self.rows, str(self.rows["heal-all"])
+
+    def _end(self) -> None:
+        self._later = LONG  # now it is over
+        self._thread.join(timeout=180)
+        assert not self._thread.is_alive()
+
+    @property
+    def injected(self) -> Mapping[str, Any]:
+        value: Mapping[str, Any] = self.rows["inject"]["value"]
+        return value
+
+    @property
+    def nodes(self) -> list[int]:
+        return list(self.injected["nodes"])
+
+
+def seen(condition: Callable[[], bool]) -> bool:
+    return until(condition, limit=SEEN)
+
+
+@pytest.fixture
+def topic(cluster: DockerCluster) -> Iterator[str]:
+    lifecycle.wait_settled(cluster)
+    name = own("faults")
+    topics.create(cluster.brokers, name, partitions=1, replication_factor=3, assignment={0: [1, 2, 3]})
+    lifecycle.wait_settled(cluster)
+    yield name
+    topics.delete(cluster.brokers, name)
+
+
+def produce(
+    cluster: DockerCluster, topic: str, *, count: int = 50, size: int = 100, acks: Any = "all"
+) -> int:
+    """How many of so many records were acknowledged within some seconds."""
+    producer = KafkaProducer(
+        **access(cluster.brokers.values()), acks=acks, retries=0, request_timeout_ms=4000,
+        delivery_timeout_ms=5000, max_block_ms=5000, enable_idempotence=False, max_request_size=2_000_000,
+    )  # fmt: skip
+    fine = 0
+    try:
+        for sent in [producer.send(topic, bytes(size), partition=0) for _ in range(count)]:
+            with contextlib.suppress(KafkaError):
+                sent.get(timeout=6)
+                fine += 1
+    except KafkaError:
+        pass
+    finally:
+        with contextlib.suppress(KafkaError):
+            producer.close(timeout=1)
+    return fine
+
+
+def broken(connection: Connection) -> bool:
+    try:
+        connection.ask(ANY)
+    except OSError:
+        return True
+    return False
+
+
+def connects(cluster: DockerCluster, source: int, destination: int) -> bool:
+    """Whether a peer reaches another on both planes."""
+    address = cluster.nodes[destination].addresses[0]
+    links = [Link(source, destination, address, port) for port in (9092, 9093)]
+    return all(answer.reached for answer in probe(cluster.nodes, links))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        api.kill("leader", lasting=LONG),
+        api.stop("leader", lasting=LONG),
+        api.pause("leader", lasting=LONG),
+        api.oom("leader", lasting=LONG),
+        api.kill("2,3", lasting=LONG),
+        api.corrupt("leader", lasting=LONG),
+        api.corrupt("leader", lasting=LONG, how="flip"),
+        api.wipe("leader", lasting=LONG),
+        api.crash_loop("leader", lasting=LONG, every=300),
+    ],
+    ids=lambda event: (
+        f"{event.fault.name}-{event.target}-{'-'.join(map(str, event.fault.options().values()))}"
+    ),
+)
+def test_a_broker_that_is_down_answers_nobody(cluster: DockerCluster, topic: str, event: Event) -> None:
+    assert produce(cluster, topic) == 50
+    with Play(cluster, event, topic=topic) as play:
+        assert not any(cluster.answers(node) for node in play.nodes)
+        others = [node for node in cluster.brokers if node not in play.nodes]
+        assert all(cluster.answers(node) for node in others)
+    assert seen(lambda: all(cluster.answers(node) for node in play.nodes))
+    lifecycle.wait_settled(cluster)
+
+
+def test_crash_loop_goes_on(cluster: DockerCluster, topic: str) -> None:
+    starts = set()
+    with Play(cluster, api.crash_loop(3, lasting=LONG, every=0.5), topic=topic):
+
+        def restarted() -> bool:
+            starts.add(cluster.nodes[3].incarnation())
+            return len(starts) > 3
+
+        assert seen(restarted)
+    lifecycle.wait_settled(cluster)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [api.restart("leader"), api.restart("leader", clean=False), api.reset("leader")],
+    ids=["restart", "restart-unclean", "reset"],
+)
+def test_connections_of_clients_break(cluster: DockerCluster, topic: str, event: Event) -> None:
+    leader = cluster.leader(topic, 0)
+    assert leader is not None
+    connection = Connection(cluster.brokers[leader], timeout=5)
+    with Play(cluster, event, topic=topic) as play:
+        assert play.nodes == [leader]
+    assert seen(lambda: broken(connection))  # the engine's proxy learns of it a moment later
+    connection.close()
+    assert seen(lambda: cluster.answers(leader))
+    lifecycle.wait_settled(cluster)
+
+
+def test_rolling_restart_takes_one_after_another(cluster: DockerCluster, topic: str) -> None:
+    before = {node.id: node.incarnation() for node in cluster.nodes.values()}
+    down: set[tuple[int, ...]] = set()
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.is_set():
+            down.add(tuple(node for node in cluster.brokers if not cluster.answers(node)))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        with Play(cluster, api.rolling_restart(), topic=topic):
+            pass
+    finally:
+        done.set()
+        watcher.join()
+    assert all(node.incarnation() != before[node.id] for node in cluster.nodes.values())
+    assert max(map(len, down)) == 1, down
+    lifecycle.wait_settled(cluster)
+
+
+@pytest.mark.parametrize(
+    ("event", "cut"),
+    [
+        (api.isolate(1, lasting=LONG), {(1, 2), (2, 1), (1, 3), (3, 1)}),
+        (api.partition([[1], [2]], lasting=LONG), {(1, 2), (2, 1)}),
+        (api.partition("1,2", lasting=LONG), {(1, 3), (3, 1), (2, 3), (3, 2)}),
+        (api.partition(1, lasting=LONG, one_way="out"), {(1, 2), (2, 1), (1, 3), (3, 1)}),
+        (api.partition(1, lasting=LONG, plane="controller"), {(1, 2), (2, 1), (1, 3), (3, 1)}),
+        (api.partition(1, lasting=LONG, ports=[9092]), {(1, 2), (2, 1), (1, 3), (3, 1)}),
+    ],
+    ids=["isolate", "groups", "set", "one-way", "controller", "ports"],
+)
+def test_peers_do_not_hear_each_other(
+    cluster: DockerCluster, topic: str, event: Event, cut: set[tuple[int, int]]
+) -> None:
+    pairs = {(a, b) for a in (1, 2, 3) for b in (1, 2, 3) if a != b}
+    with Play(cluster, event, topic=topic):
+        assert {pair for pair in pairs if not connects(cluster, *pair)} == cut
+        assert all(cluster.answers(node) for node in cluster.brokers), "clients are not meant"
+    assert all(connects(cluster, *pair) for pair in pairs)
+    lifecycle.wait_settled(cluster)
+
+
+def test_halves_and_bridge(cluster: DockerCluster, topic: str) -> None:
+    pairs = [(1, 2), (1, 3), (2, 3)]
+    with Play(cluster, api.halves(lasting=LONG), topic=topic):
+        assert sum(not connects(cluster, *pair) for pair in pairs) == 2
+    lifecycle.wait_settled(cluster)
+    with Play(cluster, api.bridge(lasting=LONG), topic=topic):
+        assert sum(not connects(cluster, *pair) for pair in pairs) == 1
+    lifecycle.wait_settled(cluster)
+
+
+@pytest.mark.parametrize("way", [None, "in", "out"])
+def test_clients_do_not_reach_a_node_that_its_peers_hear(
+    cluster: DockerCluster, topic: str, way: Any
+) -> None:
+    with Play(cluster, api.cut_clients(2, lasting=LONG, one_way=way), topic=topic):
+        assert not cluster.answers(2)
+        assert connects(cluster, 1, 2)
+        assert 2 in views.unfenced(cluster.brokers[1])
+    assert seen(lambda: cluster.answers(2))
+
+
+def test_lost_packets(cluster: DockerCluster, topic: str) -> None:
+    def failures() -> int:
+        tries = "for i in $(seq 20); do timeout 0.4 bash -c '</dev/tcp/{}/9092' && echo ok & done; wait"
+        _, output = cluster.nodes[1].shell(tries.format(cluster.nodes[2].addresses[0]), timeout=15)
+        return 20 - output.count("ok")
+
+    assert failures() == 0
+    with Play(cluster, api.loss(2, lasting=LONG, percent=50), topic=topic):
+        assert seen(lambda: failures() > 0)
+    assert failures() == 0
+    lifecycle.wait_settled(cluster)
+
+
+def test_a_narrow_way_out(cluster: DockerCluster, topic: str) -> None:
+    assert produce(cluster, topic, count=1, size=300_000) == 1
+    leader = cluster.leader(topic, 0)
+
+    def fetch() -> float:
+        consumer = KafkaConsumer(
+            topic,
+            **access([cluster.brokers[leader]]),
+            auto_offset_reset="earliest",
+            max_partition_fetch_bytes=1 << 20,
+        )
+        try:
+            begun = time.monotonic()
+            while not consumer.poll(timeout_ms=200):
+                assert time.monotonic() - begun < 60
+            return time.monotonic() - begun
+        finally:
+            consumer.close()
+
+    with Play(cluster, api.bandwidth("leader", lasting=LONG, kbit=400), topic=topic):
+        slow = fetch()
+    fast = min(fetch() for _ in range(3))
+    assert slow > 3 * fast
+    lifecycle.wait_settled(cluster)
+
+
+def test_names_are_not_found(cluster: DockerCluster, topic: str) -> None:
+    ask = "timeout 1 getent hosts kafka2"
+    assert cluster.nodes[1].shell(ask)[0] == 0
+    with Play(cluster, api.dns(1, lasting=LONG), topic=topic):
+        assert cluster.nodes[1].shell(ask)[0] != 0
+        assert cluster.nodes[3].shell(ask)[0] == 0
+    assert cluster.nodes[1].shell(ask)[0] == 0
+
+
+def test_little_of_the_processors(cluster: DockerCluster, topic: str) -> None:
+    def answer() -> float:
+        begun = time.monotonic()
+        for _ in range(5):
+            cluster.answers(2)
+        return time.monotonic() - begun
+
+    with Play(cluster, api.cpu(2, lasting=LONG, cores=0.02), topic=topic):
+        slow = answer()
+        assert cluster.nodes[2].cpu()[0] == pytest.approx(0.02)
+    assert seen(lambda: 3 * answer() < slow)
+    assert cluster.nodes[2].cpu()[0] is None
+    lifecycle.wait_settled(cluster)
+
+
+def test_little_memory(cluster: DockerCluster, topic: str) -> None:
+    def allowed() -> int:
+        return int(cluster.client.api.inspect_container(cluster.nodes[2].container)["HostConfig"]["Memory"])
+
+    with Play(cluster, api.memory(2, lasting=LONG), topic=topic):
+        small = allowed()
+        assert small < 2 << 30
+        assert cluster.answers(2)
+    assert allowed() > small
+    lifecycle.wait_settled(cluster)
+
+
+def test_preferred_election(cluster: DockerCluster, topic: str) -> None:
+    with Play(cluster, api.kill(1, lasting=LONG), topic=topic):
+        assert seen(lambda: cluster.leader(topic, 0) in (2, 3))
+    lifecycle.wait_settled(cluster)
+    assert cluster.leader(topic, 0) in (2, 3), "leadership came back by itself"
+    with Play(cluster, api.elect(), topic=topic):
+        pass
+    assert cluster.leader(topic, 0) == 1
+
+
+def test_unclean_election_of_a_replica_that_lacks_records(cluster: DockerCluster, topic: str) -> None:
+    with Play(cluster, api.kill("2,3", lasting=LONG), topic=topic):
+        assert produce(cluster, topic, acks=1, count=10) == 10
+        end = cluster.kafka.ends(topic, 0)[1]
+        # The only one in the ISR goes; whoever comes back knows less. Controllers need their majority first.
+        first = Play(cluster, api.kill(1, lasting=LONG), topic=topic)
+        cluster.nodes[2].start()
+        cluster.nodes[3].start()
+        assert seen(lambda: cluster.answers(2) and cluster.answers(3))
+        assert seen(lambda: cluster.controller() is not None)
+        with first:
+            assert seen(lambda: cluster.leader(topic, 0) is None)
+            with Play(cluster, api.elect(unclean=True), topic=topic):
+                pass
+            assert cluster.leader(topic, 0) in (2, 3)
+            assert cluster.kafka.ends(topic, 0)[1] < end
+        cluster.nodes[2].kill()
+        cluster.nodes[3].kill()
+    lifecycle.wait_settled(cluster)
+
+
+def test_leadership_goes_round(cluster: DockerCluster, topic: str) -> None:
+    leaders = set()
+    with Play(cluster, api.leader_storm(lasting=LONG, every=0.3), topic=topic):
+        assert seen(lambda: bool(leaders.add(cluster.leader(topic, 0))) or leaders >= {1, 2, 3})
+    assert cluster.replicas(topic, 0) == (1, 2, 3)
+    lifecycle.wait_settled(cluster)
+
+
+def test_a_partition_moves_and_comes_back(cluster: DockerCluster, topic: str) -> None:
+    with Play(cluster, api.reassign(lasting=LONG), topic=topic):
+        assert cluster.replicas(topic, 0) == (2, 3, 1)
+    assert cluster.replicas(topic, 0) == (1, 2, 3)
+
+
+def test_a_broker_comes_and_goes(cluster: DockerCluster, topic: str) -> None:
+    with Play(cluster, api.add_broker(lasting=LONG), topic=topic):
+        assert views.unfenced(cluster.brokers[1]) == {1, 2, 3, 4}
+    assert seen(lambda: views.unfenced(cluster.brokers[1]) == {1, 2, 3})
+
+
+def test_a_topic_is_made_anew(cluster: DockerCluster, topic: str) -> None:
+    assert produce(cluster, topic) == 50
+    with Play(cluster, api.recreate_topic(), topic=topic):
+        pass
+    assert seen(lambda: cluster.kafka.ends(topic, 0) == (0, 0))
+    assert cluster.replicas(topic, 0) == (1, 2, 3)
+
+
+def test_more_partitions(cluster: DockerCluster, topic: str) -> None:
+    with Play(cluster, api.add_partitions(count=2), topic=topic):
+        pass
+    assert cluster.kafka.partitions(topic) == 3
+
+
+def test_records_are_deleted(cluster: DockerCluster, topic: str) -> None:
+    assert produce(cluster, topic) == 50
+    with Play(cluster, api.delete_records(share=0.4), topic=topic):
+        pass
+    assert cluster.kafka.ends(topic, 0) == (20, 50)
+
+
+def test_configuration_for_a_while(cluster: DockerCluster, topic: str) -> None:
+    with Play(cluster, api.configure({"max.message.bytes": 200}, lasting=LONG), topic=topic):
+        assert seen(lambda: produce(cluster, topic, count=1, size=1000) == 0)
+    assert cluster.kafka.topic_config(topic) == {}
+    assert seen(lambda: produce(cluster, topic, count=1, size=1000) == 1)
+    with Play(cluster, api.configure_broker({"log.cleaner.threads": 2}, 2, lasting=LONG), topic=topic):
+        assert cluster.kafka.broker_config(2)["log.cleaner.threads"] == "2"
+        assert "log.cleaner.threads" not in cluster.kafka.broker_config(1)
+    assert "log.cleaner.threads" not in cluster.kafka.broker_config(2)
+
+
+def test_a_producer_is_fenced(cluster: DockerCluster, topic: str) -> None:
+    name = own("tx")
+    producer = KafkaProducer(**access(cluster.brokers.values()), transactional_id=name)
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.send(topic, b"before").get(timeout=10)
+    assert cluster.coordinator("transaction", name) in cluster.brokers
+    with Play(cluster, api.fence(f"transaction:{name}"), topic=topic):
+        pass
+    with pytest.raises(KafkaError):
+        producer.send(topic, b"after").get(timeout=10)
+    producer.close(timeout=1)
+
+
+def test_a_group_is_rebalanced(cluster: DockerCluster, topic: str) -> None:
+    group = own("group")
+    consumer = KafkaConsumer(
+        topic,
+        group_id=group,
+        **access(cluster.brokers.values()),
+        session_timeout_ms=6000,
+        max_poll_interval_ms=10_000,
+    )
+    revoked: list[int] = []
+    done = threading.Event()
+
+    class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
+        def on_partitions_revoked(self, revoked_now: object) -> None:
+            revoked.append(1)
+
+        def on_partitions_assigned(self, assigned: object) -> None: ...
+
+    consumer.subscribe([topic], listener=Listener())
+
+    def consume() -> None:
+        while not done.is_set():
+            consumer.poll(timeout_ms=100)
+
+    thread = threading.Thread(target=consume)
+    thread.start()
+    try:
+        assert seen(lambda: cluster.kafka.group(group) == ("Stable", 1))
+        assert cluster.coordinator("group", group) in cluster.brokers
+        before = len(revoked)
+        with Play(cluster, api.rebalance(f"group:{group}"), topic=topic):
+            pass
+        assert seen(lambda: len(revoked) > before)
+    finally:
+        done.set()
+        thread.join()
+        consumer.close()
+
+
+def test_the_controller_is_deposed(engine: Any, tmp_path: Path) -> None:
+    with running(
+        engine, ClusterSpec(version="3.9.2", zookeepers=1), run=own("depose"), logs=tmp_path
+    ) as cluster:
+        topics.create(cluster.brokers, "t", partitions=1, replication_factor=3)
+        with Play(cluster, api.delete_controller(), topic="t") as play:
+            evidence = play.injected["evidence"]
+            assert evidence["epoch"] > evidence["epoch_before"]
+        assert cluster.controller() in cluster.brokers
+        lifecycle.wait_settled(cluster)
+
+
+@pytest.fixture
+def crew(cluster: DockerCluster, topic: str, tmp_path: Path) -> Iterator[Crew]:
+    rows: list[Mapping[str, Any]] = []
+    workload = AppendLog(partitions=1, producers=1, readers=1, sessions=0, rate=200)
+    with Crew(
+        workload.workers("r"), run="r", home=tmp_path, brokers=cluster.brokers,
+        topics=[Topic(name=topic, partitions=1, replication_factor=3)], record=rows.append,
+    ) as crew:  # fmt: skip
+        crew.go()
+        assert seen(lambda: crew.acknowledged() > 0)
+        yield crew
+        crew.stop()
+    events = [row["value"]["event"] for row in rows]
+    assert "crashed" not in events, rows
+
+
+def progress(crew: Crew) -> bool:
+    """Whether writes are acknowledged now."""
+    before = crew.acknowledged()
+    return until(lambda: crew.acknowledged() > before + 10, limit=5)
+
+
+@pytest.mark.parametrize("fault", [api.kill_client, api.pause_client, api.isolate_client])
+def test_a_client_that_does_nothing(
+    cluster: DockerCluster, topic: str, crew: Crew, fault: Callable[..., Event]
+) -> None:
+    clients = CrewClients(crew)
+    assert progress(crew)
+    with Play(cluster, fault("producer", lasting=LONG), topic=topic, clients=clients) as play:
+        assert play.injected["processes"] == [0]
+        end = cluster.kafka.ends(topic, 0)[1]
+        assert not progress(crew)
+        # What was in flight may still have been written; from then on nothing is.
+        now = cluster.kafka.ends(topic, 0)[1]
+        assert now <= end + 500
+        assert cluster.kafka.ends(topic, 0)[1] == now
+    assert progress(crew)
+    assert cluster.kafka.ends(topic, 0)[1] > now
+    assert sorted(clients.roles().values()) == ["probe", "producer", "reader"]
+
+
+def test_an_event_after_its_trigger(cluster: DockerCluster, topic: str, crew: Crew) -> None:
+    clients = CrewClients(crew)
+    wanted = crew.acknowledged() + 100
+    with Play(cluster, api.pause(2, after=f"acks:{wanted}", lasting=LONG), topic=topic, clients=clients):
+        assert crew.acknowledged() >= wanted
+    with Play(cluster, api.kill("controller", lasting=LONG), topic=topic, clients=clients):
+        pass
+    lifecycle.wait_settled(cluster)
+    with (
+        Play(cluster, api.isolate("follower", lasting=LONG), topic=topic, clients=clients) as cut,
+        Play(
+            cluster, api.pause("out-of-sync", after="isr-shrink", lasting=LONG), topic=topic, clients=clients
+        ) as play,
+    ):
+        assert play.nodes == cut.nodes
+    lifecycle.wait_settled(cluster)
+
+
+def test_cuts_of_several_nodes_land_together(cluster: DockerCluster, topic: str) -> None:
+    with Play(cluster, api.pause("all", lasting=LONG), topic=topic) as play:
+        assert sorted(play.nodes) == [1, 2, 3]
+        assert set(play.injected["evidence"]["by_node"]) == {"1", "2", "3"}
+        assert not any(cluster.answers(node) for node in (1, 2, 3))
+    lifecycle.wait_settled(cluster)
+
+
+@pytest.mark.parametrize("event", [
+    api.delay(1, lasting=LONG), api.duplicate(1, lasting=LONG), api.reorder(1, lasting=LONG),
+], ids=["delay", "duplicate", "reorder"])  # fmt: skip
+def test_emulated_networks(cluster: DockerCluster, topic: str, event: Event) -> None:
+    able, _ = cluster.nodes[1].shell("tc qdisc add dev lo root netem delay 1ms && tc qdisc del dev lo root")
+    if able:
+        pytest.skip(f"{event.fault.name} needs a kernel with netem (the module sch_netem); this one has none")
+    with Play(cluster, event, topic=topic):
+        assert "netem" in cluster.nodes[1].shell("tc qdisc show dev eth0")[1]
+    assert "netem" not in cluster.nodes[1].shell("tc qdisc show dev eth0")[1]
