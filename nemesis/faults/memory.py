@@ -54,11 +54,19 @@ class Memory(Fault):
         return Proof(pressed, {"bytes_used": used, "limit_hit": hits - strike.notes["hits"]})
 
     def heal(self, strike: Strike) -> None:
-        strike.desired.release(strike.event, strike.node, MEMORY)
+        try:
+            strike.desired.release(strike.event, strike.node, MEMORY)
+        finally:
+            # It may have been killed for want of memory: whoever wants nothing of it lets it run.
+            strike.processes.release(strike.event, strike.node)
 
     def verify_healed(self, strike: Strike) -> Proof:
-        if strike.others:
-            return Proof(True, {"others": list(strike.others)})
+        if strike.desired.now(MEMORY, strike.node) is not None:
+            return Proof(True, {"held_by": list(strike.others)})
+        if (state := strike.processes.desired(strike.node)) != "running":
+            return Proof(True, {"not_asked": f"{', '.join(strike.others)} wants it {state}"})
+        if not strike.until(lambda: strike.process.state() == "running", LIMIT):
+            return Proof(False, {"state": strike.process.state()})
         before = strike.process.memory()[1]
         strike.process.execute(READ)
         hits = strike.process.memory()[1] - before

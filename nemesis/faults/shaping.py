@@ -73,7 +73,8 @@ class Bandwidth(Fault):
     def verify_injected(self, strike: Strike) -> Proof:
         """Effective when packets had to wait."""
         held = strike.until(lambda: _sent(strike)["overlimits"] > 0, LIMIT)
-        return Proof(held, _sent(strike))
+        found = _sent(strike)
+        return Proof(held and "tbf" in found["kind"], found)
 
     def heal(self, strike: Strike) -> None:
         _unshape(strike)
@@ -169,8 +170,10 @@ def _shape(strike: Strike, **wish: float) -> None:
 
 
 def _unshape(strike: Strike) -> None:
-    strike.notes["sent"] = _sent(strike)
-    strike.desired.release(strike.event, strike.node, SHAPE)
+    try:
+        strike.notes["sent"] = _sent(strike)
+    finally:
+        strike.desired.release(strike.event, strike.node, SHAPE)
 
 
 def _unshaped(strike: Strike) -> Proof:
