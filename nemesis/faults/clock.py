@@ -59,7 +59,7 @@ class Clock(Fault):
                     True  # a new process has the right time, and a dead one needs none
                 )
             elif strike.effective:
-                strike.notes["end"] = process.clock.get()
+                strike.notes["end"] = list(process.clock.get())
         finally:
             strike.desired.release(strike.event, strike.node, CLOCK)
 
