@@ -144,6 +144,8 @@ class Nemesis:
 
     def _due(self) -> bool:
         """Whether the next action is due, after a wait for it: a short one where events wait for triggers."""
+        if not self._pending and not self._waiting:
+            return False  # the last one that waited has been given up
         due = self._pending[0][0] if self._pending else float("inf")
         if self._waiting:
             due = min(due, self._clock() + LOOK)
