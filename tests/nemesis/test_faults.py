@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
 
 from nemesis import api, faults
 from nemesis.faults import FAULTS
@@ -565,3 +567,62 @@ def test_faults_that_would_undo_each_other_are_refused_together(first, second) -
 )
 def test_others_may_overlap(first, second) -> None:
     Schedule.of([first, second]).check(GROUND)
+
+
+# All together
+
+MIXED = st.lists(
+    st.builds(
+        lambda name, at, lasting, node: event(
+            name, at=at, lasting=lasting, **({"target": parse(node)} if name in NODES else {})
+        ),
+        st.sampled_from(sorted(set(FAULTS) - {"add-broker", "remove-broker", "rebalance"})),
+        st.integers(0, 30),
+        st.integers(1, 20),
+        st.sampled_from(["1", "2", "2,3", "all", "leader"]),
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(MIXED, st.none() | st.integers(1, 45))
+def test_any_faults_together_stopped_or_not_leave_nothing(new_drama, events, stopped) -> None:
+    schedule = Schedule.of(events)
+    try:
+        schedule.check(replace(GROUND, brokers=(1, 2, 3), controllers=(1, 2, 3)))
+    except ValueError:
+        reject()
+    drama = new_drama()
+    if stopped is not None:
+        drama.stop.arrange(stopped, drama.stop.set)
+    drama.play(*schedule.events)
+    assert drama.cluster.clean()
+    assert (drama.clients.standing, drama.clients.alone) == (set(), {})
+    assert sorted(drama.clients.running.values()) == ["probe", "producer", "producer", "reader", "session"]
+    assert drama.cluster.kafka.topic_settings == {"retention.ms": "1000"}
+    assert drama.cluster.kafka.broker_settings.get(1, {}) == {}
+    assert drama.cluster.assignment == (2, 3, 1)
+    assert "heal-all" not in {row["f"] for row in drama.rows}
+    assert set(drama.effective()) == {(e.id, stage) for e in schedule.events for stage in ("inject", "heal")}
+
+
+@pytest.mark.parametrize("where", ["pause", "isolate", "resume", "connect", "replace"])
+def test_an_interrupt_leaves_no_client_behind(drama, monkeypatch, where) -> None:
+    usual = getattr(drama.clients, where)
+    calls: list[int] = []
+
+    def interrupted(process: int) -> Any:
+        if not calls:
+            calls.append(1)
+            raise KeyboardInterrupt
+        return usual(process)
+
+    monkeypatch.setattr(drama.clients, where, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        drama.play(
+            event("pause-client", target=parse("client:0")), event("isolate-client", target=parse("client:2")),
+            event("kill-client", target=parse("client:3")),
+        )  # fmt: skip
+    assert (drama.clients.standing, drama.clients.alone) == (set(), {})
+    assert sorted(drama.clients.running.values()) == ["probe", "producer", "producer", "reader", "session"]
