@@ -161,10 +161,16 @@ def duplicate(
 
 
 def reorder(
-    target: str | int, *, lasting: float, at: float = 0, after: str | None = None, percent: float = 20
+    target: str | int,
+    *,
+    lasting: float,
+    at: float = 0,
+    after: str | None = None,
+    percent: float = 20,
+    ms: float = 20,
 ) -> Event:
-    """That many of the packets the node sends overtake others. Needs a kernel with netem."""
-    return _event(faults.Reorder(percent=percent), target, at, after, lasting)
+    """That many of the packets the node sends overtake others, which come later. Needs a kernel with netem."""
+    return _event(faults.Reorder(percent=percent, ms=ms), target, at, after, lasting)
 
 
 def dns(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:

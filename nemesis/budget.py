@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -21,9 +21,9 @@ class Budget:
     brokers      how many brokers may be down (killed, paused, cut off, on a failed disk): a number, or "minority".
     controllers  how many of the controllers may be down, as well.
     events       how many faults may be at work, harmless ones too.
-    A target by role counts with all nodes it can be at most, and two roles as two nodes although they may be one:
-    what is within the budget on paper is within it when the targets are known. An event with a trigger counts all
-    the time.
+    Nodes named by id count once, however many faults they have. A target by role counts with all nodes it can be at
+    most, and two roles as two nodes although they may be one: what is within the budget on paper is within it when
+    the targets are known. An event with a trigger counts all the time, one that takes its nodes in turn as one node.
     """
 
     brokers: int | Literal["minority"] | None = None
@@ -47,7 +47,7 @@ class Budget:
             active = [
                 other
                 for other in schedule.events
-                if other.id != event.id and (other.after is not None or _at_work(other, moment))
+                if other.id != event.id and (other.after is not None or _at_work(other, moment, ground))
             ]
             if problem := self.excess([*active, event], ground):
                 others = ", ".join(other.id for other in active) or "nothing else"
@@ -57,12 +57,12 @@ class Budget:
         """What is too much when these are at work together; None when it is within the budget."""
         if self.events is not None and len(active) > self.events:
             return f"{len(active)} faults at once; the budget allows {self.events}"
-        down = sum(brokers_down(event, ground) for event in active)
+        down = _down(active, set(ground.brokers), lambda event: brokers_down(event, ground))
         if (allowed := _number(self.brokers, len(ground.brokers))) is not None and down > allowed:
             return f"up to {down} brokers down at once; the budget allows {allowed}"
-        down = sum(controllers_down(event, ground) for event in active)
-        voters = len(ground.controllers or ground.zookeepers)
-        if (allowed := _number(self.controllers, voters)) is not None and down > allowed:
+        voters = set(ground.controllers or ground.zookeepers)
+        down = _down(active, voters, lambda event: controllers_down(event, ground))
+        if (allowed := _number(self.controllers, len(voters))) is not None and down > allowed:
             return f"up to {down} controllers down at once; the budget allows {allowed}"
         return None
 
@@ -80,13 +80,13 @@ def brokers_down(event: Event, ground: Ground) -> int:
     if not event.fault.down or event.target.family != "nodes":
         return 0
     if isinstance(event.target, Groups) or event.target.kind == "node":
-        return len(_cut_off(event.target) & set(ground.brokers))
+        return _at_once(event, len(_cut_off(event.target) & set(ground.brokers)))
     if event.target.kind in ("controller", "controllers") and not set(ground.brokers) & set(
         ground.controllers
     ):
         # Separate controllers are no brokers; in ZooKeeper mode one of the brokers is the controller.
         return 0 if ground.controllers else 1
-    return event.target.most(ground)
+    return _at_once(event, event.target.most(ground))
 
 
 def controllers_down(event: Event, ground: Ground) -> int:
@@ -95,11 +95,28 @@ def controllers_down(event: Event, ground: Ground) -> int:
     if not event.fault.down or event.target.family != "nodes":
         return 0
     if isinstance(event.target, Groups) or event.target.kind == "node":
-        return len(_cut_off(event.target) & voters)
+        return _at_once(event, len(_cut_off(event.target) & voters))
     if event.target.kind in ("controller", "controllers"):
-        return event.target.most(ground) if ground.controllers else 0
+        return _at_once(event, event.target.most(ground)) if ground.controllers else 0
     # All other roles are of brokers.
-    return min(event.target.most(ground), len(voters & set(ground.brokers)))
+    return _at_once(event, min(event.target.most(ground), len(voters & set(ground.brokers))))
+
+
+def _at_once(event: Event, nodes: int) -> int:
+    return min(nodes, 1) if event.fault.in_turn else nodes
+
+
+def _down(active: list[Event], kind: set[int], most: Callable[[Event], int]) -> int:
+    """How many nodes of a kind these can take together: those with ids once each, and the most of all others."""
+    named: set[int] = set()
+    others = 0
+    for event in active:
+        by_id = isinstance(event.target, Groups) or event.target.kind == "node"
+        if by_id and event.fault.down and not event.fault.in_turn:
+            named |= _cut_off(event.target) & kind
+        else:
+            others += most(event)
+    return len(named) + others
 
 
 def _cut_off(target: Target | Groups) -> set[int]:
@@ -110,9 +127,16 @@ def _cut_off(target: Target | Groups) -> set[int]:
     return set(target.nodes) - set(largest)
 
 
-def _at_work(event: Event, moment: float) -> bool:
+def _steps(event: Event, ground: Ground) -> int:
+    by_id = isinstance(event.target, Groups) or event.target.kind == "node"
+    return max(len(event.target.nodes) if by_id else event.target.most(ground), 1)
+
+
+def _at_work(event: Event, moment: float, ground: Ground) -> bool:
     # A node that is restarted is away for a while.
-    end = event.at + RESTARTING if event.fault.momentary and event.fault.down else event.end
+    end = event.end
+    if event.fault.momentary and event.fault.down:
+        end += RESTARTING * (_steps(event, ground) if event.fault.in_turn else 1)
     return event.at <= moment < max(end, event.at + 1e-9)
 
 

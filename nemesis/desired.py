@@ -62,7 +62,8 @@ class Desired:
             with self._lock:
                 self._wishes[resource, node].clear()
             try:
-                resource.apply(self._nodes[node], None)
+                if node in self._nodes:  # a fault may have removed it
+                    resource.apply(self._nodes[node], None)
             except Exception as problem:
                 problem.add_note(f"while giving node {node} back its {resource.name}")
                 problems.append(problem)

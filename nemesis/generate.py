@@ -77,6 +77,13 @@ class Generated:
                 raise ValueError(
                     f"Generated.weights: {name} needs a name of a {FAULTS[name].strikes} that a seed does not know"
                 )
+            try:
+                for options in OPTIONS.get(name, ({},)):
+                    FAULTS[name](**options)
+            except ValueError as error:
+                raise ValueError(
+                    f"Generated.weights: {name} needs options that a seed does not know: {error}"
+                ) from error
         if self.weights is not None and not any(weight > 0 for weight in self.weights.values()):
             raise ValueError(f"Generated.weights={dict(self.weights)!r}: expected one or more above 0")
         if isinstance(self.events, bool) or not isinstance(self.events, int) or self.events < 1:
@@ -130,8 +137,8 @@ def _draw(
 ) -> Event | None:
     name = rng.choices(list(weights), list(weights.values()))[0]
     fault = FAULTS[name](**rng.choice(OPTIONS.get(name, ({},))))
-    lasting = 0.0 if fault.momentary else round(rng.uniform(*wanted.lasting), 1)
-    at = round(rng.uniform(0, wanted.length - lasting), 1)
+    lasting = 0.0 if fault.momentary else _rounded(rng, *wanted.lasting)
+    at = _rounded(rng, 0, wanted.length - lasting)
     target = Target.parse(rng.choice(TARGETS[fault.strikes]))
     event = Event(id=f"{name}-{number}", fault=fault, target=target, at=at, lasting=lasting)
     try:
@@ -141,15 +148,20 @@ def _draw(
     return event
 
 
+def _rounded(rng: random.Random, least: float, most: float) -> float:
+    """A number in that range, to a tenth where the range has one."""
+    return min(max(round(rng.uniform(least, most), 1), least), most)
+
+
 def _fits(event: Event, taken: Sequence[Event], wanted: Generated, ground: Ground) -> bool:
     if event.end > wanted.length:
         return False
     if wanted.quiet is not None:
         loud, quiet = wanted.quiet
         begun = event.at % (loud + quiet)
-        if begun + event.lasting > loud:
+        if begun >= loud or begun + event.lasting > loud:
             return False
-    if any(_clash(event, other) for other in taken):
+    if any(_clash(event, other, ground) for other in taken):
         return False
     try:
         wanted.budget.check(Schedule((*taken, event)), ground)
@@ -158,9 +170,9 @@ def _fits(event: Event, taken: Sequence[Event], wanted: Generated, ground: Groun
     return True
 
 
-def _clash(event: Event, other: Event) -> bool:
+def _clash(event: Event, other: Event, ground: Ground) -> bool:
     """Whether they could meet at one process: by roles, any two nodes may be the same."""
-    if conflict(event, other):
+    if conflict(event, other, ground):
         return True
     halting = event.fault.halts and other.fault.halts and event.fault.strikes == other.fault.strikes
     return halting and event.overlaps(other)

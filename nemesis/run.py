@@ -73,6 +73,7 @@ class Nemesis:
         self._start = 0.0
         self._pending: list[tuple[float, int, int]] = []
         self._waiting: dict[int, Happened] = {}
+        self._looking = threading.Lock()
         self._strikes: dict[int, tuple[Strike, ...]] = {}
         self._windows: dict[int, tuple[int, int | None]] = {}
         self._finished: set[int] = set()
@@ -92,6 +93,7 @@ class Nemesis:
                 heapq.heappush(self._pending, (self._start + event.at, _INJECT, index))
             else:
                 self._waiting[index] = event.after.watch(self._cluster, self._clients, topic=self._topic)
+        problems: list[BaseException] = []
         try:
             while (self._pending or self._waiting) and not stop.is_set():
                 self._look()
@@ -99,26 +101,41 @@ class Nemesis:
                     _, action, index = heapq.heappop(self._pending)
                     {_INJECT: self._begin, _BEAT: self._beat, _HEAL: self._end}[action](index)
         finally:
+            self._waiting.clear()
             self._pending.clear()
             try:
                 for index in range(len(self._events)):
-                    self._end(index)
+                    try:
+                        self._end(index)
+                    except (
+                        Exception
+                    ) as problem:  # its record could not be written; the others must be healed too
+                        problems.append(problem)
             finally:
                 self._heal_rest()
+            if problems:
+                raise problems[0]
+
+    def _come(self) -> None:
+        """Give events whose trigger has come their time."""
+        with self._looking:
+            for index, happened in tuple(self._waiting.items()):
+                event = self._events[index]
+                try:
+                    come = happened()
+                except Exception as problem:  # while faults are at work, questions go unanswered
+                    log.info("%s: whether %s: %r", event.id, event.after, problem)
+                    continue
+                if come:
+                    del self._waiting[index]
+                    heapq.heappush(self._pending, (self._clock() + event.at, _INJECT, index))
 
     def _look(self) -> None:
-        """Give events whose trigger has come their time; give up those that waited for too long."""
-        for index, happened in tuple(self._waiting.items()):
+        """See whether triggers have come, and give up events that waited for too long."""
+        self._come()
+        for index in tuple(self._waiting):
             event, now = self._events[index], self._clock()
-            try:
-                come = happened()
-            except Exception as problem:  # while faults are at work, questions go unanswered
-                log.info("%s: whether %s: %r", event.id, event.after, problem)
-                come = False
-            if come:
-                del self._waiting[index]
-                heapq.heappush(self._pending, (self._clock() + event.at, _INJECT, index))
-            elif now - self._start > TRIGGER_LIMIT:
+            if now - self._start > TRIGGER_LIMIT:
                 del self._waiting[index]
                 why = f"{event.after} did not come within {TRIGGER_LIMIT:.0f} s"
                 self._strikes[index] = ()
@@ -127,6 +144,8 @@ class Nemesis:
 
     def _due(self) -> bool:
         """Whether the next action is due, after a wait for it: a short one where events wait for triggers."""
+        if not self._pending and not self._waiting:
+            return False  # the last one that waited has been given up
         due = self._pending[0][0] if self._pending else float("inf")
         if self._waiting:
             due = min(due, self._clock() + LOOK)
@@ -199,34 +218,48 @@ class Nemesis:
     def _end(self, index: int) -> None:
         if index in self._finished:
             return
-        self._finished.add(index)
         event, began = self._events[index], self._now()
+        parts = self._strikes.get(index, ())
+        if not parts:
+            self._finished.add(index)
         if index not in self._strikes:
             proof = Proof(False, {"skipped": "the run was stopped before its time"})
             self._write(event, "inject", (), proof, invoked=began)
-        parts = self._strikes.get(index, ())
         if not parts:
             proof = Proof(True, {"nothing": "there was nothing to heal"})
             self._write(event, "heal", (), proof, invoked=began)
             return
         error, lifted = None, None
         try:
-            _of_each(parts, event.fault.heal)
+            self._lift(index)
             lifted = self._now()
             proof = _joined(parts, _of_each(parts, event.fault.verify_healed))
             proof = Proof(proof.effective, {"lifted": lifted, **proof.evidence})
         except Exception as problem:
             proof, error = Proof(False), _describe(problem)
+        self._finished.add(index)  # an interrupt before this line has it healed once more
         nodes = tuple(node for part in parts for node in part.nodes)
-        self._write(
-            event, "heal", nodes, proof, invoked=began, error=error, window=self._window(index, began)
-        )
+        window = self._window(index, began, early=_ended_early(proof))
+        self._write(event, "heal", nodes, proof, invoked=began, error=error, window=window)
 
-    def _window(self, index: int, ended: int) -> dict[str, list[int]]:
-        """When the fault was at work, in ns: surely, and possibly. Possibly is up to the end of this very heal."""
+    def _lift(self, index: int) -> None:
+        """Heal what of it has not been healed yet."""
+        fault = self._events[index].fault
+
+        def heal(part: Strike) -> None:
+            fault.heal(part)
+            part.healed = True
+
+        _of_each(tuple(part for part in self._strikes[index] if not part.healed), heal)
+
+    def _window(self, index: int, ended: int, *, early: bool) -> dict[str, list[int]]:
+        """When the fault was at work, in ns: surely, and possibly. Possibly is up to the end of this very heal.
+
+        early  it had ended before its heal, nobody knows when.
+        """
         possibly, surely = self._windows[index]
         window = {"possibly": [possibly, self._now()]}
-        if surely is not None and surely <= ended:
+        if surely is not None and surely <= ended and not early:
             window["surely"] = [surely, ended]
         return window
 
@@ -238,6 +271,12 @@ class Nemesis:
                 heal_all()
             except Exception as problem:
                 problems.append(_describe(problem))
+        # Heals that failed get another chance, now that nothing else is in their way.
+        for index in self._strikes:
+            try:
+                self._lift(index)
+            except Exception as problem:
+                problems.append(f"{self._events[index].id}: {_describe(problem)}")
         problems += self._left()
         if problems:
             value = {
@@ -319,11 +358,20 @@ class Nemesis:
         self._record({**row, "value": value, "error": error})
 
     def _until(self, condition: Callable[[], bool], limit: float) -> bool:
+        def answered() -> bool:
+            try:
+                return condition()
+            except OSError as problem:  # nobody answers, for now
+                log.info("not answered: %r", problem)
+                return False
+
         return until(
-            condition, limit=limit, clock=self._clock, sleep=self._stop.wait, abandon=self._stop.is_set
+            answered, limit=limit, clock=self._clock, sleep=self._stop.wait, abandon=self._stop.is_set
         )
 
     def _leisure(self) -> float:
+        if self._waiting:
+            self._come()
         return self._pending[0][0] - self._clock() if self._pending else float("inf")
 
     def _now(self) -> int:
@@ -350,6 +398,12 @@ def _joined(parts: tuple[Strike, ...], proofs: list[Proof]) -> Proof:
         return proofs[0]
     seen = {str(part.node): dict(proof.evidence) for part, proof in zip(parts, proofs, strict=True)}
     return Proof(all(proof.effective for proof in proofs), {"by_node": seen})
+
+
+def _ended_early(proof: Proof) -> bool:
+    by_node = proof.evidence.get("by_node")
+    seen = by_node.values() if isinstance(by_node, Mapping) else (proof.evidence,)
+    return any("ended_early" in each for each in seen)
 
 
 def _describe(problem: Exception) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from nemesis.faults import FAULTS
 from nemesis.faults.fault import Fault
 from nemesis.ground import Ground
-from nemesis.targets import Groups, Target, check, parse
+from nemesis.targets import ROLES, Groups, Target, check, parse
 from nemesis.triggers import Trigger
 
 TRIGGER_LIMIT = 60.0
@@ -76,7 +76,8 @@ class Event:
         """Whether both may be at work at the same time. What waits for a trigger may come at any time."""
         if self.after is not None or other.after is not None:
             return True
-        return self.at < other.end and other.at < self.end
+        # What lasts no time meets what begins at the same time; what ends then is over.
+        return self.at == other.at or (self.at < other.end and other.at < self.end)
 
     def check(self, ground: Ground) -> None:
         """Refuse what can never be carried out there. Raises ValueError naming what is wrong and what there is."""
@@ -109,7 +110,7 @@ class Event:
             raise ValueError(f"event {data!r}: expected an object")
         rest = dict(data)
         name, target, options = rest.pop("fault", None), rest.pop("target", None), rest.pop("options", {})
-        if name not in FAULTS:
+        if not isinstance(name, str) or name not in FAULTS:
             raise ValueError(f"event {data!r}: fault {name!r}; allowed are {', '.join(FAULTS)}")
         if not isinstance(target, (str, int, list)):
             raise ValueError(
@@ -171,7 +172,7 @@ class Schedule:
                 raise ValueError(f"event {event.id!r}: {error}") from error
         for position, event in enumerate(self.events):
             for other in self.events[position + 1 :]:
-                if why := conflict(event, other):
+                if why := conflict(event, other, ground):
                     raise ValueError(f"events {event.id!r} and {other.id!r}: {why}")
 
     def without(self, *ids: str) -> Schedule:
@@ -194,12 +195,19 @@ class Schedule:
         return cls.from_json(json.loads(text))
 
 
-def conflict(event: Event, other: Event) -> str | None:
+def conflict(event: Event, other: Event, ground: Ground) -> str | None:
     """Why two events cannot both do what they are to do; None where they can, or where that shows only later.
 
     Two that halt a process get in each other's way at the same node: a stopped one cannot be paused, one on a stalled
-    disk not be killed. The same fault twice is fine, and so is a pause that a kill ends after it began.
+    disk not be killed. The same fault twice is fine, and so is a pause that a kill ends after it began. Two that put
+    back what they found get in each other's way where the second one would put back what the
+    first one had made of it.
     """
+    if _put_back_the_same(event, other, ground) and event.overlaps(other):
+        return (
+            f"{event.fault.name} {event.target} and {other.fault.name} {other.target} may be at work together, "
+            f"and each puts back at its end what it found; let one begin after the other's end"
+        )
     if not (event.fault.halts and other.fault.halts) or event.fault.strikes != other.fault.strikes:
         return None
     if event.after is not None or other.after is not None or event.fault.name == other.fault.name:
@@ -207,7 +215,7 @@ def conflict(event: Event, other: Event) -> str | None:
     first, second = sorted((event, other), key=lambda each: each.at)
     if not (first.at <= second.at < first.end):
         return None
-    if not _same(first, second):
+    if not _same(first, second, ground):
         return None
     if (first.fault.name, second.fault.name) in (("pause", "kill"), ("crash-loop", "kill")):
         return None
@@ -217,15 +225,61 @@ def conflict(event: Event, other: Event) -> str | None:
     )
 
 
-def _same(event: Event, other: Event) -> bool:
-    """Whether both surely strike a node in common: by id, or by all of them."""
-    if isinstance(event.target, Groups) or isinstance(other.target, Groups):
+def _put_back_the_same(event: Event, other: Event, ground: Ground) -> bool:
+    """Whether both may put back the same thing: replicas of a partition, or a setting of a topic or a broker."""
+    if not (event.fault.puts_back and other.fault.puts_back) or event.fault.strikes != other.fault.strikes:
         return False
-    if event.target.kind == "all" or other.target.kind == "all":
-        return True
-    return event.target.kind == other.target.kind == "node" and bool(
-        set(event.target.nodes) & set(other.target.nodes)
+    here, there = event.target, other.target
+    if isinstance(here, Groups) or isinstance(there, Groups):
+        return False
+    if here.kind == there.kind == "node":
+        where = bool(set(here.nodes) & set(there.nodes))
+    elif here.family == "nodes":
+        where = True  # roles may be any node
+    else:
+        own = next(iter(ground.topics), "")
+        where = here.log(own) == there.log(own)
+    settings, others = event.fault.options().get("settings"), other.fault.options().get("settings")
+    return where and (settings is None or others is None or bool(set(settings) & set(others)))
+
+
+def _same(event: Event, other: Event, ground: Ground) -> bool:
+    """Whether both surely strike a node in common, or a client process: by id, or by all of them."""
+    here, there = event.target, other.target
+    if isinstance(here, Groups) or isinstance(there, Groups):
+        return False
+    if event.fault.strikes == "clients":
+        return _same_client(here, there)
+    surely = _surely(here, ground), _surely(there, ground)
+    if surely[0] is not None and surely[1] is not None:
+        return bool(surely[0] & surely[1])
+    # All other roles are of brokers, but for the controller where controllers are nodes of their own.
+    apart = bool(ground.controllers) and not set(ground.controllers) & set(ground.brokers)
+    return any(
+        whole.kind == "all" and not (role.kind == "controller" and apart)
+        for whole, role in ((here, there), (there, here))
     )
+
+
+def _same_client(here: Target, there: Target) -> bool:
+    if "clients" in (here.kind, there.kind):
+        return True
+    if here.kind == there.kind == "client":
+        return here.nodes == there.nodes
+    plural = here.kind in ROLES or there.kind in ROLES
+    return plural and ROLES.get(here.kind, here.kind) == ROLES.get(there.kind, there.kind)
+
+
+def _surely(target: Target, ground: Ground) -> frozenset[int] | None:
+    """The nodes it surely is; None for a role that may be one or another."""
+    match target.kind:
+        case "node":
+            return frozenset(target.nodes)
+        case "all":
+            return frozenset(ground.brokers)
+        case "controllers":
+            return frozenset(ground.controllers)
+    return None
 
 
 _STRIKES = {

@@ -106,7 +106,8 @@ def _changed(look: Callable[[], Any]) -> Happened:
     def changed() -> bool:
         if (now := look()) is None:
             return False
-        first.append(now)
+        if not first:
+            first.append(now)
         return bool(now != first[0])
 
     return changed

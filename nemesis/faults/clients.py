@@ -55,17 +55,18 @@ class PauseClient(Fault):
         return Proof(paused, {"paused": paused})
 
     def heal(self, strike: Strike) -> None:
-        strike.notes["end"] = strike.clients.paused(strike.node)
-        strike.clients.resume(strike.node)
+        try:
+            strike.notes["end"] = strike.clients.paused(strike.node)
+        finally:
+            strike.clients.resume(strike.node)
 
     def verify_healed(self, strike: Strike) -> Proof:
         runs = strike.until(lambda: not strike.clients.paused(strike.node), LIMIT)
         there = strike.node in strike.clients.roles()
-        early = strike.effective and not strike.notes.get("end")
-        return Proof(
-            runs and there and not early,
-            {"paused_until_heal": strike.notes.get("end"), "runs": runs and there},
-        )
+        evidence: dict[str, object] = {"paused_until_heal": strike.notes.get("end"), "runs": runs and there}
+        if strike.effective and not strike.notes.get("end"):
+            return Proof(False, {**evidence, "ended_early": "it ran, or was gone, before the fault's end"})
+        return Proof(runs and there, evidence)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,9 +86,15 @@ class IsolateClient(Fault):
         return Proof(tried, {"tried_in_vain": strike.clients.isolated(strike.node)})
 
     def heal(self, strike: Strike) -> None:
-        strike.notes["tried"] = strike.clients.isolated(strike.node)
-        strike.clients.connect(strike.node)
+        try:
+            strike.notes["tried"] = strike.clients.isolated(strike.node)
+        finally:
+            strike.clients.connect(strike.node)
 
     def verify_healed(self, strike: Strike) -> Proof:
+        tried = strike.notes.get("tried")
         connected = strike.until(lambda: strike.clients.isolated(strike.node) is None, LIMIT)
-        return Proof(connected, {"tried_in_vain": strike.notes.get("tried"), "connected": connected})
+        evidence: dict[str, object] = {"tried_in_vain": tried, "connected": connected}
+        if strike.effective and tried is None:
+            return Proof(False, {**evidence, "ended_early": "it was connected before the fault's end"})
+        return Proof(connected, evidence)

@@ -52,11 +52,16 @@ class Clock(Fault):
         return Proof(close, {"offset": offset, "ppm": ppm})
 
     def heal(self, strike: Strike) -> None:
-        if strike.process.state() != "running" or strike.process.incarnation() != strike.notes["incarnation"]:
-            strike.notes["restarted"] = True  # a new process has the right time, and a dead one needs none
-        elif strike.effective:
-            strike.notes["end"] = strike.process.clock.get()
-        strike.desired.release(strike.event, strike.node, CLOCK)
+        process = strike.process
+        try:
+            if process.state() == "stopped" or process.incarnation() != strike.notes.get("incarnation"):
+                strike.notes["restarted"] = (
+                    True  # a new process has the right time, and a dead one needs none
+                )
+            elif strike.effective:
+                strike.notes["end"] = list(process.clock.get())
+        finally:
+            strike.desired.release(strike.event, strike.node, CLOCK)
 
     def verify_healed(self, strike: Strike) -> Proof:
         if strike.notes.get("restarted"):

@@ -21,6 +21,7 @@ class Configure(Fault):
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     name: ClassVar[str] = "configure"
+    puts_back: ClassVar[bool] = True
     strikes: ClassVar[Family] = "topic"
     together: ClassVar[bool] = True
     down: ClassVar[bool] = False
@@ -61,6 +62,7 @@ class ConfigureBroker(Fault):
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     name: ClassVar[str] = "configure-broker"
+    puts_back: ClassVar[bool] = True
     down: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -30,24 +30,37 @@ class Cpu(Fault):
         number("cpu cores", self.cores, least=0.01)
 
     def inject(self, strike: Strike) -> None:
-        strike.notes["before"] = strike.process.cpu()[1]
+        strike.notes |= {"before": strike.process.cpu()[1], "incarnation": strike.process.incarnation()}
         strike.desired.want(strike.event, strike.node, CPU, self.cores)
 
     def verify_injected(self, strike: Strike) -> Proof:
         process, before = strike.process, strike.notes["before"]
         held = strike.until(lambda: process.cpu()[1] > before, LIMIT)
         cores, throttled = process.cpu()
-        return Proof(held and cores is not None, {"cores": cores, "held_back": throttled - before})
+        as_wanted = _same(cores, strike.desired.now(CPU, strike.node))
+        return Proof(held and as_wanted, {"cores": cores, "held_back": throttled - before})
 
     def heal(self, strike: Strike) -> None:
-        strike.notes["held_back"] = strike.process.cpu()[1] - strike.notes.get("before", 0)
-        strike.desired.release(strike.event, strike.node, CPU)
+        process, notes = strike.process, strike.notes
+        try:
+            # A process that does not run cannot be asked, and a new one counts anew.
+            if process.state() == "running" and process.incarnation() == notes.get("incarnation"):
+                notes["held_back"] = process.cpu()[1] - notes["before"]
+        finally:
+            strike.desired.release(strike.event, strike.node, CPU)
 
     def verify_healed(self, strike: Strike) -> Proof:
         wanted = strike.desired.now(CPU, strike.node)
-        cores = strike.process.cpu()[0]
-        evidence = {"cores": cores, "held_back": strike.notes.get("held_back", 0)}
-        if cores != wanted:
+        evidence: dict[str, object] = {"held_back": strike.notes.get("held_back")}
+        if (state := strike.processes.desired(strike.node)) != "running":
+            return Proof(True, {**evidence, "not_asked": f"{', '.join(strike.others)} wants it {state}"})
+        evidence["cores"] = cores = strike.process.cpu()[0]
+        if not _same(cores, wanted):
             return Proof(False, evidence)
         served = serving(strike)
         return Proof(served.effective, {**evidence, **served.evidence})
+
+
+def _same(cores: float | None, wanted: float | None) -> bool:
+    """But for what the kernel rounds."""
+    return cores == wanted or (cores is not None and wanted is not None and abs(cores - wanted) < 0.001)

@@ -28,7 +28,7 @@ class CrashLoop(Fault):
 
     def inject(self, strike: Strike) -> None:
         halt(strike)
-        strike.notes["kills"] = 1
+        strike.notes["kills"] = int(strike.process.state() == "stopped")
 
     def verify_injected(self, strike: Strike) -> Proof:
         return halted(strike)
@@ -36,7 +36,7 @@ class CrashLoop(Fault):
     def beat(self, strike: Strike) -> None:
         if strike.notes.pop("up", False):
             strike.processes.want(strike.event, strike.node, "stopped")
-            strike.notes["kills"] += 1
+            strike.notes["kills"] = strike.notes.get("kills", 0) + (strike.process.state() == "stopped")
         else:
             strike.processes.release(strike.event, strike.node)
             strike.notes["up"] = True

@@ -77,8 +77,10 @@ class CutClients(Fault):
         return Proof(silent and bool(dropped), {"client_answered": not silent, "dropped": dropped})
 
     def heal(self, strike: Strike) -> None:
-        strike.notes["dropped"] = counted(strike.process, CLIENTS.name)
-        strike.desired.release(strike.event, strike.node, CLIENTS)
+        try:
+            strike.notes["dropped"] = counted(strike.process, CLIENTS.name)
+        finally:
+            strike.desired.release(strike.event, strike.node, CLIENTS)
 
     def verify_healed(self, strike: Strike) -> Proof:
         evidence: dict[str, object] = {"dropped": strike.notes.get("dropped")}

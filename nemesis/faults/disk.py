@@ -62,10 +62,13 @@ class DiskFull(Fault):
         return Proof(status != 0 and "No space" in said, evidence)
 
     def heal(self, strike: Strike) -> None:
-        strike.notes["end"] = strike.process.state()
-        strike.desired.release(strike.event, strike.node, FULL)
-        if strike.process.state() == "stopped" and strike.processes.desired(strike.node) == "running":
-            strike.process.start()
+        try:
+            strike.notes["end"] = strike.process.state()
+        finally:
+            strike.desired.release(strike.event, strike.node, FULL)
+        if strike.desired.now(FULL, strike.node) is None:
+            # It may have ended itself: whoever wants nothing of it lets it run.
+            strike.processes.release(strike.event, strike.node)
 
     def verify_healed(self, strike: Strike) -> Proof:
         evidence: dict[str, object] = {"state_before_heal": strike.notes.get("end")}
@@ -97,8 +100,10 @@ class DiskStall(Fault):
         return Proof(frozen, {"write_waits": frozen})
 
     def heal(self, strike: Strike) -> None:
-        strike.notes["end"] = strike.process.disk.frozen()
-        strike.desired.release(strike.event, strike.node, STALL)
+        try:
+            strike.notes["end"] = strike.process.disk.frozen()
+        finally:
+            strike.desired.release(strike.event, strike.node, STALL)
 
     def verify_healed(self, strike: Strike) -> Proof:
         evidence: dict[str, object] = {"write_waited_until_heal": strike.notes.get("end")}
@@ -127,13 +132,16 @@ class PowerLoss(Fault):
     def inject(self, strike: Strike) -> None:
         strike.notes["bytes"] = _recorded(strike)
         strike.process.disk.shut_down()
+        # Without this, a mere kill would look the same.
+        status, _ = strike.process.disk.run("touch /k/data/.probe && rm /k/data/.probe")
+        strike.notes["refused"] = status != 0
         halt(strike)
 
     def verify_injected(self, strike: Strike) -> Proof:
-        proof = halted(strike)
+        proof, refused = halted(strike), strike.notes["refused"]
         kept = _recorded(strike) if proof.effective else None
-        evidence = {**proof.evidence, "log_bytes_written": strike.notes["bytes"], "log_bytes_on_disk": kept}
-        return Proof(proof.effective, evidence)
+        logs = {"log_bytes_written": strike.notes["bytes"], "log_bytes_on_disk": kept}
+        return Proof(proof.effective and refused, {**proof.evidence, "access_refused": refused, **logs})
 
     def heal(self, strike: Strike) -> None:
         rouse(strike)

@@ -13,6 +13,7 @@ from nemesis.ground import Ground
 from nemesis.targets import Groups, Target
 
 LIMIT = 5.0
+"""Seconds in which a question must go unanswered, and be answered again."""
 
 ASK = "timeout 1 getent hosts {} >/dev/null"
 
@@ -30,6 +31,8 @@ DNS: Resource = filtered("dns", any, _rules)
 
 @dataclass(frozen=True, kw_only=True)
 class Dns(Fault):
+    """Questions to the engine's name server are dropped."""
+
     name: ClassVar[str] = "dns"
     down: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"nft"})
@@ -43,11 +46,15 @@ class Dns(Fault):
 
     def verify_injected(self, strike: Strike) -> Proof:
         unknown = strike.until(lambda: not _resolves(strike), LIMIT)
-        return Proof(unknown, {"resolved": not unknown, "dropped": counted(strike.process, DNS.name)})
+        dropped = counted(strike.process, DNS.name)
+        # A name that nobody knows for another reason is no proof.
+        return Proof(unknown and bool(dropped), {"resolved": not unknown, "dropped": dropped})
 
     def heal(self, strike: Strike) -> None:
-        strike.notes["dropped"] = counted(strike.process, DNS.name)
-        strike.desired.release(strike.event, strike.node, DNS)
+        try:
+            strike.notes["dropped"] = counted(strike.process, DNS.name)
+        finally:
+            strike.desired.release(strike.event, strike.node, DNS)
 
     def verify_healed(self, strike: Strike) -> Proof:
         evidence: dict[str, object] = {"dropped": strike.notes.get("dropped")}

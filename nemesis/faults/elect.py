@@ -63,6 +63,7 @@ class LeaderStorm(Fault):
     every: float = 0.5
 
     name: ClassVar[str] = "leader-storm"
+    puts_back: ClassVar[bool] = True
     strikes: ClassVar[Family] = "partition"
     together: ClassVar[bool] = True
     down: ClassVar[bool] = False
@@ -97,12 +98,16 @@ class LeaderStorm(Fault):
         return Proof(changed, {"epoch_before": strike.notes["epoch"]})
 
     def heal(self, strike: Strike) -> None:
-        strike.notes["end"] = strike.cluster.kafka.epoch(*strike.log)
-        if strike.notes.get("replicas"):
-            strike.cluster.kafka.reassign(*strike.log, strike.notes["replicas"])
+        try:
+            strike.notes["end"] = strike.cluster.kafka.epoch(*strike.log)
+        finally:
+            if strike.notes.get("replicas"):
+                strike.cluster.kafka.reassign(*strike.log, strike.notes["replicas"])
 
     def verify_healed(self, strike: Strike) -> Proof:
         cluster, log, wanted = strike.cluster, strike.log, strike.notes.get("replicas")
+        if not wanted:
+            return Proof(True, {"nothing": "the injection failed before anything was done"})
         changes = strike.notes["end"] - strike.notes.get("epoch", 0)
         evidence = {"leader_epochs": changes, "replicas": list(wanted or ())}
         if not strike.until(lambda: cluster.replicas(*log) == wanted, LIMIT):

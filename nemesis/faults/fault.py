@@ -37,6 +37,7 @@ class Strike:
     until      waits for a condition, up to so many seconds; gives up when the run is stopped.
     leisure    seconds until the next action of the schedule is due.
     effective  whether the injection was verified.
+    healed     whether its heal was carried out without a problem.
     notes      what the fault saw earlier, for its later steps.
     """
 
@@ -54,6 +55,7 @@ class Strike:
     until: Callable[[Callable[[], bool], float], bool]
     leisure: Callable[[], float]
     effective: bool = False
+    healed: bool = False
     notes: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -91,7 +93,10 @@ class Fault(ABC):
     splits     whether the target may be groups of nodes.
     momentary  over as soon as it has happened: nothing to heal, and nothing to last.
     down       while it goes on, a node does not do its work: what budgets count.
+    in_turn    it takes its nodes down one after another.
     halts      it lets the process end or stand still, so that two of them at one node get in each other's way.
+    puts_back  it remembers what was there and puts it back at the end, so that two of them at one thing cannot
+               overlap: the later one would put back what the earlier one had made of it.
     needs      what the host must be able to do: keys of `nemesis.capabilities.CAPABILITIES`.
     pulse      seconds between two calls of `beat` while it goes on; None for none.
     """
@@ -102,7 +107,9 @@ class Fault(ABC):
     splits: ClassVar[bool] = False
     momentary: ClassVar[bool] = False
     down: ClassVar[bool] = True
+    in_turn: ClassVar[bool] = False
     halts: ClassVar[bool] = False
+    puts_back: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset()
 
     @property

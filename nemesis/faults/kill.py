@@ -11,9 +11,14 @@ from nemesis.faults.serving import serving
 LIMIT = 10.0
 """Seconds for a process to be seen in the state it was brought to."""
 
+KILLED = 137
+"""Exit code of a process that did not end by itself."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Kill(Fault):
+    """SIGKILL to the process."""
+
     name: ClassVar[str] = "kill"
     halts: ClassVar[bool] = True
 
@@ -49,8 +54,10 @@ def halted(strike: Strike) -> Proof:
 
 def rouse(strike: Strike) -> None:
     """Let it run again, unless another fault keeps it down."""
-    strike.notes["end"] = strike.process.state()
-    strike.processes.release(strike.event, strike.node)
+    try:
+        strike.notes["end"] = strike.process.state()
+    finally:
+        strike.processes.release(strike.event, strike.node)
 
 
 def roused(strike: Strike) -> Proof:

@@ -48,8 +48,10 @@ class Loss(Fault):
         return Proof(lost, {"dropped": counted(strike.process, LOSS.name)})
 
     def heal(self, strike: Strike) -> None:
-        strike.notes["dropped"] = counted(strike.process, LOSS.name)
-        strike.desired.release(strike.event, strike.node, LOSS)
+        try:
+            strike.notes["dropped"] = counted(strike.process, LOSS.name)
+        finally:
+            strike.desired.release(strike.event, strike.node, LOSS)
 
     def verify_healed(self, strike: Strike) -> Proof:
         evidence: dict[str, object] = {"dropped": strike.notes.get("dropped")}

@@ -53,13 +53,21 @@ class Memory(Fault):
         return Proof(status == 0 and used <= allowed <= before + 2 * (self.spare_mb << 20), evidence)
 
     def heal(self, strike: Strike) -> None:
-        strike.desired.release(strike.event, strike.node, MEMORY)
+        try:
+            strike.desired.release(strike.event, strike.node, MEMORY)
+        finally:
+            # It may have been killed for want of memory: whoever wants nothing of it lets it run.
+            strike.processes.release(strike.event, strike.node)
 
     def verify_healed(self, strike: Strike) -> Proof:
+        if strike.desired.now(MEMORY, strike.node) is not None:
+            return Proof(True, {"held_by": list(strike.others)})
+        if (state := strike.processes.desired(strike.node)) != "running":
+            return Proof(True, {"not_asked": f"{', '.join(strike.others)} wants it {state}"})
+        if not strike.until(lambda: strike.process.state() == "running", LIMIT):
+            return Proof(False, {"state": strike.process.state()})
         used, allowed = strike.process.memory()
         evidence = {"bytes_used": used, "bytes_allowed": allowed}
-        if strike.desired.now(MEMORY, strike.node) is not None:
-            return Proof(True, {**evidence, "others": list(strike.others)})
         if "before" in strike.notes and allowed <= used + 2 * (self.spare_mb << 20):
             return Proof(False, evidence)
         served = serving(strike)

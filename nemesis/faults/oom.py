@@ -21,13 +21,19 @@ HOG = "echo 1000 > /proc/1/oom_score_adj; head -c 1G /dev/zero | tail -c 1G >/de
 
 @dataclass(frozen=True, kw_only=True)
 class Oom(Fault):
+    """The container gets a limit, and something in it takes all there is."""
+
     name: ClassVar[str] = "oom"
     halts: ClassVar[bool] = True
 
     def inject(self, strike: Strike) -> None:
         process = strike.process
         strike.notes |= {"before": process.state(), "incarnation": process.incarnation()}
-        strike.desired.want(strike.event, strike.node, MEMORY, SPARE)
+        try:
+            strike.desired.want(strike.event, strike.node, MEMORY, SPARE)
+        except Exception:
+            strike.desired.release(strike.event, strike.node, MEMORY)
+            raise
         try:
             process.execute(HOG)
             strike.until(lambda: process.state() == "stopped", LIMIT)

@@ -35,9 +35,11 @@ class Pause(Fault):
         return Proof(paused, evidence)
 
     def heal(self, strike: Strike) -> None:
-        strike.notes["end"] = strike.cluster.nodes[strike.node].state()
         strike.notes["wanted"] = strike.processes.desired(strike.node)
-        strike.processes.release(strike.event, strike.node)
+        try:
+            strike.notes["end"] = strike.cluster.nodes[strike.node].state()
+        finally:
+            strike.processes.release(strike.event, strike.node)
 
     def verify_healed(self, strike: Strike) -> Proof:
         process, wanted = strike.cluster.nodes[strike.node], strike.processes.desired(strike.node)

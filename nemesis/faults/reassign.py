@@ -21,6 +21,7 @@ class Reassign(Fault):
     """
 
     name: ClassVar[str] = "reassign"
+    puts_back: ClassVar[bool] = True
     strikes: ClassVar[Family] = "partition"
     together: ClassVar[bool] = True
     down: ClassVar[bool] = False

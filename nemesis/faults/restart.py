@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from nemesis.faults.fault import Fault, Proof, Strike
-from nemesis.faults.kill import LIMIT, halt
+from nemesis.faults.kill import KILLED, LIMIT, halt
 from nemesis.faults.serving import LIMIT as SERVING_LIMIT
 from nemesis.faults.serving import serving
 
@@ -33,7 +33,13 @@ class Restart(Fault):
     def verify_injected(self, strike: Strike) -> Proof:
         process = strike.process
         new = strike.until(lambda: process.incarnation() != strike.notes["incarnation"], LIMIT)
-        return Proof(new, {"exit_code": strike.notes["exit_code"], "new_incarnation": new})
+        asked = not self.clean or strike.notes["exit_code"] != KILLED
+        return Proof(new and asked, {"exit_code": strike.notes["exit_code"], "new_incarnation": new})
+
+    def heal(self, strike: Strike) -> None:
+        strike.processes.release(
+            strike.event, strike.node
+        )  # nothing happens unless the injection failed half-way
 
     def verify_healed(self, strike: Strike) -> Proof:
         if strike.processes.desired(strike.node) != "running":
@@ -47,6 +53,7 @@ class RollingRestart(Fault):
 
     name: ClassVar[str] = "rolling-restart"
     together: ClassVar[bool] = True
+    in_turn: ClassVar[bool] = True
     momentary: ClassVar[bool] = True
     halts: ClassVar[bool] = True
 
@@ -56,9 +63,11 @@ class RollingRestart(Fault):
             process = strike.cluster.nodes[node]
             before = process.incarnation()
             strike.processes.want(strike.event, node, "stopped", gently=True)
+            gently = process.state() == "stopped" and process.exit_code() != KILLED
             strike.processes.release(strike.event, node)
             served = strike.until(lambda node=node: strike.cluster.serving(node), SERVING_LIMIT)  # type: ignore[misc]
-            seen[node] = {"new_incarnation": process.incarnation() != before, "serving": served}
+            new = process.incarnation() != before
+            seen[node] = {"ended_by_itself": gently, "new_incarnation": new, "serving": served}
             if not served:  # the next one would make it two
                 return
 
@@ -66,3 +75,23 @@ class RollingRestart(Fault):
         seen = strike.notes["restarted"]
         whole = len(seen) == len(strike.nodes) and all(all(each.values()) for each in seen.values())
         return Proof(whole, {"restarted": {str(node): each for node, each in seen.items()}})
+
+    def heal(self, strike: Strike) -> None:
+        problems = []
+        for node in strike.nodes:  # nothing happens unless the injection failed half-way
+            try:
+                strike.processes.release(strike.event, node)
+            except Exception as problem:
+                problem.add_note(f"while starting node {node}")
+                problems.append(problem)
+        if problems:
+            raise ExceptionGroup("not every node could be started", problems)
+
+    def verify_healed(self, strike: Strike) -> Proof:
+        states = {
+            node: strike.cluster.nodes[node].state()
+            for node in strike.nodes
+            if strike.processes.desired(node) == "running"
+        }
+        running = all(state == "running" for state in states.values())
+        return Proof(running, {"states": {str(node): state for node, state in states.items()}})

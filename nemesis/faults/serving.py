@@ -20,7 +20,15 @@ def serving(strike: Strike) -> Proof:
     if leisure <= 0:
         return Proof(True, {"serving": "not demanded: the next event is due"})
     limit = min(LIMIT, leisure)
-    if strike.until(lambda: strike.cluster.serving(strike.node), limit):
+    seen = False
+
+    def settled() -> bool:
+        nonlocal seen
+        seen = strike.cluster.serving(strike.node)
+        return seen or strike.leisure() <= 0  # a trigger may have come
+
+    strike.until(settled, limit)
+    if seen:
         return Proof(True, {"serving": True})
     if strike.leisure() <= 0:
         return Proof(True, {"serving": "not yet when the next event was due"})

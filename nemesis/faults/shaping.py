@@ -81,7 +81,9 @@ class Bandwidth(Fault):
             strike.process.shell(BURST)
             return bool(_sent(strike)["overlimits"])
 
-        return Proof(strike.until(held, LIMIT), _sent(strike))
+        waited = strike.until(held, LIMIT)
+        found = _sent(strike)
+        return Proof(waited and "tbf" in found["kind"], found)
 
     def heal(self, strike: Strike) -> None:
         _unshape(strike)
@@ -177,8 +179,10 @@ def _shape(strike: Strike, **wish: float) -> None:
 
 
 def _unshape(strike: Strike) -> None:
-    strike.notes["sent"] = _sent(strike)
-    strike.desired.release(strike.event, strike.node, SHAPE)
+    try:
+        strike.notes["sent"] = _sent(strike)
+    finally:
+        strike.desired.release(strike.event, strike.node, SHAPE)
 
 
 def _unshaped(strike: Strike) -> Proof:

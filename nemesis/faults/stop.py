@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from nemesis.faults.fault import Fault, Proof, Strike
-from nemesis.faults.kill import halt, halted, rouse, roused
-
-KILLED = 137
+from nemesis.faults.kill import KILLED, halt, halted, rouse, roused
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,154 @@
+"""Schedules from a seed keep every promise they are asked for."""
+
+from __future__ import annotations
+
+import pytest
+from grounds import GROUNDS, down
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from nemesis.budget import Budget
+from nemesis.faults import FAULTS
+from nemesis.generate import OPTIONS, TARGETS, WEIGHTS, Generated, generate
+from nemesis.schedule import Schedule
+
+POSSIBLE = sorted(
+    name
+    for name, fault in FAULTS.items()
+    if fault.strikes in TARGETS and name not in ("configure", "configure-broker")
+)
+
+WANTED = st.builds(
+    lambda seed, length, events, weights, least, more, budget, quiet: Generated(
+        seed=seed,
+        length=length,
+        events=events,
+        weights=weights,
+        lasting=(least, least + more),
+        budget=budget,
+        quiet=None if quiet is None else (least + more + quiet, quiet),
+    ),
+    st.integers(0, 10**9),
+    st.sampled_from([20.0, 33.3, 60.0]),
+    st.integers(1, 12),
+    st.none() | st.dictionaries(st.sampled_from(POSSIBLE), st.floats(0.1, 5), min_size=1, max_size=8),
+    st.floats(0.01, 5),
+    st.floats(0, 5),
+    st.builds(
+        Budget,
+        brokers=st.sampled_from([None, "minority", 1, 2]),
+        controllers=st.sampled_from([None, "minority", 1]),
+        events=st.sampled_from([None, 1, 3]),
+    ),
+    st.none() | st.floats(0.5, 9),
+)
+
+
+def drawn(wanted: Generated, where: str) -> Schedule:
+    try:
+        return generate(wanted, GROUNDS[where])
+    except ValueError as problem:
+        assert str(problem).startswith("no event fits")  # noqa: PT017 - a budget may leave no room at all
+        assume(False)
+        raise
+
+
+@settings(max_examples=120, deadline=None)
+@given(WANTED, st.sampled_from(sorted(GROUNDS)))
+def test_every_promise_is_kept(wanted, where) -> None:
+    ground, schedule = GROUNDS[where], drawn(wanted, where)
+    schedule.check(ground)
+    assert len(schedule.events) <= wanted.events
+    for event in schedule.events:
+        assert 0 <= event.at <= event.end <= wanted.length
+        assert event.fault.momentary or wanted.lasting[0] <= event.lasting <= wanted.lasting[1]
+        if wanted.quiet is not None:
+            loud, quiet = wanted.quiet
+            turn = event.at // (loud + quiet)
+            assert event.end <= turn * (loud + quiet) + loud + 1e-6
+    halting = [(e.at, e.end, e.fault.strikes) for e in schedule.events if e.fault.halts]
+    for place, (at, end, strikes) in enumerate(halting):
+        for at_, end_, strikes_ in halting[place + 1 :]:
+            assert strikes != strikes_ or end <= at_ or end_ <= at
+            assert strikes != strikes_ or at != at_
+    voters = ground.controllers or ground.zookeepers
+    for moment in {event.at for event in schedule.events} | {
+        step / 3 for step in range(int(3 * wanted.length))
+    }:
+        for limit, nodes in ((wanted.budget.brokers, ground.brokers), (wanted.budget.controllers, voters)):
+            allowed = (len(nodes) - 1) // 2 if limit == "minority" else limit
+            assert allowed is None or down(schedule, ground, moment, nodes) <= allowed
+        if wanted.budget.events is not None:
+            working = [event for event in schedule.events if event.at <= moment < event.end]
+            assert len(working) <= wanted.budget.events
+
+
+@settings(max_examples=100, deadline=None)
+@given(WANTED, st.sampled_from(sorted(GROUNDS)), st.data())
+def test_equal_seeds_give_equal_schedules_that_bear_the_loss_of_any_event(wanted, where, data) -> None:
+    schedule = drawn(wanted, where)
+    assert generate(wanted, GROUNDS[where]) == schedule
+    assert Schedule.from_json(schedule.to_json()) == schedule
+    gone = data.draw(st.sampled_from(schedule.events))
+    less = schedule.without(gone.id)
+    assert less.events == tuple(event for event in schedule.events if event != gone)
+    assert Schedule.of(less.events) == less
+    for event in less.events:
+        whole = next(each for each in schedule.events if each.id == event.id)
+        assert event.random(wanted.seed).random() == whole.random(wanted.seed).random()
+    less.check(GROUNDS[where])
+    wanted.budget.check(less, GROUNDS[where])
+
+
+@pytest.mark.parametrize("where", [where for where in GROUNDS if where != "one"])
+def test_different_seeds_differ(where) -> None:
+    schedules = [generate(Generated(seed=seed), GROUNDS[where]) for seed in range(50)]
+    assert len({schedule.events for schedule in schedules}) == 50
+    assert {event.fault.name for schedule in schedules for event in schedule.events} == set(WEIGHTS)
+    assert max(len(schedule.events) for schedule in schedules) == 8
+    assert min(len(schedule.events) for schedule in schedules) >= 4
+
+
+def test_one_broker_has_faults_that_leave_it_in_place_and_others_with_the_budget_for_them() -> None:
+    found = generate(Generated(seed=1), GROUNDS["one"])
+    assert {event.fault.name for event in found.events} <= {"reset", "loss", "cpu"}
+    more = [generate(Generated(seed=seed, budget=Budget()), GROUNDS["one"]) for seed in range(20)]
+    assert "kill" in {event.fault.name for schedule in more for event in schedule.events}
+
+
+def test_a_budget_without_room_is_told() -> None:
+    with pytest.raises(ValueError, match=r"no event fits: budget .*'brokers': 0.*faults kill"):
+        generate(Generated(weights={"kill": 1}, budget=Budget(brokers=0)), GROUNDS["three"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"weights": {"meteor": 1}}, "Generated.weights: fault 'meteor'; allowed are kill, stop"),
+        ({"weights": {"fence": 1}}, "Generated.weights: fence needs a name of a producer"),
+        (
+            {"weights": {"configure": 1}},
+            "Generated.weights: configure needs options that a seed does not know",
+        ),
+        ({"weights": {"kill": 0}}, "expected one or more above 0"),
+        ({"weights": {}}, "expected one or more above 0"),
+        ({"events": 0}, "Generated.events=0: expected a whole number, 1 or more"),
+        ({"lasting": (0, 5)}, "Generated.lasting=(0, 5)"),
+        ({"lasting": (6, 5)}, "Generated.lasting=(6, 5)"),
+        ({"lasting": (5, 61)}, "up to length=60"),
+        (
+            {"quiet": (5, 5)},
+            "Generated.quiet=(5, 5): expected (seconds with faults, at least the longest lasting 8",
+        ),
+        ({"quiet": (9, 0)}, "Generated.quiet=(9, 0)"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(wrong, said) -> None:
+    with pytest.raises(ValueError) as refused:
+        Generated(**wrong)
+    assert said in str(refused.value)
+
+
+def test_every_choice_of_options_makes_a_fault() -> None:
+    for name, choices in OPTIONS.items():
+        assert len({FAULTS[name](**options) for options in choices}) == len(choices)

@@ -1,0 +1,182 @@
+"""Moments that events wait for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from grounds import GROUNDS
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nemesis.api import isolate, kill, pause
+from nemesis.schedule import TRIGGER_LIMIT, Event, Schedule
+from nemesis.triggers import ALLOWED, Trigger
+
+GOOD = [
+    "acks:1", "acks:100", "isr-shrink", "isr-shrink:2", "isr-full:orders-1", "leader-change:my-own.topic_2-0",
+    "controller-change", "rebalance:readers", "transaction:transfer-1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_a_trigger_is_its_text(text) -> None:
+    trigger = Trigger.parse(text)
+    assert str(trigger) == text
+    assert Trigger.parse(str(trigger)) == trigger
+    event = kill(1, lasting=2, at=3, after=text)
+    assert event.to_json()["after"] == text
+    assert Event.from_json(json.loads(json.dumps(event.to_json()))) == event
+
+
+@given(
+    st.text()
+    | st.sampled_from(["acks", "acks:0", "acks:-1", "acks:1.5", "isr-shrink:", "isr-full:a-", "controller-change:1",
+                       "rebalance", "rebalance:", "transaction:a b", "leader-change:a", " acks:1"])
+    | st.none() | st.integers()
+)  # fmt: skip
+def test_everything_else_is_refused_with_what_is_allowed(text) -> None:
+    try:
+        assert str(Trigger.parse(text)) == text  # chance may hit upon a good one
+    except ValueError as refused:
+        assert str(refused) == f"trigger {text!r}: allowed are {ALLOWED}"  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    ("where", "text", "said"),
+    [
+        ("three", "isr-shrink:3", "trigger 'isr-shrink:3': log has no partition 3; allowed: 0 to 2"),
+        ("three", "leader-change:other-0", "the workload has no topic other; allowed: log"),
+        ("one", "isr-full", "a topic with one replica never sees that"),
+    ],
+)
+def test_what_can_never_come_is_refused_with_the_event(where, text, said) -> None:
+    with pytest.raises(ValueError) as refused:
+        Schedule.of([kill(1, lasting=1, after=text)]).check(GROUNDS[where])
+    assert said in str(refused.value)
+    assert "'kill-0'" in str(refused.value)
+
+
+@pytest.mark.parametrize("text", GOOD[:4] + GOOD[6:])
+def test_what_can_come_is_not_refused(text) -> None:
+    Schedule.of([kill(1, lasting=1, after=text)]).check(GROUNDS["three"])
+
+
+def test_what_has_happened_is_seen_when_it_happens_and_not_before(drama) -> None:
+    cluster, clients = drama.cluster, drama.clients
+
+    def watch(text):
+        return Trigger.parse(text).watch(cluster, clients, topic="log")
+
+    acks, leader, controller = watch("acks:5"), watch("leader-change"), watch("controller-change")
+    shrink, full = watch("isr-shrink:1"), watch("isr-full:1")
+    assert [each() for each in (acks, leader, controller, shrink, full)] == [False] * 4 + [True]
+    cluster.leaders["log", 0] = cluster.active_controller = None
+    assert (leader(), controller()) == (False, False), "nobody is no other one"
+    cluster.leaders["log", 0], cluster.active_controller = 2, 3
+    assert (leader(), controller()) == (False, False), "the same one came back"
+    cluster.leaders["log", 0], cluster.active_controller = 1, 1
+    assert (leader(), controller()) == (True, True)
+    cluster.in_sync = ()
+    assert (shrink(), full()) == (False, False), "nobody tells"
+    cluster.in_sync = (1, 3)
+    assert (shrink(), full()) == (True, False)
+    clients.acks = lambda: 5
+    assert acks()
+    rebalance, transaction = watch("rebalance:readers"), watch("transaction:transfer")
+    assert (rebalance(), transaction()) == (False, True)
+    cluster.kafka.groups["readers"] = ("PreparingRebalance", 3)
+    cluster.kafka.transactions["transfer"] = ("CompleteCommit", 3)
+    assert (rebalance(), transaction()) == (True, False)
+
+
+def test_a_leader_unknown_at_first_must_change_from_the_first_one_known(drama) -> None:
+    drama.cluster.leaders["log", 0] = None
+    changed = Trigger.parse("leader-change").watch(drama.cluster, drama.clients, topic="log")
+    assert not changed()
+    drama.cluster.leaders["log", 0] = 1
+    assert not changed()
+    drama.cluster.leaders["log", 0] = 2
+    assert changed()
+
+
+def acks_per_second(drama, number: float) -> None:
+    drama.clients.acks = lambda: int((drama.stop.now - 100) * number)
+
+
+def test_an_event_comes_when_its_acks_have_come_and_at_counts_from_there(drama) -> None:
+    acks_per_second(drama, 10)
+    drama.play(
+        kill(1, after="acks:100", lasting=2),
+        pause(2, at=3.5, after="acks:100", lasting=2),
+        isolate(3, at=4, lasting=1),
+    )
+    assert drama.times("inject") == pytest.approx({"isolate-2": 4, "kill-0": 10, "pause-1": 13.5}, abs=0.3)
+    assert drama.times("heal")["kill-0"] == pytest.approx(12, abs=0.3)
+    assert all(drama.effective().values())
+
+
+def test_events_with_and_without_triggers_do_not_wait_for_each_other(drama) -> None:
+    acks_per_second(drama, 10)
+    drama.play(
+        kill(1, at=1, lasting=2), kill(1, after="acks:60", at=1, lasting=2), kill(1, at=12, lasting=2),
+        pause(3, after="controller-change", lasting=1),
+    )  # fmt: skip
+    begun = drama.times("inject")
+    assert begun["kill-0"] == 1
+    assert begun["kill-1"] == pytest.approx(7, abs=0.3)
+    assert begun["kill-2"] == 12
+    assert begun["pause-3"] == pytest.approx(TRIGGER_LIMIT, abs=0.5)
+    assert drama.stop.now < 162, "nothing is waited for after the last one was given up"
+
+
+def test_a_trigger_is_seen_while_a_heal_waits_for_its_broker(drama) -> None:
+    """That may take a minute, and the moment may not come again."""
+    acks_per_second(drama, 10)
+    drama.cluster.boot = 30
+    drama.play(kill(1, at=0, lasting=5), isolate(2, after="acks:100", lasting=3))
+    assert drama.times("inject")["isolate-1"] == pytest.approx(10, abs=0.5)
+    assert "the next event was due" in str(drama.value("kill-0", "heal")["evidence"]["serving"])
+
+
+def test_a_trigger_that_never_comes_is_told_and_nothing_is_done(drama) -> None:
+    drama.play(kill(1, after="acks:100", lasting=2), kill(2, at=70, lasting=2))
+    assert drama.stop.now < 175
+    value = drama.value("kill-0", "inject")
+    assert (value["effective"], value["nodes"]) == (False, [])
+    assert value["evidence"] == {"trigger": "acks:100 did not come within 60 s"}
+    heal = drama.value("kill-0", "heal")
+    assert (heal["effective"], heal["evidence"]) == (True, {"nothing": "there was nothing to heal"})
+    assert "active" not in heal
+    assert drama.times("inject")["kill-0"] == pytest.approx(TRIGGER_LIMIT, abs=0.2)
+    assert drama.cluster.nodes[1].log == []
+    assert drama.effective()["kill-1", "inject"] is True
+
+
+def test_a_stop_while_waiting_tells_what_did_not_come(drama) -> None:
+    drama.stop.arrange(5, drama.stop.set)
+    drama.play(
+        kill(1, after="acks:100", lasting=2), kill(2, at=1, lasting=50), pause(3, after="acks:1", lasting=1)
+    )
+    assert drama.stop.now < 106
+    assert drama.cluster.clean()
+    for waiting in ("kill-0", "pause-2"):
+        assert drama.value(waiting, "inject")["evidence"] == {
+            "skipped": "the run was stopped before its time"
+        }
+        assert drama.effective()[waiting, "heal"] is True
+    assert len(drama.rows) == 6
+
+
+def test_a_question_that_nobody_answers_is_asked_again(drama, monkeypatch) -> None:
+    usual = drama.cluster.controller
+
+    def answers() -> int:
+        if drama.stop.now < 105:
+            raise OSError("nobody answers")
+        return usual()
+
+    monkeypatch.setattr(drama.cluster, "controller", answers)
+    drama.stop.arrange(8, lambda: setattr(drama.cluster, "active_controller", 1))
+    drama.play(kill(2, after="controller-change", lasting=2))
+    assert drama.times("inject")["kill-0"] == pytest.approx(8, abs=0.3)
