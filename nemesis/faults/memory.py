@@ -19,6 +19,9 @@ def _apply(node: Node, spare: int | None) -> None:
 MEMORY = Resource("memory", min, _apply)
 """Bytes above what is in use when it is applied."""
 
+LIMIT = 10.0
+"""Seconds for the process to run again, should the kernel have killed it after all."""
+
 WRITE = "head -c {} /dev/zero > /tmp/.kafkacheck-pressure; rm -f /tmp/.kafkacheck-pressure"
 """A file that the kernel would like to keep in memory."""
 

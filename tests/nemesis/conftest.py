@@ -225,10 +225,9 @@ class FakeKafka:
     def group(self, group: str) -> tuple[str, int]:
         return self.groups[group]
 
-    def rebalance(self, group: str) -> None:
-        if self._acts("rebalance"):
-            state, generation = self.groups[group]
-            self.groups[group] = state, generation + 2
+    def rebalance(self, group: str) -> int:
+        assert group in self.groups
+        return 2 if self._acts("rebalance") else 1
 
     def transaction(self, name: str) -> tuple[str, int]:
         return self.transactions.get(name, ("Empty", -1))
@@ -351,7 +350,8 @@ class FakeNode:
         self.bytes_allowed: int | None = None
         self.disk = FakeDisk(self)
         self.clock = FakeClock(self)
-        self._held_back = self._memory_hits = 0
+        self._held_back = 0
+        self._burst = False
         self._exit, self._short_of_memory = 0, False
         self.start_error: Exception | None = None
         self.log: list[str] = []
@@ -441,6 +441,9 @@ class FakeNode:
                 return (2 if "dns" in self.filters or "getent" in self.ignores else 0), ""
             if command == "tc -s qdisc show dev eth0":
                 return 0, self._queues()
+            if "/dev/udp/" in command:
+                self._burst = True
+                return 0, ""
             if "tc qdisc" in command:
                 if self.acts("tc"):
                     self.qdiscs = re.findall(r"tc qdisc add dev eth0 .*?((?:tbf|netem) .*?); }", command)
@@ -472,15 +475,13 @@ class FakeNode:
 
     def memory(self) -> tuple[int, int]:
         self.execute("cat memory.stat")
-        return 100 << 20, self._memory_hits
+        return 100 << 20, self.bytes_allowed or 1 << 40
 
     def execute(self, command: str) -> tuple[int, str]:
         if self.state() != "running":
             raise RuntimeError("409: the container does not run, or is paused")
-        if self.bytes_allowed is not None and self.bytes_allowed > 0 and not command.startswith("cat m"):
-            self._memory_hits += 1
-            if "/dev/zero" in command:
-                self.die(137, of_memory=True)
+        if self.bytes_allowed and "oom_score_adj" in command:
+            self.die(137, of_memory=True)
         return 0, ""
 
     def _filter(self, text: str) -> tuple[int, str]:
@@ -509,7 +510,8 @@ class FakeNode:
         sent = " Sent 900 bytes {} pkt (dropped 0, overlimits {} requeues 0)"
         if not self.qdiscs:
             return "qdisc noqueue 0: root refcnt 2\n" + sent.format(0, 0)
-        return "\n".join(f"qdisc {each}\n" + sent.format(9, 4) for each in self.qdiscs)
+        waited = 4 if self._burst else 0
+        return "\n".join(f"qdisc {each}\n" + sent.format(9, waited) for each in self.qdiscs)
 
     def _list(self) -> tuple[int, str]:
         if self.unreadable > 0:
