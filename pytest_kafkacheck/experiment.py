@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from nemesis.ground import Ground
 from nemesis.schedule import Event, Schedule
 from pytest_kafkacheck.cluster.settings import check_settings
 from pytest_kafkacheck.cluster.spec import ClusterSpec
@@ -73,11 +75,18 @@ class Experiment:
         return Schedule.of(self.faults)
 
     def _check_topics(self) -> None:
+        brokers = {member.id for member in self.cluster.members if member.is_broker}
         for topic in self.workload.topics("check"):
             if topic.replication_factor > self.cluster.brokers:
                 raise UsageError(
                     f"replication_factor={topic.replication_factor} of the workload is above "
                     f"ClusterSpec.brokers={self.cluster.brokers}; allowed: 1 to {self.cluster.brokers}"
+                )
+            strangers = {node for nodes in (topic.assignment or {}).values() for node in nodes} - brokers
+            if strangers:
+                raise UsageError(
+                    f"{type(self.workload).__name__}.assignment: the cluster has no broker "
+                    f"{', '.join(map(str, sorted(strangers)))}; allowed: {', '.join(map(str, sorted(brokers)))}"
                 )
             where = f"{type(self.workload).__name__}.topic_config"
             config = {str(key): str(value) for key, value in topic.config.items()}
@@ -89,13 +98,27 @@ class Experiment:
                     f"acks=all write could ever be accepted; allowed: 1 to {topic.replication_factor}"
                 )
 
+    @property
+    def ground(self) -> Ground:
+        """What schedules are checked against before anything starts."""
+        topics = self.workload.topics("check")
+        major, minor = self.cluster.release.line.split(".")
+        members = self.cluster.members
+        return Ground(
+            brokers=tuple(member.id for member in members if member.is_broker),
+            controllers=tuple(member.id for member in members if member.is_controller),
+            zookeepers=tuple(member.id for member in members if member.role == "zookeeper"),
+            topics={topic.name: topic.partitions for topic in topics},
+            replicas=topics[0].replication_factor,
+            clients=Counter(worker.role for worker in self.workload.workers("check")),
+            release=(int(major), int(minor)),
+        )
+
     def _check_targets(self) -> None:
-        topics = {topic.name: topic.partitions for topic in self.workload.topics("check")}
-        for event in self.faults:
-            try:
-                event.check(nodes=self.cluster.nodes, topics=topics)
-            except ValueError as error:
-                raise UsageError(f"Experiment.faults, event {event.id!r}: {error}") from error
+        try:
+            self.schedule.check(self.ground)
+        except ValueError as error:
+            raise UsageError(f"Experiment.faults, {error}") from error
 
     def to_json(self) -> dict[str, Any]:
         return {
