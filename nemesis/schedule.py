@@ -72,6 +72,10 @@ class Event:
         """When it is healed, in seconds after the schedule's beginning; unknown to the left of its trigger."""
         return self.at + self.lasting
 
+    def named(self, id: str) -> Event:
+        """The same with another id. Its random choices hang on the id."""
+        return dataclasses.replace(self, id=id)
+
     def overlaps(self, other: Event) -> bool:
         """Whether both may be at work at the same time. What waits for a trigger may come at any time."""
         if self.after is not None or other.after is not None:

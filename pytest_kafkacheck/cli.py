@@ -1,4 +1,4 @@
-"""The command line: ``kafkacheck setup | doctor | run | analyze | demo | cluster … | image …``."""
+"""The command line: ``kafkacheck setup | doctor | run | replay | shrink | analyze | demo | cluster … | image …``."""
 
 from __future__ import annotations
 
@@ -38,6 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INFRASTRUCTURE if isinstance(error, InfrastructureError) else NOT_AS_EXPECTED
     except KeyboardInterrupt:
         print("kafkacheck: interrupted; everything it had started is removed", file=sys.stderr)
+        if options.command is _shrink and (options.run / "shrink" / "best.json").is_file():
+            print(
+                f"kafkacheck: the smallest so far is in {options.run / 'shrink'}; call it again to go on",
+                file=sys.stderr,
+            )
         return INTERRUPTED
 
 
@@ -72,6 +77,24 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.set_defaults(command=_run)
 
+    replay = commands.add_parser(
+        "replay", help="run a run's experiment again, with the same nodes as targets"
+    )
+    replay.add_argument("run", type=Path, help="the run's folder")
+    replay.add_argument(
+        "--symbolic", action="store_true", help="resolve targets such as leader afresh, as in the first run"
+    )
+    replay.set_defaults(command=_replay)
+
+    shrink = commands.add_parser(
+        "shrink", help="find the smallest experiment that still shows what a run showed"
+    )
+    shrink.add_argument("run", type=Path, help="the folder of an invalid run")
+    shrink.add_argument(
+        "--minutes", type=float, default=15.0, help="no run begins after them; default: %(default)s"
+    )
+    shrink.set_defaults(command=_shrink)
+
     analyze = commands.add_parser("analyze", help="judge a run again, also one that was interrupted")
     analyze.add_argument("run", type=Path, help="the run's folder")
     analyze.set_defaults(command=_analyze)
@@ -89,9 +112,9 @@ def _parser() -> argparse.ArgumentParser:
     build.set_defaults(command=_image_build)
     image.add_parser("ls", help="which images there are").set_defaults(command=_image_ls)
 
-    for each in (run, analyze, demo):
+    for each in (run, replay, shrink, analyze, demo):
         each.add_argument("--spark-master", metavar="URL", default="local[*]", help="default: %(default)s")
-    for each in (run, demo):
+    for each in (run, replay, demo):
         each.add_argument(
             "--attach",
             metavar="WHAT",
@@ -186,16 +209,42 @@ def _run(options: argparse.Namespace) -> int:
     return worst(statuses)
 
 
-def _analyze(options: argparse.Namespace) -> int:
-    from pytest_kafkacheck.experiment import Experiment
+def _replay(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.harness import Harness
+    from pytest_kafkacheck.replay import replayed
 
-    if not (options.run / "experiment.json").is_file():
-        raise UsageError(f"{options.run}: no run's folder, it has no experiment.json")
+    experiment = replayed(options.run, symbolic=options.symbolic)
+    with Harness(options.dir, say=_say, master=options.spark_master, attach=options.attach) as harness:
+        run = harness.run(experiment)
+    print(run.text(), flush=True)
+    return _status(run.result, experiment.expect)
+
+
+def _shrink(options: argparse.Namespace) -> int:
+    from pytest_kafkacheck.harness import Harness
+    from pytest_kafkacheck.shrinking import shrink
+
+    runs = options.run / "shrink" / "runs"
+    with Harness(runs, say=lambda _: None, fresh=True, master=options.spark_master) as harness:
+        found = shrink(
+            options.run,
+            lambda experiment: harness.run(experiment, name="try"),
+            seconds=60 * options.minutes,
+            say=_say,
+        )
+    print(found.text, flush=True)
+    return AS_EXPECTED if found.test is not None else NOT_AS_EXPECTED
+
+
+def _analyze(options: argparse.Namespace) -> int:
+    from pytest_kafkacheck.harness import Harness
+    from pytest_kafkacheck.replay import read_experiment
+
+    experiment = read_experiment(options.run)
     with Harness(options.run.parent, say=_say, master=options.spark_master) as harness:
         run = harness.judge(options.run)
     print(run.text())
-    return _status(run.result, Experiment.read(options.run / "experiment.json").expect)
+    return _status(run.result, experiment.expect)
 
 
 def _demo(options: argparse.Namespace) -> int:

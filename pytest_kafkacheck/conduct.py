@@ -16,6 +16,7 @@ from typing import Any
 from nemesis.run import Nemesis
 from pytest_kafkacheck.clients import CrewClients
 from pytest_kafkacheck.cluster import topics as cluster_topics
+from pytest_kafkacheck.cluster import views
 from pytest_kafkacheck.cluster.cluster import DockerCluster
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment import Experiment
@@ -87,10 +88,12 @@ def _conduct(
             topic.name,
             partitions=topic.partitions,
             replication_factor=topic.replication_factor,
+            assignment=topic.assignment,
             config=topic.config,
         )
     if problem := wait_agreement(cluster, names, limit=STEADY_LIMIT):
         raise InfrastructureError(f"{names} not ready {STEADY_LIMIT:.0f} s after their creation: {problem}")
+    write_layout(home, cluster, names[0])
     with ExitStack() as stack:
         diary = Diary(history, run, HARNESS)
         stack.callback(diary.close)
@@ -208,3 +211,17 @@ def write_environment(home: Path, cluster: DockerCluster) -> None:
         "clock": {"monotonic_ns": time.monotonic_ns(), "unix_ns": time.time_ns()},
     }
     (home / "environment.json").write_text(json.dumps(facts, indent=2) + "\n")
+
+
+def write_layout(home: Path, cluster: DockerCluster, topic: str) -> None:
+    """Add "layout" to environment.json: {partition: [node ids]} of the workload's own topic, preferred leaders first.
+
+    Without it a node id says nothing about a partition when the experiment is run again.
+    """
+    file = home / "environment.json"
+    facts = json.loads(file.read_text())
+    told = next(iter(views.views(cluster.brokers, [topic]).values()), {})
+    facts["layout"] = {partition: list(view.replicas) for (_, partition), view in sorted(told.items())}
+    unfinished = file.with_name(".environment.unfinished")
+    unfinished.write_text(json.dumps(facts, indent=2) + "\n")
+    os.replace(unfinished, file)

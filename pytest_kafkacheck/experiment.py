@@ -90,22 +90,29 @@ class Experiment:
         """What its faults can be checked against before anything starts."""
         cluster, topics = self.cluster, self.workload.topics("check")
         return Ground(
-            brokers=tuple(range(1, cluster.brokers + 1)),
+            brokers=tuple(member.id for member in cluster.members if member.is_broker),
             controllers=tuple(member.id for member in cluster.voters),
             zookeepers=tuple(member.id for member in cluster.members if member.role == "zookeeper"),
             topics={topic.name: topic.partitions for topic in topics},
             replicas=min((topic.replication_factor for topic in topics), default=1),
             clients=Counter(worker.role for worker in self.workload.workers("check")),
             release=cluster.release.number,
-            disks=getattr(cluster, "disk_mb", None) is not None,
+            disks=cluster.disk_mb is not None,
         )
 
     def _check_topics(self) -> None:
+        brokers = {member.id for member in self.cluster.members if member.is_broker}
         for topic in self.workload.topics("check"):
             if topic.replication_factor > self.cluster.brokers:
                 raise UsageError(
                     f"replication_factor={topic.replication_factor} of the workload is above "
                     f"ClusterSpec.brokers={self.cluster.brokers}; allowed: 1 to {self.cluster.brokers}"
+                )
+            strangers = {node for nodes in (topic.assignment or {}).values() for node in nodes} - brokers
+            if strangers:
+                raise UsageError(
+                    f"{type(self.workload).__name__}.assignment: the cluster has no broker "
+                    f"{', '.join(map(str, sorted(strangers)))}; allowed: {', '.join(map(str, sorted(brokers)))}"
                 )
             where = f"{type(self.workload).__name__}.topic_config"
             config = {str(key): str(value) for key, value in topic.config.items()}

@@ -64,8 +64,8 @@ class Run:
         return f"{self._verdict.text()}\nkept in:      {self.path}\nrun again:    {self.replay()}"
 
     def replay(self) -> str:
-        """The command that runs the experiment again."""
-        return f"kafkacheck run {shlex.quote(str(self.path / 'experiment.json'))}"
+        """The command that runs the experiment again, with the same nodes as targets."""
+        return f"kafkacheck replay {shlex.quote(str(self.path))}"
 
     def save(self) -> None:
         """Write verdict.json."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -30,6 +30,8 @@ class AppendLog:
     """Producers write unique values to one topic, readers read it, sessions write and read their own writes.
 
     partitions, replication_factor, topic_config   of the topic
+    assignment      where its replicas lie, such as {0: [1, 2, 3]}: for every partition the ids of as many brokers as
+                    the replication factor says, the preferred leader first; None: Kafka decides
     acks            "all", 1 or 0, as producers ask for it
     producers, readers, sessions                   client processes of each kind
     rate            records per second and producer; None for as fast as they go
@@ -49,6 +51,7 @@ class AppendLog:
     idempotence: bool | None = None
     record_size: int = 0
     client: Mapping[str, Any] = field(default_factory=dict)
+    assignment: Mapping[int, Sequence[int]] | None = None
 
     def __post_init__(self) -> None:
         for name, least, most in (
@@ -75,6 +78,7 @@ class AppendLog:
             raise ValueError(f"AppendLog.idempotence=True needs acks='all', got acks={self.acks!r}")
         self._check_topic_config()
         self._check_client()
+        self._check_assignment()
 
     def topics(self, run: str) -> tuple[Topic, ...]:
         return (
@@ -83,6 +87,7 @@ class AppendLog:
                 partitions=self.partitions,
                 replication_factor=self.replication_factor,
                 config={name: _spelt(value) for name, value in self.topic_config.items()},
+                assignment=self.assignment,
             ),
         )
 
@@ -155,6 +160,27 @@ class AppendLog:
                 raise ValueError(f"AppendLog.client[{name!r}]: kafkacheck sets this itself")
             if name not in KafkaProducer.DEFAULT_CONFIG:
                 raise ValueError(f"AppendLog.client[{name!r}]: KafkaProducer has no setting of that name")
+
+    def _check_assignment(self) -> None:
+        if self.assignment is None:
+            return
+        wrong = ValueError(
+            f"AppendLog.assignment={self.assignment!r}: expected partitions 0 to {self.partitions - 1}, each "
+            f"with the ids of {self.replication_factor} different brokers, such as {{0: [1, 2, 3]}}, or None"
+        )
+        try:
+            # In JSON, keys are text.
+            found = {int(partition): tuple(nodes) for partition, nodes in self.assignment.items()}
+        except (AttributeError, TypeError, ValueError):
+            raise wrong from None
+        if len(found) != len(self.assignment) or set(found) != set(range(self.partitions)):
+            raise wrong
+        for nodes in found.values():
+            if any(type(node) is not int or node < 0 for node in nodes):
+                raise wrong
+            if len(nodes) != self.replication_factor or len(set(nodes)) < len(nodes):
+                raise wrong
+        object.__setattr__(self, "assignment", dict(sorted(found.items())))
 
 
 def _is_number(value: object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -11,12 +11,17 @@ Role = Literal["producer", "reader", "session", "probe", "final"]
 
 @dataclass(frozen=True, kw_only=True)
 class Topic:
-    """A topic to be created for one run. `config` holds settings as Kafka spells them."""
+    """A topic to be created for one run.
+
+    config      settings as Kafka spells them.
+    assignment  partition to node ids, the preferred leader first; None: Kafka decides.
+    """
 
     name: str
     partitions: int
     replication_factor: int
     config: Mapping[str, str] = field(default_factory=dict)
+    assignment: Mapping[int, Sequence[int]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

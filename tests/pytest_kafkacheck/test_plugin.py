@@ -155,7 +155,7 @@ def test_failure_names_the_verdict_and_the_command_that_runs_it_again(pytester: 
     result.stdout.fnmatch_lines(
         [
             "E *expected the verdict valid*",
-            "E *kafkacheck run kept/test_it/experiment.json*",
+            "E *kafkacheck replay kept/test_it*",
             "*kafkacheck invalid*",
         ]
     )

@@ -1,0 +1,95 @@
+"""Smaller schedules that may do the same as a given one, the boldest first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+from nemesis.schedule import Event, Schedule
+
+LEAD = 2.0
+"""Seconds of load before the first event, so that there is something to lose."""
+
+GAP = 2.0
+"""Seconds between events that did not overlap, so that the cluster can recover in between."""
+
+FLOOR = 1.0
+"""Seconds; no event is made shorter."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What a run tells of its anomaly.
+
+    suspects  ids of events that were at work when it was first seen; empty when nobody knows.
+    later     ids of events that began only afterwards.
+    """
+
+    suspects: frozenset[str] = frozenset()
+    later: frozenset[str] = frozenset()
+
+
+def by_evidence(schedule: Schedule, evidence: Evidence) -> Iterator[tuple[str, Schedule]]:
+    """Only suspects; without what came later; suspects with what came later, for a loss may need both."""
+    ids = {event.id for event in schedule.events}
+    suspects, later = evidence.suspects & ids, evidence.later & ids
+    proposals = (
+        ("only events at work when it was first seen", suspects),
+        ("no event that began later", ids - later),
+        ("no event that was over before", suspects | later),
+    )
+    for why, kept in proposals:
+        if suspects <= kept and 0 < len(kept) < len(ids):
+            yield why, only(schedule, kept)
+
+
+def classes(schedule: Schedule, suspects: Collection[str]) -> list[frozenset[str]]:
+    """Ids of events by their fault: those with suspects first, then the largest."""
+    found: dict[str, set[str]] = {}
+    for event in schedule.events:
+        found.setdefault(event.fault.name, set()).add(event.id)
+    order = sorted(found, key=lambda name: (not found[name] & set(suspects), -len(found[name]), name))
+    return [frozenset(found[name]) for name in order]
+
+
+def only(schedule: Schedule, ids: Collection[str]) -> Schedule:
+    return Schedule(tuple(event for event in schedule.events if event.id in ids))
+
+
+def closer(schedule: Schedule) -> Iterator[tuple[str, Schedule]]:
+    """Without idle time, then only with an earlier beginning. Events that overlap stay as they are to each other."""
+    for why, gap in (("no idle time", GAP), ("an earlier beginning", float("inf"))):
+        moved = _closed(schedule, gap)
+        if moved != schedule:
+            yield why, moved
+
+
+def shorter(schedule: Schedule, ids: Collection[str], floor: float = FLOOR) -> Schedule | None:
+    """These events half as long, none below `floor` seconds; None where that changes nothing."""
+    events = tuple(_halved(event, floor) if event.id in ids else event for event in schedule.events)
+    return Schedule(events) if events != schedule.events else None
+
+
+def _halved(event: Event, floor: float) -> Event:
+    if event.fault.momentary or event.lasting <= floor:
+        return event
+    return replace(event, lasting=max(floor, round(event.lasting / 2, 1)))
+
+
+def _closed(schedule: Schedule, gap: float) -> Schedule:
+    # What waits for a trigger comes when that comes.
+    timed = sorted((event for event in schedule.events if event.after is None), key=lambda event: event.at)
+    earlier: dict[str, float] = {}
+    end, shift = 0.0, 0.0
+    for number, event in enumerate(timed):
+        idle, allowed = event.at - end, LEAD if number == 0 else gap
+        if idle > allowed:
+            shift += idle - allowed
+        earlier[event.id] = shift
+        end = max(end, event.end)
+    return Schedule(
+        tuple(
+            replace(event, at=round(event.at - earlier[event.id], 3)) if earlier.get(event.id) else event
+            for event in schedule.events
+        )
+    )

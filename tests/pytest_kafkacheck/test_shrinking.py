@@ -1,0 +1,460 @@
+"""Shrinking experiments, where a function says what an experiment shows; and the test that comes of it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from analyzers.verdict import Exercised, FaultExercised, Finding, judge
+from nemesis import api
+from nemesis.schedule import Event, Schedule
+from nemesis.shrink import MOST_MISSES
+from pytest_kafkacheck import cli, harness
+from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.errors import InfrastructureError, UsageError
+from pytest_kafkacheck.experiment import Experiment
+from pytest_kafkacheck.run import Run
+from pytest_kafkacheck.shrinking import evidence, shrink
+from pytest_kafkacheck.smaller import COOLDOWN, Smaller
+from pytest_kafkacheck.written import WIDTH, pytest_file
+from workloads.log import AppendLog
+
+LOST = Finding(
+    anomaly="lost-write",
+    count=7,
+    summary="7 lost",
+    examples=tuple({"topic": "log-r", "partition": 0, "time": time, "faults": []} for time in (12.5, 13.0)),
+)
+FAULTS = (
+    api.kill("follower", at=1, lasting=3),
+    api.pause("controller", at=6, lasting=2),
+    api.isolate("leader", at=10, lasting=8),
+    api.loss("one", at=11, lasting=3, percent=50),
+    api.restart("follower", at=25),
+    api.kill("one", at=30, lasting=4),
+)
+
+
+def began(event: Event) -> FaultExercised:
+    return FaultExercised(
+        event=event.id,
+        fault=event.fault.name,
+        target=str(event.target),
+        effective=True,
+        healed=True,
+        began=event.at,
+        ended=event.end,
+    )
+
+
+def invalid_run(home: Path) -> Path:
+    """A run of six events in which the third one loses writes."""
+    run = home / "first"
+    run.mkdir()
+    experiment = Experiment(name="six", workload=AppendLog(acks=1), faults=FAULTS, seed=3)
+    (run / "experiment.json").write_text(json.dumps(experiment.to_json()))
+    (run / "environment.json").write_text(
+        json.dumps({"layout": {"0": [2, 3, 1], "1": [3, 1, 2], "2": [1, 2, 3]}})
+    )
+    exercised = Exercised(faults=tuple(map(began, experiment.schedule.events)))
+    Run(run, judge("r", findings=[LOST], exercised=exercised)).save()
+    return run
+
+
+@dataclass
+class Lab:
+    """Runs experiments without a cluster: they lose writes when they isolate the leader for 2 s or more."""
+
+    home: Path
+    before: Callable[[int], None] = lambda _: None
+    ran: list[Experiment] = field(default_factory=list)
+    now: float = 0.0
+
+    def __call__(self, experiment: Experiment) -> Run:
+        self.before(len(self.ran))
+        self.now += 15 + experiment.schedule.length
+        self.ran.append(experiment)
+        home = self.home / f"try-{len(self.ran)}"
+        home.mkdir(parents=True)
+        loses = any(
+            event.fault.name == "isolate" and event.lasting >= 2 for event in experiment.schedule.events
+        )
+        # Something else that is wrong is no reproduction.
+        other = Finding(anomaly="duplicate", count=1, summary="one duplicate")
+        return Run(home, judge("r", findings=[LOST] if loses else [other]))
+
+    def clock(self) -> float:
+        return self.now
+
+
+def loaded(text: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    exec(compile(text, "test_minimal.py", "exec"), names)
+    return names
+
+
+def test_one_of_six_is_left_and_written_as_a_test(tmp_path: Path) -> None:
+    run = invalid_run(tmp_path)
+    lab = Lab(run / "shrink" / "runs")
+    found = shrink(run, lab, seconds=900, clock=lab.clock)
+    best = found.experiment
+    assert [event.id for event in best.schedule.events] == ["isolate-2"]
+    assert best.schedule.events[0].lasting == 2
+    assert best.schedule.events[0].at == 2
+    assert (best.workload.producers, best.workload.readers, best.workload.sessions) == (1, 0, 0)
+    assert best.workload.assignment is None
+    assert best.cooldown == COOLDOWN
+    assert len(lab.ran) <= 24
+    folder = run / "shrink"
+    assert Experiment.read(folder / "best.json") == best
+    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    assert len(lines) == len(lab.ran)
+    assert Experiment.from_json(lines[0]["candidate"]).workload.assignment == {
+        0: (2, 3, 1), 1: (3, 1, 2), 2: (1, 2, 3),
+    }  # fmt: skip
+    assert {type(line["reproduced"]) for line in lines} == {bool}
+    assert found.test == folder / "test_minimal.py"
+    names = loaded(found.test.read_text())
+    assert names["EXPERIMENT"] == best
+    for said in ("lost-write", "reproduced in 3 of 3 runs", "Kafka 4.1.1", f"kafkacheck replay {folder}"):
+        assert said in names["__doc__"]
+    # Runs that showed nothing are not kept.
+    assert len(list((folder / "runs").iterdir())) == sum(line["reproduced"] for line in lines)
+    assert "6 events became 1" in found.text
+
+
+def test_the_test_fails_while_the_anomaly_is_there(tmp_path: Path) -> None:
+    run = invalid_run(tmp_path)
+    lab = Lab(tmp_path / "runs")
+    found = shrink(run, lab, seconds=900, clock=lab.clock)
+    assert found.test is not None
+    test = loaded(found.test.read_text())["test_minimal"]
+    with pytest.raises(AssertionError, match="lost-write"):
+        test(lab)
+    test(lambda _: Run(tmp_path, judge("r")))
+
+
+@pytest.mark.parametrize("runs", [0, 1, 2, 5, 9])
+def test_interrupted_it_leaves_the_best_and_goes_on(tmp_path: Path, runs: int) -> None:
+    run = invalid_run(tmp_path)
+    (tmp_path / "other").mkdir()
+    other = invalid_run(tmp_path / "other")
+    straight = Lab(other / "shrink" / "runs")
+    expected = shrink(other, straight, seconds=900, clock=straight.clock)
+
+    def interrupted(number: int) -> None:
+        if number == runs:
+            raise KeyboardInterrupt
+
+    first = Lab(tmp_path / "a", before=interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        shrink(run, first, seconds=900, clock=first.clock)
+    folder = run / "shrink"
+    if runs:
+        best = Experiment.read(folder / "best.json")
+        assert best in first.ran
+        assert "isolate-2" in {event.id for event in best.schedule.events}
+        assert loaded((folder / "test_minimal.py").read_text())["EXPERIMENT"] == best
+        assert "has not ended" in (folder / "test_minimal.py").read_text()
+        # As if it had died while it wrote a line.
+        with (folder / "log.jsonl").open("a") as file:
+            file.write('{"candidate": {"for')
+    second = Lab(tmp_path / "b")
+    found = shrink(run, second, seconds=900, clock=second.clock)
+    assert found.experiment == expected.experiment
+    assert first.ran + second.ran == straight.ran
+    for line in (folder / "log.jsonl").read_text().splitlines():
+        json.loads(line)
+    # Once it has ended there is nothing left to do.
+    third = Lab(tmp_path / "c")
+    assert shrink(run, third, seconds=900, clock=third.clock).experiment == expected.experiment
+    assert not third.ran
+
+
+def test_what_does_not_come_again_is_said_and_not_written(tmp_path: Path) -> None:
+    run = invalid_run(tmp_path)
+    said: list[str] = []
+
+    def nothing(_: Experiment) -> Run:
+        home = tmp_path / f"try-{len(said)}"
+        home.mkdir()
+        return Run(home, judge("r"))
+
+    found = shrink(run, nothing, seconds=900, say=said.append)
+    assert found.test is None
+    assert f"did not appear again in {MOST_MISSES} runs" in found.text
+    assert not (run / "shrink" / "test_minimal.py").exists()
+
+
+def test_a_machine_that_fails_is_no_answer(tmp_path: Path) -> None:
+    run = invalid_run(tmp_path)
+    failed: set[int] = set()
+
+    def once(number: int) -> None:
+        if number % 3 == 0 and number not in failed:
+            failed.add(number)
+            raise InfrastructureError("no memory")
+
+    lab = Lab(tmp_path / "runs", before=once)
+    found = shrink(run, lab, seconds=900, clock=lab.clock)
+    assert [event.id for event in found.experiment.schedule.events] == ["isolate-2"]
+    assert len(failed) > 2
+
+
+def test_a_machine_that_goes_on_failing_ends_it(tmp_path: Path) -> None:
+    run = invalid_run(tmp_path)
+
+    def broken(number: int) -> None:
+        if number >= 1:
+            raise InfrastructureError("no engine")
+
+    lab = Lab(tmp_path / "runs", before=broken)
+    with pytest.raises(InfrastructureError, match="no engine"):
+        shrink(run, lab, seconds=900, clock=lab.clock)
+    assert (run / "shrink" / "best.json").is_file()
+
+
+def test_what_cannot_be_shrunk_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = invalid_run(tmp_path)
+    (run / "verdict.json").write_text(judge("r").to_json())
+    assert cli.main(["shrink", str(run)]) == cli.USAGE
+    assert "the verdict is valid" in capsys.readouterr().err
+    (run / "verdict.json").unlink()
+    assert cli.main(["shrink", str(run)]) == cli.USAGE
+    assert "kafkacheck analyze" in capsys.readouterr().err
+    assert cli.main(["shrink", str(run), "--minutes", "0"]) == cli.USAGE
+    (run / "verdict.json").write_text("{}")
+    assert cli.main(["shrink", str(run)]) == cli.USAGE
+    assert not (run / "shrink").exists()
+
+
+class FakeHarness(Lab):
+    """In place of the real one, for the command line."""
+
+    made: ClassVar[list[dict[str, Any]]] = []
+    stop_at: ClassVar[int | None] = None
+
+    def __init__(self, directory: Path, **options: Any) -> None:
+        super().__init__(directory, before=self.interrupt)
+        self.made.append(options)
+
+    def interrupt(self, number: int) -> None:
+        if number == self.stop_at:
+            raise KeyboardInterrupt
+
+    def __enter__(self) -> FakeHarness:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def run(self, experiment: Experiment, *, name: str = "") -> Run:  # noqa: ARG002 - as the real one
+        return self(experiment)
+
+
+def test_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(harness, "Harness", FakeHarness)
+    run = invalid_run(tmp_path)
+    for stop_at, told in ((0, False), (2, True)):
+        monkeypatch.setattr(FakeHarness, "stop_at", stop_at)
+        assert cli.main(["shrink", str(run)]) == cli.INTERRUPTED
+        assert ("the smallest so far is in" in capsys.readouterr().err) == told
+        shutil.rmtree(run / "shrink" / "runs", ignore_errors=True)
+    monkeypatch.setattr(FakeHarness, "stop_at", None)
+    assert cli.main(["shrink", str(run)]) == cli.AS_EXPECTED
+    assert FakeHarness.made[-1]["fresh"] is True
+    out = capsys.readouterr().out
+    assert "going on after 2 runs" in out
+    assert "6 events became 1" in out
+    assert cli.main(["replay", str(run), "--symbolic", "--dir", str(tmp_path / "dir")]) == cli.NOT_AS_EXPECTED
+    assert "kafkacheck replay" in capsys.readouterr().out
+
+
+def test_a_log_of_another_experiment_is_refused(tmp_path: Path) -> None:
+    run = invalid_run(tmp_path)
+    (run / "shrink").mkdir()
+    other = {
+        "candidate": Experiment(workload=AppendLog()).to_json(),
+        "why": "",
+        "reproduced": True,
+        "seconds": 1,
+    }
+    for line in (json.dumps(other), "{}", "[]", "nothing"):
+        (run / "shrink" / "log.jsonl").write_text(line + "\n")
+        with pytest.raises(UsageError, match="remove the folder to begin anew"):
+            shrink(run, Lab(tmp_path / "runs"), seconds=900)
+
+
+def test_evidence_of_a_verdict() -> None:
+    exercised = Exercised(faults=tuple(map(began, Experiment(workload=AppendLog(), faults=FAULTS).faults)))
+    told = evidence(judge("r", findings=[LOST], exercised=exercised), {"lost-write"})
+    assert told.suspects == {"isolate-2", "loss-3"}
+    assert told.later == {"restart-4", "kill-5"}
+    silent = Finding(anomaly="lost-write", count=1, summary="", examples=({"time": None},))
+    assert not evidence(judge("r", findings=[silent], exercised=exercised), {"lost-write"}).suspects
+
+
+def test_smaller_in_all_that_can_be_smaller() -> None:
+    start = Smaller(
+        Experiment(
+            workload=AppendLog(partitions=1, assignment={0: (1, 2, 3)}),
+            faults=[api.kill("leader", lasting=1)],
+            cluster=ClusterSpec(brokers=5, controllers=3),
+        )
+    )
+    assert [why for why, _ in start.simpler()] == [
+        "a layout of Kafka's choice",
+        "3 brokers",
+        "1 controllers",
+        "one producer, nobody else",
+        "1 producers",
+        "0 readers",
+        "0 sessions",
+        "cooldown of 1 s",
+    ]
+
+
+def test_what_a_target_needs_is_not_taken_away() -> None:
+    start = Smaller(
+        Experiment(
+            workload=AppendLog(partitions=1, assignment={0: (1, 2, 3)}),
+            faults=[api.kill(4, lasting=1), api.kill_client("session", lasting=1)],
+            cluster=ClusterSpec(brokers=5),
+        )
+    )
+    assert [why for why, _ in start.simpler()] == ["1 producers", "0 readers", "cooldown of 1 s"]
+
+
+EVERY = {
+    "configure": lambda make: make({"min.insync.replicas": 1}, at=1, lasting=2),
+    "configure_broker": lambda make: make({"log.cleaner.threads": 2}, 1, at=1, lasting=2),
+    "clock": lambda make: make(1, lasting=2, ppm=5.5),
+    "add_broker": lambda make: make(at=1, lasting=2),
+    "delete_controller": lambda make: make(after="controller-change"),
+    "partition": lambda make: make([[1], [2, 3]], at=1.25, lasting=2, plane="replication"),
+    "fence": lambda make: make("transaction:transfer-1", at=1),
+    "rebalance": lambda make: make("group:readers", at=1),
+}
+FUNCTIONS = [
+    name
+    for name, function in vars(api).items()
+    if callable(function) and getattr(function, "__annotations__", {}).get("return") == "Event"
+    and not name.startswith("_")
+]  # fmt: skip
+
+
+def an_event(name: str, **options: Any) -> Event:
+    """By the function of that name, with what it cannot do without."""
+    function = getattr(api, name)
+    if name in EVERY:
+        made: Event = EVERY[name](function)
+        return made
+    parameters = inspect.signature(function).parameters
+    first = next(iter(parameters.values()))
+    clients = name.endswith("_client") or name == "kill_client"
+    arguments = [] if first.default is not first.empty else ["producer" if clients else "leader:1"]
+    if "lasting" in parameters:
+        options["lasting"] = 2.5
+    event: Event = function(*arguments, at=3, **options)
+    return event
+
+
+def unchecked(events: list[Event]) -> Experiment:
+    """Not every cluster can have every fault."""
+    experiment = Experiment(workload=AppendLog())
+    object.__setattr__(experiment, "faults", Schedule.of(events).events)
+    return experiment
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_fault_is_written_by_its_function(name: str) -> None:
+    event = an_event(name)
+    text = pytest_file(unchecked([event]), about="x")
+    assert f"{name}(" in text
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    (call,) = [each for each in calls if getattr(each.func, "id", "") == name]
+    made = eval(ast.unparse(call), vars(api))
+    assert made.named(event.id) == event
+    assert "at=3.0" not in text
+
+
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        Experiment(workload=AppendLog()),
+        Experiment(
+            name='of "all" \\ sorts',
+            workload=AppendLog(
+                partitions=2,
+                acks=1,
+                rate=None,
+                topic_config={"min.insync.replicas": 2, "unclean.leader.election.enable": True},
+                client={"linger_ms": 5},
+                assignment={0: (1, 2, 3), 1: (3, 2, 1)},
+            ),
+            faults=[
+                api.kill("leader:1", at=0.5, lasting=3).named("kill-7"),
+                api.partition([[1], [2, 3]], at=4, lasting=1.5, one_way="in"),
+                api.partition("leader", at=7, lasting=1, ports=[9092, 1]),
+                api.halves(at=9, lasting=1),
+                api.loss(2, at=11, lasting=1, percent=20),
+                api.restart("1,2", after="acks:500", clean=False),
+                api.configure({"min.insync.replicas": 1, "flush.ms": 5.5}, at=20, lasting=3),
+            ],
+            cluster=ClusterSpec(
+                version="4.3.0", brokers=5, racks=("a",), config={"log.flush.interval.ms": 7}
+            ),
+            duration=2.5,
+            cooldown=0,
+            seed=11,
+            expect="invalid",
+        ),
+    ],
+)
+def test_what_is_written_is_equal(experiment: Experiment) -> None:
+    text = pytest_file(experiment, about='with """ and \\ in it')
+    names = loaded(text)
+    assert names["EXPERIMENT"] == experiment
+    assert callable(names["test_minimal"])
+    assert max(map(len, text.splitlines())) <= WIDTH + 10
+    given: Mapping[str, Any] = json.loads(json.dumps(names["EXPERIMENT"].to_json()))
+    assert Experiment.from_json(given) == experiment
+
+
+def test_how_it_looks() -> None:
+    experiment = Experiment(
+        workload=AppendLog(acks=1, producers=1),
+        faults=[api.isolate("leader", at=3.0, lasting=8), api.kill("one", at=4, lasting=2).named("kill-9")],
+        seed=4,
+    )
+    assert (
+        pytest_file(experiment, about="Lost.")
+        == '''"""Lost.
+"""
+
+from pytest_kafkacheck import AppendLog, Experiment, isolate, kill
+
+EXPERIMENT = Experiment(
+    workload=AppendLog(acks=1, producers=1),
+    faults=[
+        isolate("leader", at=3, lasting=8),
+        kill("one", at=4, lasting=2).named("kill-9"),
+    ],
+    seed=4,
+)
+
+
+def test_minimal(kafkacheck):
+    kafkacheck(EXPERIMENT).assert_valid()
+'''
+    )
