@@ -139,7 +139,7 @@ class Disk:
         if status:
             raise InfrastructureError(
                 f"The disk of {self._node.member.host} could not be frozen: {output.strip()}. "
-                f"If it is frozen already, thaw it first"
+                f"If somebody froze it already, thaw it first"
             )
 
     def thaw(self) -> None:

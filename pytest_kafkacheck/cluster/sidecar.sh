@@ -47,6 +47,7 @@ thaw();
 '
 
 freeze() {
+  [ -e /run/freezer ] && echo "it is frozen already" && return 1
   rm -f /run/failed
   { setsid unshare -m sh -c "$mounted"'exec perl -e "$0" "$1"' "$freezer" "$1" 2>/run/why || touch /run/failed; } \
     </dev/null >/dev/null 2>&1 &
