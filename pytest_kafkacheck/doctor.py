@@ -22,6 +22,7 @@ State = Literal["ok", "missing", "without"]
 PROBE_LIMIT = 30
 """Seconds after which the container that tries what a pod must be able to do ends by itself."""
 
+DISKS = "disks of their own (power loss, full and stalled disks)"
 DISK_PROBE_MB = 16
 
 PROBE = """
@@ -148,7 +149,6 @@ def _faults(client: Any, info: dict[str, Any]) -> Iterator[Answer]:
 
 def disks(client: Any) -> Answer:
     """Whether nodes can have disks of their own. Tried: a small one is made, mounted and removed."""
-    name = "disks of their own (power loss, full and stalled disks)"
     run = f"doctor-{secrets.token_hex(4)}"
     try:
         with reaper.removed_at_end(client, run):
@@ -156,8 +156,12 @@ def disks(client: Any) -> Answer:
             loop.make(client.api, disk, mb=DISK_PROBE_MB, owner=reaper.labels(run))
             have, free = loop.count(client.api, owner=reaper.labels(run))
     except (InfrastructureError, DockerException, OSError) as error:
-        return Answer(name, "without", str(error).split(" What to do:")[0], loop.REMEDY)
-    return Answer(name, "ok", f"ext4 on loop devices; {free + 1} of {have} are free")
+        what, short, _ = str(error).partition(" What to do: ")
+        remedy = (
+            "an engine on Linux that is not rootless, with the kernel module loop, and lets containers mount"
+        )
+        return Answer(DISKS, "without", what, loop.REMEDY if short else remedy)
+    return Answer(DISKS, "ok", f"ext4 on loop devices; {free + 1} of {have} are free")
 
 
 def _probe(client: Any) -> tuple[set[str], bool]:

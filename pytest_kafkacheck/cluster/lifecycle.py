@@ -265,9 +265,10 @@ def _restart_with(cluster: DockerCluster, spec: ClusterSpec, nodes: Sequence[int
 def _replace(cluster: DockerCluster, node: DockerNode, plan: Plan, *, keep_data: bool) -> None:
     """Give a stopped node a new container in its old pod, and start it."""
     api = cluster.client.api
+    if not keep_data:
+        node.disk.close()  # it, too, uses the volume
     api.remove_container(node.container, force=True, v=True)
     if not keep_data:
-        node.disk.close()
         plan.remove_volumes(api, node.member)
     node.container = plan.create_container(api, node.member, node.place, pod=node.pod)
     node.start()

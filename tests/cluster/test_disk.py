@@ -211,6 +211,7 @@ def test_a_wiped_node_has_a_new_disk_and_a_removed_one_none(settled: DockerClust
     engine = settled.client
     settled.nodes[2].disk.run("touch /k/data/old")
     lifecycle.wipe(settled, 2)
+    assert settled.nodes[2].disk.own
     assert settled.nodes[2].disk.run("ls /k/data/old")[0] != 0
     assert 0 < settled.nodes[2].disk.available() < MB << 20
     added = lifecycle.add_broker(settled)
@@ -238,6 +239,19 @@ def test_too_few_loop_devices_are_counted(engine: Any, monkeypatch: pytest.Monke
         reaper.removed_at_end(engine, run),
     ):
         loop.make(engine.api, disks, mb=64, owner=reaper.labels(run))
+    assert backing_files(engine, run) == objects(engine, run) == []
+
+
+def test_a_half_made_disk_is_swept(engine: Any) -> None:
+    """Its maker died when the file was attached, before there was a data volume."""
+    run = own("half")
+    dead = {**reaper.labels(run), reaper.OWNER: "1@-1"}
+    name = f"kafkacheck-{run}-disk"
+    engine.api.create_volume(name, labels={**dead, loop.DISK: f"kafkacheck-{run}-data"})
+    with loop.helping(engine.api, [name], labels=dead) as helper:
+        helper.make([name], mb=64)
+    assert len(backing_files(engine, run)) == 1
+    assert run in reaper.sweep(engine)
     assert backing_files(engine, run) == objects(engine, run) == []
 
 
