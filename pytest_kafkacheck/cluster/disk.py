@@ -17,6 +17,7 @@ from docker.errors import APIError, NotFound
 from docker.types import Mount
 
 from pytest_kafkacheck.cluster import reaper
+from pytest_kafkacheck.cluster.executing import execute
 from pytest_kafkacheck.cluster.loop import OPTIONS, UNCONFINED
 from pytest_kafkacheck.cluster.properties import DATA
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
@@ -102,7 +103,7 @@ class Disk:
         frozen disk cannot be ended: it is left behind until the thaw.
         """
         with self._using:
-            return self._sidecar("run", str(timeout), command)
+            return self._sidecar("run", str(timeout), command, limit=timeout)
 
     def fill(self) -> tuple[int, int]:
         """Take all space that is left. Returns available bytes before and after, which are 0.
@@ -245,16 +246,16 @@ class Disk:
         before, after = self._own(command).split()
         return int(before), int(after)
 
-    def _sidecar(self, *arguments: str) -> tuple[int, str]:
+    def _sidecar(self, *arguments: str, limit: float = LIMIT) -> tuple[int, str]:
+        """Exit status and output. `limit`: seconds that the command limits itself to."""
         try:
-            run = self._api.exec_create(self._ensure(), ["sh", "-c", SCRIPT, "sidecar", *arguments])["Id"]
-            output: bytes = self._api.exec_start(run)
-            status = int(self._api.exec_inspect(run)["ExitCode"])
-        except APIError as error:
+            return execute(
+                self._api, self._ensure(), ["sh", "-c", SCRIPT, "sidecar", *arguments], timeout=limit + LIMIT
+            )
+        except (APIError, OSError) as error:
             raise InfrastructureError(
-                f"The sidecar of {self._node.member.host} does not run: {error.explanation or error}"
+                f"The sidecar of {self._node.member.host} did not do {arguments[0]!r}: {error}"
             ) from error
-        return status, output.decode(errors="replace")
 
     def _ensure(self) -> str:
         """Name of the sidecar, which runs when this returns."""

@@ -15,6 +15,7 @@ from typing import Any
 from docker.errors import APIError, NotFound
 from docker.types import Mount
 
+from pytest_kafkacheck.cluster.executing import execute
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.setup.image import agent_image
 
@@ -93,11 +94,13 @@ class Helper:
             raise InfrastructureError(f"A loop device could not be freed: {output.strip()}")
 
     def _run(self, *arguments: str) -> tuple[int, str]:
-        run = self._api.exec_create(
-            self._container, ["sh", "-c", SCRIPT, "loop", *arguments], environment={"OPTIONS": OPTIONS}
-        )["Id"]
-        output: bytes = self._api.exec_start(run)
-        return int(self._api.exec_inspect(run)["ExitCode"] or 0), output.decode(errors="replace")
+        return execute(
+            self._api,
+            self._container,
+            ["sh", "-c", SCRIPT, "loop", *arguments],
+            timeout=LIFETIME,
+            environment={"OPTIONS": OPTIONS},
+        )
 
 
 @contextmanager
