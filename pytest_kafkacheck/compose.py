@@ -46,7 +46,7 @@ exec java -Xmx128m -Dzookeeper.jmx.log4j.disable=true {log_flag}/k/{log_file} -c
 
 
 def compose_file(spec: ClusterSpec) -> str:
-    """The text of a compose file; equal for equal specs. Raises UsageError for a spec that needs certificates."""
+    """The text of a compose file; equal for equal specs. Raises UsageError for what a file cannot hold."""
     if secured := [name for name, protocol in listener_protocols(spec).items() if protocol.endswith("SSL")]:
         raise UsageError(
             f"listener {secured[0]} speaks TLS: its private key would have to stand in the file; export the cluster "
@@ -55,6 +55,11 @@ def compose_file(spec: ClusterSpec) -> str:
     if not spec.kraft and spec.mechanism and spec.mechanism.startswith("SCRAM"):
         raise UsageError(
             "SCRAM with ZooKeeper: its users are made by hand before the brokers start; use mechanism='PLAIN'"
+        )
+    if spec.disk_mb is not None:
+        raise UsageError(
+            f"disk_mb={spec.disk_mb}: a compose file makes no loop devices; export without it, or run the cluster by "
+            f"`kafkacheck cluster up`"
         )
     document = {
         "services": {member.host: _service(spec, member) for member in spec.members},

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from docker.errors import DockerException, ImageNotFound
 
-from pytest_kafkacheck.cluster import reaper, warm
+from pytest_kafkacheck.cluster import loop, reaper, warm
 from pytest_kafkacheck.cluster.engine import SPARE_MB, connect, reach, require_memory
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
@@ -21,6 +21,9 @@ State = Literal["ok", "missing", "without"]
 
 PROBE_LIMIT = 30
 """Seconds after which the container that tries what a pod must be able to do ends by itself."""
+
+DISKS = "disks of their own (power loss, full and stalled disks)"
+DISK_PROBE_MB = 16
 
 PROBE = """
 nft add table inet kafkacheck_doctor && nft delete table inet kafkacheck_doctor && echo nft
@@ -64,6 +67,7 @@ def examine(spec: ClusterSpec | None = None) -> Iterator[Answer]:
         yield from _images(client, spec)
         yield _memory(client, spec)
         yield from _faults(client, info)
+        yield disks(client)
 
 
 def fit(answers: list[Answer]) -> bool:
@@ -141,6 +145,23 @@ def _faults(client: Any, info: dict[str, Any]) -> Iterator[Answer]:
     else:
         yield Answer("loss and delay of packets", "without", "this kernel has no netem (no fault needs it yet)",
                      "a kernel with the module sch_netem")  # fmt: skip
+
+
+def disks(client: Any) -> Answer:
+    """Whether nodes can have disks of their own. Tried: a small one is made, mounted and removed."""
+    run = f"doctor-{secrets.token_hex(4)}"
+    try:
+        with reaper.removed_at_end(client, run):
+            disk = {f"kafkacheck-{run}-data": f"kafkacheck-{run}-disk"}
+            loop.make(client.api, disk, mb=DISK_PROBE_MB, owner=reaper.labels(run))
+            have, free = loop.count(client.api, owner=reaper.labels(run))
+    except (InfrastructureError, DockerException, OSError) as error:
+        what, short, _ = str(error).partition(" What to do: ")
+        remedy = (
+            "an engine on Linux that is not rootless, with the kernel module loop, and lets containers mount"
+        )
+        return Answer(DISKS, "without", what, loop.REMEDY if short else remedy)
+    return Answer(DISKS, "ok", f"ext4 on loop devices; {free + 1} of {have} are free")
 
 
 def _probe(client: Any) -> tuple[set[str], bool]:

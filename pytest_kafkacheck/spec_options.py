@@ -31,6 +31,9 @@ def add_spec_options(parser: argparse.ArgumentParser) -> None:
         "--set", action="append", metavar="NAME=VALUE", help="a broker setting; may be repeated"
     )
     group.add_argument("--heap-mb", type=int, metavar="MIB")
+    group.add_argument(
+        "--disk-mb", type=int, metavar="MIB", help="a file system of its own for each node's data"
+    )
     group.add_argument("--image", metavar="NAME")
 
 
@@ -50,6 +53,7 @@ def spec_fields(options: argparse.Namespace) -> dict[str, Any]:
         "features": features or None,
         "config": _pairs("--set", options.set) or None,
         "heap_mb": options.heap_mb,
+        "disk_mb": options.disk_mb,
         "image": options.image,
     }
     return {name: value for name, value in given.items() if value is not None}

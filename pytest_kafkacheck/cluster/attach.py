@@ -41,7 +41,6 @@ class AttachedNode(DockerNode):
     """A container that is not ours, with a sidecar of ours in its network namespace."""
 
     def __init__(self, client: Any, *, run: str, port: int, **options: Any) -> None:
-        self._client = client
         self._run = run
         super().__init__(client, pod="", **options)
         self.probe_port = port

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from docker.errors import APIError
+from docker.errors import APIError, DockerException
 from tenacity import (
     RetryError,
     Retrying,
@@ -220,9 +220,15 @@ class DockerCluster:
         )
 
     def close(self) -> None:
-        """End the agents: whatever faults are at work get healed. The nodes run on."""
+        """End agents and sidecars: cuts are healed, frozen disks thawed. The nodes run on."""
         for node in self.nodes.values():
             node.agent.close()
+            try:
+                node.close_disk()
+            except (InfrastructureError, DockerException, OSError) as error:
+                log.warning(
+                    "the sidecar of %s is left to who removes the cluster: %s", node.member.host, error
+                )
 
     def keep(self) -> None:
         """Let the cluster outlive this session, until `kafkacheck cluster down`; another may take it over."""
@@ -327,12 +333,14 @@ def _start(client: Any, plan: Plan) -> DockerCluster:
 
     # Everything is made on the pool's threads. Ctrl-C strikes the main thread only, and leaving this block
     # waits for requests under way: whatever the engine is still making is there when it gets removed.
-    with ThreadPoolExecutor(max_workers=len(members)) as pool:
+    with ThreadPoolExecutor(max_workers=len(members) + 1) as pool:
         try:
+            disks = pool.submit(plan.create_volumes, api, members.values())
             pool.submit(plan.create_network, api).result()
             # All pods first: a node that starts must find the names of the others.
             pods = list(pool.map(lambda node: plan.create_pod(api, members[node], places[node]), members))
             placed = dict(zip(members, pods, strict=True))
+            disks.result()
             first: list[int] = []
             if zookeeper_commands(plan.spec.mechanism, zookeeper="") and not plan.spec.kraft:
                 first = [node for node in placed if members[node].role == "zookeeper"]

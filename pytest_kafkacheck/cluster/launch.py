@@ -76,6 +76,8 @@ def launch(
         return Launch(environment, {**files, "/k/zoo.cfg": zoo_cfg(spec).encode()})
     heap = spec.heap_mb if member.is_broker else min(CONTROLLER_HEAP_MB, spec.heap_mb)
     environment |= {"HEAP": str(heap), "HEAP_MIN": str(min(256, heap))}
+    if spec.disk_mb is not None:
+        environment["DURABLE"] = "yes"
     if spec.kraft:
         environment["CLUSTER_ID"] = cluster_id
         environment["FORMAT"] = " ".join(format_arguments(spec))

@@ -19,6 +19,7 @@ from kafka.errors import KafkaError
 from nemesis.nft import TABLE
 from pytest_kafkacheck.cluster import dynamic, views, warm, zookeeper
 from pytest_kafkacheck.cluster.cluster import DockerCluster
+from pytest_kafkacheck.cluster.disk import sidecar_name
 from pytest_kafkacheck.cluster.engine import require_image
 from pytest_kafkacheck.cluster.launch import archive
 from pytest_kafkacheck.cluster.member import INTERNAL, Member
@@ -188,7 +189,8 @@ def set_features(cluster: DockerCluster, levels: Mapping[str, int]) -> None:
 
 
 def mend(cluster: DockerCluster) -> None:
-    """Undo what the engine, or a session that died in the middle of a fault, left: cuts, frozen and stopped nodes.
+    """Undo what the engine, or a session that died in the middle of a fault, left: cuts, frozen and stopped nodes,
+    frozen, full and shut down disks.
 
     Raises InfrastructureError when the cluster does not settle.
     """
@@ -214,6 +216,8 @@ def rouse(node: DockerNode) -> None:
 def _heal(cluster: DockerCluster, node: DockerNode) -> None:
     cluster.client.api.start(node.pod)  # a restart of the engine ends it; nothing happens where it runs
     node.shell(f"nft delete table {TABLE} 2>/dev/null; true", timeout=5)
+    if cluster.plan.backing(node.member) is not None and not node.disk.mend():
+        node.kill()  # whoever starts it, gives it the disk anew
 
 
 def wait_settled(cluster: DockerCluster, *, limit: float = LIMIT) -> None:
@@ -261,19 +265,21 @@ def _restart_with(cluster: DockerCluster, spec: ClusterSpec, nodes: Sequence[int
 def _replace(cluster: DockerCluster, node: DockerNode, plan: Plan, *, keep_data: bool) -> None:
     """Give a stopped node a new container in its old pod, and start it."""
     api = cluster.client.api
+    if not keep_data:
+        node.disk.close()  # it, too, uses the volume
     api.remove_container(node.container, force=True, v=True)
     if not keep_data:
-        api.remove_volume(plan.volume(node.member), force=True)
+        plan.remove_volumes(api, node.member)
     node.container = plan.create_container(api, node.member, node.place, pod=node.pod)
     node.start()
 
 
 def _remove_parts(cluster: DockerCluster, member: Member, pod: str | None) -> None:
     api, plan = cluster.client.api, cluster.plan
-    for container in (plan.name(member), pod):
+    for container in (sidecar_name(plan.name(member)), plan.name(member), pod):
         if container is not None:
             _gone(lambda container=container: api.remove_container(container, force=True, v=True))  # type: ignore[misc]
-    _gone(lambda: api.remove_volume(plan.volume(member), force=True))
+    plan.remove_volumes(api, member)
 
 
 def _gone(remove: Callable[[], object]) -> None:

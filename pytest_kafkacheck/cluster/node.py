@@ -12,6 +12,7 @@ from docker.errors import APIError
 
 from nemesis.cluster import State
 from pytest_kafkacheck.cluster.agent import Agent
+from pytest_kafkacheck.cluster.disk import Disk
 from pytest_kafkacheck.cluster.member import EXTERNAL, Member, Place
 from workloads.clients.raw import Address
 from workloads.clients.security import Security
@@ -59,6 +60,7 @@ class DockerNode:
         self.pod = pod
         self.agent = Agent(client, pod=pod)
         self.probe_port = member.peer_port
+        self._client = client
         self._api = client.api
         self._security = dict(security or {})
         self._may_start = may_start
@@ -171,6 +173,16 @@ class DockerNode:
 
     def shell(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
         return self.agent.shell(command, timeout=timeout)
+
+    @cached_property
+    def disk(self) -> Disk:
+        """The node's data, whether it runs or not, and what can happen to its disk."""
+        return Disk(self._client, self)
+
+    def close_disk(self) -> None:
+        """End the sidecar, if this node was asked for its disk; a frozen disk is thawed."""
+        if "disk" in vars(self):
+            self.disk.close()
 
     def execute(self, command: str) -> tuple[int, str]:
         """Exit status and output of a shell command in the node's own container, which must run."""

@@ -11,7 +11,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_kafkacheck.cluster import reaper
+from docker.errors import NotFound
+
+from pytest_kafkacheck.cluster import loop, reaper
 from pytest_kafkacheck.cluster.authority import Identity
 from pytest_kafkacheck.cluster.authority import identity as issue
 from pytest_kafkacheck.cluster.launch import START, Boot, Launch, launch
@@ -29,7 +31,7 @@ MOST_RUN = 32
 """Characters of a run's name in the names of its containers."""
 
 PART = "kafkacheck.part"
-"""``pod`` or ``node``."""
+"""``pod``, ``node``, or ``sidecar`` of a node's data."""
 
 NODE, ROLE, PLACE = "kafkacheck.node", "kafkacheck.role", "kafkacheck.place"
 SPEC, CLUSTER, IDENTITY = "kafkacheck.spec", "kafkacheck.cluster-id", "kafkacheck.identity"
@@ -80,6 +82,32 @@ class Plan:
     def volume(self, member: Member) -> str:
         return f"{self.name(member)}-data"
 
+    def backing(self, member: Member) -> str | None:
+        """The volume with the file of the member's own disk; None for one without."""
+        own = self.spec.disk_mb is not None and member.role != "zookeeper"
+        return f"{self.name(member)}-disk" if own else None
+
+    def create_volumes(self, api: Any, members: Iterable[Member]) -> None:
+        """A data volume for each that has none. Raises InfrastructureError, with disks of their own."""
+        disks = {}
+        for member in members:
+            backing = self.backing(member)
+            if backing is None:
+                api.create_volume(self.volume(member), labels=dict(self.owner))
+            elif not _there(api, self.volume(member)):
+                disks[self.volume(member)] = backing
+        if disks:
+            assert self.spec.disk_mb is not None
+            loop.make(api, disks, mb=self.spec.disk_mb, owner=self.owner)
+
+    def remove_volumes(self, api: Any, member: Member) -> None:
+        """All that the member's data lies on. Raises InfrastructureError."""
+        backing = self.backing(member)
+        if backing is not None:
+            loop.remove(api, self.volume(member), backing, owner=self.owner)
+        elif _there(api, self.volume(member)):
+            api.remove_volume(self.volume(member), force=True)
+
     def create_network(self, api: Any) -> None:
         api.create_network(self.network, driver="bridge", labels=dict(self.owner))
 
@@ -103,7 +131,7 @@ class Plan:
     def create_container(self, api: Any, member: Member, place: Place, *, pod: str) -> str:
         """The id of a new container for the node's process, not started; its data volume is kept or made."""
         given = self.launch(member, place)
-        api.create_volume(self.volume(member), labels=dict(self.owner))
+        self.create_volumes(api, [member])
         container = str(
             api.create_container(
                 image=self.image,
@@ -152,6 +180,14 @@ class Plan:
                 each.bind(("", 0) if self.bind == "0.0.0.0" else (self.bind, 0))
                 ports.setdefault(node, {})[name] = each.getsockname()[1]
         return {node: Place(self.host, found) for node, found in ports.items()}
+
+
+def _there(api: Any, volume: str) -> bool:
+    try:
+        api.inspect_volume(volume)
+    except NotFound:
+        return False
+    return True
 
 
 def _short(run: str) -> str:

@@ -28,6 +28,7 @@ import psutil
 from docker.errors import APIError, DockerException, NotFound
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
+from pytest_kafkacheck.cluster import loop
 from pytest_kafkacheck.cluster.engine import local
 from pytest_kafkacheck.cluster.within import within
 from pytest_kafkacheck.errors import InfrastructureError
@@ -148,7 +149,7 @@ def sweep(client: Any) -> list[str]:
             try:
                 _remove(client, parts)
                 gone.append(run)
-            except (DockerException, OSError) as error:
+            except (InfrastructureError, DockerException, OSError) as error:
                 log.warning("%s", _left(run, parts, str(error)))
     return gone
 
@@ -194,7 +195,8 @@ def removed_at_end(client: Any, run: str, *, leave: bool = False) -> Iterator[No
 def remove_all(client: Any) -> list[str]:
     """Remove everything that carries our labels, whoever owns it."""
     runs = parts_by_run(client)
-    _remove(client, [part for parts in runs.values() for part in parts])
+    for parts in runs.values():
+        _remove(client, parts)
     return sorted(runs)
 
 
@@ -230,7 +232,21 @@ def release(client: Any, run: str) -> None:
 
 
 def _remove(client: Any, parts: Iterable[Part]) -> None:
+    """Of one run."""
     api, gone = client.api, list(parts)
+    backing = [part for part in gone if loop.DISK in part.labels]
+    if not backing:
+        _remove_parts(api, gone)
+        return
+    others = [part for part in gone if part not in backing]
+    with loop.helping(api, [part.id for part in backing], labels=labels(gone[0].run)) as helper:
+        helper.thaw()  # no process of a frozen disk can be ended
+        _remove_parts(api, others)
+        helper.detach()
+    _remove_parts(api, backing)
+
+
+def _remove_parts(api: Any, gone: list[Part]) -> None:
     # Containers first: networks and volumes are in use until then.
     for part in (part for part in gone if part.kind == "container"):
         # Another clean-up may be at it too: gone is what we want.

@@ -27,6 +27,8 @@ DEFAULT_VERSION = "4.1.1"
 MOST_BROKERS = 9
 CONTROLLERS = (0, 1, 3, 5)
 ZOOKEEPERS = (0, 1, 3)
+DISK_MB = (64, 65_536)
+"""Least and most MiB of a node's own disk; Kafka does not start on less."""
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -50,6 +52,9 @@ class ClusterSpec:
                    metadata.version also by name, such as "4.0-IV3" or "4.0".
     config         broker settings on top of the fast profile (see ``properties.py``), as strings or numbers.
     heap_mb        heap of each broker's JVM, MiB.
+    disk_mb        None: data lies on the engine's own disk. 64 to 65536: the data of each broker and controller lies
+                   on an ext4 file system of its own with that many MiB, which can lose power, be full or stall; each
+                   takes a loop device of the engine's host.
     image          a broker image to use instead of the one for the version; Kafka's jars in /opt/kafka/libs.
     Raises UsageError naming the field, the value and what is allowed.
     """
@@ -66,6 +71,7 @@ class ClusterSpec:
     features: Mapping[str, int | str] = field(default_factory=dict)
     config: Mapping[str, str] = field(default_factory=dict)
     heap_mb: int = 384
+    disk_mb: int | None = None
     image: str | None = None
 
     def __post_init__(self) -> None:
@@ -125,6 +131,8 @@ class ClusterSpec:
             parts.append(f"{self.controllers} controller{'s' * (self.controllers > 1)}")
         if self.zookeepers:
             parts.append(f"{self.zookeepers} ZooKeeper node{'s' * (self.zookeepers > 1)}")
+        if self.disk_mb is not None:
+            parts.append(f"disks of {self.disk_mb} MiB")
         return ", ".join([*parts, f"Kafka {self.version}"])
 
     def to_json(self) -> dict[str, Any]:
@@ -146,6 +154,12 @@ class ClusterSpec:
         if not _whole(self.heap_mb) or self.heap_mb < 200:
             raise UsageError(
                 f"ClusterSpec.heap_mb={self.heap_mb!r}: expected 200 or more; a broker dies below"
+            )
+        least, most = DISK_MB
+        if self.disk_mb is not None and (not _whole(self.disk_mb) or not least <= self.disk_mb <= most):
+            raise UsageError(
+                f"ClusterSpec.disk_mb={self.disk_mb!r}: expected None, for no disks of their own, or {least} to "
+                f"{most} MiB"
             )
 
     def _check_coordination(self) -> None:

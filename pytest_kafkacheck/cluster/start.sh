@@ -32,6 +32,10 @@ if [ -n "$CLUSTER_ID" ]; then
     java -Xmx128m -XX:TieredStopAtLevel=1 -cp "$classes" kafka.tools.StorageTool \
       format -t "$CLUSTER_ID" -c /k/server.properties $FORMAT || exit 3
   fi
+  # A disk of its own (DURABLE) may lose power at any time, and then holds only what was made durable.
+  if [ -n "$DURABLE" ]; then
+    sync /k/data/bootstrap.checkpoint /k/data/meta.properties 2>/dev/null || sync
+  fi
 fi
 exec java $(flags $kind) -Xms"$HEAP_MIN"m -Xmx"$HEAP"m -XX:+ExitOnOutOfMemoryError -Djava.awt.headless=true \
   "$LOGGING" -Dkafka.logs.dir=/k/logs -cp "$classes" kafka.Kafka /k/server.properties

@@ -58,6 +58,13 @@ from workloads.log import AppendLog
         ({"version": "4.0.0"}, "nearest: '4.1.1'"),
         ({"config": {"log.message.format.version": "2.8"}}, "Kafka 4.1 has no such broker setting"),
         ({"heap_mb": 64}, "ClusterSpec.heap_mb=64: expected 200 or more"),
+        (
+            {"disk_mb": 63},
+            "ClusterSpec.disk_mb=63: expected None, for no disks of their own, or 64 to 65536 MiB",
+        ),
+        ({"disk_mb": 65_537}, "ClusterSpec.disk_mb=65537: expected None"),
+        ({"disk_mb": 256.0}, "ClusterSpec.disk_mb=256.0: expected None"),
+        ({"disk_mb": True}, "ClusterSpec.disk_mb=True: expected None"),
         ({"config": {"min.insync.replica": 2}}, "did you mean 'min.insync.replicas'"),
         ({"config": {"unclean.leader.election.enable": "yes"}}, "expected true or false"),
         ({"config": {"num.io.threads": "many"}}, "expected a whole number"),
@@ -224,3 +231,11 @@ def test_equal_specs_are_equal_and_hash_alike() -> None:
     two = ClusterSpec(config={"num.io.threads": "4"})
     assert one == two
     assert hash(one) == hash(two)
+
+
+def test_disks_of_their_own_are_part_of_the_spec() -> None:
+    spec = ClusterSpec(disk_mb=64)
+    assert ClusterSpec.from_json(json.loads(json.dumps(spec.to_json()))) == spec != ClusterSpec()
+    assert spec.digest != ClusterSpec().digest
+    assert "disks of 64 MiB" in spec.describe()
+    assert ClusterSpec.from_json({"brokers": 1}).disk_mb is None

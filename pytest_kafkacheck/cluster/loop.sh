@@ -1,0 +1,99 @@
+# What the helper container of loop.py runs: `make MIB NAME…`, `count`, `files`, `thaw` or `detach`. The backing
+# file of each disk is /disks/<name>/<name>.ext4; devices are told apart by it, so that nothing needs remembering.
+
+# The host's loop devices, under the names that losetup looks for.
+show() {
+  for device in /host/dev/loop-control /host/dev/loop*; do
+    case ${device##*/} in
+      loop-control) ln -sf "$device" /dev/ ;;
+      loop*[!0-9]* | 'loop*') ;; # a partition, or no device at all
+      *) [ -b "$device" ] && ln -sf "$device" /dev/ ;;
+    esac
+  done
+}
+
+devices() {
+  for device in /dev/loop[0-9]*; do
+    [ -b "$device" ] && echo "$device"
+  done
+}
+
+free() {
+  for device in $(devices); do
+    [ -e "/sys/block/${device#/dev/}/loop" ] || echo "$device"
+  done
+}
+
+count() {
+  echo "$(devices | wc -l) $(free | wc -l)"
+}
+
+files() {
+  cat /sys/block/loop*/loop/backing_file 2>/dev/null
+  return 0
+}
+
+# Two that want the same device at the same time: the kernel gives it to one, the other takes the next.
+attach() {
+  for try in 1 2; do
+    for device in $(free); do
+      losetup "$device" "$1" 2>/dev/null && echo "$device" && return
+    done
+    losetup -f >/dev/null 2>&1 # where /dev is the kernel's, it now has one more
+    show
+  done
+  return 1
+}
+
+make() {
+  size=$1
+  shift
+  # Somebody removed the volume below these by hand.
+  losetup -a | sed -n 's|^\([^:]*\): .*(.*/kafkacheck-[^/]*\.ext4 (deleted))$|\1|p' | xargs -r -n 1 losetup -d
+  jobs=
+  for name; do
+    file=/disks/$name/$name.ext4
+    # Kafka takes every folder in its data for a partition's, and ends itself because of lost+found.
+    { truncate -s "${size}M" "$file" &&
+      mkfs.ext4 -q -F -b 4096 -m 0 -E nodiscard,lazy_itable_init=1 "$file" &&
+      debugfs -w -R 'rmdir lost+found' "$file" 2>/dev/null; } &
+    jobs="$jobs $!"
+  done
+  for job in $jobs; do
+    wait "$job" || exit 1
+  done
+  for name; do
+    found=$(attach "/disks/$name/$name.ext4") || exit 8
+    echo "$name $found"
+  done
+}
+
+attached() {
+  for file in /disks/*/*.ext4; do
+    [ -e "$file" ] && losetup -nO NAME -j "$file"
+  done
+}
+
+thaw() {
+  for device in $(attached); do
+    timeout -s KILL 20 unshare -m sh -c 'mount -t ext4 -o "$0" "$1" /mnt && fsfreeze -u /mnt' \
+      "$OPTIONS" "$device" >/dev/null 2>&1 &
+  done
+  wait
+}
+
+detach() {
+  for try in $(seq 50); do
+    left=$(attached)
+    [ -z "$left" ] && return
+    for device in $left; do
+      losetup -d "$device"
+    done
+    sleep 0.1
+  done
+  echo "still in use: $left"
+  return 1
+}
+
+show
+"$@"

@@ -1,0 +1,313 @@
+"""Disks of their own: what lies on them, what they lose without power, and that nothing is left of them."""
+
+from __future__ import annotations
+
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rounds import objects, own, read, round_of, until, write
+
+from pytest_kafkacheck.cluster import lifecycle, loop, reaper, topics
+from pytest_kafkacheck.cluster.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.doctor import disks
+from pytest_kafkacheck.errors import InfrastructureError, UsageError
+
+pytestmark = pytest.mark.cluster
+
+RUN = own("disk")
+MB = 256
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _loop_devices(engine: Any) -> None:
+    answer = disks(engine)
+    if answer.state != "ok":
+        pytest.skip(f"no disks of their own on this engine: {answer.what}")
+
+
+@pytest.fixture(scope="module")
+def owning(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerCluster]:
+    """Each test leaves it settled."""
+    with running(engine, ClusterSpec(disk_mb=MB), run=RUN, logs=tmp_path_factory.mktemp("logs")) as cluster:
+        assert len(backing_files(engine, RUN)) == 3
+        yield cluster
+    assert objects(engine, RUN) == []
+    assert backing_files(engine, RUN) == []
+
+
+@pytest.fixture
+def settled(owning: DockerCluster) -> Iterator[DockerCluster]:
+    yield owning
+    lifecycle.wait_settled(owning)
+
+
+def backing_files(engine: Any, run: str) -> list[str]:
+    """Of loop devices that a run still has, deleted files included."""
+    with loop.helping(engine.api, [], labels=reaper.labels(own("looking"))) as helper:
+        return [line for line in helper.files() if f"kafkacheck-{run}-" in line]
+
+
+def led_by(cluster: DockerCluster, node: int) -> str:
+    """A new topic with one partition, led by that node."""
+    name = f"disk-{random.randrange(1 << 40):x}"
+    others = [other for other in sorted(cluster.brokers) if other != node]
+    topics.create(cluster.brokers, name, assignment={0: [node, *others]})
+    until(lambda: cluster.leader(name, 0) == node)
+    return name
+
+
+def test_it_serves_and_the_data_lies_on_the_disk(settled: DockerCluster) -> None:
+    round_of(settled)
+    disk = settled.nodes[1].disk
+    assert disk.own
+    assert 0 < disk.available() < MB << 20
+    status, output = disk.run("cat /k/data/meta.properties; ls /k/data; exit 7")
+    assert status == 7
+    assert "node.id=1" in output
+    assert "__cluster_metadata-0" in output
+    assert disk.run("sleep 60", timeout=0.5)[0] == 124
+
+
+def test_the_data_is_seen_whatever_the_node_does(settled: DockerCluster) -> None:
+    node = settled.nodes[2]
+    node.freeze()
+    try:
+        assert node.disk.run("cat /k/data/meta.properties")[0] == 0
+    finally:
+        node.thaw()
+    node.kill()
+    assert node.disk.run("cat /k/data/meta.properties")[0] == 0
+    node.start()
+
+
+def test_power_loss_takes_what_was_not_durable(settled: DockerCluster) -> None:
+    node = settled.nodes[3]
+    topic = led_by(settled, 3)
+    write(settled, topic, ["kept by the others"])
+    for number in range(3):
+        status, output = node.disk.run(
+            f"echo durable > /k/data/synced-{number}; sync /k/data/synced-{number}; echo lost > /k/data/lost-{number}"
+        )
+        assert status == 0, output
+        assert "lost" in node.disk.run(f"cat /k/data/lost-{number}")[1]
+        node.disk.power_off()
+        assert node.state() == "stopped"
+        node.start()
+        status, output = node.disk.run(
+            f"cat /k/data/synced-{number}; cat /k/data/lost-{number} 2>/dev/null; true"
+        )
+        # Its name may be there: whatever the broker makes durable takes the file system's journal along.
+        assert output == "durable\n"
+        node.disk.run("rm -f /k/data/lost-* /k/data/synced-*")
+        lifecycle.wait_settled(settled)
+    assert read(settled, topic) == ["kept by the others"]
+
+
+def test_a_killed_process_loses_nothing(settled: DockerCluster) -> None:
+    node = settled.nodes[3]
+    node.disk.run("echo kept > /k/data/kept")
+    node.kill()
+    node.start()
+    assert node.disk.run("cat /k/data/kept; rm /k/data/kept") == (0, "kept\n")
+
+
+def test_a_full_disk_ends_the_broker(settled: DockerCluster) -> None:
+    node = settled.nodes[1]
+    topic = led_by(settled, 1)
+    before, after = node.disk.fill()
+    assert before > after == 0 == node.disk.available()
+    said = len(node.logs())
+    producing = threading.Thread(target=lambda: write(settled, topic, ["x" * 10_000] * 20))
+    producing.start()
+    try:
+        until(lambda: b"No space left on device" in node.logs()[said:])
+    finally:
+        before, after = node.disk.empty()
+    assert before < after
+    if node.state() != "stopped":
+        node.kill()
+    node.start()
+    producing.join(timeout=90)
+    assert not producing.is_alive()
+    lifecycle.wait_settled(settled)
+    assert len(read(settled, topic)) >= 20
+
+
+def test_a_frozen_disk_lets_a_write_wait_until_the_thaw(settled: DockerCluster) -> None:
+    node = settled.nodes[1]
+    topic = led_by(settled, 1)
+    write(settled, topic, ["before"])
+    took: list[float] = []
+
+    def produce() -> None:
+        began = time.monotonic()
+        write(settled, topic, ["during"])
+        took.append(time.monotonic() - began)
+
+    assert not node.disk.frozen()
+    node.disk.freeze(20)
+    producing = threading.Thread(target=produce)
+    try:
+        assert node.disk.frozen()
+        with pytest.raises(InfrastructureError, match="thaw it first"):
+            node.disk.freeze(20)
+        producing.start()
+        time.sleep(1.5)
+        assert not took
+        assert node.disk.run("cat /k/data/meta.properties")[0] == 0
+        assert node.disk.run("echo > /k/data/waits", timeout=0.3)[0] == 124
+    finally:
+        node.disk.thaw()
+    producing.join(timeout=60)
+    assert took[0] > 1.5
+    assert not node.disk.frozen()
+    node.disk.thaw()
+    node.disk.run("rm -f /k/data/waits")
+
+
+def test_a_frozen_disk_thaws_by_itself(settled: DockerCluster) -> None:
+    node = settled.nodes[2]
+    node.disk.run("true")
+    began = time.monotonic()
+    node.disk.freeze(2)
+    assert node.disk.run("echo through > /k/data/waits; cat /k/data/waits", timeout=20) == (0, "through\n")
+    assert 1.9 < time.monotonic() - began < 5
+    assert not node.disk.frozen()
+    node.disk.run("rm /k/data/waits")
+
+
+def test_power_loss_of_a_frozen_disk(settled: DockerCluster) -> None:
+    node = settled.nodes[2]
+    node.disk.freeze(60)
+    began = time.monotonic()
+    node.disk.power_off()
+    assert time.monotonic() - began < 10
+    node.start()
+
+
+def test_a_disk_that_was_shut_down_fails_until_the_next_start(settled: DockerCluster) -> None:
+    node = settled.nodes[2]
+    node.freeze()  # it would end itself, and with it the last mount
+    node.disk.shut_down()
+    assert node.disk.run("echo > /k/data/no")[0] != 0
+    assert not node.disk.mend()
+    node.thaw()
+    node.kill()
+    node.start()
+    assert node.disk.mend()
+
+
+def test_a_wiped_node_has_a_new_disk_and_a_removed_one_none(settled: DockerCluster) -> None:
+    engine = settled.client
+    settled.nodes[2].disk.run("touch /k/data/old")
+    lifecycle.wipe(settled, 2)
+    assert settled.nodes[2].disk.own
+    assert settled.nodes[2].disk.run("ls /k/data/old")[0] != 0
+    assert 0 < settled.nodes[2].disk.available() < MB << 20
+    added = lifecycle.add_broker(settled)
+    settled.nodes[added].disk.run("true")
+    assert len(backing_files(engine, RUN)) == 4
+    lifecycle.remove_broker(settled, added)
+    assert len(backing_files(engine, RUN)) == 3
+
+
+def test_what_a_dead_session_left_is_mended(settled: DockerCluster) -> None:
+    settled.nodes[1].disk.fill()
+    settled.nodes[2].disk.freeze(60)
+    lifecycle.mend(settled)
+    assert settled.nodes[1].disk.available() > 0
+    assert not settled.nodes[2].disk.frozen()
+
+
+def test_too_few_loop_devices_are_counted(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a host whose kernel does not make more of them by itself."""
+    monkeypatch.setattr(loop, "SCRIPT", loop.SCRIPT.replace("/host/dev/loop*", "/host/dev/loop[67]"))
+    run = own("many")
+    disks = {f"kafkacheck-{run}-{number}-data": f"kafkacheck-{run}-{number}-disk" for number in range(3)}
+    with (
+        pytest.raises(InfrastructureError, match="need 3 loop devices; the engine's host has 2, of which"),
+        reaper.removed_at_end(engine, run),
+    ):
+        loop.make(engine.api, disks, mb=64, owner=reaper.labels(run))
+    assert backing_files(engine, run) == objects(engine, run) == []
+
+
+def test_a_half_made_disk_is_swept(engine: Any) -> None:
+    """Its maker died when the file was attached, before there was a data volume."""
+    run = own("half")
+    dead = {**reaper.labels(run), reaper.OWNER: "1@-1"}
+    name = f"kafkacheck-{run}-disk"
+    engine.api.create_volume(name, labels={**dead, loop.DISK: f"kafkacheck-{run}-data"})
+    with loop.helping(engine.api, [name], labels=dead) as helper:
+        helper.make([name], mb=64)
+    assert len(backing_files(engine, run)) == 1
+    assert run in reaper.sweep(engine)
+    assert backing_files(engine, run) == objects(engine, run) == []
+
+
+def test_an_ordinary_volume_can_be_seen_but_not_fail(cluster: DockerCluster) -> None:
+    disk = cluster.nodes[1].disk
+    assert not disk.own
+    assert disk.run("grep node.id /k/data/meta.properties")[0] == 0
+    for fault in (
+        disk.fill,
+        disk.empty,
+        disk.shut_down,
+        disk.power_off,
+        disk.frozen,
+        disk.thaw,
+        disk.available,
+    ):
+        with pytest.raises(UsageError, match=re.escape("ClusterSpec(disk_mb=256)")):
+            fault()
+    disk.close()
+
+
+SESSION = """
+import sys
+from pathlib import Path
+from pytest_kafkacheck.cluster.cluster import running
+from pytest_kafkacheck.cluster.engine import connect
+from pytest_kafkacheck.cluster.spec import ClusterSpec
+with running(connect(), ClusterSpec(brokers=1, disk_mb=64), run=sys.argv[1], logs=Path(sys.argv[2])) as cluster:
+    cluster.nodes[1].disk.freeze(600)
+    print("frozen", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.9, 1.1, 1.3, 1.5, 1.8, 2.5, None])
+def test_a_killed_session_leaves_nothing_for_good(engine: Any, tmp_path: Path, seconds: float | None) -> None:
+    """Killed while it makes disks; while the cluster starts; and, last, when it had frozen one for ten minutes."""
+    run = own(f"killed-{seconds}")
+    with subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", SESSION, run, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as session:
+        assert session.stdout is not None
+        if seconds is None:
+            assert session.stdout.readline() == b"frozen\n"
+        else:
+            time.sleep(seconds)
+        session.send_signal(signal.SIGKILL)
+        session.wait()
+    left = objects(engine, run), backing_files(engine, run)
+    sys.stdout.write(f"after {seconds} s: {len(left[0])} objects, {len(left[1])} loop devices\n")
+    # The engine may still be making what a dead client had asked for: a second start finds that.
+    for _ in range(2):
+        reaper.sweep(engine)
+        time.sleep(0.5)
+    reaper.sweep(engine)
+    assert objects(engine, run) == []
+    assert backing_files(engine, run) == []
