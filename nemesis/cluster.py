@@ -116,12 +116,12 @@ class Disk(Protocol):
 class Clock(Protocol):
     """What the node's process takes for the time of day. Its monotonic clock is nobody's to change."""
 
-    def set(self, offset: float, ppm: float = 0.0) -> None:
+    def set(self, offset: float, ppm: float = 0.0) -> object:
         """Seconds off from now on, and millionths by which it goes too fast (below 0: too slow)."""
 
     def get(self) -> tuple[float, float]: ...
 
-    def clear(self) -> None: ...
+    def clear(self) -> object: ...
 
 
 class Kafka(Protocol):

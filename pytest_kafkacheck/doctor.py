@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from docker.errors import DockerException, ImageNotFound
+from docker.errors import ImageNotFound
 
-from pytest_kafkacheck.cluster import loop, reaper, warm
+from nemesis.capabilities import CAPABILITIES, faults_that_need
+from nemesis.faults import FAULTS
+from pytest_kafkacheck.capabilities import able
+from pytest_kafkacheck.cluster import loop, warm
 from pytest_kafkacheck.cluster.engine import SPARE_MB, connect, reach, require_memory
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
@@ -19,18 +21,17 @@ from pytest_kafkacheck.setup.java import MINIMUM, find_java, release
 
 State = Literal["ok", "missing", "without"]
 
-PROBE_LIMIT = 30
-"""Seconds after which the container that tries what a pod must be able to do ends by itself."""
-
-DISKS = "disks of their own (power loss, full and stalled disks)"
-DISK_PROBE_MB = 16
-
-PROBE = """
-nft add table inet kafkacheck_doctor && nft delete table inet kafkacheck_doctor && echo nft
-tc qdisc add dev eth0 root netem delay 1ms && echo netem
-[ "$(cat /proc/sys/net/ipv6/conf/all/disable_ipv6)" = 0 ] && echo ipv6
-exit 0
-"""
+REMEDIES = {
+    "freezer": "mount the freezer cgroup, or use an engine with cgroup v2",
+    "nft": "allow the engine to add the capability NET_ADMIN (rootless engines cannot), and load the kernel module "
+    "nf_tables on its host",
+    "tbf": "load the kernel module sch_tbf on the engine's host",
+    "netem": "load the kernel module sch_netem on the engine's host, or use a kernel that has it",
+    "disks": "an engine on Linux that is not rootless, with the kernel module loop, and lets containers mount; "
+    + loop.REMEDY,
+    "clock": "an engine on x86-64 that may add the capability SYS_PTRACE",
+}
+"""What to do about a capability that is missing."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,6 @@ def examine(spec: ClusterSpec | None = None) -> Iterator[Answer]:
         yield from _images(client, spec)
         yield _memory(client, spec)
         yield from _faults(client, info)
-        yield disks(client)
 
 
 def fit(answers: list[Answer]) -> bool:
@@ -122,67 +122,24 @@ def _memory(client: Any, spec: ClusterSpec) -> Answer:
 
 
 def _faults(client: Any, info: dict[str, Any]) -> Iterator[Answer]:
-    yield Answer("faults kill, stop, restart", "ok", "signals through the engine")
-    try:
-        able, paused = _probe(client)
-    except (DockerException, OSError) as error:
-        yield Answer("faults on the network", "missing", f"a container with NET_ADMIN does not run: {error}",
-                     "allow the engine to add the capability NET_ADMIN; rootless engines cannot")  # fmt: skip
-        return
-    if paused:
-        yield Answer("fault pause", "ok", f"freezer, cgroup v{info.get('CgroupVersion', '1')}")
-    else:
-        yield Answer("fault pause", "without", "no freezer: SIGSTOP is used instead, which the process can notice",
-                     "mount the freezer cgroup, or use an engine with cgroup v2")  # fmt: skip
-    if "nft" in able:
-        also = "IPv4 and IPv6" if "ipv6" in able else "IPv4; IPv6 is off in containers"
-        yield Answer("faults isolate, partition", "ok", f"nftables, {also}")
-    else:
-        yield Answer("faults isolate, partition", "missing", "nft cannot add a table in a container's network",
-                     "load the kernel module nf_tables on the engine's host")  # fmt: skip
-    if "netem" in able:
-        yield Answer("loss and delay of packets", "ok", "netem")
-    else:
-        yield Answer("loss and delay of packets", "without", "this kernel has no netem (no fault needs it yet)",
-                     "a kernel with the module sch_netem")  # fmt: skip
-
-
-def disks(client: Any) -> Answer:
-    """Whether nodes can have disks of their own. Tried: a small one is made, mounted and removed."""
-    run = f"doctor-{secrets.token_hex(4)}"
-    try:
-        with reaper.removed_at_end(client, run):
-            disk = {f"kafkacheck-{run}-data": f"kafkacheck-{run}-disk"}
-            loop.make(client.api, disk, mb=DISK_PROBE_MB, owner=reaper.labels(run))
-            have, free = loop.count(client.api, owner=reaper.labels(run))
-    except (InfrastructureError, DockerException, OSError) as error:
-        what, short, _ = str(error).partition(" What to do: ")
-        remedy = (
-            "an engine on Linux that is not rootless, with the kernel module loop, and lets containers mount"
-        )
-        return Answer(DISKS, "without", what, loop.REMEDY if short else remedy)
-    return Answer(DISKS, "ok", f"ext4 on loop devices; {free + 1} of {have} are free")
-
-
-def _probe(client: Any) -> tuple[set[str], bool]:
-    """What a container with a pod's rights could do, and whether the engine could freeze it."""
-    api = client.api
-    labels = reaper.labels(f"doctor-{secrets.token_hex(4)}")
-    container = api.create_container(
-        image=agent_image(),
-        command=["sleep", str(PROBE_LIMIT)],
-        labels=labels,
-        host_config=api.create_host_config(cap_add=["NET_ADMIN"]),
-    )["Id"]
-    try:
-        api.start(container)
-        try:
-            api.pause(container)
-            frozen = bool(api.inspect_container(container)["State"]["Paused"])
-            api.unpause(container)
-        except DockerException:
-            frozen = False
-        run = api.exec_create(container, ["sh", "-c", PROBE], stderr=False)["Id"]
-        return set(api.exec_start(run).decode().split()), frozen
-    finally:
-        api.remove_container(container, force=True, v=True)
+    found = able(client, [*REMEDIES, "ipv6"])
+    for capability, remedy in REMEDIES.items():
+        names = ", ".join(faults_that_need(capability)) or "pause"
+        name = f"fault{'s' * (',' in names)} {names}"
+        if (why := found[capability]) is None:
+            what = {"freezer": f"freezer, cgroup v{info.get('CgroupVersion', '1')}", "nft": "nftables"}.get(
+                capability, CAPABILITIES.get(capability, "")
+            )
+            if capability == "nft":
+                what += ", IPv4 and IPv6" if found["ipv6"] is None else ", IPv4; IPv6 is off in containers"
+            yield Answer(name, "ok", what)
+        elif capability == "freezer":
+            yield Answer(
+                name, "without", "no freezer: SIGSTOP is used instead, which the process can notice", remedy
+            )
+        else:
+            # Without a packet filter hardly anything is left that a cluster could be put to.
+            state: State = "missing" if capability == "nft" else "without"
+            yield Answer(name, state, f"no {CAPABILITIES[capability]}: {why}", remedy)
+    free = sorted(name for name, fault in FAULTS.items() if not fault.needs and name != "pause")
+    yield Answer("other faults", "ok", ", ".join(free))

@@ -116,7 +116,7 @@ def _named(
         named.check(experiment.ground)
     except ValueError:  # such as a broker that was there for a while only
         return event
-    return event if any(conflict(named, other) for other in others) else named
+    return event if any(conflict(named, other, experiment.ground) for other in others) else named
 
 
 def _by_id(event: Event, struck: Mapping[str, Any]) -> Target | None:

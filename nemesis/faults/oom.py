@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -35,7 +36,8 @@ class Oom(Fault):
             strike.desired.release(strike.event, strike.node, MEMORY)
             raise
         try:
-            process.execute(HOG)
+            with contextlib.suppress(Exception):  # the command goes down with its container
+                process.execute(HOG)
             strike.until(lambda: process.state() == "stopped", LIMIT)
         finally:
             # The process that is started later needs more than this one was left with.

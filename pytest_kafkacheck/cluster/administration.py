@@ -155,7 +155,7 @@ class Administration:
                 consumer.poll(timeout_ms=200, max_records=1)
                 # It may get no partition; that it is a member shows in its generation, which the library keeps to
                 # itself.
-                generation = consumer._coordinator.generation()
+                generation = consumer._coordinator.generation_if_stable()
                 if generation is None or generation.generation_id < 1:
                     raise ConnectionError(f"not yet a member of {group}")
                 return int(generation.generation_id)

@@ -13,6 +13,7 @@ from docker.errors import APIError
 from nemesis.cluster import State
 from pytest_kafkacheck.cluster.agent import Agent
 from pytest_kafkacheck.cluster.disk import Disk
+from pytest_kafkacheck.cluster.executing import execute
 from pytest_kafkacheck.cluster.member import EXTERNAL, Member, Place
 from workloads.clients.raw import Address
 from workloads.clients.security import Security
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 STOP_LIMIT = 30
 """Seconds a controlled shutdown may take before the engine kills the process."""
+
+EXECUTE_LIMIT = 120
+"""Seconds for a command in a node's container: Kafka's own tools take some on a busy machine."""
 
 CPU_PERIOD = 100_000
 """Microseconds over which the kernel counts a container's share of the processors."""
@@ -186,9 +190,7 @@ class DockerNode:
 
     def execute(self, command: str) -> tuple[int, str]:
         """Exit status and output of a shell command in the node's own container, which must run."""
-        run = self._api.exec_create(self.container, ["sh", "-c", command])["Id"]
-        output: bytes = self._api.exec_start(run)
-        return int(self._api.exec_inspect(run)["ExitCode"]), output.decode(errors="replace")
+        return execute(self._api, self.container, ["sh", "-c", command], timeout=EXECUTE_LIMIT)
 
     def put(self, archive: bytes) -> None:
         """Unpack a tar archive at / of the node's container, running or not."""

@@ -8,11 +8,16 @@ from typing import Any
 import pytest
 from docker.errors import DockerException
 
-from pytest_kafkacheck import cli, doctor
+from nemesis.capabilities import faults_that_need
+from pytest_kafkacheck import capabilities, cli, doctor
 from pytest_kafkacheck.cluster import loop, reaper
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 
 pytestmark = pytest.mark.cluster
+
+NETWORK, DISKS, EMULATED = (
+    f"faults {', '.join(faults_that_need(capability))}" for capability in ("nft", "disks", "netem")
+)
 
 
 def states(spec: ClusterSpec | None = None) -> dict[str, str]:
@@ -28,10 +33,14 @@ def test_a_machine_that_runs_our_tests_is_fit(engine: Any, capsys: pytest.Captur
         "memory",
         "Java for Spark",
         "fault pause",
-        "faults isolate, partition",
+        NETWORK,
+        DISKS,
+        "fault bandwidth",
+        "fault clock",
+        "other faults",
     ):
         assert answers[name]["state"] == "ok", answers[name]
-    assert answers[doctor.DISKS]["state"] in ("ok", "without")
+    assert answers[EMULATED]["state"] in ("ok", "without")
     assert all(each["remedy"] for each in answers.values() if each["state"] != "ok")
     ours = reaper.labels("doctor")[reaper.OWNER]
     left = [
@@ -48,17 +57,37 @@ def test_a_machine_that_runs_our_tests_is_fit(engine: Any, capsys: pytest.Captur
 def test_what_is_missing_is_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert states(ClusterSpec(image="kafkacheck/none:0"))["broker image"] == "missing"
     assert states(ClusterSpec(brokers=9, heap_mb=1_000_000))["memory"] == "missing"
-    monkeypatch.setattr(doctor, "PROBE", "exit 0")
+    for name in capabilities.PROBES:
+        monkeypatch.setitem(capabilities.PROBES, name, "echo not here; exit 2")
     monkeypatch.setattr(loop, "SCRIPT", loop.SCRIPT.replace("/host/dev/loop*", "/host/none/loop*"))
     without = states()
-    assert without["faults isolate, partition"] == "missing"
-    assert without["loss and delay of packets"] == without[doctor.DISKS] == "without"
+    assert without[NETWORK] == "missing"
+    assert {without[name] for name in (DISKS, EMULATED, "fault clock", "fault bandwidth")} == {"without"}
 
-    def refused(_: Any) -> Any:
+    def refused(*_: Any) -> Any:
         raise DockerException("operation not permitted")
 
-    monkeypatch.setattr(doctor, "_probe", refused)
-    assert states()["faults on the network"] == "missing"
+    monkeypatch.setattr(capabilities, "_tried", refused)
+    assert states()[NETWORK] == "missing"
+
+
+def test_a_test_that_asks_for_what_the_host_cannot_do_is_skipped_by_name(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(capabilities.PROBES, "netem", "echo no such module; exit 2")
+    pytester.makepyfile(
+        """
+        from pytest_kafkacheck import AppendLog, Experiment, delay
+
+        def test_late_packets(kafkacheck):
+            kafkacheck(Experiment(workload=AppendLog(), faults=[delay("leader", lasting=1)])).assert_valid()
+        """
+    )
+    result = pytester.runpytest_inprocess("-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(
+        ["*cannot do what the experiment asks for: delay: it needs network emulation*"]
+    )
 
 
 def test_without_an_engine_it_says_so(
