@@ -18,10 +18,13 @@ from rounds import own
 
 from nemesis import api
 from nemesis.cluster import Clients
+from nemesis.network import Network
+from nemesis.nft import Cut
 from nemesis.probe import Link, probe
 from nemesis.run import Nemesis
 from nemesis.schedule import Event, Schedule
 from nemesis.wait import until
+from pytest_kafkacheck.capabilities import able
 from pytest_kafkacheck.clients import CrewClients
 from pytest_kafkacheck.cluster import lifecycle, topics, views
 from pytest_kafkacheck.cluster.cluster import DockerCluster, running
@@ -364,7 +367,10 @@ def test_preferred_election(cluster: DockerCluster, topic: str) -> None:
 
 
 def test_unclean_election_of_a_replica_that_lacks_records(cluster: DockerCluster, topic: str) -> None:
-    with Play(cluster, api.partition(1, lasting=LONG, plane="replication"), topic=topic):
+    network = Network(cluster.nodes)
+    ports = cluster.planes["replication"]
+    try:
+        network.cut("test", [Cut(1, 2, ports), Cut(2, 1, ports), Cut(1, 3, ports), Cut(3, 1, ports)])
         assert seen(lambda: produce(cluster, topic, acks=1, count=10) == 10 and cluster.isr(topic, 0) == (1,))
         end = cluster.kafka.ends(topic, 0)[1]
         with Play(cluster, api.kill(1, lasting=LONG), topic=topic):
@@ -373,6 +379,8 @@ def test_unclean_election_of_a_replica_that_lacks_records(cluster: DockerCluster
                 pass
             assert cluster.leader(topic, 0) in (2, 3)
             assert seen(lambda: cluster.kafka.ends(topic, 0)[1] < end)
+    finally:
+        network.heal_all()
     lifecycle.wait_settled(cluster)
 
 
@@ -572,3 +580,104 @@ def test_emulated_networks(cluster: DockerCluster, topic: str, event: Event) -> 
     with Play(cluster, event, topic=topic):
         assert "netem" in cluster.nodes[1].shell("tc qdisc show dev eth0")[1]
     assert "netem" not in cluster.nodes[1].shell("tc qdisc show dev eth0")[1]
+
+
+def test_a_clock_that_is_wrong(cluster: DockerCluster) -> None:
+    name = own("clock")
+    topics.create(
+        cluster.brokers, name, assignment={0: [1], 1: [2]}, config={"message.timestamp.type": "LogAppendTime"}
+    )
+    lifecycle.wait_settled(cluster)
+
+    def ahead(partition: int) -> float:
+        producer = KafkaProducer(**access(cluster.brokers.values()))
+        try:
+            stamped = producer.send(name, b"when", partition=partition).get(timeout=10)
+            return float(stamped.timestamp) / 1000 - time.time()
+        finally:
+            producer.close()
+
+    with Play(cluster, api.clock(2, lasting=LONG, offset=600), topic=name):
+        assert ahead(1) == pytest.approx(600, abs=10)
+        assert ahead(0) == pytest.approx(0, abs=10)
+    assert ahead(1) == pytest.approx(0, abs=10)
+    topics.delete(cluster.brokers, name)
+    lifecycle.wait_settled(cluster)
+
+
+@pytest.fixture(scope="module")
+def disks(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerCluster]:
+    if (why := able(engine, ["disks"])["disks"]) is not None:
+        pytest.skip(f"power-loss, disk-full, disk-stall and log-dir-failure need disks of their own: {why}")
+    spec, logs = ClusterSpec(disk_mb=128), tmp_path_factory.mktemp("disks")
+    with running(engine, spec, run=own("disks"), logs=logs) as cluster:
+        topics.create(cluster.brokers, "t", assignment={0: [1, 2, 3]})
+        yield cluster
+
+
+@pytest.mark.parametrize("fault", [api.power_loss, api.log_dir_failure, api.disk_full])
+def test_a_disk_that_ends_its_broker(disks: DockerCluster, fault: Callable[..., Event]) -> None:
+    assert seen(lambda: produce(disks, "t", count=20) == 20)
+    with Play(disks, fault("leader", lasting=LONG), topic="t") as play:
+        (struck,) = play.nodes
+
+        def down() -> bool:
+            produce(disks, "t", count=20, size=100_000, acks=1)
+            return not disks.answers(struck)
+
+        assert seen(down)
+        assert seen(lambda: disks.leader("t", 0) not in (None, struck))
+    assert seen(lambda: disks.answers(struck))
+    lifecycle.wait_settled(disks)
+
+
+def test_a_disk_that_stands_still(disks: DockerCluster) -> None:
+    assert seen(lambda: produce(disks, "t", count=20) == 20)
+    with Play(disks, api.disk_stall("leader", lasting=LONG), topic="t"):
+        assert produce(disks, "t", count=5, acks=1) == 0
+    assert seen(lambda: produce(disks, "t", count=20) == 20)
+    lifecycle.wait_settled(disks)
+
+
+@pytest.fixture(scope="module")
+def four(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerCluster]:
+    """Four brokers and a controller of its own."""
+    spec, logs = ClusterSpec(brokers=4, controllers=1), tmp_path_factory.mktemp("four")
+    with running(engine, spec, run=own("four"), logs=logs) as cluster:
+        topics.create(cluster.brokers, "t", assignment={0: [1, 2, 3]})
+        yield cluster
+
+
+def test_each_hears_a_majority(four: DockerCluster) -> None:
+    lifecycle.wait_settled(four)
+    brokers = sorted(four.brokers)
+    with Play(four, api.majority_ring(lasting=LONG), topic="t"):
+        deaf = {
+            node: [
+                peer
+                for peer in brokers
+                if peer != node
+                and not all(
+                    answer.reached
+                    for answer in probe(four.nodes, [Link(node, peer, four.nodes[peer].addresses[0], 9092)])
+                )
+            ]
+            for node in brokers
+        }
+        assert all(len(peers) == 1 for peers in deaf.values()), deaf
+        assert len({tuple(peers) for peers in deaf.values()}) == 4
+    lifecycle.wait_settled(four)
+
+
+def test_a_broker_leaves_and_another_comes(four: DockerCluster) -> None:
+    with Play(four, api.remove_broker("leader", lasting=LONG), topic="t") as play:
+        (gone,) = play.nodes
+        assert all(gone not in views.unfenced(address) for address in four.brokers.values())
+        assert four.leader("t", 0) not in (None, gone)
+    assert len(four.brokers) == 4
+    assert views.unfenced(next(iter(four.brokers.values()))) == set(four.brokers)
+    assert four.controllers == (101,)
+    with Play(four, api.kill("controllers", lasting=LONG), topic="t") as play:
+        assert play.nodes == [101]
+        assert four.nodes[101].state() == "stopped"
+    lifecycle.wait_settled(four)
