@@ -103,7 +103,7 @@ def controllers_down(event: Event, ground: Ground) -> int:
 
 
 def _at_once(event: Event, nodes: int) -> int:
-    return min(nodes, 1) if event.fault.in_turn else nodes
+    return min(nodes, 1) if event.fault.in_turn else event.fault.cut_off(nodes)
 
 
 def _down(active: list[Event], kind: set[int], most: Callable[[Event], int]) -> int:

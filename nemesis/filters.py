@@ -30,7 +30,10 @@ def filtered(
         if status:
             raise NetworkError(f"nft exited with status {status}: {output.strip()}")
 
-    return Resource(name, combine, apply)
+    def left(node: Node) -> str | None:
+        return None if counted(node, name) is None else f"the rules of {name} are still there"
+
+    return Resource(name, combine, apply, left)
 
 
 def counted(node: Node, name: str) -> int | None:

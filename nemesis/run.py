@@ -301,6 +301,7 @@ class Nemesis:
         try:
             rules = self._network.dropped(tuple(self._cluster.nodes))
             left = [f"node {rule.receiver} still drops packets of node {rule.sender}" for rule in rules]
+            left += self._desired.left()
             for node in self._processes.touched:
                 if node in self._cluster.nodes and (state := self._cluster.nodes[node].state()) != "running":
                     left.append(f"node {node} is {state}")

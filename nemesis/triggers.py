@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,9 @@ ALLOWED = (
 _LOG = re.compile(r"(isr-shrink|isr-full|leader-change)(?::(?:([A-Za-z0-9._-]+)-)?([0-9]+))?")
 _NAMED = re.compile(r"(rebalance|transaction):(\S+)")
 _ACKS = re.compile(r"acks:([1-9][0-9]*)")
+
+REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+"""States of a group; the last two of the newer protocol."""
 
 Happened = Callable[[], bool]
 
@@ -92,11 +95,9 @@ class Trigger:
             case "isr-shrink":
                 return lambda: 0 < len(cluster.isr(*log)) < len(cluster.replicas(*log))
             case "isr-full":
-                return lambda: (
-                    bool(cluster.replicas(*log)) and len(cluster.isr(*log)) == len(cluster.replicas(*log))
-                )
+                return _again(lambda: _full(cluster.isr(*log), cluster.replicas(*log)))
             case "rebalance":
-                return lambda: "Rebalanc" in cluster.kafka.group(self.name or "")[0]
+                return lambda: cluster.kafka.group(self.name or "")[0] in REBALANCING
         return lambda: cluster.kafka.transaction(self.name or "")[0] == "Ongoing"
 
 
@@ -111,3 +112,19 @@ def _changed(look: Callable[[], Any]) -> Happened:
         return bool(now != first[0])
 
     return changed
+
+
+def _again(look: Callable[[], bool | None]) -> Happened:
+    """True once more, after it was not; None for not known."""
+    seen: set[bool] = set()
+
+    def again() -> bool:
+        if (now := look()) is not None:
+            seen.add(now)
+        return now is True and False in seen
+
+    return again
+
+
+def _full(in_sync: Sequence[int], replicas: Sequence[int]) -> bool | None:
+    return len(in_sync) == len(replicas) if in_sync and replicas else None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from nemesis.cluster import Node
 from nemesis.desired import Resource
 from nemesis.faults.checked import number
 from nemesis.faults.fault import Fault, Proof, Strike
@@ -19,8 +20,16 @@ def _sum(wishes: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return sum(offset for offset, _ in wishes), sum(ppm for _, ppm in wishes)
 
 
+def _left(node: Node) -> str | None:
+    try:
+        offset, ppm = node.clock.get()
+    except OSError:  # a process that has just begun has the right time
+        return None
+    return f"its clock is still {offset:g} s off, {ppm:g} ppm" if offset or ppm else None
+
+
 CLOCK = Resource(
-    "clock", _sum, lambda node, wish: node.clock.clear() if wish is None else node.clock.set(*wish)
+    "clock", _sum, lambda node, wish: node.clock.clear() if wish is None else node.clock.set(*wish), _left
 )
 
 

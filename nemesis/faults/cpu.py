@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from nemesis.cluster import Node
 from nemesis.desired import Resource
 from nemesis.faults.checked import number
 from nemesis.faults.fault import Fault, Proof, Strike
 from nemesis.faults.serving import serving
 
-CPU = Resource("cpu", min, lambda node, cores: node.limit_cpu(cores))
+
+def _left(node: Node) -> str | None:
+    cores = node.cpu()[0] if node.state() == "running" else None
+    return None if cores is None else f"it is still limited to {cores:g} cores"
+
+
+CPU = Resource("cpu", min, lambda node, cores: node.limit_cpu(cores), _left)
 """Cores' time."""
 
 LIMIT = 10.0

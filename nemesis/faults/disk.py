@@ -12,9 +12,17 @@ from nemesis.faults.serving import serving
 from nemesis.ground import Ground
 from nemesis.targets import Groups, Target
 
-FULL = Resource("disk space", any, lambda node, full: node.disk.fill() if full else node.disk.empty())
+FULL = Resource(
+    "disk space",
+    any,
+    lambda node, full: node.disk.fill() if full else node.disk.empty(),
+    lambda node: None if node.disk.available() else "its disk is still full",
+)
 STALL = Resource(
-    "disk", max, lambda node, limit: node.disk.thaw() if limit is None else node.disk.freeze(limit)
+    "disk",
+    max,
+    lambda node, limit: node.disk.thaw() if limit is None else node.disk.freeze(limit),
+    lambda node: "its disk still stands" if node.disk.frozen() else None,
 )
 
 SPARE = 15.0

@@ -112,6 +112,10 @@ class Fault(ABC):
     puts_back: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset()
 
+    def cut_off(self, nodes: int) -> int:
+        """How many of so many nodes that it strikes it keeps from their work at most."""
+        return nodes
+
     @property
     def pulse(self) -> float | None:
         return None

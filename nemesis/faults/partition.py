@@ -83,6 +83,16 @@ class Partition(Fault):
         if self.plane == "controller" and ground.zookeepers:
             raise ValueError("plane='controller' is KRaft's; in ZooKeeper mode name the ports")
 
+    def cut_off(self, nodes: int) -> int:
+        match self.shape:
+            case "halves":
+                return nodes // 2
+            case "bridge":
+                return (nodes - 1) // 2
+            case "majority-ring":
+                return 0  # each hears a majority
+        return nodes
+
     def inject(self, strike: Strike) -> None:
         cuts = self._cuts(strike)
         strike.notes |= {"earlier": strike.network.dropped({cut.receiver for cut in cuts}), "cuts": cuts}

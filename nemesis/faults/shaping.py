@@ -55,7 +55,12 @@ def _netem(wish: dict[str, float]) -> str:
     return " ".join(words)
 
 
-SHAPE = Resource("shape", _together, _apply)
+def _left(node: Node) -> str | None:
+    kind = _sent(node)["kind"]
+    return f"its interface still has {kind}" if kind else None
+
+
+SHAPE = Resource("shape", _together, _apply, _left)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,10 +84,10 @@ class Bandwidth(Fault):
 
         def held() -> bool:
             strike.process.shell(BURST)
-            return bool(_sent(strike)["overlimits"])
+            return bool(_sent(strike.process)["overlimits"])
 
         waited = strike.until(held, LIMIT)
-        found = _sent(strike)
+        found = _sent(strike.process)
         return Proof(waited and "tbf" in found["kind"], found)
 
     def heal(self, strike: Strike) -> None:
@@ -180,7 +185,7 @@ def _shape(strike: Strike, **wish: float) -> None:
 
 def _unshape(strike: Strike) -> None:
     try:
-        strike.notes["sent"] = _sent(strike)
+        strike.notes["sent"] = _sent(strike.process)
     finally:
         strike.desired.release(strike.event, strike.node, SHAPE)
 
@@ -189,7 +194,7 @@ def _unshaped(strike: Strike) -> Proof:
     evidence: dict[str, Any] = {"sent": strike.notes.get("sent")}
     if strike.effective and not strike.notes["sent"]["kind"]:
         return Proof(False, {**evidence, "ended_early": "the discipline was gone before the fault's end"})
-    if strike.desired.now(SHAPE, strike.node) is None and (kind := _sent(strike)["kind"]):
+    if strike.desired.now(SHAPE, strike.node) is None and (kind := _sent(strike.process)["kind"]):
         return Proof(False, {**evidence, "left": kind})
     served = serving(strike)
     return Proof(served.effective, {**evidence, **served.evidence})
@@ -197,14 +202,14 @@ def _unshaped(strike: Strike) -> Proof:
 
 def _netem_works(strike: Strike) -> Proof:
     """Whether packets have passed through the discipline, and its parameters are the wanted ones."""
-    passed = strike.until(lambda: _sent(strike)["packets"] > 0, LIMIT)
-    found = _sent(strike)
+    passed = strike.until(lambda: _sent(strike.process)["packets"] > 0, LIMIT)
+    found = _sent(strike.process)
     return Proof(passed and "netem" in found["kind"], found)
 
 
-def _sent(strike: Strike) -> dict[str, Any]:
+def _sent(node: Node) -> dict[str, Any]:
     """The disciplines of ours that the node has, and what passed through them."""
-    _, output = strike.process.shell("LC_ALL=C tc -s qdisc show dev eth0")
+    _, output = node.shell("LC_ALL=C tc -s qdisc show dev eth0")
     kind = " ".join(re.findall(r"qdisc ((?:tbf|netem) .*)", output))
     packets = [int(number) for number in re.findall(r"Sent \d+ bytes (\d+) pkt", output)]
     over = [int(number) for number in re.findall(r"overlimits (\d+)", output)]

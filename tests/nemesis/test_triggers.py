@@ -70,7 +70,7 @@ def test_what_has_happened_is_seen_when_it_happens_and_not_before(drama) -> None
 
     acks, leader, controller = watch("acks:5"), watch("leader-change"), watch("controller-change")
     shrink, full = watch("isr-shrink:1"), watch("isr-full:1")
-    assert [each() for each in (acks, leader, controller, shrink, full)] == [False] * 4 + [True]
+    assert not any(each() for each in (acks, leader, controller, shrink, full))
     cluster.leaders["log", 0] = cluster.active_controller = None
     assert (leader(), controller()) == (False, False), "nobody is no other one"
     cluster.leaders["log", 0], cluster.active_controller = 2, 3
@@ -81,6 +81,8 @@ def test_what_has_happened_is_seen_when_it_happens_and_not_before(drama) -> None
     assert (shrink(), full()) == (False, False), "nobody tells"
     cluster.in_sync = (1, 3)
     assert (shrink(), full()) == (True, False)
+    cluster.in_sync = (1, 2, 3)
+    assert (shrink(), full()) == (False, True)
     clients.acks = lambda: 5
     assert acks()
     rebalance, transaction = watch("rebalance:readers"), watch("transaction:transfer")
@@ -88,6 +90,8 @@ def test_what_has_happened_is_seen_when_it_happens_and_not_before(drama) -> None
     cluster.kafka.groups["readers"] = ("PreparingRebalance", 3)
     cluster.kafka.transactions["transfer"] = ("CompleteCommit", 3)
     assert (rebalance(), transaction()) == (True, False)
+    cluster.kafka.groups["readers"] = ("Reconciling", 3)
+    assert rebalance()
 
 
 def test_a_leader_unknown_at_first_must_change_from_the_first_one_known(drama) -> None:

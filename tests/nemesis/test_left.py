@@ -1,0 +1,62 @@
+"""The last heal is looked at: what is still there is told, and what was given back is not taken for left."""
+
+from __future__ import annotations
+
+import pytest
+
+from nemesis.api import bandwidth, clock, cpu, disk_full, disk_stall, loss
+from nemesis.budget import Budget
+from nemesis.desired import Desired, Resource
+from nemesis.ground import Ground
+from nemesis.schedule import Schedule
+
+
+@pytest.mark.parametrize(
+    ("event", "broken", "said"),
+    [
+        (loss(1, lasting=2), "nft", "the rules of loss are still there"),
+        (bandwidth(1, lasting=2), "tc", "its interface still has tbf"),
+        (cpu(1, lasting=2), "limit_cpu", "it is still limited to 0.1 cores"),
+        (clock(1, lasting=2, offset=5), "clear", "its clock is still 5 s off"),
+        (disk_full(1, lasting=2), "empty", "its disk is still full"),
+        (disk_stall(1, lasting=2), "thaw", "its disk still stands"),
+    ],
+    ids=lambda value: getattr(getattr(value, "fault", None), "name", None),
+)
+def test_what_a_heal_left_is_told(drama, event, broken: str, said: str) -> None:
+    drama.stop.arrange(1, lambda: drama.cluster.nodes[1].ignores.add(broken))
+    drama.play(event)
+    (row,) = [row for row in drama.rows if row["f"] == "heal-all"]
+    assert said in row["error"]
+
+
+def test_only_what_is_held_or_unsure_is_given_back(drama) -> None:
+    given: list[object] = []
+
+    def apply(_: object, value: object) -> None:
+        given.append(value)
+        if value == "refused":
+            raise OSError("no")
+
+    desired = Desired(drama.cluster.nodes)
+    thing = Resource("thing", lambda wishes: wishes[-1], apply)
+    desired.want("a", 1, thing, "x")
+    desired.release("a", 1, thing)
+    desired.heal_all()
+    assert given == ["x", None]
+    with pytest.raises(OSError, match="no"):
+        desired.want("a", 1, thing, "refused")
+    desired.release("a", 1, thing)
+    desired.want("b", 2, thing, "y")
+    desired.heal_all()
+    assert given == ["x", None, "refused", None, "y", None]
+
+
+def test_shapes_take_less_than_all_nodes() -> None:
+    from nemesis.api import bridge, halves, majority_ring
+
+    ground = Ground(brokers=(1, 2, 3, 4, 5), controllers=(1, 2, 3, 4, 5), topics={"log": 1}, replicas=3)
+    for event in (halves(lasting=1), bridge(lasting=1), majority_ring(lasting=1)):
+        Budget(brokers="minority", controllers="minority").check(Schedule.of([event]), ground)
+    with pytest.raises(ValueError, match="up to 2 brokers down at once; the budget allows 1"):
+        Budget(brokers=1).check(Schedule.of([halves(lasting=1)]), ground)
