@@ -217,7 +217,7 @@ def conflict(event: Event, other: Event, ground: Ground) -> str | None:
     if event.after is not None or other.after is not None or event.fault.name == other.fault.name:
         return None
     first, second = sorted((event, other), key=lambda each: each.at)
-    if not (first.at <= second.at < first.end):
+    if not (first.at <= second.at < first.end or first.at == second.at):
         return None
     if not _same(first, second, ground):
         return None

@@ -25,9 +25,6 @@ DOUBT = 0.05
 MOST_MISSES = 9
 """More runs are not spent on one candidate: below a rate of about 0.28 the doubt grows."""
 
-RARE = 0.1
-"""A rate below which shrinking is hopeless."""
-
 RESERVE = 0.25
 """Part of the budget that is kept, at most, for confirming the result."""
 

@@ -117,6 +117,12 @@ class Harness:
             raise UsageError(f"expected an Experiment, got {experiment!r}")
         if self._attach is not None:
             # What there is decides what is possible.
+            for event in experiment.schedule.events:
+                if event.fault.ours:
+                    raise UsageError(
+                        f"event {event.id!r}: {event.fault.name} changes settings, data or members of a cluster, and "
+                        f"strikes none that somebody else runs; leave it out, or run without --attach"
+                    )
             experiment = replace(experiment, cluster=self._attached().spec)
         if experiment.faults:
             self._client = self._client or connect()

@@ -284,9 +284,8 @@ def _hopeless(search: Shrink[Smaller], names: frozenset[str]) -> str:
     if not search.log:
         return f"no run was made: {what}"
     return (
-        f"{what} did not appear again in {len(search.log)} runs of the experiment as it was: it looks rarer than one "
-        f"in ten, too rare for shrinking. The schedule stays as it is. A rate of more records, or longer faults, may "
-        f"bring it out more often"
+        f"{what} did not appear again in {len(search.log)} runs of the experiment as it was: that is too rare for "
+        f"shrinking. The schedule stays as it is. More records a second, or longer faults, may bring it out more often"
     )
 
 

@@ -16,6 +16,7 @@ class AddBroker(Fault):
     """One more broker; its replicas move to the others, and it is removed, at the end."""
 
     name: ClassVar[str] = "add-broker"
+    ours: ClassVar[bool] = True
     strikes: ClassVar[Family] = "cluster"
     together: ClassVar[bool] = True
     down: ClassVar[bool] = False
@@ -41,6 +42,7 @@ class RemoveBroker(Fault):
     """A broker's replicas move to the others, and it leaves the cluster; a new one takes its place at the end."""
 
     name: ClassVar[str] = "remove-broker"
+    ours: ClassVar[bool] = True
     together: ClassVar[bool] = True
 
     def check(self, ground: Ground, target: Target | Groups) -> None:

@@ -33,6 +33,7 @@ class Corrupt(Fault):
     size: int = 100
 
     name: ClassVar[str] = "corrupt"
+    ours: ClassVar[bool] = True
     halts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -80,6 +81,7 @@ class Wipe(Fault):
     """The process is killed, all its partitions are removed from its disk, and it is started at the end."""
 
     name: ClassVar[str] = "wipe"
+    ours: ClassVar[bool] = True
     halts: ClassVar[bool] = True
 
     def inject(self, strike: Strike) -> None:

@@ -31,6 +31,7 @@ class Cpu(Fault):
     cores: float = 0.1
 
     name: ClassVar[str] = "cpu"
+    ours: ClassVar[bool] = True
     down: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from nemesis.cluster import Node
 from nemesis.desired import Resource
 from nemesis.faults.fault import Fault, Proof, Strike
 from nemesis.faults.kill import halt, halted, rouse, roused
@@ -18,10 +19,18 @@ FULL = Resource(
     lambda node, full: node.disk.fill() if full else node.disk.empty(),
     lambda node: None if node.disk.available() else "its disk is still full",
 )
+
+
+def _stall(node: Node, limit: float | None) -> None:
+    node.disk.thaw()  # what stands already takes no new limit
+    if limit is not None:
+        node.disk.freeze(limit)
+
+
 STALL = Resource(
     "disk",
     max,
-    lambda node, limit: node.disk.thaw() if limit is None else node.disk.freeze(limit),
+    _stall,
     lambda node: "its disk still stands" if node.disk.frozen() else None,
 )
 
@@ -38,7 +47,7 @@ RECORDED = "du -cb /k/data/*/*.log 2>/dev/null | tail -n 1 | cut -f 1"
 def need_disks(ground: Ground) -> None:
     """Raises ValueError where nodes have no file systems of their own."""
     if not ground.disks:
-        raise ValueError("the nodes have no disks of their own; start them with ClusterSpec(disk_mb=512)")
+        raise ValueError("the nodes have no disks of their own; start them with ClusterSpec(disk_mb=256)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +55,7 @@ class DiskFull(Fault):
     """Not a byte is free. A broker whose only log directory is full ends itself; it is started at the end."""
 
     name: ClassVar[str] = "disk-full"
+    ours: ClassVar[bool] = True
     halts: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"disks"})
 
@@ -94,6 +104,7 @@ class DiskStall(Fault):
     """Every write waits, as on a disk that does not answer. Reads from memory go on."""
 
     name: ClassVar[str] = "disk-stall"
+    ours: ClassVar[bool] = True
     halts: ClassVar[bool] = True  # a process that waits for such a disk cannot be killed
     needs: ClassVar[frozenset[str]] = frozenset({"disks"})
 
@@ -131,6 +142,7 @@ class PowerLoss(Fault):
     """The node loses power: its process is gone, and so is all that was not synced to its disk."""
 
     name: ClassVar[str] = "power-loss"
+    ours: ClassVar[bool] = True
     halts: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"disks"})
 
@@ -163,6 +175,7 @@ class LogDirFailure(Fault):
     """Every access to the data fails. A broker with one log directory ends itself; it is started at the end."""
 
     name: ClassVar[str] = "log-dir-failure"
+    ours: ClassVar[bool] = True
     halts: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"disks"})
 

@@ -97,6 +97,7 @@ class Fault(ABC):
     halts      it lets the process end or stand still, so that two of them at one node get in each other's way.
     puts_back  it remembers what was there and puts it back at the end, so that two of them at one thing cannot
                overlap: the later one would put back what the earlier one had made of it.
+    ours       it changes settings of containers, data or members, and so only strikes clusters that we started.
     needs      what the host must be able to do: keys of `nemesis.capabilities.CAPABILITIES`.
     pulse      seconds between two calls of `beat` while it goes on; None for none.
     """
@@ -110,6 +111,7 @@ class Fault(ABC):
     in_turn: ClassVar[bool] = False
     halts: ClassVar[bool] = False
     puts_back: ClassVar[bool] = False
+    ours: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset()
 
     def cut_off(self, nodes: int) -> int:

@@ -33,6 +33,7 @@ class Memory(Fault):
     spare_mb: int = 8
 
     name: ClassVar[str] = "memory"
+    ours: ClassVar[bool] = True
     down: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

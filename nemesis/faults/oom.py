@@ -25,6 +25,7 @@ class Oom(Fault):
     """The container gets a limit, and something in it takes all there is."""
 
     name: ClassVar[str] = "oom"
+    ours: ClassVar[bool] = True
     halts: ClassVar[bool] = True
 
     def inject(self, strike: Strike) -> None:

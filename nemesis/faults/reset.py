@@ -44,7 +44,10 @@ echo "left $(comm -12 <(printf '%s\\n' "$before" | grep .) <(printf '%s\\n' "$af
 
 @dataclass(frozen=True, kw_only=True)
 class Reset(Fault):
-    """Effective when packets were answered with a reset and hardly an old connection is left."""
+    """Effective when packets were answered with a reset, and fewer of the old connections are left.
+
+    One that is silent for the whole time may stay, where the kernel cannot be told to close it.
+    """
 
     name: ClassVar[str] = "reset"
     momentary: ClassVar[bool] = True

@@ -17,7 +17,6 @@ from typing import Any
 
 from docker.errors import APIError
 
-from nemesis.nft import TABLE
 from pytest_kafkacheck.cluster import lifecycle, reaper
 from pytest_kafkacheck.cluster.agent import Agent
 from pytest_kafkacheck.cluster.cluster import DockerCluster
@@ -32,6 +31,11 @@ from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.setup.image import agent_image
 
 log = logging.getLogger(__name__)
+
+OURS = """nft list tables inet | while read -r _ _ table; do
+  case $table in kafkacheck*) nft list table inet "$table" ;; esac
+done"""
+"""All rules that faults have made."""
 
 LIMIT = 30.0
 """Seconds for a cluster to be whole when a session begins or ends."""
@@ -59,8 +63,8 @@ class AttachedNode(DockerNode):
         return super().shell(command, timeout=timeout)
 
     def _rejoin(self) -> None:
-        # Our table only: the engine has some of its own there, and makes them anew.
-        status, rules = self.agent.shell(f"nft list table {TABLE}", timeout=10)
+        # Our tables only: the engine has some of its own there, and makes them anew.
+        status, rules = self.agent.shell(OURS, timeout=10)
         before, agent = self.pod, self.agent
         self.pod = self._new_sidecar()
         self.agent = Agent(self._client, pod=self.pod)

@@ -16,8 +16,8 @@ from docker.errors import APIError
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import KafkaError
 
-from nemesis.nft import TABLE
 from pytest_kafkacheck.cluster import dynamic, views, warm, zookeeper
+from pytest_kafkacheck.cluster.agent import HEAL
 from pytest_kafkacheck.cluster.cluster import DockerCluster
 from pytest_kafkacheck.cluster.disk import sidecar_name
 from pytest_kafkacheck.cluster.engine import require_image
@@ -215,7 +215,7 @@ def rouse(node: DockerNode) -> None:
 
 def _heal(cluster: DockerCluster, node: DockerNode) -> None:
     cluster.client.api.start(node.pod)  # a restart of the engine ends it; nothing happens where it runs
-    node.shell(f"nft delete table {TABLE} 2>/dev/null; true", timeout=5)
+    node.shell(f"{HEAL}\ntrue", timeout=5)
     if cluster.plan.backing(node.member) is not None and not node.disk.mend():
         node.kill()  # whoever starts it, gives it the disk anew
 

@@ -122,8 +122,8 @@ class FakeDisk:
         self.stalled = self.node.acts("stall")
 
     def thaw(self) -> None:
-        self.node.acts("unstall")
-        self.stalled = False
+        if self.node.acts("unstall"):
+            self.stalled = False
 
     def frozen(self) -> bool:
         return self.stalled

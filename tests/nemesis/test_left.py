@@ -19,7 +19,7 @@ from nemesis.schedule import Schedule
         (cpu(1, lasting=2), "limit_cpu", "it is still limited to 0.1 cores"),
         (clock(1, lasting=2, offset=5), "clear", "its clock is still 5 s off"),
         (disk_full(1, lasting=2), "empty", "its disk is still full"),
-        (disk_stall(1, lasting=2), "thaw", "its disk still stands"),
+        (disk_stall(1, lasting=2), "unstall", "its disk still stands"),
     ],
     ids=lambda value: getattr(getattr(value, "fault", None), "name", None),
 )
