@@ -285,7 +285,7 @@ def _hopeless(search: Shrink[Smaller], names: frozenset[str]) -> str:
         return f"no run was made: {what}"
     return (
         f"{what} did not appear again in {len(search.log)} runs of the experiment as it was: that is too rare for "
-        f"shrinking. The schedule stays as it is. More records a second, or longer faults, may bring it out more often"
+        f"shrinking. The schedule stays as it is. More records a second, or longer faults, may bring it out"
     )
 
 

@@ -1,0 +1,78 @@
+"""A failing run is repeated on the same nodes, and shrunk to the event that matters, by the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from pytest_kafkacheck.cli import AS_EXPECTED, USAGE
+from pytest_kafkacheck.experiment import Experiment
+
+pytestmark = [pytest.mark.cluster, pytest.mark.spark]
+
+EXPERIMENT = """
+from pytest_kafkacheck import AppendLog, Experiment, cut_clients, dns, isolate
+
+experiment = Experiment(
+    name="loses",
+    workload=AppendLog(acks=1, partitions=1, rate=300, sessions=0, topic_config={"min.insync.replicas": 1}),
+    faults=[
+        dns("follower", at=1, lasting=2),
+        isolate("leader", at=3, lasting=9),
+        cut_clients("controller", at=13, lasting=1),
+    ],
+    cooldown=1,
+    expect="invalid",
+)
+"""
+
+
+def kafkacheck(*arguments: object, cwd: Path) -> tuple[int, str]:
+    """Exit status and output of a command."""
+    command = [sys.executable, "-m", "pytest_kafkacheck", *map(str, arguments)]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600)
+    return done.returncode, done.stdout + done.stderr
+
+
+def struck(run: Path) -> dict[str, list[int]]:
+    """Event to the nodes it struck."""
+    rows = pq.read_table(run / "history" / "operations").to_pylist()
+    values = [json.loads(row["value"]) for row in rows if row["process"] == -1]
+    return {value["event"]: value["nodes"] for value in values if value["stage"] == "inject"}
+
+
+def test_run_replay_shrink(tmp_path: Path) -> None:
+    (tmp_path / "loses.py").write_text(EXPERIMENT)
+    status, said = kafkacheck("run", "loses.py", "--dir", "first", cwd=tmp_path)
+    assert status == AS_EXPECTED, said
+    (first,) = (tmp_path / "first").iterdir()
+    assert f"kafkacheck replay {Path('first') / first.name}" in said
+    nodes = struck(first)
+
+    status, said = kafkacheck("replay", first, "--dir", "again", cwd=tmp_path)
+    assert status == AS_EXPECTED, said
+    (again,) = (tmp_path / "again").iterdir()
+    assert struck(again) == nodes
+    replayed = Experiment.read(again / "experiment.json")
+    assert [event.target.nodes for event in replayed.schedule.events] == [
+        tuple(each) for each in nodes.values()
+    ]
+
+    status, said = kafkacheck("shrink", first, "--minutes", 1.5, cwd=tmp_path)
+    assert status == AS_EXPECTED, said
+    best = Experiment.read(first / "shrink" / "best.json")
+    events = [event.fault.name for event in best.schedule.events]
+    assert "isolate" in events
+    assert len(events) <= 2
+    names: dict[str, object] = {}
+    exec((first / "shrink" / "test_minimal.py").read_text(), names)
+    assert [value for value in names.values() if isinstance(value, Experiment)]
+
+    status, said = kafkacheck("shrink", tmp_path, cwd=tmp_path)
+    assert status == USAGE
+    assert "no run's folder" in said

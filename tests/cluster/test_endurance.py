@@ -1,0 +1,110 @@
+"""Each fault of processes, networks and storage many times over, while clients work: verified every time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rounds import own
+
+from nemesis import api
+from nemesis.faults import FAMILIES
+from nemesis.run import Nemesis
+from nemesis.schedule import Event, Schedule
+from pytest_kafkacheck.capabilities import able
+from pytest_kafkacheck.clients import CrewClients
+from pytest_kafkacheck.cluster import lifecycle, topics
+from pytest_kafkacheck.cluster.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.spec import ClusterSpec
+from workloads.crew import Crew
+from workloads.log import AppendLog
+from workloads.workload import Topic
+
+pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(3600)]
+
+TIMES = 30
+
+FAULTS: dict[str, Callable[[], Event]] = {
+    "kill": lambda: api.kill("leader", lasting=1),
+    "stop": lambda: api.stop("leader", lasting=1),
+    "restart": lambda: api.restart("leader", clean=False),
+    "rolling-restart": lambda: api.rolling_restart("follower"),
+    "pause": lambda: api.pause("leader", lasting=1),
+    "crash-loop": lambda: api.crash_loop("leader", lasting=2, every=0.5),
+    "oom": lambda: api.oom("leader", lasting=1),
+    "isolate": lambda: api.isolate("leader", lasting=1),
+    "partition": lambda: api.partition([[1], [2, 3]], lasting=1),
+    "cut-clients": lambda: api.cut_clients("leader", lasting=1),
+    "reset": lambda: api.reset("leader"),
+    "loss": lambda: api.loss("leader", lasting=1),
+    "bandwidth": lambda: api.bandwidth("leader", lasting=1, kbit=2000),
+    "delay": lambda: api.delay("leader", lasting=1),
+    "duplicate": lambda: api.duplicate("leader", lasting=1),
+    "reorder": lambda: api.reorder("leader", lasting=1),
+    "dns": lambda: api.dns("leader", lasting=1),
+    "power-loss": lambda: api.power_loss("leader", lasting=1),
+    "corrupt": lambda: api.corrupt("follower", lasting=1),
+    "wipe": lambda: api.wipe("follower", lasting=1),
+    "log-dir-failure": lambda: api.log_dir_failure("leader", lasting=1),
+}
+
+LEFT = "nft list tables inet | grep kafkacheck; tc qdisc show dev eth0 | grep -E 'tbf|netem'; true"
+"""Prints what is still there of any fault of the network."""
+
+
+@pytest.fixture(scope="module")
+def loaded(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[DockerCluster, Crew]]:
+    """A cluster with disks of its own where the host can do that, under load all the time."""
+    disks = able(engine, ["disks"])["disks"] is None
+    spec, home = ClusterSpec(disk_mb=1024 if disks else None), tmp_path_factory.mktemp("endurance")
+    with running(engine, spec, run=own("endurance"), logs=home) as cluster:
+        topics.create(cluster.brokers, "t", assignment={0: [1, 2, 3]})
+        lifecycle.wait_settled(cluster)
+        rows: list[Mapping[str, Any]] = []
+        workload = AppendLog(partitions=1, producers=1, readers=1, sessions=0, rate=300)
+        with Crew(
+            workload.workers("r"), run="r", home=home, brokers=cluster.brokers,
+            topics=[Topic(name="t", partitions=1, replication_factor=3)], record=rows.append,
+        ) as crew:  # fmt: skip
+            crew.go()
+            yield cluster, crew
+
+
+def test_no_fault_of_these_families_is_forgotten() -> None:
+    families = (fault.name for family in ("process", "network", "storage") for fault in FAMILIES[family])
+    assert sorted(FAULTS) == sorted(families)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_verified_every_time(
+    loaded: tuple[DockerCluster, Crew], engine: Any, name: str, tmp_path: Path
+) -> None:
+    cluster, crew = loaded
+    event = FAULTS[name]()
+    missing = {need: why for need, why in able(engine, event.fault.needs).items() if why is not None}
+    if missing:
+        pytest.skip(f"{name} cannot be had here: {missing}")
+    failures = []
+    for number in range(TIMES):
+        rows: list[Mapping[str, Any]] = []
+        Nemesis(
+            Schedule.of([event]),
+            cluster,
+            topic="t",
+            seed=number,
+            record=rows.append,
+            clients=CrewClients(crew),
+        ).run(threading.Event())
+        lifecycle.wait_settled(cluster)
+        failures += [
+            (number, row["f"], row["value"], row["error"]) for row in rows if not row["value"]["effective"]
+        ]
+    (tmp_path / "failures.txt").write_text("\n".join(map(str, failures)))
+    left = [cluster.nodes[node].shell(LEFT)[1].strip() for node in cluster.nodes]
+    assert left == ["", "", ""]
+    assert all(node.state() == "running" for node in cluster.nodes.values())
+    assert not failures, f"{len(failures)} of {TIMES}: {failures[:3]}"
+    print(f"{name}: {TIMES} of {TIMES} verified when injected and when healed")  # noqa: T201
