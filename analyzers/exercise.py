@@ -86,6 +86,7 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
                 fault=event.fault,
                 target=event.target,
                 nodes=event.nodes,
+                processes=event.processes,
                 effective=event.inject is not None and event.inject.effective,
                 healed=event.heal is not None and event.heal.effective,
                 began=seconds(event.began, run.began),

@@ -9,6 +9,8 @@ from typing import Any
 
 from pyspark.sql import Row
 
+from analyzers.verdict import struck
+
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
@@ -19,6 +21,8 @@ class Stage:
     effective: bool
     target: str
     nodes: tuple[int, ...]
+    processes: tuple[int, ...] = ()
+    """Of clients, where these are struck."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +41,10 @@ class FaultEvent:
         return next((stage.nodes for stage in (self.inject, self.heal) if stage), ())
 
     @property
+    def processes(self) -> tuple[int, ...]:
+        return next((stage.processes for stage in (self.inject, self.heal) if stage), ())
+
+    @property
     def began(self) -> int | None:
         return self.inject.invoked if self.inject else None
 
@@ -49,8 +57,7 @@ class FaultEvent:
         return self.began is not None and self.began <= time and (self.ended is None or time <= self.ended)
 
     def name(self) -> str:
-        nodes = ", ".join(map(str, self.nodes))
-        return f"{self.fault} {self.target} (nodes {nodes})" if nodes else f"{self.fault} {self.target}"
+        return f"{self.fault} {self.target}{struck(self.nodes, self.processes)}"
 
     def doubts(self) -> Iterator[str]:
         """Why it does not count as exercised, a sentence each."""
@@ -98,6 +105,7 @@ def _parse(row: Row) -> tuple[str, Stage, str]:
             effective=value["effective"] is True,
             target=_word(value["target"]),
             nodes=tuple(value["nodes"]),
+            processes=tuple(value.get("processes", ())),
         )
     except (TypeError, KeyError, ValueError) as error:
         raise ValueError(

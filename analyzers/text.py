@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analyzers.verdict import Exercised, FaultExercised, Finding, Verdict
+from analyzers.verdict import Exercised, FaultExercised, Finding, Verdict, struck
 from workloads.history.schema import VALUE_BITS
 
 HEADLINES = {
@@ -88,7 +88,6 @@ def _types(counts: Mapping[str, int]) -> str:
 
 
 def _fault(fault: FaultExercised) -> str:
-    nodes = ", ".join(map(str, fault.nodes)) or "none"
     span = " to ".join("?" if time is None else f"{time:.3f} s" for time in (fault.began, fault.ended))
     proof = " and ".join(
         [
@@ -96,7 +95,8 @@ def _fault(fault: FaultExercised) -> str:
             "healed" if fault.healed else "is NOT known to be healed",
         ]
     )
+    what = f"{fault.fault} {fault.target}{struck(fault.nodes, fault.processes)}"
     return (
-        f"{fault.event}: {fault.fault} {fault.target} (nodes {nodes}), {span}, {proof}; acknowledged: "
+        f"{fault.event}: {what}, {span}, {proof}; acknowledged: "
         f"{fault.acks_before:,} before, {fault.acks_during:,} during, {fault.acks_after:,} after"
     )

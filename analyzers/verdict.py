@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
@@ -48,6 +48,8 @@ class FaultExercised:
     fault: str
     target: str
     nodes: tuple[int, ...] = ()
+    processes: tuple[int, ...] = ()
+    """Of clients, where these were struck."""
     effective: bool
     """Proved, when it was injected, to be there."""
     healed: bool
@@ -112,7 +114,10 @@ class Verdict:
         """Raises ValueError or TypeError for anything that `to_json` does not write."""
         data = json.loads(text)
         exercised = data["exercised"]
-        faults = tuple(FaultExercised(**f | {"nodes": tuple(f["nodes"])}) for f in exercised["faults"])
+        faults = tuple(
+            FaultExercised(**f | {name: tuple(f[name]) for name in ("nodes", "processes")})
+            for f in exercised["faults"]
+        )
         findings = (Finding(**f | {"examples": tuple(f["examples"])}) for f in data["findings"])
         return cls(
             run=data["run"],
@@ -154,3 +159,11 @@ def _result(findings: Collection[Finding], unknowns: Collection[str]) -> Result:
     if "invalid" in counted:
         return "invalid"
     return "unknown" if counted or unknowns else "valid"
+
+
+def struck(nodes: Sequence[int], processes: Sequence[int]) -> str:
+    """For people: who the target was, such as `` (nodes 1, 3)``; nothing where it is neither a node nor a client."""
+    for what, ids in (("nodes", nodes), ("clients", processes)):
+        if ids:
+            return f" ({what} {', '.join(map(str, ids))})"
+    return ""
