@@ -86,6 +86,11 @@ class Event:
     def check(self, ground: Ground) -> None:
         """Refuse what can never be carried out there. Raises ValueError naming what is wrong and what there is."""
         check(self.target, ground)
+        if "disks" in self.fault.needs and not ground.disks:
+            raise ValueError(
+                f"{self.fault.name} {self.target}: the nodes have no disks of their own; start them with "
+                f"ClusterSpec(disk_mb=256)"
+            )
         try:
             self.fault.check(ground, self.target)
         except ValueError as error:

@@ -10,8 +10,6 @@ from nemesis.desired import Resource
 from nemesis.faults.fault import Fault, Proof, Strike
 from nemesis.faults.kill import halt, halted, rouse, roused
 from nemesis.faults.serving import serving
-from nemesis.ground import Ground
-from nemesis.targets import Groups, Target
 
 FULL = Resource(
     "disk space",
@@ -44,12 +42,6 @@ RECORDED = "du -cb /k/data/*/*.log 2>/dev/null | tail -n 1 | cut -f 1"
 """Bytes of all logs."""
 
 
-def need_disks(ground: Ground) -> None:
-    """Raises ValueError where nodes have no file systems of their own."""
-    if not ground.disks:
-        raise ValueError("the nodes have no disks of their own; start them with ClusterSpec(disk_mb=256)")
-
-
 @dataclass(frozen=True, kw_only=True)
 class DiskFull(Fault):
     """Not a byte is free. A broker whose only log directory is full ends itself; it is started at the end."""
@@ -58,9 +50,6 @@ class DiskFull(Fault):
     ours: ClassVar[bool] = True
     halts: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"disks"})
-
-    def check(self, ground: Ground, target: Target | Groups) -> None:  # noqa: ARG002
-        need_disks(ground)
 
     def inject(self, strike: Strike) -> None:
         strike.notes["before"] = strike.process.disk.available()
@@ -108,9 +97,6 @@ class DiskStall(Fault):
     halts: ClassVar[bool] = True  # a process that waits for such a disk cannot be killed
     needs: ClassVar[frozenset[str]] = frozenset({"disks"})
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:  # noqa: ARG002
-        need_disks(ground)
-
     def inject(self, strike: Strike) -> None:
         strike.desired.want(strike.event, strike.node, STALL, strike.lasting + SPARE)
 
@@ -146,9 +132,6 @@ class PowerLoss(Fault):
     halts: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"disks"})
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:  # noqa: ARG002
-        need_disks(ground)
-
     def inject(self, strike: Strike) -> None:
         strike.notes["bytes"] = _recorded(strike)
         strike.process.disk.shut_down()
@@ -178,9 +161,6 @@ class LogDirFailure(Fault):
     ours: ClassVar[bool] = True
     halts: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"disks"})
-
-    def check(self, ground: Ground, target: Target | Groups) -> None:  # noqa: ARG002
-        need_disks(ground)
 
     def inject(self, strike: Strike) -> None:
         process = strike.process

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -63,21 +64,57 @@ def _left(node: Node) -> str | None:
 SHAPE = Resource("shape", _together, _apply, _left)
 
 
+class Shaped(Fault):
+    """What the disciplines have in common: a wish, and a look at the interface."""
+
+    down: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset({"netem"})
+
+    @property
+    @abstractmethod
+    def wish(self) -> dict[str, float]:
+        """What is to be so: kbit, delay_ms, jitter_ms, duplicate (percent), reorder (percent)."""
+
+    def inject(self, strike: Strike) -> None:
+        strike.desired.want(strike.event, strike.node, SHAPE, self.wish)
+
+    def verify_injected(self, strike: Strike) -> Proof:
+        """Effective when packets have passed through network emulation."""
+        passed = strike.until(lambda: _sent(strike.process)["packets"] > 0, LIMIT)
+        found = _sent(strike.process)
+        return Proof(passed and "netem" in found["kind"], found)
+
+    def heal(self, strike: Strike) -> None:
+        try:
+            strike.notes["sent"] = _sent(strike.process)
+        finally:
+            strike.desired.release(strike.event, strike.node, SHAPE)
+
+    def verify_healed(self, strike: Strike) -> Proof:
+        evidence: dict[str, Any] = {"sent": strike.notes.get("sent")}
+        if strike.effective and not strike.notes["sent"]["kind"]:
+            return Proof(False, {**evidence, "ended_early": "the discipline was gone before the fault's end"})
+        if strike.desired.now(SHAPE, strike.node) is None and (kind := _sent(strike.process)["kind"]):
+            return Proof(False, {**evidence, "left": kind})
+        served = serving(strike)
+        return Proof(served.effective, {**evidence, **served.evidence})
+
+
 @dataclass(frozen=True, kw_only=True)
-class Bandwidth(Fault):
+class Bandwidth(Shaped):
     """kbit: kilobits per second that the node may send, to all together."""
 
     kbit: float = 500
 
     name: ClassVar[str] = "bandwidth"
-    down: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"tbf"})
 
     def __post_init__(self) -> None:
         number("bandwidth kbit", self.kbit, least=8)
 
-    def inject(self, strike: Strike) -> None:
-        _shape(strike, kbit=self.kbit)
+    @property
+    def wish(self) -> dict[str, float]:
+        return {"kbit": self.kbit}
 
     def verify_injected(self, strike: Strike) -> Proof:
         """Effective when packets had to wait; so that there are some, a burst goes to nobody."""
@@ -90,121 +127,57 @@ class Bandwidth(Fault):
         found = _sent(strike.process)
         return Proof(waited and "tbf" in found["kind"], found)
 
-    def heal(self, strike: Strike) -> None:
-        _unshape(strike)
-
-    def verify_healed(self, strike: Strike) -> Proof:
-        return _unshaped(strike)
-
 
 @dataclass(frozen=True, kw_only=True)
-class Delay(Fault):
+class Delay(Shaped):
     """ms: by which everything the node sends comes later; jitter_ms: more or less, by chance."""
 
     ms: float = 200
     jitter_ms: float = 0
 
     name: ClassVar[str] = "delay"
-    down: ClassVar[bool] = False
-    needs: ClassVar[frozenset[str]] = frozenset({"netem"})
 
     def __post_init__(self) -> None:
         number("delay ms", self.ms, above=0)
         number("delay jitter_ms", self.jitter_ms, least=0)
 
-    def inject(self, strike: Strike) -> None:
-        _shape(strike, delay_ms=self.ms, jitter_ms=self.jitter_ms)
-
-    def verify_injected(self, strike: Strike) -> Proof:
-        return _netem_works(strike)
-
-    def heal(self, strike: Strike) -> None:
-        _unshape(strike)
-
-    def verify_healed(self, strike: Strike) -> Proof:
-        return _unshaped(strike)
+    @property
+    def wish(self) -> dict[str, float]:
+        return {"delay_ms": self.ms, "jitter_ms": self.jitter_ms}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Duplicate(Fault):
+class Duplicate(Shaped):
     """percent: of the packets the node sends that are sent twice."""
 
     percent: float = 20
 
     name: ClassVar[str] = "duplicate"
-    down: ClassVar[bool] = False
-    needs: ClassVar[frozenset[str]] = frozenset({"netem"})
 
     def __post_init__(self) -> None:
         number("duplicate percent", self.percent, above=0, most=100)
 
-    def inject(self, strike: Strike) -> None:
-        _shape(strike, duplicate=self.percent)
-
-    def verify_injected(self, strike: Strike) -> Proof:
-        return _netem_works(strike)
-
-    def heal(self, strike: Strike) -> None:
-        _unshape(strike)
-
-    def verify_healed(self, strike: Strike) -> Proof:
-        return _unshaped(strike)
+    @property
+    def wish(self) -> dict[str, float]:
+        return {"duplicate": self.percent}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reorder(Fault):
+class Reorder(Shaped):
     """percent: of the packets the node sends that overtake others, which are delayed by `ms`."""
 
     percent: float = 20
     ms: float = 20
 
     name: ClassVar[str] = "reorder"
-    down: ClassVar[bool] = False
-    needs: ClassVar[frozenset[str]] = frozenset({"netem"})
 
     def __post_init__(self) -> None:
         number("reorder percent", self.percent, above=0, most=100)
         number("reorder ms", self.ms, above=0)
 
-    def inject(self, strike: Strike) -> None:
-        _shape(strike, reorder=self.percent, delay_ms=self.ms)
-
-    def verify_injected(self, strike: Strike) -> Proof:
-        return _netem_works(strike)
-
-    def heal(self, strike: Strike) -> None:
-        _unshape(strike)
-
-    def verify_healed(self, strike: Strike) -> Proof:
-        return _unshaped(strike)
-
-
-def _shape(strike: Strike, **wish: float) -> None:
-    strike.desired.want(strike.event, strike.node, SHAPE, wish)
-
-
-def _unshape(strike: Strike) -> None:
-    try:
-        strike.notes["sent"] = _sent(strike.process)
-    finally:
-        strike.desired.release(strike.event, strike.node, SHAPE)
-
-
-def _unshaped(strike: Strike) -> Proof:
-    evidence: dict[str, Any] = {"sent": strike.notes.get("sent")}
-    if strike.effective and not strike.notes["sent"]["kind"]:
-        return Proof(False, {**evidence, "ended_early": "the discipline was gone before the fault's end"})
-    if strike.desired.now(SHAPE, strike.node) is None and (kind := _sent(strike.process)["kind"]):
-        return Proof(False, {**evidence, "left": kind})
-    served = serving(strike)
-    return Proof(served.effective, {**evidence, **served.evidence})
-
-
-def _netem_works(strike: Strike) -> Proof:
-    """Whether packets have passed through the discipline, and its parameters are the wanted ones."""
-    passed = strike.until(lambda: _sent(strike.process)["packets"] > 0, LIMIT)
-    found = _sent(strike.process)
-    return Proof(passed and "netem" in found["kind"], found)
+    @property
+    def wish(self) -> dict[str, float]:
+        return {"reorder": self.percent, "delay_ms": self.ms}
 
 
 def _sent(node: Node) -> dict[str, Any]:

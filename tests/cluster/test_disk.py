@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from rounds import objects, own, read, round_of, until, write
 
+from pytest_kafkacheck.capabilities import able
 from pytest_kafkacheck.cluster import lifecycle, loop, reaper, topics
 from pytest_kafkacheck.cluster.cluster import DockerCluster, running
 from pytest_kafkacheck.cluster.spec import ClusterSpec
-from pytest_kafkacheck.doctor import disks
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 
 pytestmark = pytest.mark.cluster
@@ -30,9 +30,8 @@ MB = 256
 
 @pytest.fixture(scope="module", autouse=True)
 def _loop_devices(engine: Any) -> None:
-    answer = disks(engine)
-    if answer.state != "ok":
-        pytest.skip(f"no disks of their own on this engine: {answer.what}")
+    if (why := able(engine, ["disks"])["disks"]) is not None:
+        pytest.skip(f"no disks of their own on this engine: {why}")
 
 
 @pytest.fixture(scope="module")
