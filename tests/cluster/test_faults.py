@@ -19,8 +19,10 @@ from rounds import own
 from nemesis import api
 from nemesis.network import Network
 from nemesis.nft import Cut
+from nemesis.nobody import Nobody
 from nemesis.probe import Link, probe
 from nemesis.schedule import Event
+from nemesis.triggers import Trigger
 from nemesis.wait import until
 from pytest_kafkacheck.capabilities import able
 from pytest_kafkacheck.clients import CrewClients
@@ -614,3 +616,48 @@ def test_a_broker_leaves_and_another_comes(four: DockerCluster) -> None:
         assert play.nodes == [101]
         assert four.nodes[101].state() == "stopped"
     lifecycle.wait_settled(four)
+
+
+def test_moments_that_events_wait_for(cluster: DockerCluster, topic: str) -> None:
+    def watch(text: str) -> Callable[[], bool]:
+        return Trigger.parse(text).watch(cluster, Nobody(), topic=topic)
+
+    name, group = own("moment"), own("moments")
+    producer = KafkaProducer(**access(cluster.brokers.values()), transactional_id=name)
+    producer.init_transactions()
+    open_now, rebalanced = watch(f"transaction:{name}"), watch(f"rebalance:{group}")
+    assert not open_now()
+    assert not rebalanced()
+    producer.begin_transaction()
+    producer.send(topic, b"within").get(timeout=10)
+    assert open_now()
+    producer.commit_transaction()
+    assert seen(lambda: not open_now())
+    producer.close()
+    consumers = [KafkaConsumer(topic, group_id=group, **access(cluster.brokers.values())) for _ in range(2)]
+    try:
+        assert seen(lambda: bool(consumers[0].poll(timeout_ms=100)) or bool(consumers[0].assignment()))
+        # The second one joins, and the first one does not answer: the group is between two generations.
+        joining = threading.Thread(target=lambda: consumers[1].poll(timeout_ms=5000))
+        joining.start()
+        assert seen(rebalanced)
+        joining.join()
+    finally:
+        for consumer in consumers:
+            consumer.close()
+    deposed = watch("controller-change")
+    assert not deposed()
+    with Play(cluster, api.kill("controller", lasting=LONG), topic=topic):
+        assert seen(deposed)
+    lifecycle.wait_settled(cluster)
+    cluster.kafka.elect(topic, 0, unclean=False)
+    assert seen(lambda: cluster.leader(topic, 0) == 1)
+    moved, shrunk, full = map(watch, ("leader-change", "isr-shrink", "isr-full"))
+    assert not any(each() for each in (moved, shrunk, full))
+    with Play(cluster, api.kill("leader", lasting=LONG), topic=topic) as play:
+        assert play.nodes == [1]
+        assert seen(moved)
+        assert seen(shrunk)
+        assert not full()
+    assert seen(full)
+    lifecycle.wait_settled(cluster)
