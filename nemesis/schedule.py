@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nemesis.faults import FAULTS
+from nemesis.faults.checked import seconds
 from nemesis.faults.fault import Fault
 from nemesis.ground import Ground
 from nemesis.targets import ROLES, Groups, Target, check, parse
@@ -53,15 +53,14 @@ class Event:
             raise ValueError(
                 f"Event.target={str(self.target)!r}: {self.fault.name} strikes {_STRIKES[self.fault.strikes]}"
             )
-        if not _seconds(self.at) or self.at < 0:
-            raise ValueError(f"Event.at={self.at!r}: expected seconds, 0 or more")
+        seconds("Event.at", self.at)
         if self.fault.momentary:
             if self.lasting != 0:
                 raise ValueError(
                     f"Event.lasting={self.lasting!r}: {self.fault.name} is over when it has happened; leave it out"
                 )
-        elif not _seconds(self.lasting) or self.lasting <= 0:
-            raise ValueError(f"Event.lasting={self.lasting!r}: expected seconds, more than 0")
+        else:
+            seconds("Event.lasting", self.lasting, above=0)
         if self.after is not None and not isinstance(self.after, Trigger):
             raise ValueError(f"Event.after={self.after!r}: expected a Trigger, see nemesis.triggers")
         if not isinstance(self.id, str):
@@ -124,7 +123,7 @@ class Event:
             if rest.get("after") is not None:
                 rest["after"] = Trigger.parse(rest["after"])
             return cls(fault=FAULTS[name](**options), target=parse(target), **rest)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise ValueError(f"event {data!r}: {error}") from error
 
 
@@ -299,7 +298,3 @@ _STRIKES = {
 
 def _fits(fault: Fault, target: Target | Groups) -> bool:
     return target.family == fault.strikes
-
-
-def _seconds(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -44,10 +44,16 @@ RECORDED = "du -cb /k/data/*/*.log 2>/dev/null | tail -n 1 | cut -f 1"
 """Bytes of all logs."""
 
 
-def need_disks(ground: Ground) -> None:
-    """Raises ValueError where nodes have no file systems of their own."""
+def need_disks(ground: Ground, target: Target | Groups) -> None:
+    """Raises ValueError where nodes have no file systems of their own; ZooKeeper's never have."""
     if not ground.disks:
         raise ValueError("the nodes have no disks of their own; start them with ClusterSpec(disk_mb=256)")
+    named = set(target.nodes) if isinstance(target, Groups) or target.kind == "node" else set()
+    if without := named & set(ground.zookeepers):
+        raise ValueError(
+            f"ZooKeeper nodes {', '.join(map(str, sorted(without)))} have no disks of their own; brokers have: "
+            f"{', '.join(map(str, ground.brokers))}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +65,8 @@ class DiskFull(Fault):
     halts: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"disks"})
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:  # noqa: ARG002
-        need_disks(ground)
+    def check(self, ground: Ground, target: Target | Groups) -> None:
+        need_disks(ground, target)
 
     def inject(self, strike: Strike) -> None:
         strike.notes["before"] = strike.process.disk.available()
@@ -108,8 +114,8 @@ class DiskStall(Fault):
     halts: ClassVar[bool] = True  # a process that waits for such a disk cannot be killed
     needs: ClassVar[frozenset[str]] = frozenset({"disks"})
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:  # noqa: ARG002
-        need_disks(ground)
+    def check(self, ground: Ground, target: Target | Groups) -> None:
+        need_disks(ground, target)
 
     def inject(self, strike: Strike) -> None:
         strike.desired.want(strike.event, strike.node, STALL, strike.lasting + SPARE)
@@ -146,8 +152,8 @@ class PowerLoss(Fault):
     halts: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"disks"})
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:  # noqa: ARG002
-        need_disks(ground)
+    def check(self, ground: Ground, target: Target | Groups) -> None:
+        need_disks(ground, target)
 
     def inject(self, strike: Strike) -> None:
         strike.notes["bytes"] = _recorded(strike)
@@ -179,8 +185,8 @@ class LogDirFailure(Fault):
     halts: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"disks"})
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:  # noqa: ARG002
-        need_disks(ground)
+    def check(self, ground: Ground, target: Target | Groups) -> None:
+        need_disks(ground, target)
 
     def inject(self, strike: Strike) -> None:
         process = strike.process
