@@ -158,7 +158,12 @@ class Harness:
     def _home(self, name: str, run: str) -> Path:
         slug = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-")[:80]
         home = self._directory / f"{time.strftime('%Y%m%d-%H%M%S')}-{slug}-{run}"
-        home.mkdir(parents=True)
+        try:
+            home.mkdir(parents=True)
+        except OSError as error:
+            raise UsageError(
+                f"{self._directory}: no run can be kept there ({error}); name a directory that can be written to"
+            ) from error
         return home
 
     @contextmanager
