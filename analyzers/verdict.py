@@ -118,11 +118,19 @@ class Verdict:
             FaultExercised(**f | {name: tuple(f[name]) for name in ("nodes", "processes")})
             for f in exercised["faults"]
         )
+        for fault in faults:
+            _numbers(fault.event, fault.began, fault.ended)
         findings = (Finding(**f | {"examples": tuple(f["examples"])}) for f in data["findings"])
+        found = tuple(findings)
+        for finding in found:
+            for example in finding.examples:
+                if not isinstance(example, Mapping):
+                    raise TypeError(f"an example of {finding.anomaly}: expected an object, got {example!r}")
+                _numbers(finding.anomaly, example.get("time"))
         return cls(
             run=data["run"],
             result=data["result"],
-            findings=tuple(findings),
+            findings=found,
             unknowns=tuple(data["unknowns"]),
             exercised=Exercised(**exercised | {"faults": faults}),
         )
@@ -152,6 +160,12 @@ def judge(
         unknowns=tuple(unknowns),
         exercised=exercised,
     )
+
+
+def _numbers(of: str, *times: object) -> None:
+    for time in times:
+        if time is not None and (isinstance(time, bool) or not isinstance(time, (int, float))):
+            raise TypeError(f"a time of {of}: expected a number or null, got {time!r}")
 
 
 def _result(findings: Collection[Finding], unknowns: Collection[str]) -> Result:

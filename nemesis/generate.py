@@ -9,6 +9,7 @@ from typing import Any
 
 from nemesis.budget import Budget
 from nemesis.faults import FAULTS
+from nemesis.faults.checked import count, finite, number, seconds
 from nemesis.ground import Ground
 from nemesis.schedule import Event, Schedule, conflict
 from nemesis.targets import Target
@@ -43,6 +44,9 @@ OPTIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "corrupt": ({}, {"how": "flip"}),
 }
 
+MOST = 200
+"""Events: each is held against all others."""
+
 TRIES = 20
 """Draws for one event before it is left out: a tight budget leaves no room for some."""
 
@@ -70,7 +74,19 @@ class Generated:
     quiet: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        for name in self.weights or ():
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
+            raise ValueError(f"Generated.seed={self.seed!r}: expected a whole number")
+        seconds("Generated.length", self.length, above=0)
+        count("Generated.events", self.events, most=MOST)
+        if not isinstance(self.budget, Budget):
+            raise ValueError(f"Generated.budget={self.budget!r}: expected a Budget; Budget() limits nothing")
+        if self.weights is not None and not isinstance(self.weights, Mapping):
+            raise ValueError(
+                f"Generated.weights={self.weights!r}: expected numbers by fault, as {{'kill': 2, 'pause': 1}}, "
+                f"or None"
+            )
+        for name, weight in (self.weights or {}).items():
+            number(f"Generated.weights[{name!r}]", weight, least=0)
             if name not in FAULTS:
                 raise ValueError(f"Generated.weights: fault {name!r}; allowed are {', '.join(FAULTS)}")
             if FAULTS[name].strikes not in TARGETS:
@@ -86,19 +102,21 @@ class Generated:
                 ) from error
         if self.weights is not None and not any(weight > 0 for weight in self.weights.values()):
             raise ValueError(f"Generated.weights={dict(self.weights)!r}: expected one or more above 0")
-        if isinstance(self.events, bool) or not isinstance(self.events, int) or self.events < 1:
-            raise ValueError(f"Generated.events={self.events!r}: expected a whole number, 1 or more")
-        least, most = self.lasting
-        if not 0 < least <= most <= self.length:
+        if not _pair(self.lasting) or not 0 < self.lasting[0] <= self.lasting[1] <= self.length:
             raise ValueError(
                 f"Generated.lasting={self.lasting!r}: expected two numbers of seconds, above 0 and up to "
                 f"length={self.length:g}, the smaller one first"
             )
-        if self.quiet is not None and not (self.quiet[0] >= most and self.quiet[1] > 0):
+        most = self.lasting[1]
+        if self.quiet is not None and not (_pair(self.quiet) and self.quiet[0] >= most and self.quiet[1] > 0):
             raise ValueError(
                 f"Generated.quiet={self.quiet!r}: expected (seconds with faults, at least the longest lasting "
                 f"{most:g}; seconds without, above 0)"
             )
+
+
+def _pair(value: object) -> bool:
+    return isinstance(value, Sequence) and len(value) == 2 and all(map(finite, value))
 
 
 def generate(wanted: Generated, ground: Ground) -> Schedule:
@@ -112,10 +130,10 @@ def generate(wanted: Generated, ground: Ground) -> Schedule:
         if weight > 0 and (wanted.weights is not None or _common(name, ground))
     }
     taken: list[Event] = []
-    for number in range(wanted.events):
-        rng = random.Random(f"{wanted.seed}/{number}")
+    for position in range(wanted.events):
+        rng = random.Random(f"{wanted.seed}/{position}")
         for _ in range(TRIES):
-            event = _draw(rng, wanted, weights, ground, number)
+            event = _draw(rng, wanted, weights, ground, position)
             if event is not None and _fits(event, taken, wanted, ground):
                 taken.append(event)
                 break

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nemesis.faults import FAULTS
+from nemesis.faults.checked import seconds
 from nemesis.faults.fault import Fault
 from nemesis.ground import Ground
 from nemesis.targets import ROLES, Groups, Target, check, parse
@@ -53,15 +53,14 @@ class Event:
             raise ValueError(
                 f"Event.target={str(self.target)!r}: {self.fault.name} strikes {_STRIKES[self.fault.strikes]}"
             )
-        if not _seconds(self.at) or self.at < 0:
-            raise ValueError(f"Event.at={self.at!r}: expected seconds, 0 or more")
+        seconds("Event.at", self.at)
         if self.fault.momentary:
             if self.lasting != 0:
                 raise ValueError(
                     f"Event.lasting={self.lasting!r}: {self.fault.name} is over when it has happened; leave it out"
                 )
-        elif not _seconds(self.lasting) or self.lasting <= 0:
-            raise ValueError(f"Event.lasting={self.lasting!r}: expected seconds, more than 0")
+        else:
+            seconds("Event.lasting", self.lasting, above=0)
         if self.after is not None and not isinstance(self.after, Trigger):
             raise ValueError(f"Event.after={self.after!r}: expected a Trigger, see nemesis.triggers")
         if not isinstance(self.id, str):
@@ -86,12 +85,9 @@ class Event:
     def check(self, ground: Ground) -> None:
         """Refuse what can never be carried out there. Raises ValueError naming what is wrong and what there is."""
         check(self.target, ground)
-        if "disks" in self.fault.needs and not ground.disks:
-            raise ValueError(
-                f"{self.fault.name} {self.target}: the nodes have no disks of their own; start them with "
-                f"ClusterSpec(disk_mb=256)"
-            )
         try:
+            if "disks" in self.fault.needs:
+                _need_disks(ground, self.target)
             self.fault.check(ground, self.target)
         except ValueError as error:
             raise ValueError(f"{self.fault.name} {self.target}: {error}") from error
@@ -129,7 +125,7 @@ class Event:
             if rest.get("after") is not None:
                 rest["after"] = Trigger.parse(rest["after"])
             return cls(fault=FAULTS[name](**options), target=parse(target), **rest)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise ValueError(f"event {data!r}: {error}") from error
 
 
@@ -302,9 +298,17 @@ _STRIKES = {
 }
 
 
+def _need_disks(ground: Ground, target: Target | Groups) -> None:
+    """Raises ValueError where nodes have no file systems of their own; ZooKeeper's never have."""
+    if not ground.disks:
+        raise ValueError("the nodes have no disks of their own; start them with ClusterSpec(disk_mb=256)")
+    named = set(target.nodes) if isinstance(target, Groups) or target.kind == "node" else set()
+    if without := named & set(ground.zookeepers):
+        raise ValueError(
+            f"ZooKeeper nodes {', '.join(map(str, sorted(without)))} have no disks of their own; brokers have: "
+            f"{', '.join(map(str, ground.brokers))}"
+        )
+
+
 def _fits(fault: Fault, target: Target | Groups) -> bool:
     return target.family == fault.strikes
-
-
-def _seconds(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -215,7 +215,8 @@ def _check_log(target: Target, ground: Ground, what: str) -> None:
 
 
 def _check_clients(target: Target, ground: Ground, what: str) -> None:
-    total = sum(ground.clients.values())
+    # The probe is our eye, not a client of the workload; its process comes last.
+    total = sum(number for role, number in ground.clients.items() if role in ROLES.values())
     if target.kind == "client" and target.nodes[0] >= total:
         raise ValueError(f"{what}: the workload has no such process; allowed: 0 to {total - 1}")
     role = ROLES.get(target.kind, target.kind)
@@ -285,14 +286,15 @@ def _of_log(target: Target, cluster: Cluster, own: str) -> tuple[int, ...]:
 
 
 def _clients(target: Target, rng: random.Random, clients: Mapping[int, str]) -> tuple[int, ...]:
+    # The probe is our eye, not a client of the workload.
+    workers = {process: role for process, role in clients.items() if role in ROLES.values()}
     if target.kind == "client":
-        found = [process for process in clients if process == target.nodes[0]]
+        found = [process for process in workers if process == target.nodes[0]]
     elif target.kind == "clients":
-        # The probe is our eye, not a client of the workload.
-        found = [process for process, role in clients.items() if role in ROLES.values()]
+        found = list(workers)
     else:
         role = ROLES.get(target.kind, target.kind)
-        found = sorted(process for process, each in clients.items() if each == role)
+        found = sorted(process for process, each in workers.items() if each == role)
         if target.kind in ROLES.values() and found:
             found = [rng.choice(found)]
     return tuple(sorted(found)) or _nothing(f"no client process is {target}")

@@ -82,6 +82,11 @@ class Trigger:
             if ground.replicas < 2:
                 raise ValueError(f"{what}: a topic with one replica never sees that")
 
+        if self.kind == "controller-change" and len(ground.controllers or ground.brokers) < 2:
+            raise ValueError(
+                f"{what}: the cluster has one node that can be the controller, which never changes"
+            )
+
     def watch(self, cluster: Cluster, clients: Clients, *, topic: str) -> Happened:
         """Something to ask again and again whether it has happened since now. `topic`: the workload's own."""
         log = self.topic or topic, self.partition or 0

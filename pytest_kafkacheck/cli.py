@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cluster_commands import add_cluster_commands
@@ -202,6 +203,8 @@ def _run(options: argparse.Namespace) -> int:
     statuses = []
     with Harness(options.dir, say=_say, master=options.spark_master, attach=options.attach) as harness:
         for experiment in experiments:
+            harness.check(experiment)
+        for experiment in experiments:
             print(experiment.name or options.file.name, flush=True)
             run = harness.run(experiment)
             print(run.text(), flush=True)
@@ -224,6 +227,8 @@ def _shrink(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.harness import Harness
     from pytest_kafkacheck.shrinking import shrink
 
+    if not options.minutes > 0:
+        raise UsageError(f"--minutes {options.minutes:g}: expected a number above 0")
     runs = options.run / "shrink" / "runs"
     with Harness(runs, say=lambda _: None, fresh=True, master=options.spark_master) as harness:
         found = shrink(
@@ -268,9 +273,15 @@ def load(file: Path) -> list[Experiment]:
         raise UsageError(f"{file}: expected experiment.json of a run, or a Python file (.py)")
     try:
         names = runpy.run_path(str(file))
-    except Exception as error:
-        raise UsageError(f"{file} cannot be run: {type(error).__name__}: {error}") from error
-    found = [value for value in names.values() if isinstance(value, Experiment)]
+    except (Exception, SystemExit) as error:
+        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(file)]
+        where = f"{file}, line {lines[-1]}," if lines else str(file)
+        raise UsageError(f"{where} cannot be run: {type(error).__name__}: {error}") from error
+    found: list[Experiment] = []
+    for value in names.values():
+        # Under two names it is still one.
+        if isinstance(value, Experiment) and not any(value is other for other in found):
+            found.append(value)
     if not found:
         raise UsageError(
             f"{file}: binds no Experiment at its top level, such as `experiment = Experiment(...)`. "

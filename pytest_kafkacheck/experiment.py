@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from nemesis.budget import Budget
+from nemesis.faults import Configure, ConfigureBroker
+from nemesis.faults.checked import seconds
 from nemesis.generate import Generated, generate
 from nemesis.ground import Ground
 from nemesis.schedule import Event, Schedule
@@ -57,15 +58,29 @@ class Experiment:
     def __post_init__(self) -> None:
         if not isinstance(self.workload, tuple(WORKLOADS.values())):
             raise UsageError(f"Experiment.workload={self.workload!r}: expected one of {', '.join(WORKLOADS)}")
+        if not isinstance(self.cluster, ClusterSpec):
+            raise UsageError(f"Experiment.cluster={self.cluster!r}: expected a ClusterSpec")
         for name in ("duration", "cooldown", "recovery_limit"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-                raise UsageError(f"Experiment.{name}={value!r}: expected seconds, 0 or more")
+            try:
+                seconds(f"Experiment.{name}", getattr(self, name))
+            except ValueError as error:
+                raise UsageError(str(error)) from error
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
+            raise UsageError(f"Experiment.seed={self.seed!r}: expected a whole number")
+        if not isinstance(self.name, str):
+            raise UsageError(f"Experiment.name={self.name!r}: expected text")
         if self.expect not in ("valid", "invalid", "unknown"):
             raise UsageError(f"Experiment.expect={self.expect!r}: expected 'valid', 'invalid' or 'unknown'")
         if isinstance(self.faults, Event):
             raise UsageError(
                 "Experiment.faults: expected a list of events, got a single one; write faults=[...]"
+            )
+        if isinstance(self.faults, (str, bytes, Mapping)) or not isinstance(
+            self.faults, (Iterable, Generated)
+        ):
+            raise UsageError(
+                f"Experiment.faults={self.faults!r}: expected a list of events such as isolate('leader', at=3, "
+                f"lasting=8), or Generated(...)"
             )
         if self.budget is not None and not isinstance(self.budget, Budget):
             raise UsageError(f"Experiment.budget={self.budget!r}: expected a Budget, or None")
@@ -78,6 +93,7 @@ class Experiment:
                 self.budget.check(schedule, self.ground)
         except (TypeError, ValueError) as error:
             raise UsageError(f"Experiment.faults: {error}") from error
+        self._check_settings(schedule)
         object.__setattr__(self, "faults", schedule.events)
 
     @property
@@ -124,6 +140,19 @@ class Experiment:
                     f"acks=all write could ever be accepted; allowed: 1 to {topic.replication_factor}"
                 )
 
+    def _check_settings(self, schedule: Schedule) -> None:
+        """Of faults that configure; Kafka takes names that it does not know."""
+        for event in schedule.events:
+            if isinstance(event.fault, (Configure, ConfigureBroker)):
+                topic = isinstance(event.fault, Configure)
+                check_settings(
+                    {name: str(value) for name, value in event.fault.settings.items()},
+                    kind="topic" if topic else "broker",
+                    where=f"Experiment.faults: event {event.id!r}: {event.fault.name} settings",
+                    version=self.cluster.version,
+                    dynamic=not topic,
+                )
+
     def to_json(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
@@ -141,15 +170,19 @@ class Experiment:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Experiment:
+        if not isinstance(data, Mapping):
+            raise UsageError(f"not an experiment of format {FORMAT}: expected an object, got {data!r}")
         rest = dict(data)
         if (found := rest.pop("format", None)) != FORMAT:
             raise UsageError(f"experiment format {found!r}: this kafkacheck reads format {FORMAT}")
         try:
             workload = dict(rest.pop("workload"))
+            if (kind := workload.pop("type")) not in (*WORKLOADS,):
+                raise UsageError(f"workload type {kind!r}: expected one of {', '.join(WORKLOADS)}")
             if rest.get("budget") is not None:
                 rest["budget"] = Budget.from_json(rest["budget"])
             return cls(
-                workload=WORKLOADS[workload.pop("type")].from_json(workload),
+                workload=WORKLOADS[kind].from_json(workload),
                 faults=Schedule.from_json(rest.pop("faults")).events,
                 cluster=ClusterSpec.from_json(rest.pop("cluster")),
                 **rest,
@@ -162,5 +195,5 @@ class Experiment:
         """From a file that `to_json` was written to. Raises UsageError naming the file."""
         try:
             return cls.from_json(json.loads(path.read_text()))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise UsageError(f"{path}: {error}") from error

@@ -79,6 +79,8 @@ class Harness:
         self._fresh = fresh
         self._spark = Spark(master=master)
         self._client: Any = None
+        self._possible: set[str] = set()
+        """Faults that this host was found to be able to do."""
         self._cluster: DockerCluster | None = None
         self._stack = ExitStack()
         self._termination = ExitStack()
@@ -113,20 +115,10 @@ class Harness:
         Raises InfrastructureError when it could not be carried out: that is never a verdict; of its kind is
         CapabilityError, when this host cannot do one of the faults.
         """
-        if not isinstance(experiment, Experiment):
-            raise UsageError(f"expected an Experiment, got {experiment!r}")
+        self.check(experiment)
         if self._attach is not None:
             # What there is decides what is possible.
-            for event in experiment.schedule.events:
-                if event.fault.ours:
-                    raise UsageError(
-                        f"event {event.id!r}: {event.fault.name} changes settings, data or members of a cluster, and "
-                        f"strikes none that somebody else runs; leave it out, or run without --attach"
-                    )
             experiment = replace(experiment, cluster=self._attached().spec)
-        if experiment.faults:
-            self._client = self._client or connect()
-            require(self._client, [event.fault.name for event in experiment.schedule.events])
         run = secrets.token_hex(4)
         home = self._home(name or experiment.name or "run", run)
         (home / "experiment.json").write_text(json.dumps(experiment.to_json(), indent=2) + "\n")
@@ -140,6 +132,25 @@ class Harness:
         result = self.judge(home)
         self._say(f"verdict: {result.result}")
         return result
+
+    def check(self, experiment: Experiment) -> None:
+        """Refuse what cannot be run here, before anything starts.
+
+        Raises UsageError, and CapabilityError when this host cannot do one of the faults.
+        """
+        if not isinstance(experiment, Experiment):
+            raise UsageError(f"expected an Experiment, got {experiment!r}")
+        events = experiment.schedule.events
+        for event in events:
+            if self._attach is not None and event.fault.ours:
+                raise UsageError(
+                    f"event {event.id!r}: {event.fault.name} changes settings, data or members of a cluster, and "
+                    f"strikes none that somebody else runs; leave it out, or run without --attach"
+                )
+        if new := {event.fault.name for event in events} - self._possible:
+            self._client = self._client or connect()
+            require(self._client, sorted(new))
+            self._possible |= new
 
     def judge(self, home: Path) -> Run:
         """Judge the history in a run's folder, finished or interrupted, and write verdict.json."""
@@ -158,7 +169,12 @@ class Harness:
     def _home(self, name: str, run: str) -> Path:
         slug = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-")[:80]
         home = self._directory / f"{time.strftime('%Y%m%d-%H%M%S')}-{slug}-{run}"
-        home.mkdir(parents=True)
+        try:
+            home.mkdir(parents=True)
+        except OSError as error:
+            raise UsageError(
+                f"{self._directory}: no run can be kept there ({error}); name a directory that can be written to"
+            ) from error
         return home
 
     @contextmanager

@@ -35,6 +35,11 @@ def replayed(run: Path, *, symbolic: bool) -> Experiment:
     if symbolic:
         return experiment
     struck = targets(run)
+    if experiment.faults and not struck:
+        raise UsageError(
+            f"{run}: its history does not tell whom the faults struck; let roles be resolved afresh: "
+            f"kafkacheck replay --symbolic {run}"
+        )
     events: list[Event] = []
     for position, event in enumerate(experiment.schedule.events):
         others = (*events, *experiment.schedule.events[position + 1 :])
@@ -43,7 +48,15 @@ def replayed(run: Path, *, symbolic: bool) -> Experiment:
         return experiment
     workload = experiment.workload
     if workload.assignment is None:
-        workload = replace(workload, assignment=layout(run))
+        told = layout(run)
+        try:
+            workload = replace(workload, assignment=told)
+            replace(experiment, workload=workload)
+        except ValueError as error:
+            raise UsageError(
+                f"{run / 'environment.json'}: partitions cannot lie as its layout says: {error}; let roles be "
+                f"resolved afresh: kafkacheck replay --symbolic {run}"
+            ) from error
     return replace(experiment, faults=events, workload=workload)
 
 
@@ -63,7 +76,7 @@ def layout(run: Path) -> Mapping[int, tuple[int, ...]]:
     try:
         found = json.loads(file.read_text())["layout"]
         told = {int(partition): tuple(nodes) for partition, nodes in found.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         told, why = {}, f" ({type(error).__name__}: {error})"
     else:
         why = ""
@@ -76,10 +89,19 @@ def layout(run: Path) -> Mapping[int, tuple[int, ...]]:
 
 
 def targets(run: Path) -> dict[str, Mapping[str, Any]]:
-    """By event, what the nemesis wrote when it injected it; keys nodes, and processes for client targets."""
+    """By event, what the nemesis wrote when it injected it; keys nodes, and processes for client targets.
+
+    Raises UsageError for a history that cannot be read.
+    """
     found: dict[str, Mapping[str, Any]] = {}
-    for value in _injected(run / "history"):
-        found.setdefault(str(value.get("event")), value)
+    try:
+        for value in _injected(run / "history"):
+            found.setdefault(str(value.get("event")), value)
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        raise UsageError(
+            f"{run / 'history'}: cannot be read ({type(error).__name__}: {error}), and it alone knows which nodes "
+            f"were struck; let roles be resolved afresh: kafkacheck replay --symbolic {run}"
+        ) from error
     return found
 
 
@@ -90,7 +112,7 @@ def _injected(history: Path) -> Iterator[Mapping[str, Any]]:
                 continue
             try:
                 value = json.loads(text)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict) and value.get("stage") == "inject":
                 yield value
@@ -124,12 +146,20 @@ def _by_id(event: Event, struck: Mapping[str, Any]) -> Target | None:
     if isinstance(target, Groups):
         return None
     if target.family == "clients":
-        processes: list[int] = struck.get("processes") or []
-        return Target(kind="client", nodes=tuple(processes)) if len(processes) == 1 else None
-    if target.family != "nodes" or not struck.get("nodes"):
+        processes = _ids(struck.get("processes"))
+        return Target(kind="client", nodes=processes) if len(processes) == 1 else None
+    nodes = _ids(struck.get("nodes"))
+    if target.family != "nodes" or not nodes:
         return None
     if isinstance(fault, Partition) and fault.shape != "apart":
         return None
     if isinstance(fault, Corrupt) and (target.topic is not None or target.partition):
         return None
-    return Target(kind="node", nodes=tuple(struck["nodes"]))
+    return Target(kind="node", nodes=nodes)
+
+
+def _ids(value: object) -> tuple[int, ...]:
+    """None for what is no list of different ids."""
+    if not isinstance(value, list) or any(type(each) is not int or each < 0 for each in value):
+        return ()
+    return tuple(value) if len(set(value)) == len(value) else ()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from analyzers.verdict import Finding, Verdict
+from nemesis.faults.checked import finite
 from nemesis.reductions import Evidence
 from nemesis.shrink import Impossible, Shrink, Shrunk, Trial
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
@@ -104,8 +105,10 @@ def read_verdict(run: Path) -> Verdict:
         return Verdict.from_json(file.read_text())
     except OSError:
         raise UsageError(f"{run}: has no verdict yet; judge it first: kafkacheck analyze {run}") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{file}: not a verdict of this kafkacheck ({error!r})") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(
+            f"{file}: not a verdict of this kafkacheck ({error!r}); judge it again: kafkacheck analyze {run}"
+        ) from error
 
 
 def anomalies(verdict: Verdict) -> frozenset[str]:
@@ -197,8 +200,15 @@ class _Folder:
     def __init__(self, run: Path, experiment: Experiment, names: frozenset[str]) -> None:
         self._run, self._start, self._names = run, experiment, names
         self._home = run / "shrink"
-        self._home.mkdir(exist_ok=True)
         self.log = self._home / "log.jsonl"
+        try:
+            self._home.mkdir(exist_ok=True)
+            self.log.open("a").close()
+        except OSError as error:
+            raise UsageError(
+                f"{self.log}: cannot be written ({error}), and shrinking keeps there what it learns; shrink a copy "
+                f"of the run's folder instead"
+            ) from error
         self.best = self._home / "best.json"
         self.test = self._home / "test_minimal.py"
 
@@ -213,7 +223,10 @@ class _Folder:
 
         Raises UsageError when they are of another experiment.
         """
-        lines = self.log.read_text().split("\n") if self.log.is_file() else []
+        try:
+            lines = self.log.read_text().split("\n")
+        except ValueError as error:
+            raise UsageError(f"{self.log}: {error}; remove the folder to begin anew") from error
         whole = lines[:-1]
         if lines and lines[-1]:
             _replace(self.log, "".join(f"{line}\n" for line in whole))
@@ -221,6 +234,8 @@ class _Folder:
             try:
                 data = json.loads(line)
                 candidate = data["candidate"]
+                if not isinstance(data["reproduced"], bool) or not finite(data["seconds"]):
+                    raise ValueError(f"reproduced={data['reproduced']!r}, seconds={data['seconds']!r}")
                 trial = Trial(
                     # Through JSON and back: what an older search left out has its default now.
                     candidate=Experiment.from_json(candidate).to_json(),
@@ -228,7 +243,7 @@ class _Folder:
                     reproduced=data["reproduced"],
                     seconds=data["seconds"],
                 )
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise UsageError(
                     f"{self.log}, line {number + 1}: {error!r}; remove the folder to begin anew"
                 ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -9,6 +10,9 @@ from typing import Any
 
 from workloads.clients.outcome import Acks
 from workloads.workload import Topic, WorkerSpec
+
+FASTEST = 1e9
+"""Records per second; far above what any producer reaches."""
 
 MAX_RECORD = 900_000
 """Bytes; Kafka's own default limit of a batch is a little above."""
@@ -68,11 +72,12 @@ class AppendLog:
         # Compared with their types, for True equals 1.
         if (type(self.acks), self.acks) not in ((str, "all"), (int, 1), (int, 0)):
             raise ValueError(f"AppendLog.acks={self.acks!r}: expected 'all', 1 or 0")
-        if self.rate is not None and not (_is_number(self.rate) and 0 < self.rate < math.inf):
+        if self.rate is not None and not (_is_number(self.rate) and 0 < self.rate <= FASTEST):
             raise ValueError(
-                f"AppendLog.rate={self.rate!r}: expected records per second above 0, or None for full speed"
+                f"AppendLog.rate={self.rate!r}: expected records per second above 0, or None for full speed; "
+                f"{FASTEST:.0f} at most"
             )
-        if self.idempotence not in (None, True, False):
+        if self.idempotence is not None and not isinstance(self.idempotence, bool):
             raise ValueError(f"AppendLog.idempotence={self.idempotence!r}: expected True, False or None")
         if self.idempotence and self.acks != "all":
             raise ValueError(f"AppendLog.idempotence=True needs acks='all', got acks={self.acks!r}")
@@ -130,6 +135,11 @@ class AppendLog:
         return cls(**data)
 
     def _check_topic_config(self) -> None:
+        if not isinstance(self.topic_config, Mapping):
+            raise ValueError(
+                f"AppendLog.topic_config={self.topic_config!r}: expected settings by name, such as "
+                f"{{'min.insync.replicas': 2}}"
+            )
         for name, value in self.topic_config.items():
             if (
                 not isinstance(name, str)
@@ -151,15 +161,27 @@ class AppendLog:
             )
 
     def _check_client(self) -> None:
+        if not isinstance(self.client, Mapping) or not all(isinstance(name, str) for name in self.client):
+            raise ValueError(
+                f"AppendLog.client={self.client!r}: expected settings of KafkaProducer by name, such as "
+                f"{{'linger_ms': 5}}"
+            )
         if not self.client:
             return
         from kafka import KafkaProducer
 
-        for name in self.client:
+        for name, value in self.client.items():
             if name in OURS or name.startswith(OURS_BEGIN):
                 raise ValueError(f"AppendLog.client[{name!r}]: kafkacheck sets this itself")
             if name not in KafkaProducer.DEFAULT_CONFIG:
                 raise ValueError(f"AppendLog.client[{name!r}]: KafkaProducer has no setting of that name")
+            try:
+                json.dumps(value, allow_nan=False)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"AppendLog.client[{name!r}]={value!r}: expected text, a number, True, False or None, for it is "
+                    f"handed to another process"
+                ) from None
 
     def _check_assignment(self) -> None:
         if self.assignment is None:

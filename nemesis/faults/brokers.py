@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from nemesis.faults.checked import brokers_only
 from nemesis.faults.fault import Fault, Proof, Strike
 from nemesis.faults.serving import LIMIT
 from nemesis.ground import Ground
@@ -52,6 +53,7 @@ class RemoveBroker(Fault):
                 f"brokers {', '.join(map(str, sorted(voters)))} vote in the KRaft quorum, which is fixed; use "
                 f"ClusterSpec(controllers=...)"
             )
+        brokers_only(ground, target, "are no brokers")
         if target.most(ground) != 1:
             raise ValueError("one broker at a time can be removed")
         if len(ground.brokers) <= ground.replicas:

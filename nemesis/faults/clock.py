@@ -12,6 +12,9 @@ from nemesis.faults.checked import number
 from nemesis.faults.fault import Fault, Proof, Strike
 from nemesis.faults.serving import serving
 
+FURTHEST = 1e9
+"""Seconds, about 31 years, by which a clock can be off."""
+
 CLOSE = 1.0
 """Seconds that what is read back may be off: a drift goes on meanwhile."""
 
@@ -45,7 +48,7 @@ class Clock(Fault):
     needs: ClassVar[frozenset[str]] = frozenset({"clock"})
 
     def __post_init__(self) -> None:
-        number("clock offset", self.offset)
+        number("clock offset", self.offset, least=-FURTHEST, most=FURTHEST)
         number("clock ppm", self.ppm, above=-1_000_000, most=1_000_000)
         if not self.offset and not self.ppm:
             raise ValueError("clock: give it an offset (seconds) or ppm (millionths), or both")

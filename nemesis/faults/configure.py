@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from nemesis.faults.checked import brokers_only, finite
 from nemesis.faults.fault import Fault, Proof, Strike
 from nemesis.ground import Ground
 from nemesis.targets import Family, Groups, Target
@@ -75,12 +76,7 @@ class ConfigureBroker(Fault):
         return {"settings": dict(self.settings)}
 
     def check(self, ground: Ground, target: Target | Groups) -> None:
-        if (
-            isinstance(target, Target)
-            and target.kind == "node"
-            and not set(target.nodes) <= set(ground.brokers)
-        ):
-            raise ValueError("configure-broker strikes brokers")
+        brokers_only(ground, target, "are no brokers")
 
     def inject(self, strike: Strike) -> None:
         before = strike.cluster.kafka.broker_config(strike.node)
@@ -116,6 +112,9 @@ def _spelt(fault: str, settings: Mapping[str, Any]) -> dict[str, str]:
         raise ValueError(
             f"{fault} settings={settings!r}: expected settings by name, as {{'min.insync.replicas': 1}}"
         )
+    for name, value in settings.items():
+        if not isinstance(value, (str, bool)) and not finite(value):
+            raise ValueError(f"{fault} settings[{name!r}]={value!r}: expected text, a number, True or False")
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in sorted(settings.items())

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-from nemesis.faults.checked import choice, count
+from nemesis.faults.checked import brokers_only, choice, count
 from nemesis.faults.fault import Fault, Proof, Strike
 from nemesis.faults.kill import halt, halted, rouse, roused
 from nemesis.ground import Ground
@@ -18,6 +18,9 @@ SEGMENT = "ls /k/data/{}/*.log | tail -n 1"
 
 KEPT = ("meta.properties", "bootstrap.checkpoint", "__cluster_metadata-0", "lost+found")
 """What a wiped node keeps: who it is, and the cluster's metadata."""
+
+LARGEST = 2**31 - 1
+"""Bytes: no segment has more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +41,11 @@ class Corrupt(Fault):
 
     def __post_init__(self) -> None:
         choice("corrupt how", self.how, get_args(How))
-        count("corrupt size", self.size)
+        count("corrupt size", self.size, most=LARGEST)
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:  # noqa: ARG002
+    def check(self, ground: Ground, target: Target | Groups) -> None:
         _need_topic(ground)
+        brokers_only(ground, target, "have no partition of a topic")
 
     def inject(self, strike: Strike) -> None:
         halt(strike)
@@ -83,6 +87,9 @@ class Wipe(Fault):
     name: ClassVar[str] = "wipe"
     ours: ClassVar[bool] = True
     halts: ClassVar[bool] = True
+
+    def check(self, ground: Ground, target: Target | Groups) -> None:
+        brokers_only(ground, target, "have no replicas")
 
     def inject(self, strike: Strike) -> None:
         halt(strike)

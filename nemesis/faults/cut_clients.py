@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 from nemesis.desired import Resource
-from nemesis.faults.checked import choice
+from nemesis.faults.checked import brokers_only, choice
 from nemesis.faults.fault import Fault, Proof, Strike
 from nemesis.filters import counted, filtered
 from nemesis.ground import Ground
@@ -64,14 +64,7 @@ class CutClients(Fault):
         choice("cut-clients one_way", self.one_way, (None, *get_args(Way)))
 
     def check(self, ground: Ground, target: Target | Groups) -> None:
-        if isinstance(target, Target):
-            separate = not set(ground.brokers) & set(ground.controllers) and ground.coordination == "KRaft"
-            if target.kind in ("controller", "controllers") and separate:
-                raise ValueError("the controllers have no clients")
-            if target.kind == "node" and (others := set(target.nodes) - set(ground.brokers)):
-                raise ValueError(
-                    f"{', '.join(map(str, sorted(others)))} have no clients, they are no brokers"
-                )
+        brokers_only(ground, target, "have no clients")
 
     def inject(self, strike: Strike) -> None:
         nodes = strike.cluster.nodes.values()

@@ -31,6 +31,8 @@ class Elect(Fault):
             raise ValueError(f"elect unclean={self.unclean!r}: expected True or False")
 
     def check(self, ground: Ground, target: Target | Groups) -> None:  # noqa: ARG002
+        if ground.replicas < 2:
+            raise ValueError("a partition with one replica has one leader only")
         if self.unclean and ground.coordination == "KRaft" and ground.release < (3, 9):
             raise ValueError(
                 f"unclean=True: KRaft elects unclean leaders from Kafka 3.9 on, and this is "

@@ -12,6 +12,9 @@ from nemesis.targets import Family
 LIMIT = 20.0
 """Seconds for all brokers to know."""
 
+MOST = 1000
+"""Partitions more at once, as many as a workload's topic may have."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RecreateTopic(Fault):
@@ -49,7 +52,7 @@ class AddPartitions(Fault):
     down: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        count("add-partitions count", self.count)
+        count("add-partitions count", self.count, most=MOST)
 
     def inject(self, strike: Strike) -> None:
         topic, _ = strike.log

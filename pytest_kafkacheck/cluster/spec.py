@@ -30,6 +30,12 @@ ZOOKEEPERS = (0, 1, 3)
 DISK_MB = (64, 65_536)
 """Least and most MiB of a node's own disk; Kafka does not start on less."""
 
+EXAMPLES = {
+    "listeners": {"ADMIN": "PLAINTEXT"},
+    "features": {"eligible.leader.replicas.version": 0},
+    "config": {"num.io.threads": 4},
+}
+
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
@@ -76,9 +82,10 @@ class ClusterSpec:
 
     def __post_init__(self) -> None:
         self._check_counts()
+        self._check_kinds()
         self._check_coordination()
-        self._check_racks_and_listeners()
         self._check_security()
+        self._check_racks_and_listeners()
         self._check_features()
         self._check_config()
 
@@ -162,6 +169,18 @@ class ClusterSpec:
                 f"{most} MiB"
             )
 
+    def _check_kinds(self) -> None:
+        for name in ("listeners", "features", "config"):
+            value = getattr(self, name)
+            if not isinstance(value, Mapping):
+                raise UsageError(
+                    f"ClusterSpec.{name}={value!r}: expected values by name, such as {EXAMPLES[name]}"
+                )
+        if not isinstance(self.control_plane, bool):
+            raise UsageError(f"ClusterSpec.control_plane={self.control_plane!r}: expected True or False")
+        if self.image is not None and not (isinstance(self.image, str) and self.image):
+            raise UsageError(f"ClusterSpec.image={self.image!r}: expected the name of an image, or None")
+
     def _check_coordination(self) -> None:
         release = self.release
         if self.zookeepers and not release.zookeeper:
@@ -186,7 +205,10 @@ class ClusterSpec:
             )
 
     def _check_racks_and_listeners(self) -> None:
-        if isinstance(self.racks, str) or not all(isinstance(rack, str) and rack for rack in self.racks):
+        named = isinstance(self.racks, (list, tuple)) and all(
+            isinstance(rack, str) and rack for rack in self.racks
+        )
+        if not named:
             raise UsageError(f"ClusterSpec.racks={self.racks!r}: expected names, such as ('a', 'b', 'c')")
         object.__setattr__(self, "racks", tuple(self.racks))
         taken = {INTERNAL, CONTROLLER, EXTERNAL, CONTROL_PLANE, ZOOKEEPER}
@@ -241,7 +263,12 @@ class ClusterSpec:
         object.__setattr__(self, "features", dict(sorted(levels.items())))
 
     def _check_config(self) -> None:
-        settings = {str(key): _text(value) for key, value in self.config.items()}
+        for key, given in self.config.items():
+            if not isinstance(key, str) or not isinstance(given, (str, int, float)):
+                raise UsageError(
+                    f"ClusterSpec.config[{key!r}]={given!r}: expected text, a number, True or False"
+                )
+        settings = {key: _text(value) for key, value in self.config.items()}
         check_settings(settings, kind="broker", where="ClusterSpec.config", version=self.version)
         for name in ("min.insync.replicas", "default.replication.factor", "offsets.topic.replication.factor",
                      "transaction.state.log.replication.factor", "transaction.state.log.min.isr"):  # fmt: skip

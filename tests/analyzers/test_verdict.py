@@ -135,3 +135,19 @@ def test_a_verdict_can_be_read_without_spark() -> None:
         "sys.exit('pyspark' in sys.modules or 'py4j' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_times_and_examples_that_are_none_are_refused() -> None:
+    for path, wrong in (
+        (("findings", 0, "examples", 0), "x"),
+        (("findings", 0, "examples", 0, "time"), "3"),
+        (("exercised", "faults", 0, "began"), []),
+        (("exercised", "faults", 0, "ended"), "x"),
+    ):
+        data = json.loads(FULL.to_json())
+        place = data
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = wrong
+        with pytest.raises(TypeError, match="expected"):
+            Verdict.from_json(json.dumps(data))

@@ -138,3 +138,49 @@ def test_two_parts_of_the_same_id_are_refused_by_the_schedule() -> None:
     mine = replace(kill(1, lasting=1), id="mine")
     with pytest.raises(ValueError, match="all different"):
         Schedule.of(sequence(mine, mine))
+
+
+@pytest.mark.parametrize("part", [None, 3, "kill", ["kill"], {"kill": 1}, [[kill(1, lasting=1)]]])
+@pytest.mark.parametrize(
+    "put",
+    [
+        lambda part: sequence(kill(1, lasting=1), part),
+        lambda part: overlap(part),
+        lambda part: repeat(2, part),
+        lambda part: every(3, part, times=2),
+        lambda part: storm(part, length=3),
+    ],
+    ids=["sequence", "overlap", "repeat", "every", "storm"],
+)
+def test_what_is_no_event_is_refused(put, part) -> None:
+    with pytest.raises(ValueError, match="expected an event such as"):
+        put(part)
+
+
+@pytest.mark.parametrize("at", [None, "3", [], 10**400, float("nan"), True])
+@pytest.mark.parametrize(
+    "put",
+    [
+        lambda part, at: sequence(part, part, gap=at),
+        lambda part, at: sequence(part, at=at),
+        lambda part, at: overlap(part, at=at),
+        lambda part, at: repeat(2, part, at=at),
+        lambda part, at: every(3, part, times=2, at=at),
+        lambda part, at: storm(part, length=3, at=at),
+    ],
+    ids=["gap", "sequence", "overlap", "repeat", "every", "storm"],
+)
+def test_times_that_make_no_sense_are_refused(put, at) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        put(kill(1, lasting=1), at)
+
+
+def test_a_slip_of_a_number_does_not_fill_the_memory() -> None:
+    part = kill(1, lasting=1)
+    for put in (
+        lambda: repeat(10**9, part),
+        lambda: every(1, part, times=10**9),
+        lambda: storm(part, length=1e9, each=0.01),
+    ):
+        with pytest.raises(ValueError, match="at most"):
+            put()

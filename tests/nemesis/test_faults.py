@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from grounds import GROUNDS
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
@@ -626,3 +627,38 @@ def test_an_interrupt_leaves_no_client_behind(drama, monkeypatch, where) -> None
         )  # fmt: skip
     assert (drama.clients.standing, drama.clients.alone) == (set(), {})
     assert sorted(drama.clients.running.values()) == ["probe", "producer", "producer", "reader", "session"]
+
+
+@pytest.mark.parametrize(
+    ("event", "where", "said"),
+    [
+        (api.corrupt(101, lasting=1), "apart", "101 have no partition of a topic; brokers are 1, 2, 3"),
+        (api.corrupt("controller", lasting=1), "apart", "the controllers have no partition of a topic"),
+        (api.wipe("controllers", lasting=1), "apart", "the controllers have no replicas"),
+        (api.wipe(101, lasting=1), "zookeeper", "101 have no replicas"),
+        (
+            api.configure_broker({"log.cleaner.threads": 2}, "controller", lasting=1),
+            "apart",
+            "are no brokers",
+        ),
+        (api.configure_broker({"log.cleaner.threads": 2}, 101, lasting=1), "zookeeper", "101 are no brokers"),
+        (api.cut_clients("controllers", lasting=1), "apart", "the controllers have no clients"),
+        (api.remove_broker(101, lasting=1), "apart", "101 are no brokers"),
+        (api.disk_full(101, lasting=1), "zookeeper", "ZooKeeper nodes 101 have no disks of their own"),
+        (api.power_loss("1,102", lasting=1), "zookeeper", "ZooKeeper nodes 102 have no disks of their own"),
+        (api.elect(), "one", "a partition with one replica has one leader only"),
+    ],
+)
+def test_what_can_never_be_done_there_is_refused_with_the_event(event, where, said) -> None:
+    with pytest.raises(ValueError) as refused:
+        Schedule.of([event]).check(GROUNDS[where])
+    assert said in str(refused.value)
+    assert f"event '{event.fault.name}-0': {event.fault.name}" in str(refused.value)
+
+
+@pytest.mark.parametrize("option", ["settings", "count", "size", "offset", "percent"])
+def test_options_far_from_anything_are_refused(option) -> None:
+    name = {"settings": "configure", "count": "add-partitions", "size": "corrupt", "offset": "clock"}
+    value = {"settings": {"min.insync.replicas": [1]}}.get(option, 10**400)
+    with pytest.raises(ValueError, match="expected"):
+        FAULTS[name.get(option, "loss")](**{option: value})

@@ -94,6 +94,8 @@ def test_the_registry_knows_every_fault_by_its_name() -> None:
         (lambda: kill("leader", at=True, lasting=1), "Event.at=True"),
         (lambda: kill("leader", at=1, lasting=0), "Event.lasting=0: expected seconds, more than 0"),
         (lambda: kill("leader", at=1, lasting=math.nan), "Event.lasting=nan"),
+        (lambda: kill("leader", at=1, lasting=10**400), "31536000 at most"),
+        (lambda: kill("leader", at=1e308, lasting=1), "Event.at=1e+308"),
         (lambda: pause("boss", at=1, lasting=1), "target 'boss': allowed are node ids such as 2"),
         (lambda: isolate([[1], [2]], at=1, lasting=1), "target [[1], [2]]: allowed are"),
         (lambda: partition([[1]], at=1, lasting=1), "groups [[1]]"),
@@ -146,3 +148,14 @@ def test_impossible_events_are_refused_by_check() -> None:
     with pytest.raises(ValueError, match="no peers to be cut from"):
         isolate("leader", at=1, lasting=1).check(Ground(brokers=(1,), topics={"log": 1}))
     kill("leader", at=1, lasting=1).check(Ground(brokers=(1,), topics={"log": 1}))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"at": "x"}, {"lasting": None}, {"target": "boss"}, {"options": {"every": 0}}, {"after": "noon"}],
+)
+def test_wrong_json_is_refused_with_the_event(wrong: dict[str, object]) -> None:
+    event = {"id": "mine", "fault": "crash-loop", "target": 1, "at": 1, "lasting": 1}
+    with pytest.raises(ValueError, match=r"event \{'id': 'mine'.*: .*") as refused:
+        Schedule.from_json([event | wrong])
+    assert repr(*wrong.values()) in str(refused.value) or "every=0" in str(refused.value)

@@ -107,7 +107,7 @@ def test_any_text_is_a_target_that_says_itself_or_a_value_error(text: str) -> No
         "topic",
         "topic:log",
         "producers",
-        "client:3",
+        "client:2",
         "coordinator:anything",
     ],
 )
@@ -126,7 +126,7 @@ def test_possible_targets_pass(fine: str | int | list[list[int]]) -> None:
         ("partition:3", "log has no partition 3"),
         ("topic:other", "the workload has no topic other; allowed: log"),
         ("1,4", "target '1,4': the cluster has no node 4"),
-        ("client:4", "no such process; allowed: 0 to 3"),
+        ("client:3", "no such process; allowed: 0 to 2"),
         ("sessions", "the workload has no session; allowed: clients, or those of producer, reader, probe"),
     ],
 )

@@ -47,6 +47,7 @@ def test_everything_else_is_refused_with_what_is_allowed(text) -> None:
     [
         ("three", "isr-shrink:3", "trigger 'isr-shrink:3': log has no partition 3; allowed: 0 to 2"),
         ("three", "leader-change:other-0", "the workload has no topic other; allowed: log"),
+        ("one", "controller-change", "the cluster has one node that can be the controller"),
         ("one", "isr-full", "a topic with one replica never sees that"),
     ],
 )

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from pytest_kafkacheck import cli
+from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment import Experiment
+from pytest_kafkacheck.harness import Harness
 from workloads.log import AppendLog
 
 PROGRAM = """
@@ -43,6 +45,12 @@ def test_experiment_of_a_run(tmp_path: Path) -> None:
         ("notes.txt", "x", "expected experiment.json"),
         ("tests.py", "def test_it(kafkacheck): pass", "binds no Experiment"),
         ("wrong.py", "from pytest_kafkacheck import AppendLog\nAppendLog(acks=2)", "AppendLog.acks=2"),
+        (
+            "wrong.py",
+            "from pytest_kafkacheck import AppendLog\nAppendLog(acks=2)",
+            "wrong.py, line 2, cannot be",
+        ),
+        ("ends.py", "import sys\nsys.exit(0)", "ends.py, line 2, cannot be run: SystemExit: 0"),
         ("syntax.py", "def", "SyntaxError"),
     ],
 )
@@ -79,3 +87,23 @@ def test_no_engine_is_an_infrastructure_error(tmp_path: Path) -> None:
 )
 def test_worst_status_counts(statuses: list[int], status: int) -> None:
     assert cli.worst(statuses) == status
+
+
+def test_an_experiment_with_two_names_is_run_once(tmp_path: Path) -> None:
+    file = tmp_path / "experiments.py"
+    file.write_text(f"{PROGRAM}again = one\n")
+    assert [each.name for each in cli.load(file)] == ["one", "two"]
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1", "nan", "-inf"])
+def test_no_time_to_shrink_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], minutes: str
+) -> None:
+    assert cli.main(["shrink", str(tmp_path), f"--minutes={minutes}"]) == cli.USAGE
+    assert f"--minutes {minutes}: expected a number above 0" in capsys.readouterr().err
+
+
+def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with Harness(tmp_path / "file") as harness, pytest.raises(UsageError, match="no run can be kept there"):
+        harness.run(Experiment(workload=AppendLog()))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from nemesis.api import bridge, corrupt, delete_records, isolate, kill, kill_client, partition, pause
@@ -192,3 +194,43 @@ def test_an_assignment_survives_json_and_reaches_the_topic() -> None:
 def test_an_assignment_to_brokers_that_are_not_there_is_refused() -> None:
     with pytest.raises(UsageError, match=r"no broker 4; allowed: 1, 2, 3"):
         Experiment(workload=AppendLog(partitions=1, assignment={0: (1, 2, 4)}))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {0: [1, 2]},
+        {0: [7, 8, 9], 1: [1, 2, 3], 2: [1, 2, 3]},
+        {0: ["1", "2", "3"], 1: [1, 2, 3], 2: [1, 2, 3]},
+    ],
+)
+def test_a_layout_that_cannot_be_is_refused(tmp_path: Path, told: Any) -> None:
+    run_of(tmp_path, [kill("leader", lasting=1)], {"kill-0": {"nodes": [3]}}, layout=told)
+    with pytest.raises(
+        UsageError, match=r"environment\.json: partitions cannot lie as its layout says.*--symbolic"
+    ):
+        replayed(tmp_path, symbolic=False)
+
+
+@pytest.mark.parametrize("nodes", [3, "one", ["3"], [-1], [None], [[3]], {"3": 1}, [3, 3]])
+def test_what_are_no_ids_is_as_if_it_were_not_there(tmp_path: Path, nodes: Any) -> None:
+    faults = [kill("leader", lasting=1), kill_client("producer", at=3, lasting=1)]
+    struck = {"kill-0": {"nodes": nodes}, "kill-client-1": {"processes": nodes}}
+    experiment = run_of(tmp_path, faults, struck)
+    assert replayed(tmp_path, symbolic=False) == experiment
+
+
+@pytest.mark.parametrize("parquet", [True, False])
+def test_a_history_that_cannot_be_read_is_refused(tmp_path: Path, parquet: bool) -> None:
+    run_of(tmp_path, [kill("leader", lasting=1)], {"kill-0": {"nodes": [3]}})
+    shutil.rmtree(tmp_path / "history")
+    if parquet:
+        (tmp_path / "history" / "operations").mkdir(parents=True)
+        (tmp_path / "history" / "operations" / "part.parquet").write_bytes(b"nothing")
+    else:
+        other = pa.schema([("x", pa.int64())])
+        (tmp_path / "history" / "segments").mkdir(parents=True)
+        with pa.ipc.new_stream(tmp_path / "history" / "segments" / "operations-0.arrows", other):
+            pass
+    with pytest.raises(UsageError, match=r"history: cannot be read .*--symbolic"):
+        replayed(tmp_path, symbolic=False)

@@ -409,7 +409,7 @@ def test_every_fault_is_written_by_its_function(name: str) -> None:
                 api.halves(at=9, lasting=1),
                 api.loss(2, at=11, lasting=1, percent=20),
                 api.restart("1,2", after="acks:500", clean=False),
-                api.configure({"min.insync.replicas": 1, "flush.ms": 5.5}, at=20, lasting=3),
+                api.configure({"min.insync.replicas": 1, "min.cleanable.dirty.ratio": 0.5}, at=20, lasting=3),
             ],
             cluster=ClusterSpec(
                 version="4.3.0", brokers=5, racks=("a",), config={"log.flush.interval.ms": 7}
@@ -458,3 +458,46 @@ def test_minimal(kafkacheck):
     kafkacheck(EXPERIMENT).assert_valid()
 '''
     )
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[]", '{"result": 3}', "\x00"])
+def test_what_is_no_verdict_is_refused(tmp_path: Path, text: str) -> None:
+    run = invalid_run(tmp_path)
+    (run / "verdict.json").write_text(text)
+    with pytest.raises(
+        UsageError, match=r"verdict\.json: not a verdict of this kafkacheck .*kafkacheck analyze"
+    ):
+        shrink(run, Lab(tmp_path / "runs"), seconds=900)
+
+
+@pytest.mark.parametrize("there", ["shrink", "shrink/log.jsonl/"])
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(tmp_path: Path, there: str) -> None:
+    run = invalid_run(tmp_path)
+    if there.endswith("/"):
+        (run / there).mkdir(parents=True)
+    else:
+        (run / there).write_text("")
+    lab = Lab(tmp_path / "runs")
+    with pytest.raises(UsageError, match=r"log\.jsonl: cannot be written"):
+        shrink(run, lab, seconds=900)
+    assert not lab.ran
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"reproduced": "yes"}, {"seconds": "long"}, {"seconds": None}, b"\xff", "deep"]
+)
+def test_a_broken_log_is_refused_by_name(tmp_path: Path, wrong: Any) -> None:
+    run = invalid_run(tmp_path)
+    (run / "shrink").mkdir()
+    line = {
+        "candidate": Experiment(workload=AppendLog()).to_json(),
+        "why": "",
+        "reproduced": True,
+        "seconds": 1,
+    }
+    text = wrong if isinstance(wrong, bytes) else b"[" * 100_000
+    if isinstance(wrong, dict):
+        text = json.dumps(line | wrong).encode()
+    (run / "shrink" / "log.jsonl").write_bytes(text + b"\n")
+    with pytest.raises(UsageError, match=r"log\.jsonl.*remove the folder to begin anew"):
+        shrink(run, Lab(tmp_path / "runs"), seconds=900)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from nemesis.api import isolate, kill, partition, pause
+from nemesis.api import configure, configure_broker, isolate, kill, partition, pause
 from pytest_kafkacheck.cluster import properties as profiles
 from pytest_kafkacheck.cluster.member import Place
 from pytest_kafkacheck.cluster.properties import server_properties, zoo_cfg
@@ -31,6 +33,15 @@ from workloads.log import AppendLog
         ({"controllers": 2}, "expected 0, 1, 3 or 5"),
         ({"zookeepers": 2}, "expected 0, 1 or 3"),
         ({"racks": "abc"}, "expected names"),
+        ({"racks": None}, "ClusterSpec.racks=None"),
+        ({"racks": {"a": 1}}, "ClusterSpec.racks={'a': 1}"),
+        ({"listeners": None}, "ClusterSpec.listeners=None: expected values by name"),
+        ({"listeners": {"ADMIN": "SASL_SSL"}, "security": None}, "ClusterSpec.security=None"),
+        ({"features": ["a"]}, "ClusterSpec.features=['a']"),
+        ({"config": "a=b"}, "ClusterSpec.config='a=b'"),
+        ({"config": {"log.dir": None}}, "ClusterSpec.config['log.dir']=None: expected text"),
+        ({"control_plane": []}, "ClusterSpec.control_plane=[]"),
+        ({"image": 3}, "ClusterSpec.image=3: expected the name of an image"),
         ({"listeners": {"EXTERNAL": "SSL"}}, "expected a name in capitals"),
         ({"listeners": {"OTHER": "TLS"}}, "expected one of PLAINTEXT, SSL"),
         ({"listeners": {"OTHER": "SASL_SSL"}}, "users are only made"),
@@ -117,6 +128,21 @@ def test_usage_errors_are_value_errors_and_ours() -> None:
         ({"faults": [kill("leader:9", at=1, lasting=1)]}, "9"),
         ({"faults": isolate("leader", at=1, lasting=1)}, "write faults=[...]"),
         ({"faults": ["isolate"]}, "Experiment.faults"),
+        ({"faults": None}, "Experiment.faults=None: expected a list of events"),
+        ({"faults": ""}, "Experiment.faults=''"),
+        ({"faults": {}}, "Experiment.faults={}"),
+        ({"cluster": None}, "Experiment.cluster=None: expected a ClusterSpec"),
+        ({"cluster": {"brokers": 3}}, "Experiment.cluster={'brokers': 3}"),
+        ({"seed": "x"}, "Experiment.seed='x': expected a whole number"),
+        ({"seed": None}, "Experiment.seed=None"),
+        ({"name": 3}, "Experiment.name=3: expected text"),
+        ({"duration": 10**400}, "expected seconds, 0 or more"),
+        ({"cooldown": True}, "Experiment.cooldown=True"),
+        ({"faults": [configure({"min.insync.replica": 1}, lasting=1)]},
+         "event 'configure-0': configure settings['min.insync.replica']='1': Kafka knows no topic setting"),
+        ({"faults": [configure({"min.insync.replicas": "two"}, lasting=1)]}, "expected a whole number"),
+        ({"faults": [configure_broker({"log.cleaner.thread": 1}, 1, lasting=1)]},
+         "event 'configure-broker-0': configure-broker settings['log.cleaner.thread']='1': Kafka knows no broker"),
         ({"duration": -1}, "Experiment.duration=-1"),
         ({"cooldown": float("nan")}, "Experiment.cooldown=nan"),
         ({"expect": "fine"}, "Experiment.expect='fine'"),
@@ -239,3 +265,38 @@ def test_disks_of_their_own_are_part_of_the_spec() -> None:
     assert spec.digest != ClusterSpec().digest
     assert "disks of 64 MiB" in spec.describe()
     assert ClusterSpec.from_json({"brokers": 1}).disk_mb is None
+
+
+def test_a_broker_that_runs_takes_settings_that_its_file_does_not() -> None:
+    Experiment(
+        workload=AppendLog(),
+        faults=[configure_broker({"leader.replication.throttled.rate": 10_000}, "leader", lasting=1)],
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"workload": {"type": "Bank"}}, "workload type 'Bank': expected one of AppendLog"),
+        ({"workload": {"type": []}}, "workload type []"),
+        ({"workload": {"type": "AppendLog", "topic_config": 3}}, "AppendLog.topic_config=3"),
+        ({"faults": [{"id": "mine", "fault": "kill", "target": 1, "at": "x", "lasting": 1}]}, "'id': 'mine'"),
+        ({"cluster": {"listeners": 3}}, "ClusterSpec.listeners=3"),
+        ({"seed": []}, "Experiment.seed=[]"),
+        ({"more": 1}, "'more'"),
+    ],
+)
+def test_a_file_changed_by_hand_is_refused_by_name(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    file = tmp_path / "experiment.json"
+    file.write_text(json.dumps(Experiment(workload=AppendLog()).to_json() | change))
+    with pytest.raises(UsageError, match=re.escape(said)) as refused:
+        Experiment.read(file)
+    assert str(file) in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["null", "3", "[1]", '"x"', "NaN", "[" * 100_000, '{"a":' * 100_000, "\x00"])
+def test_a_file_that_is_no_experiment_is_refused_by_name(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "experiment.json"
+    file.write_text(text)
+    with pytest.raises(UsageError, match=re.escape(str(file))):
+        Experiment.read(file)
