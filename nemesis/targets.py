@@ -236,20 +236,11 @@ def resolve(
     Raises Unresolved when there are none. A follower is the first in-sync one in assignment order; a target that is
     no set of nodes gives none.
     """
-    brokers = sorted(cluster.brokers)
     match target.kind:
         case "node":
             return target.nodes
-        case "one":
-            return (rng.choice(brokers),)
-        case "random":
-            return tuple(sorted(rng.sample(brokers, rng.randint(1, len(brokers)))))
-        case "minority":
-            return tuple(sorted(rng.sample(brokers, (len(brokers) - 1) // 2)))
-        case "majority":
-            return tuple(sorted(rng.sample(brokers, len(brokers) // 2 + 1)))
-        case "all":
-            return tuple(brokers)
+        case "one" | "random" | "minority" | "majority" | "all":
+            return _some(target.kind, sorted(cluster.brokers), rng)
         case "controllers":
             return tuple(sorted(cluster.controllers))
         case "controller":
@@ -263,6 +254,12 @@ def resolve(
     if target.family == "clients":
         return _clients(target, rng, clients)
     return ()
+
+
+def _some(kind: str, brokers: list[int], rng: random.Random) -> tuple[int, ...]:
+    total = len(brokers)
+    number = {"one": 1, "minority": (total - 1) // 2, "majority": total // 2 + 1, "all": total}.get(kind)
+    return tuple(sorted(rng.sample(brokers, rng.randint(1, total) if number is None else number)))
 
 
 def _of_log(target: Target, cluster: Cluster, own: str) -> tuple[int, ...]:

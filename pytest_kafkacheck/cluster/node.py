@@ -97,9 +97,13 @@ class DockerNode:
         state = self._api.inspect_container(self.container)["State"]
         if not state["Running"]:
             return "stopped"
-        if state["Paused"] or self._stopped_by_signal():
-            return "paused"
-        return "running"
+        try:
+            paused = state["Paused"] or self._stopped_by_signal()
+        except APIError:
+            if not self._api.inspect_container(self.container)["State"]["Running"]:
+                return "stopped"  # it ended between the two questions
+            raise
+        return "paused" if paused else "running"
 
     def incarnation(self) -> str:
         return str(self._api.inspect_container(self.container)["State"]["StartedAt"])
@@ -220,7 +224,8 @@ class DockerNode:
         # The engine knows nothing of SIGSTOP. Its process list shows the state letter of java.
         table = self._api.top(self.container, ps_args="-eo pid,stat,comm")
         column = table["Titles"].index("STAT")
-        return any(row[column].startswith("T") for row in table["Processes"])
+        # Nothing is listed of a container whose process has just ended.
+        return any(row[column].startswith("T") for row in table["Processes"] or ())
 
 
 def _named(output: str, name: str) -> int:
