@@ -51,7 +51,9 @@ def seen(condition: Callable[[], bool]) -> bool:
 def topic(cluster: DockerCluster) -> Iterator[str]:
     lifecycle.wait_settled(cluster)
     name = own("faults")
-    topics.create(cluster.brokers, name, partitions=1, replication_factor=3, assignment={0: [1, 2, 3]})
+    topics.create(cluster.brokers, name, assignment={0: [1, 2, 3]})
+    # A client that asks a broker that has not heard of it yet would not ask again for minutes.
+    assert seen(lambda: cluster.kafka.partitions(name) == 1)
     lifecycle.wait_settled(cluster)
     yield name
     topics.delete(cluster.brokers, name)
