@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -68,7 +69,8 @@ def main() -> int:
     else:
         table = Table("", "measured", "bar", box=None)
         for name, value in results.items():
-            table.add_row(name, f"{value:.2f}", {True: "met", False: "missed"}.get(fine.get(name), ""))  # type: ignore[arg-type]
+            bar = "" if name not in fine else "met" if fine[name] else "missed"
+            table.add_row(name, f"{value:.2f}", bar)
         Console().print(table)
     return 0 if all(fine.values()) else 1
 
@@ -95,7 +97,7 @@ def spread(cluster: DockerCluster, rounds: int) -> tuple[list[float], list[float
     return found, alone
 
 
-def _timed(node, times: dict[int, float]) -> None:  # type: ignore[no-untyped-def]
+def _timed(node: Any, times: dict[int, float]) -> None:
     """Let a node remember when its kernel had taken the rules."""
     shell = node.shell
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -193,11 +192,6 @@ class Schedule:
         if not isinstance(data, Sequence) or isinstance(data, str):
             raise ValueError(f"schedule {data!r}: expected a list of events")
         return cls.of(Event.from_json(each) for each in data)
-
-    @classmethod
-    def loads(cls, text: str) -> Schedule:
-        """From JSON. Raises ValueError."""
-        return cls.from_json(json.loads(text))
 
 
 def conflict(event: Event, other: Event, ground: Ground) -> str | None:

@@ -394,6 +394,7 @@ def test_a_group_is_rebalanced(cluster: DockerCluster, topic: str) -> None:
         group_id=group,
         **access(cluster.brokers.values()),
         session_timeout_ms=6000,
+        metadata_max_age_ms=1000,
         max_poll_interval_ms=10_000,
     )
     revoked: list[object] = []
@@ -636,7 +637,10 @@ def test_moments_that_events_wait_for(cluster: DockerCluster, topic: str) -> Non
     producer.commit_transaction()
     assert seen(lambda: not open_now())
     producer.close()
-    consumers = [KafkaConsumer(topic, group_id=group, **access(cluster.brokers.values())) for _ in range(2)]
+    # kafka-python may join before it knows the topic's partitions, and learns them with its next metadata only: by
+    # default after five minutes.
+    settings = {**access(cluster.brokers.values()), "metadata_max_age_ms": 1000}
+    consumers = [KafkaConsumer(topic, group_id=group, **settings) for _ in range(2)]
     try:
         assert seen(lambda: bool(consumers[0].poll(timeout_ms=100)) or bool(consumers[0].assignment()))
         # The second one joins, and the first one does not answer: the group is between two generations.

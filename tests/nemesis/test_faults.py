@@ -502,7 +502,7 @@ def test_json_round_trip(name) -> None:
     for options in ({}, *CASES[name].options):
         made = event(name, fault=FAULTS[name](**options)) if options else event(name)
         schedule = Schedule.of([made])
-        assert Schedule.loads(json.dumps(schedule.to_json())) == schedule
+        assert Schedule.from_json(json.loads(json.dumps(schedule.to_json()))) == schedule
         assert hash(made.fault) == hash(FAULTS[name](**made.fault.options()))
         assert {**options, **made.fault.options()}.keys() == made.fault.options().keys()
 
