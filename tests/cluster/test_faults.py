@@ -394,7 +394,6 @@ def test_a_group_is_rebalanced(cluster: DockerCluster, topic: str) -> None:
         group_id=group,
         **access(cluster.brokers.values()),
         session_timeout_ms=6000,
-        metadata_max_age_ms=1000,
         max_poll_interval_ms=10_000,
     )
     revoked: list[object] = []
@@ -412,6 +411,7 @@ def test_a_group_is_rebalanced(cluster: DockerCluster, topic: str) -> None:
         while not done.is_set():
             consumer.poll(timeout_ms=100)
 
+    assert seen(lambda: bool(consumer.partitions_for_topic(topic)))
     thread = threading.Thread(target=consume)
     thread.start()
     try:
@@ -637,10 +637,9 @@ def test_moments_that_events_wait_for(cluster: DockerCluster, topic: str) -> Non
     producer.commit_transaction()
     assert seen(lambda: not open_now())
     producer.close()
-    # kafka-python may join before it knows the topic's partitions, and learns them with its next metadata only: by
-    # default after five minutes.
-    settings = {**access(cluster.brokers.values()), "metadata_max_age_ms": 1000}
-    consumers = [KafkaConsumer(topic, group_id=group, **settings) for _ in range(2)]
+    consumers = [KafkaConsumer(topic, group_id=group, **access(cluster.brokers.values())) for _ in range(2)]
+    # One that joins before it knows the topic's partitions hands out none, and kafka-python leaves it at that.
+    assert all(seen(lambda each=each: bool(each.partitions_for_topic(topic))) for each in consumers)  # type: ignore[misc]
     try:
         assert seen(lambda: bool(consumers[0].poll(timeout_ms=100)) or bool(consumers[0].assignment()))
         # The second one joins, and the first one does not answer: the group is between two generations.
