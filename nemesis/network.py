@@ -97,7 +97,7 @@ class Network:
             self._earlier[rule] = self._earlier.get(rule, 0) + count
 
     def _read(self, node: int) -> dict[Rule, int]:
-        status, output = self._nodes[node].shell(f"LC_ALL=C {LIST}")
+        status, output = self._nodes[node].shell(LIST)
         if status and "No such file or directory" in output:
             return {}
         if status:

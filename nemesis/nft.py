@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-TABLE = "inet kafkacheck"
+from nemesis.table import chain, hits, listing, rules, table
 
-LIST = f"nft -j list table {TABLE}"
+TABLE = "kafkacheck"
+
+LIST = listing(TABLE)
 
 
 @dataclass(frozen=True)
@@ -48,30 +48,24 @@ def ruleset(cuts: Iterable[Cut], macs: Mapping[int, str]) -> str:
     macs  link-layer addresses of the senders by node id. They cut IPv4 and IPv6 alike, and clients on the
           host, who come with the bridge's address, are not touched.
     """
-    rules = {rule for cut in cuts for rule in cut.rules}
-    # Naming the table before deleting it makes the deletion succeed where there is none.
-    lines = [f"table {TABLE}", f"delete table {TABLE}"]
-    if not rules:
-        return "\n".join(lines) + "\n"
-    lines += [f"table {TABLE} {{", " chain in {", "  type filter hook input priority -300; policy accept;"]
+    lines = []
     # Ports first: a rule for everything before them would take their packets and leave them at zero.
-    for rule in sorted(rules, key=lambda rule: (rule.port is None, rule.sender, rule.port or 0)):
+    for rule in sorted(
+        {rule for cut in cuts for rule in cut.rules},
+        key=lambda rule: (rule.port is None, rule.sender, rule.port or 0),
+    ):
         ports = [""] if rule.port is None else [f"tcp dport {rule.port} ", f"tcp sport {rule.port} "]
         lines += [
-            f'  ether saddr {macs[rule.sender]} {port}counter drop comment "{rule.comment}"' for port in ports
+            f'ether saddr {macs[rule.sender]} {port}counter drop comment "{rule.comment}"' for port in ports
         ]
-    return "\n".join([*lines, " }", "}"]) + "\n"
+    return table(TABLE, [chain("input", lines)] if lines else [])
 
 
-def packets(listing: str, receiver: int) -> dict[Rule, int]:
-    """Packets dropped by each rule that a node has, from the output of `LIST`. Raises ValueError."""
+def packets(output: str, receiver: int) -> dict[Rule, int]:
+    """Packets dropped by each rule in force on a node, from the output of `LIST`. Raises ValueError."""
     counted: dict[Rule, int] = {}
-    for entry in json.loads(listing)["nftables"]:
-        found: dict[str, Any] = entry.get("rule", {})
-        if not found:
-            continue
+    for found in rules(output):
         sender, _, port = found["comment"].partition(":")
         rule = Rule(receiver, int(sender), int(port) if port else None)
-        dropped = sum(part["counter"]["packets"] for part in found["expr"] if "counter" in part)
-        counted[rule] = counted.get(rule, 0) + dropped
+        counted[rule] = counted.get(rule, 0) + hits(found)
     return counted

@@ -11,6 +11,7 @@ from nemesis.faults.checked import brokers_only, choice
 from nemesis.faults.fault import Fault, Proof, Strike
 from nemesis.filters import counted, filtered
 from nemesis.ground import Ground
+from nemesis.table import chain
 from nemesis.targets import Groups, Target
 
 Way = Literal["in", "out"]
@@ -29,23 +30,19 @@ def _together(wishes: Sequence[_Wish]) -> _Wish:
     return _Wish(frozenset().union(*(wish.ways for wish in wishes)), *wishes[0][1:])
 
 
-def _rules(wish: _Wish) -> Iterable[str]:
+def _chains(wish: _Wish) -> Iterable[str]:
     if "in" in wish.ways:
         # A client on the host comes with the bridge's address, one in a container with its own: neither is a peer's.
-        yield " chain in {"
-        yield "  type filter hook input priority -300; policy accept;"
-        yield f'  iifname "eth0" ether saddr != {{ {", ".join(wish.macs)} }} counter drop'
-        yield " }"
+        yield chain("input", [f'iifname "eth0" ether saddr != {{ {", ".join(wish.macs)} }} counter drop'])
     if "out" in wish.ways:
-        yield " chain out {"
-        yield "  type filter hook output priority -300; policy accept;"
+        answers = []
         for version, sign in (("ip", "."), ("ip6", ":")):
             if peers := [address for address in wish.addresses if sign in address]:
-                yield f'  oifname "eth0" {version} daddr != {{ {", ".join(peers)} }} counter drop'
-        yield " }"
+                answers.append(f'oifname "eth0" {version} daddr != {{ {", ".join(peers)} }} counter drop')
+        yield chain("output", answers)
 
 
-CLIENTS: Resource = filtered("clients", _together, _rules)
+CLIENTS: Resource = filtered("clients", _together, _chains)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +87,10 @@ class CutClients(Fault):
     def verify_healed(self, strike: Strike) -> Proof:
         evidence: dict[str, object] = {"dropped": strike.notes.get("dropped")}
         if strike.effective and strike.notes.get("dropped") is None:
-            return Proof(False, {**evidence, "ended_early": "the rules were gone before the fault's end"})
+            return Proof(
+                False,
+                {**evidence, "ended_early": "the rules were gone, or had lapsed, before the fault's end"},
+            )
         if (
             strike.desired.now(CLIENTS, strike.node) is None
             and counted(strike.process, CLIENTS.name) is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,6 +9,7 @@ from nemesis.desired import Resource
 from nemesis.faults.fault import Fault, Proof, Strike
 from nemesis.filters import counted, filtered
 from nemesis.ground import Ground
+from nemesis.table import chain
 from nemesis.targets import Groups, Target
 
 LIMIT = 5.0
@@ -18,15 +18,11 @@ LIMIT = 5.0
 ASK = "timeout 1 getent hosts {} >/dev/null"
 
 
-def _rules(_: object) -> Iterable[str]:
-    yield " chain out {"
-    # Before the engine turns the address of its own server into another one.
-    yield "  type filter hook output priority -300; policy accept;"
-    yield "  ip daddr 127.0.0.11 meta l4proto { tcp, udp } th dport 53 counter drop"
-    yield " }"
+def _chains(_: object) -> list[str]:
+    return [chain("output", ["ip daddr 127.0.0.11 meta l4proto { tcp, udp } th dport 53 counter drop"])]
 
 
-DNS: Resource = filtered("dns", any, _rules)
+DNS: Resource = filtered("dns", any, _chains)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +55,10 @@ class Dns(Fault):
     def verify_healed(self, strike: Strike) -> Proof:
         evidence: dict[str, object] = {"dropped": strike.notes.get("dropped")}
         if strike.effective and strike.notes.get("dropped") is None:
-            return Proof(False, {**evidence, "ended_early": "the rules were gone before the fault's end"})
+            return Proof(
+                False,
+                {**evidence, "ended_early": "the rules were gone, or had lapsed, before the fault's end"},
+            )
         if strike.desired.now(DNS, strike.node) is not None:
             return Proof(True, {**evidence, "held_by": list(strike.others)})
         return Proof(strike.until(lambda: _resolves(strike), LIMIT), evidence)

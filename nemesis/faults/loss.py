@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,20 +10,19 @@ from nemesis.faults.checked import number
 from nemesis.faults.fault import Fault, Proof, Strike
 from nemesis.faults.serving import serving
 from nemesis.filters import counted, filtered
+from nemesis.table import chain
 
 LIMIT = 10.0
 """Seconds in which a packet must have been lost."""
 
 
-def _rules(percent: float) -> Iterable[str]:
-    yield " chain in {"
-    yield "  type filter hook input priority -300; policy accept;"
+def _chains(percent: float) -> list[str]:
     # The kernel's own random number; the module for `numgen` is missing in some.
-    yield f'  iifname "eth0" meta random < {round(percent / 100 * (1 << 32)) - 1} counter drop'
-    yield " }"
+    below = round(percent / 100 * (1 << 32)) - 1
+    return [chain("input", [f'iifname "eth0" meta random < {below} counter drop'])]
 
 
-LOSS: Resource = filtered("loss", max, _rules)
+LOSS: Resource = filtered("loss", max, _chains)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +54,10 @@ class Loss(Fault):
     def verify_healed(self, strike: Strike) -> Proof:
         evidence: dict[str, object] = {"dropped": strike.notes.get("dropped")}
         if strike.effective and strike.notes.get("dropped") is None:
-            return Proof(False, {**evidence, "ended_early": "the rules were gone before the fault's end"})
+            return Proof(
+                False,
+                {**evidence, "ended_early": "the rules were gone, or had lapsed, before the fault's end"},
+            )
         if strike.desired.now(LOSS, strike.node) is None and counted(strike.process, LOSS.name) is not None:
             return Proof(False, {**evidence, "rules_left": True})
         served = serving(strike)

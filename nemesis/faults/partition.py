@@ -134,7 +134,9 @@ class Partition(Fault):
             evidence["dropped"] = f"unknown: {strike.notes['unread']}"
         gone = [pair for pair, count in dropped.items() if count is None]
         if strike.effective and gone:
-            evidence["ended_early"] = f"the rules of {', '.join(gone)} were gone before the fault's end"
+            evidence["ended_early"] = (
+                f"the rules of {', '.join(gone)} were gone, or had lapsed, before the fault's end"
+            )
         wanted = _rules(strike.network.cuts)
         left = sorted(
             f"{rule.comment} to {rule.receiver}"

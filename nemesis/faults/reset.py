@@ -9,23 +9,26 @@ from typing import ClassVar
 
 from nemesis.faults.fault import Fault, Proof, Strike
 from nemesis.faults.serving import serving
+from nemesis.table import chain, table
 
 LASTS = 0.3
 """Seconds for which packets are answered with a reset: connections of a broker are hardly silent for longer."""
 
-TABLE = "inet kafkacheck_reset"
+TABLE = "kafkacheck_reset"
 
-RULES = f"""table {TABLE} {{
- chain in {{
-  type filter hook input priority -300; policy accept;
-  iifname "eth0" ip protocol tcp counter reject with tcp reset
-  iifname "eth0" ip6 nexthdr tcp counter reject with tcp reset
- }}
- chain out {{
-  type filter hook output priority -300; policy accept;
-  oifname "eth0" tcp flags & rst == 0 counter reject with tcp reset
- }}
-}}"""
+RULES = table(
+    TABLE,
+    [
+        chain(
+            "input",
+            [
+                'iifname "eth0" ip protocol tcp counter reject with tcp reset',
+                'iifname "eth0" ip6 nexthdr tcp counter reject with tcp reset',
+            ],
+        ),
+        chain("output", ['oifname "eth0" tcp flags & rst == 0 counter reject with tcp reset']),
+    ],
+)
 
 # Both ends are told: the peer by the answer to its packet, this node when it sends. What is still open then has been
 # silent for the whole time, and is closed by the kernel where that is possible.
@@ -33,8 +36,8 @@ COMMAND = f"""
 before=$(ss -Htn state established | awk '{{print $3, $4}}' | sort)
 nft {shlex.quote(RULES)} || exit 1
 sleep {LASTS}
-nft list table {TABLE} | grep -o 'packets [0-9]*'
-nft delete table {TABLE}
+nft list table inet {TABLE} | grep -o 'packets [0-9]*'
+nft delete table inet {TABLE}
 ss -Ktn state established >/dev/null 2>&1
 after=$(ss -Htn state established | awk '{{print $3, $4}}' | sort)
 echo "open $(printf '%s\\n' "$before" | grep -c .)"

@@ -1,7 +1,8 @@
 """The agent: a shell in a node's network namespace that applies faults there.
 
 It is driven over its standard input, so that it heals by itself when its master is gone: a SIGKILL of
-pytest closes the stream, a frozen pytest misses the heartbeat. It is a process in the node's pod and not
+pytest closes the stream, a frozen pytest misses the heartbeat. Each heartbeat renews the lease of our rules, so that
+those of an agent which was itself killed lapse too. It is a process in the node's pod and not
 the pod itself, so that the network outlives a master.
 """
 
@@ -16,6 +17,7 @@ from typing import Any
 
 from docker.errors import APIError
 
+from nemesis.table import RENEW
 from pytest_kafkacheck.errors import InfrastructureError
 
 TTL = 15
@@ -106,7 +108,7 @@ class Agent:
     def _beat(self) -> None:
         while not self._closed.wait(BEAT):
             try:
-                self.shell("true", timeout=2)
+                self.shell(RENEW, timeout=2)
             except (InfrastructureError, ValueError):
                 return  # the next real command reports it
 

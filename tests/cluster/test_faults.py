@@ -22,6 +22,7 @@ from nemesis.nft import Cut
 from nemesis.nobody import Nobody
 from nemesis.probe import Link, probe
 from nemesis.schedule import Event
+from nemesis.table import LEASE
 from nemesis.triggers import Trigger
 from nemesis.wait import until
 from pytest_kafkacheck.capabilities import able
@@ -38,6 +39,9 @@ from workloads.workload import Topic
 pytestmark = pytest.mark.cluster
 
 ANY = DescribeClusterRequest(version=0, include_cluster_authorized_operations=False)
+
+KILL = "kill -9 $(grep -lz 'heal()' /proc/[0-9]*/cmdline | grep -v self | cut -d/ -f3 | grep -vx $$)"
+"""Strikes the agents of a node, in its pod."""
 
 SEEN = 20.0
 """Seconds in which an effect must show, and be gone."""
@@ -91,9 +95,12 @@ def broken(connection: Connection) -> bool:
 
 def connects(cluster: DockerCluster, source: int, destination: int) -> bool:
     """Whether a peer reaches another on both planes."""
+    return all(answer.reached for answer in probe(cluster.nodes, links(cluster, source, destination)))
+
+
+def links(cluster: DockerCluster, source: int, destination: int) -> list[Link]:
     address = cluster.nodes[destination].addresses[0]
-    links = [Link(source, destination, address, port) for port in (9092, 9093)]
-    return all(answer.reached for answer in probe(cluster.nodes, links))
+    return [Link(source, destination, address, port) for port in (9092, 9093)]
 
 
 @pytest.mark.parametrize(
@@ -120,6 +127,26 @@ def test_a_broker_that_is_down_answers_nobody(cluster: DockerCluster, topic: str
         others = [node for node in cluster.brokers if node not in play.nodes]
         assert all(cluster.answers(node) for node in others)
     assert seen(lambda: all(cluster.answers(node) for node in play.nodes))
+    lifecycle.wait_settled(cluster)
+
+
+def test_rules_of_an_agent_that_is_killed_lapse(cluster: DockerCluster, topic: str) -> None:
+    """Nobody deletes them, and packets pass all the same."""
+    deaf = api.partition([[3], [1, 2]], one_way="in", lasting=LONG)  # rules on that node only
+    play = Play(cluster, deaf, topic=topic)
+    play.__enter__()
+    try:
+        assert not connects(cluster, 1, 3)
+        killed = cluster.client.api.exec_create(cluster.nodes[3].pod, ["bash", "-c", KILL])["Id"]
+        cluster.client.api.exec_start(killed)
+        # Asked from the other side only: a command in the node's own network would start another agent.
+        assert until(lambda: probe(cluster.nodes, links(cluster, 1, 3))[0].reached, limit=LEASE + SEEN)
+    finally:
+        play.finish()
+    heal = play.rows["heal"]["value"]
+    assert heal["effective"] is False
+    assert "lapsed" in heal["evidence"]["ended_early"]
+    assert "heal-all" not in play.rows, "the heal itself deleted them"
     lifecycle.wait_settled(cluster)
 
 
@@ -650,10 +677,14 @@ def test_moments_that_events_wait_for(cluster: DockerCluster, topic: str) -> Non
     finally:
         for consumer in consumers:
             consumer.close()
-    deposed = watch("controller-change")
+    assert seen(lambda: cluster.controller() is not None)
+    deposed, controllers = watch("controller-change"), [cluster.controller()]
     assert not deposed()
-    with Play(cluster, api.kill("controller", lasting=LONG), topic=topic):
-        assert seen(deposed)
+    with Play(cluster, api.kill("controller", lasting=LONG), topic=topic) as play:
+        assert seen(lambda: deposed() or bool(controllers.append(cluster.controller()))), (
+            play.nodes,
+            controllers,
+        )
     lifecycle.wait_settled(cluster)
     cluster.kafka.elect(topic, 0, unclean=False)
     assert seen(lambda: cluster.leader(topic, 0) == 1)

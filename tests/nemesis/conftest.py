@@ -335,6 +335,7 @@ class FakeNode:
         self.addresses: tuple[str, ...] = (f"172.18.0.{number}", f"fd00::{number}")
         self.probe_port = 9093
         self.ignores_nft = False
+        self.lapsed = False  # whether the lease on its rules has run out
         self.unplugged = False
         self.unreadable = 0  # so many times, the table cannot be listed
         self.nft_error: str | None = None
@@ -431,6 +432,7 @@ class FakeNode:
         self.acts("shell")
         with self._cluster.lock:
             command = command.removeprefix("LC_ALL=C ")
+            assert "type filter hook" not in command or "meta protocol != @lease accept" in command
             if "kafkacheck_reset" in command:
                 return 0, "packets 5\nopen 3\nleft 0" if self.acts("nft") else "open 3\nleft 3"
             if listed := re.fullmatch(r"nft -j list table inet kafkacheck_(\w+)", command):
@@ -504,7 +506,12 @@ class FakeNode:
         if name == "loss":
             self.filters[name] += 2
         counter = {"counter": {"packets": self.filters[name], "bytes": 0}}
-        return 0, json.dumps({"nftables": [{"metainfo": {}}, {"rule": {"expr": [counter, {"drop": None}]}}]})
+        return 0, json.dumps({"nftables": [*self._head(), {"rule": {"expr": [counter, {"drop": None}]}}]})
+
+    def _head(self) -> list[dict[str, Any]]:
+        """What nft says of a table before its rules that count."""
+        lease = {"name": "lease", "flags": ["timeout"]} | ({} if self.lapsed else {"elem": ["ip", "ip6"]})
+        return [{"metainfo": {}}, {"set": lease}, {"chain": {}}, {"rule": {"expr": [{"accept": None}]}}]
 
     def _queues(self) -> str:
         sent = " Sent 900 bytes {} pkt (dropped 0, overlimits {} requeues 0)"
@@ -519,9 +526,7 @@ class FakeNode:
             return 1, "Error: Could not process rule: Device or resource busy"
         if self.table is None:
             return 1, "Error: No such file or directory\nlist table inet kafkacheck\n"
-        return 0, json.dumps(
-            {"nftables": [{"metainfo": {}}, {"chain": {}}, *(r.to_json() for r in self.table)]}
-        )
+        return 0, json.dumps({"nftables": [*self._head(), *(r.to_json() for r in self.table)]})
 
     def _transaction(self, text: str) -> tuple[int, str]:
         table = self.table
@@ -534,13 +539,20 @@ class FakeNode:
                         return 1, "Error: No such file or directory"
                     table = None
                 elif statement.startswith("table inet kafkacheck {"):
-                    _, chain, hook, *rules = (line.strip() for line in statement.splitlines()[:-2])
+                    _, lease, chain, hook, guard, *rules = (
+                        line.strip() for line in statement.splitlines()[:-2]
+                    )
                     if (
-                        chain != "chain in {"
+                        not lease.startswith(
+                            "set lease { type ether_type; flags timeout; elements = { ip timeout"
+                        )
+                        or chain != "chain input {"
                         or hook != "type filter hook input priority -300; policy accept;"
+                        or guard != "meta protocol != @lease accept"
                     ):
                         raise SyntaxFault(hook)
                     table = (table or []) + [FakeRule(rule) for rule in rules]
+                    self.lapsed = False
                 else:
                     raise SyntaxFault(statement)
         except (SyntaxFault, IndexError) as error:
@@ -549,7 +561,7 @@ class FakeNode:
         return 0, ""
 
     def _accepts(self, packet: Packet) -> bool:
-        return not any(rule.drops(packet) for rule in self.table or [])
+        return self.lapsed or not any(rule.drops(packet) for rule in self.table or [])
 
     def _probes(self, command: str) -> str:
         lines = []

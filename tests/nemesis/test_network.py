@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nemesis.network import Network, NetworkError
-from nemesis.nft import Cut, Rule, packets, ruleset
+from nemesis.nft import LIST, Cut, Rule, packets, ruleset
 
 MACS = {1: "02:42:ac:12:00:01", 2: "02:42:ac:12:00:02", 3: "02:42:ac:12:00:03"}
 REPLICATION = frozenset({9092})
@@ -18,8 +18,10 @@ def test_ruleset_is_one_transaction_that_replaces_only_our_table() -> None:
         "table inet kafkacheck\n"
         "delete table inet kafkacheck\n"
         "table inet kafkacheck {\n"
-        " chain in {\n"
+        " set lease { type ether_type; flags timeout; elements = { ip timeout 30s, ip6 timeout 30s }; }\n"
+        " chain input {\n"
         "  type filter hook input priority -300; policy accept;\n"
+        "  meta protocol != @lease accept\n"
         '  ether saddr 02:42:ac:12:00:02 tcp dport 9092 counter drop comment "2:9092"\n'
         '  ether saddr 02:42:ac:12:00:02 tcp sport 9092 counter drop comment "2:9092"\n'
         '  ether saddr 02:42:ac:12:00:02 tcp dport 9093 counter drop comment "2:9093"\n'
@@ -41,7 +43,7 @@ def test_packets_of_both_directions_of_a_port_are_one_rule(cluster) -> None:
     cluster.nodes[2].shell("timeout 1 bash -c '</dev/tcp/172.18.0.1/9092'")
     cluster.nodes[2].shell("timeout 1 bash -c '</dev/tcp/172.18.0.1/9093'")  # another port
     assert network.dropped([1]) == {Rule(1, 2, 9092): 2}
-    assert packets(cluster.nodes[1].shell("nft -j list table inet kafkacheck")[1], 1) == {Rule(1, 2, 9092): 2}
+    assert packets(cluster.nodes[1].shell(LIST)[1], 1) == {Rule(1, 2, 9092): 2}
 
 
 CUTS = st.builds(
@@ -109,6 +111,17 @@ def test_counts_are_not_doubled_by_rules_that_were_refused(cluster) -> None:
     with pytest.raises(NetworkError):
         network.cut("b", [Cut(1, 3)])
     assert network.dropped([1]) == {Rule(1, 2, None): 1}
+
+
+def test_rules_that_lapsed_are_no_rules(cluster) -> None:
+    network = Network(cluster.nodes)
+    network.cut("a", [Cut(1, 2)])
+    cluster.nodes[1].lapsed = True
+    assert cluster.connects(1, 2)
+    assert network.dropped([1]) == {}
+    network.cut("b", [Cut(1, 3)])
+    assert not cluster.connects(1, 2)
+    assert network.dropped([1]) == {Rule(1, 3, None): 0}, "the other one had not lasted"
 
 
 def test_rules_that_vanished_count_again_once_they_are_wanted_anew(cluster) -> None:

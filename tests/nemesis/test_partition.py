@@ -159,17 +159,18 @@ def test_a_whole_cut_over_a_cut_of_one_plane_is_verified_and_counted_apart(drama
     assert drama.cluster.clean()
 
 
-def test_a_cut_that_ended_by_itself_is_noticed(drama) -> None:
+@pytest.mark.parametrize("end", [{"table": None}, {"lapsed": True}], ids=["agent", "kernel"])
+def test_a_cut_that_ended_by_itself_is_noticed(drama, end) -> None:
     def deadman() -> None:
         for node in drama.cluster.nodes.values():
-            node.table = None
+            node.__dict__.update(end)
 
     drama.stop.arrange(3, deadman)
     drama.play(isolate(2, at=0, lasting=5))
     value = drama.value("isolate-0", "heal")
     assert drama.value("isolate-0", "inject")["effective"] is True
     assert value["effective"] is False
-    assert "gone before the fault's end" in value["evidence"]["ended_early"]
+    assert "gone, or had lapsed, before the fault's end" in value["evidence"]["ended_early"]
 
 
 def test_a_cut_that_ended_by_itself_is_noticed_even_if_another_fault_brought_the_rules_back(drama) -> None:
