@@ -80,7 +80,7 @@ class Broker:
                     job.run, job.process, now, self._node, "partition", *log,
                     view.leader, view.leader_epoch, list(view.isr),
                     mark.log_start if mark else None, mark.high_watermark if mark else None,
-                    end if not code else None,
+                    end if not code else None, None,
                 )
             )  # fmt: skip
         job.counts["samples"] += 1
@@ -93,7 +93,7 @@ def _quorum(job: Job, writer: Writer, nodes: cycle[int]) -> None:
     if known is not None:
         at = time.monotonic_ns()
         row = (job.run, job.process, at, node, "quorum", None, None, known.leader, known.epoch)
-        writer.append((*row, None, None, None, None))
+        writer.append((*row, None, None, None, None, None))
 
 
 def _repeat(job: Job, sample: Callable[[], None]) -> None:

@@ -46,15 +46,19 @@ class Records:
         completed: int,
         assignment: int,
         final: bool = False,
+        committed: bool = False,
     ) -> None:
-        """What one poll returned; all of it shares the operation `op`. Times in ns."""
+        """What one poll returned; all of it shares the operation `op`. Times in ns.
+
+        committed  whether the consumer reads only what is committed.
+        """
         for log, offset, epoch, payload in records:
             value, problem = decode(payload, self._run, *log)
             self._writer.append(
                 (
                     self._run, op, self._next(), self._process, self._session, "poll", "ok",
                     invoked, completed, *log, offset, value, epoch if epoch >= 0 else None,
-                    assignment, None, final, problem,
+                    assignment, None, final, problem, None, None, committed, None,
                 )
             )  # fmt: skip
 
@@ -68,6 +72,7 @@ class Records:
             (
                 self._run, sent.op, sent.number, self._process, self._session, "send", kind,
                 sent.invoked, completed, *sent.log, offset, sent.op, None, 0, None, False, error,
+                None, None, None, None,
             )
         )  # fmt: skip
 
@@ -98,6 +103,6 @@ class Reads:
         run, process, session, f = self._head
         kind = "ok" if error is None else "info"
         row: Sequence[object] = (
-            run, op, process, session, f, kind, invoked, completed, *log, start, end, None, error,
+            run, op, process, session, f, kind, invoked, completed, *log, start, end, None, error, None, None,
         )  # fmt: skip
         self._writer.append(tuple(row))

@@ -50,14 +50,14 @@ def stored(run: Path, table: str = "records") -> list[dict[str, Any]]:
 
 
 def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
-    observation = ("r", 5, 123, 1, "partition", "orders", 0, 2, 7, [1, 2], 0, 10, None)
+    observation = ("r", 5, 123, 1, "partition", "orders", 0, 2, 7, [1, 2], 0, 10, None, 9)
     path = write(tmp_path, 5, observation, table="observations")
     assert read(path, OBSERVATIONS).to_pylist() == [dict(zip(OBSERVATIONS.names, observation, strict=True))]
 
 
 def test_a_row_of_another_width_is_refused(tmp_path: Path) -> None:
     writer = Writer(tmp_path, "records", 1)
-    with pytest.raises(ValueError, match="row of 2 values: the table has 18 columns"):
+    with pytest.raises(ValueError, match="row of 2 values: the table has 22 columns"):
         writer.append(("r", 1))
     writer.close()
 
@@ -122,7 +122,7 @@ import sys
 from pathlib import Path
 from workloads.history.writer import Writer
 writer = Writer(Path(sys.argv[1]), "records", 7)
-row = ("r", 0, 0, 7, None, "send", "invoke", 1, None, "t", 0, None, 0, None, 0, None, False, None)
+row = ("r", 0, 0, 7, None, "send", "invoke", 1, None, "t", 0, None, 0, None, 0, None, False, None, None, None, None, None)
 number = 0
 while True:
     for _ in range(50):
@@ -188,11 +188,14 @@ def test_compaction_keeps_every_table_and_says_its_format(tmp_path: Path) -> Non
     write(
         history,
         -1,
-        ("r", -5, -1, None, "kill", "info", 3, 4, None, None, None, None, "{}", None),
+        ("r", -5, -1, None, "kill", "info", 3, 4, None, None, None, None, "{}", None, None, None),
         table="operations",
     )
     write(
-        history, 5, ("r", 5, 1, 1, "quorum", None, None, 2, 7, None, None, None, None), table="observations"
+        history,
+        5,
+        ("r", 5, 1, 1, "quorum", None, None, 2, 7, None, None, None, None, None),
+        table="observations",
     )
     assert compact(tmp_path) == {"records": 1, "operations": 1, "observations": 1}
     assert (history / "format.json").read_text() == f'{{"format": {FORMAT}}}\n'

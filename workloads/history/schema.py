@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-FORMAT = 1
+FORMAT = 2
 
 NEMESIS = -1
 HARNESS = -2
@@ -49,6 +49,10 @@ RECORDS = pa.schema(
         #                            compaction, so that order checks need no shuffle.
         ("final", pa.bool_()),  # polled by a final read
         ("error", pa.string()),  # sends: error classes of the attempts; polls: foreign | corrupt | misrouted
+        ("key", pa.int64()),  # of the record; null without one
+        ("transaction", pa.int64()),  # the operation `txn` within which it was sent or polled; null for none
+        ("committed", pa.bool_()),  # polls: with isolation.level=read_committed; null on sends
+        ("generation", pa.int32()),  # polls by a member of a group: of its assignment; null otherwise
     ]
 )
 """One row per record sent or polled."""
@@ -59,7 +63,10 @@ OPERATIONS = pa.schema(
         ("op", pa.int64()),
         ("process", pa.int32()),  # a client, NEMESIS or HARNESS
         ("session", pa.int32()),
-        ("f", pa.string()),  # read | final-read | <fault name> | phase | worker
+        (
+            "f",
+            pa.string(),
+        ),  # read | final-read | txn | init | member | commit | <fault name> | phase | worker
         ("type", pa.string()),  # ok | fail | info
         ("invoked", pa.int64()),  # ns
         ("completed", pa.int64()),  # ns; null while unknown
@@ -69,6 +76,8 @@ OPERATIONS = pa.schema(
         ("end_offset", pa.int64()),  # read, final-read: end of the log as the leader told it (exclusive)
         ("value", pa.string()),  # JSON; its keys by f are listed below
         ("error", pa.string()),
+        ("group", pa.string()),  # member, commit: the consumer group
+        ("generation", pa.int32()),  # member, commit: of the group; null where it was not told
     ]
 )
 """One row per operation that is not itself a record: reads as a whole, faults, phases, workers.
@@ -76,6 +85,16 @@ OPERATIONS = pa.schema(
 ``read``        a session reads a partition from where it last stopped to the end it was told; ``ok`` when it
                 got there. Its records carry the same ``op``.
 ``final-read``  a fresh client reads a whole partition after healing; ``ok`` when it reached ``end_offset``.
+``txn``         a transaction as a whole; its records carry its `op` as `transaction`: ``{"transactional_id": text,
+                "epoch": of the producer, "outcome": "commit"|"abort"}``. ``ok``: the outcome was acknowledged;
+                ``fail``: nothing of it shall ever be visible; ``info``: unknown, as where the process ended in it.
+``init``        a producer claimed its transactional id, which fences those before it: ``{"transactional_id": text,
+                "epoch": int}``.
+``member``      what a group told its member, one row per partition: ``{"event": "assigned"|"revoked"|"lost",
+                "member": id}``; `start_offset` of ``assigned`` is where it begins to read. With topic and
+                partition null: ``{"event": "joined"|"left"|"fenced", "member": id}``.
+``commit``      a member commits a position of a group, one row per partition: `end_offset` is the next offset
+                to read; ``{"member": id}``, and ``"reset": true`` where it was set back on purpose.
 ``<fault>``     by NEMESIS, one row for inject and one for heal: ``{"event": id, "stage": "inject"|"heal",
                 "target": as asked, "nodes": [ids], "effective": bool, "evidence": {...}}``; type ``info``.
                 That of heal also has ``"active": {"possibly": [ns, ns], "surely": [ns, ns]}``: from when to when
@@ -100,6 +119,10 @@ OBSERVATIONS = pa.schema(
         ("log_start", pa.int64()),  # of the replica on `node`
         ("high_watermark", pa.int64()),
         ("log_end", pa.int64()),
+        (
+            "last_stable",
+            pa.int64(),
+        ),  # the last stable offset, as a read_committed consumer is told it; null: not asked
     ]
 )
 """One row per sample of the cluster's own state, as one broker saw it."""
