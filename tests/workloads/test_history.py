@@ -122,7 +122,7 @@ import sys
 from pathlib import Path
 from workloads.history.writer import Writer
 writer = Writer(Path(sys.argv[1]), "records", 7)
-row = ("r", 0, 0, 7, None, "send", "invoke", 1, None, "t", 0, None, 0, None, 0, None, False, None, None, None, None, None)
+row = ("r", 0, 0, 7, None, "send", "invoke", 1, None, "t", 0, None, 0, None, 0, None, False, *[None] * 5)
 number = 0
 while True:
     for _ in range(50):
