@@ -161,7 +161,6 @@ class Nemesis:
         nodes: tuple[int, ...] = ()
         applied: int | None = None
         try:
-            rng = event.random(self._seed)
             nodes = self._resolve(event)
             strike = Strike(
                 event=event.id,
@@ -174,7 +173,7 @@ class Nemesis:
                 desired=self._desired,
                 topic=self._topic,
                 lasting=event.lasting,
-                random=rng,
+                random=event.random(self._seed, "how"),
                 until=self._until,
                 leisure=self._leisure,
             )
@@ -318,7 +317,7 @@ class Nemesis:
 
         def known() -> bool:
             try:
-                rng = event.random(self._seed)
+                rng = event.random(self._seed, "target")
                 roles = self._clients.roles()
                 found.append(resolve(target, self._cluster, topic=self._topic, rng=rng, clients=roles))
             except Unresolved as problem:

@@ -93,9 +93,9 @@ class Event:
         if self.after is not None:
             self.after.check(ground)
 
-    def random(self, seed: int) -> random.Random:
-        """The source of this event's choices. It depends on no other event."""
-        return random.Random(f"{seed}:{self.id}")
+    def random(self, seed: int, choice: str) -> random.Random:
+        """The source of one of this event's choices. It depends on no other event, and on no other choice."""
+        return random.Random(f"{seed}:{self.id}:{choice}")
 
     def to_json(self) -> dict[str, Any]:
         data: dict[str, Any] = {"id": self.id, "at": self.at}

@@ -140,6 +140,7 @@ class Harness:
         """
         if not isinstance(experiment, Experiment):
             raise UsageError(f"expected an Experiment, got {experiment!r}")
+        self._check_startable(experiment.cluster)
         events = experiment.schedule.events
         for event in events:
             if self._attach is not None and event.fault.ours:
@@ -151,6 +152,14 @@ class Harness:
             self._client = self._client or connect()
             require(self._client, sorted(new))
             self._possible |= new
+
+    def _check_startable(self, spec: ClusterSpec) -> None:
+        if spec.attached is not None and self._attach is None:
+            raise UsageError(
+                f"ClusterSpec.attached={spec.attached!r} names nodes of a cluster that runs already, and nothing is "
+                f"attached to; say which one it is with --kafkacheck-attach (--attach on the command line), or leave "
+                f"it out"
+            )
 
     def judge(self, home: Path) -> Run:
         """Judge the history in a run's folder, finished or interrupted, and write verdict.json."""
@@ -216,6 +225,7 @@ class Harness:
     def _cluster_for(self, spec: ClusterSpec, *, logs: Path) -> DockerCluster:
         if self._attach is not None:
             return self._attached()
+        self._check_startable(spec)
         if (
             self._cluster is not None
             and not self._fresh

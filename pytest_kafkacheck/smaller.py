@@ -43,6 +43,8 @@ class Smaller:
 
     def _nodes(self) -> Iterator[tuple[str, dict[str, Any]]]:
         cluster, workload = self.experiment.cluster, self.experiment.workload
+        if cluster.attached is not None:
+            return
         chosen = all(
             each.target.kind not in BY_ID for each in self.schedule.events if isinstance(each.target, Target)
         )

@@ -137,7 +137,7 @@ def attached(client: Any, what: str) -> Iterator[AttachedCluster]:
     run = f"attach-{secrets.token_hex(4)}"
     with ExitStack() as stack:
         stack.enter_context(reaper.removed_at_end(client, run))
-        spec = ClusterSpec(brokers=len(found.brokers), controllers=_allowed(len(found.controllers)))
+        spec = ClusterSpec(attached={node: found.role(node) for node in found.containers})
         plan = Plan(run=run, spec=spec, image="", owner=reaper.labels(run), cluster_id="")
         cluster = AttachedCluster(client, plan, {}, ports=found.planes)
         stack.callback(cluster.close)
@@ -166,8 +166,3 @@ def _restored(cluster: AttachedCluster) -> None:
         lifecycle.wait_settled(cluster, limit=LIMIT)
     except (InfrastructureError, APIError, OSError) as error:
         log.warning("the attached cluster is not whole again: %s", error)
-
-
-def _allowed(controllers: int) -> int:
-    """A number of separate controllers that a spec may have; what it stands for is only whether there are any."""
-    return controllers if controllers in (0, 1, 3, 5) else 3

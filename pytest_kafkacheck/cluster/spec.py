@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from pytest_kafkacheck.cluster.member import (
     CONTROL_PLANE,
@@ -18,6 +18,7 @@ from pytest_kafkacheck.cluster.member import (
     INTERNAL,
     ZOOKEEPER,
     Member,
+    Role,
 )
 from pytest_kafkacheck.cluster.settings import check_settings
 from pytest_kafkacheck.errors import UsageError
@@ -62,6 +63,9 @@ class ClusterSpec:
                    on an ext4 file system of its own with that many MiB, which can lose power, be full or stall; each
                    takes a loop device of the engine's host.
     image          a broker image to use instead of the one for the version; Kafka's jars in /opt/kafka/libs.
+    attached       None: a cluster that kafkacheck starts. Else the nodes of one that runs already, by id, such as
+                   {0: "combined", 1: "broker", 100: "controller"}, or ids alone where every broker is a controller as
+                   well; numbers of brokers and controllers follow. For sessions that attach to it.
     Raises UsageError naming the field, the value and what is allowed.
     """
 
@@ -79,8 +83,11 @@ class ClusterSpec:
     heap_mb: int = 384
     disk_mb: int | None = None
     image: str | None = None
+    attached: Mapping[int, Role] | Sequence[int] | None = None
 
     def __post_init__(self) -> None:
+        if self.attached is not None:
+            self._check_attached()
         self._check_counts()
         self._check_kinds()
         self._check_coordination()
@@ -108,6 +115,9 @@ class ClusterSpec:
     @property
     def members(self) -> tuple[Member, ...]:
         """Every node: those others depend on first."""
+        if isinstance(self.attached, Mapping):
+            found = (Member(id=node, role=role) for node, role in self.attached.items())
+            return tuple(sorted(found, key=lambda member: (member.is_broker, member.id)))
         separate = bool(self.controllers or self.zookeepers)
         return (
             *(Member(id=FIRST_ZOOKEEPER + number, role="zookeeper") for number in range(self.zookeepers)),
@@ -120,7 +130,7 @@ class ClusterSpec:
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        """Ids of all nodes: brokers from 1, separate controllers from 101, ZooKeeper nodes from 201."""
+        """Ids of all nodes; of a cluster of ours: brokers from 1, controllers from 101, ZooKeeper nodes from 201."""
         return tuple(sorted(member.id for member in self.members))
 
     @property
@@ -147,9 +157,30 @@ class ClusterSpec:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ClusterSpec:
+        attached = data.get("attached")
+        if isinstance(attached, Mapping):  # names of an object's fields are text
+            data = {**data, "attached": {int(node): role for node, role in attached.items()}}
         return cls(**data)
 
+    def _check_attached(self) -> None:
+        given, where = self.attached, f"ClusterSpec.attached={self.attached!r}"
+        roles = dict(given) if isinstance(given, Mapping) else None
+        if isinstance(given, (list, tuple)) and all(map(_whole, given)):
+            roles = dict.fromkeys(given, "combined")
+        if roles is None or not all(_whole(node) and node >= 0 for node in roles):
+            raise UsageError(f"{where}: expected ids of nodes, 0 or more, or their roles by id")
+        if strange := {role for role in roles.values() if role not in get_args(Role)}:
+            raise UsageError(f"{where}: no role {strange.pop()!r}; allowed: {', '.join(get_args(Role))}")
+        counts = {role: list(roles.values()).count(role) for role in get_args(Role)}
+        if not (brokers := counts["combined"] + counts["broker"]):
+            raise UsageError(f"{where}: expected a broker at least")
+        object.__setattr__(self, "attached", dict(sorted(roles.items())))
+        object.__setattr__(self, "brokers", brokers)
+        object.__setattr__(self, "controllers", counts["controller"])
+
     def _check_counts(self) -> None:
+        if self.attached is not None:
+            return
         if not _whole(self.brokers) or not 1 <= self.brokers <= MOST_BROKERS:
             raise UsageError(f"ClusterSpec.brokers={self.brokers!r}: expected 1 to {MOST_BROKERS}")
         for name, allowed in (("controllers", CONTROLLERS), ("zookeepers", ZOOKEEPERS)):

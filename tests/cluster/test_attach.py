@@ -56,6 +56,7 @@ def test_separate_controllers_are_found_by_name(engine: Any, separate: str) -> N
     ready(engine, f"compose:{separate}", nodes=6)
     with attached(engine, f"compose:{separate}") as cluster:
         assert sorted(cluster.nodes) == [1, 2, 3, 101, 102, 103]
+        assert cluster.spec.nodes == (1, 2, 3, 101, 102, 103)
         controller = cluster.controller()
         assert controller in (101, 102, 103)
         cluster.nodes[controller].kill()
@@ -141,6 +142,7 @@ def test_containers_started_by_a_plain_script(engine: Any) -> None:
         ready(engine, name, nodes=1)
         with attached(engine, name) as cluster:
             assert list(cluster.nodes) == [7]
+            assert cluster.spec.attached == {7: "combined"}, "what experiments are checked against"
             assert cluster.planes == {"replication": {9092}, "controller": {9093}}
             cluster.nodes[7].freeze()
             assert not cluster.serving(7)

@@ -61,14 +61,19 @@ def test_json_text() -> None:
 @given(SCHEDULES, st.integers(0, 5), st.integers())
 def test_taking_an_event_away_changes_no_other(schedule: Schedule, position: int, seed: int) -> None:
     left = Schedule.of(schedule.events[:position] + schedule.events[position + 1 :])
-    choices = {event: event.random(seed).random() for event in schedule.events}
-    assert all(choices[event] == event.random(seed).random() for event in left.events)
+    choices = {event: event.random(seed, "target").random() for event in schedule.events}
+    assert all(choices[event] == event.random(seed, "target").random() for event in left.events)
 
 
 def test_streams_differ_by_event_and_by_seed() -> None:
     first, second = Schedule.of([kill("random", at=1, lasting=1), kill("random", at=2, lasting=1)]).events
-    drawn = {event.random(seed).random() for event in (first, second) for seed in range(20)}
+    drawn = {event.random(seed, "target").random() for event in (first, second) for seed in range(20)}
     assert len(drawn) == 40
+
+
+def test_how_a_fault_strikes_does_not_follow_from_whom_it_strikes() -> None:
+    (event,) = Schedule.of([kill("random", at=0, lasting=1)]).events
+    assert len({event.random(1, choice).random() for choice in ("target", "how")}) == 2
 
 
 def test_ids_are_given_by_position_and_kept() -> None:

@@ -17,6 +17,7 @@ from pytest_kafkacheck.cluster.settings import check_settings, known
 from pytest_kafkacheck.cluster.spec import ClusterSpec
 from pytest_kafkacheck.errors import KafkacheckError, UsageError
 from pytest_kafkacheck.experiment import Experiment
+from pytest_kafkacheck.harness import Harness
 from pytest_kafkacheck.setup.release import RELEASES, release_of
 from workloads.log import AppendLog
 
@@ -257,6 +258,35 @@ def test_equal_specs_are_equal_and_hash_alike() -> None:
     two = ClusterSpec(config={"num.io.threads": "4"})
     assert one == two
     assert hash(one) == hash(two)
+
+
+def test_nodes_of_an_attached_cluster_are_those_that_are_named() -> None:
+    spec = ClusterSpec(attached={4: "broker", 5: "combined", 0: "controller", 17: "broker"})
+    assert (spec.brokers, spec.controllers, spec.nodes) == (3, 1, (0, 4, 5, 17))
+    assert [member.id for member in spec.voters] == [0, 5]
+    assert ClusterSpec.from_json(json.loads(json.dumps(spec.to_json()))) == spec
+    assert ClusterSpec(attached=tuple(range(12))).brokers == 12
+    Experiment(workload=AppendLog(), cluster=spec, faults=[kill(17, at=1, lasting=1)])
+    with pytest.raises(UsageError, match="17"):
+        Experiment(workload=AppendLog(), cluster=spec, faults=[kill(1, at=1, lasting=1)])
+    with pytest.raises(UsageError, match="--kafkacheck-attach"), Harness(Path("unused")) as harness:
+        harness.check(Experiment(workload=AppendLog(), cluster=spec))
+
+
+@pytest.mark.parametrize(
+    ("attached", "said"),
+    [
+        ((), "a broker at least"),
+        ({1: "controller"}, "a broker at least"),
+        ({1: "leader"}, "no role 'leader'; allowed: combined, broker"),
+        ((1, "2"), "ids of nodes"),
+        ((-1,), "0 or more"),
+        (3, "ids of nodes"),
+    ],
+)
+def test_nodes_that_cannot_be_attached_to_are_refused(attached: object, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        ClusterSpec(attached=attached)  # type: ignore[arg-type]
 
 
 def test_disks_of_their_own_are_part_of_the_spec() -> None:
