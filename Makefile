@@ -10,7 +10,7 @@ demo: setup
 
 test: setup lint
 	$(BIN)/kafkacheck setup --compose --kafka 2.8.2 3.9.2 4.1.1 4.3.0
-	$(BIN)/pytest -m "not nightly" tests examples
+	$(BIN)/pytest -m "not nightly" --durations=40 tests examples
 
 test-fast: .venv/ready lint
 	$(BIN)/pytest -m "not spark and not cluster and not nightly"
