@@ -227,8 +227,8 @@ def _shrink(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.harness import Harness
     from pytest_kafkacheck.shrinking import shrink
 
-    if not options.minutes > 0:
-        raise UsageError(f"--minutes {options.minutes:g}: expected a number above 0")
+    if not 0 < options.minutes < float("inf"):
+        raise UsageError(f"--minutes {options.minutes:g}: expected a number above 0, and an end")
     runs = options.run / "shrink" / "runs"
     with Harness(runs, say=lambda _: None, fresh=True, master=options.spark_master) as harness:
         found = shrink(

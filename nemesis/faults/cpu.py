@@ -35,7 +35,7 @@ class Cpu(Fault):
     down: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        number("cpu cores", self.cores, least=0.01)
+        number("cpu cores", self.cores, least=0.01, most=4096)
 
     def inject(self, strike: Strike) -> None:
         strike.notes |= {"before": strike.process.cpu()[1], "incarnation": strike.process.incarnation()}

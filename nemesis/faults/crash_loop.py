@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nemesis.faults.checked import number
+from nemesis.faults.checked import LONGEST, number
 from nemesis.faults.fault import Fault, Proof, Strike
 from nemesis.faults.kill import halt, halted, rouse, roused
 
@@ -20,7 +20,7 @@ class CrashLoop(Fault):
     halts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        number("crash-loop every", self.every, above=0)
+        number("crash-loop every", self.every, above=0, most=LONGEST)
 
     @property
     def pulse(self) -> float:

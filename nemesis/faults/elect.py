@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nemesis.faults.checked import number
+from nemesis.faults.checked import LONGEST, number
 from nemesis.faults.fault import Fault, Proof, Strike
 from nemesis.ground import Ground
 from nemesis.targets import Family, Groups, Target
@@ -71,7 +71,7 @@ class LeaderStorm(Fault):
     down: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        number("leader-storm every", self.every, above=0)
+        number("leader-storm every", self.every, above=0, most=LONGEST)
 
     @property
     def pulse(self) -> float:

@@ -18,6 +18,11 @@ from nemesis.network import NetworkError
 LIMIT = 10.0
 """Seconds in which the discipline must have handled a packet in its own way."""
 
+MOST_KBIT = 100_000_000.0
+"""100 Gbit/s: more is no limit for a node that shares a host with the others."""
+
+MOST_MS = 600_000.0
+"""Ten minutes: every request of Kafka has been given up long before."""
 
 BURST = "head -c 200000 /dev/zero > /dev/udp/239.255.0.1/9; true"
 """Traffic to a multicast address that nobody listens to: it leaves the node, and no answer comes."""
@@ -110,7 +115,7 @@ class Bandwidth(Shaped):
     needs: ClassVar[frozenset[str]] = frozenset({"tbf"})
 
     def __post_init__(self) -> None:
-        number("bandwidth kbit", self.kbit, least=8)
+        number("bandwidth kbit", self.kbit, least=8, most=MOST_KBIT)
 
     @property
     def wish(self) -> dict[str, float]:
@@ -138,8 +143,8 @@ class Delay(Shaped):
     name: ClassVar[str] = "delay"
 
     def __post_init__(self) -> None:
-        number("delay ms", self.ms, above=0)
-        number("delay jitter_ms", self.jitter_ms, least=0)
+        number("delay ms", self.ms, above=0, most=MOST_MS)
+        number("delay jitter_ms", self.jitter_ms, least=0, most=MOST_MS)
 
     @property
     def wish(self) -> dict[str, float]:
@@ -173,7 +178,7 @@ class Reorder(Shaped):
 
     def __post_init__(self) -> None:
         number("reorder percent", self.percent, above=0, most=100)
-        number("reorder ms", self.ms, above=0)
+        number("reorder ms", self.ms, above=0, most=MOST_MS)
 
     @property
     def wish(self) -> dict[str, float]:

@@ -95,7 +95,7 @@ def test_an_experiment_with_two_names_is_run_once(tmp_path: Path) -> None:
     assert [each.name for each in cli.load(file)] == ["one", "two"]
 
 
-@pytest.mark.parametrize("minutes", ["0", "-1", "nan", "-inf"])
+@pytest.mark.parametrize("minutes", ["0", "-1", "nan", "-inf", "inf"])
 def test_no_time_to_shrink_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], minutes: str
 ) -> None:
