@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import platform
 import threading
@@ -13,10 +14,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from docker.errors import APIError
+
 from nemesis.run import Nemesis
 from pytest_kafkacheck.clients import CrewClients
+from pytest_kafkacheck.cluster import lifecycle, views
 from pytest_kafkacheck.cluster import topics as cluster_topics
-from pytest_kafkacheck.cluster import views
 from pytest_kafkacheck.cluster.cluster import DockerCluster
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment import Experiment
@@ -25,6 +28,8 @@ from pytest_kafkacheck.termination import raise_if_interrupted
 from workloads.crew import Crew, CrewError
 from workloads.history.schema import HARNESS, NEMESIS, OPERATIONS, VALUE_BITS
 from workloads.history.writer import Writer
+
+log = logging.getLogger(__name__)
 
 Say = Callable[[str], None]
 
@@ -95,6 +100,8 @@ def _conduct(
         raise InfrastructureError(f"{names} not ready {STEADY_LIMIT:.0f} s after their creation: {problem}")
     write_layout(home, cluster, names[0])
     with ExitStack() as stack:
+        lingering: set[int] = set()
+        stack.callback(_refresh, cluster, lingering)
         diary = Diary(history, run, HARNESS)
         stack.callback(diary.close)
         crew = stack.enter_context(
@@ -113,7 +120,9 @@ def _conduct(
         _until(lambda: begun() > 0, STEADY_LIMIT, crew, stop)
         diary.phase("steady")
         say(f"load is on: {crew.describe()}")
-        _faults(experiment, cluster, run=run, history=history, crew=crew, say=say, stop=stop)
+        _faults(
+            experiment, cluster, run=run, history=history, crew=crew, say=say, stop=stop, lingering=lingering
+        )
         diary.phase("recovery")
         if problem := wait_agreement(cluster, names, limit=experiment.recovery_limit):
             say(f"not recovered after {experiment.recovery_limit:.0f} s: {problem}")
@@ -140,16 +149,24 @@ def _faults(
     crew: Crew,
     say: Say,
     stop: threading.Event,
+    lingering: set[int],
 ) -> None:
-    """Let the nemesis work through the schedule while clients go on. Everything is healed when this returns."""
+    """Let the nemesis work through the schedule while clients go on. Everything is healed when this returns.
+
+    lingering  gets the nodes that were struck by what outlives its heal.
+    """
     if not experiment.faults:
         _until(lambda: False, experiment.duration, crew, stop)
         return
     diary = Diary(history, run, NEMESIS)
 
+    linger = {event.fault.name for event in experiment.schedule.events if event.fault.lingers}
+
     def record(row: Mapping[str, Any]) -> None:
         diary.record(row)
         value = row["value"]
+        if row["f"] in linger:
+            lingering.update(value["nodes"])
         effect = "" if value["effective"] else ", WITHOUT EFFECT"
         struck = f"clients {value['processes']}" if "processes" in value else f"nodes {value['nodes']}"
         say(f"{row['f']} {value['stage']}: {struck} ({value['target']}){effect}")
@@ -174,6 +191,15 @@ def _faults(
     # A fault without its row would not count: that is worse than a failed run.
     if (error := working.exception()) is not None:
         raise InfrastructureError(f"The nemesis could not write down what it did: {error!r}") from error
+
+
+def _refresh(cluster: DockerCluster, nodes: set[int]) -> None:
+    """Start nodes anew that a fault left with something only a start ends: the cluster may serve others yet."""
+    try:
+        if nodes:
+            lifecycle.rolling_restart(cluster, nodes=sorted(nodes & cluster.nodes.keys()))
+    except (InfrastructureError, APIError, OSError) as error:
+        log.warning("nodes %s could not be started anew: %s", sorted(nodes), error)
 
 
 def _until(

@@ -45,6 +45,8 @@ class Clock(Fault):
 
     name: ClassVar[str] = "clock"
     down: ClassVar[bool] = False
+    # A wait that began while the clock was ahead, such as that before the next try to reach a peer, ends only then.
+    lingers: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"clock"})
 
     def __post_init__(self) -> None:

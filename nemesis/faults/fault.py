@@ -98,6 +98,7 @@ class Fault(ABC):
     puts_back  it remembers what was there and puts it back at the end, so that two of them at one thing cannot
                overlap: the later one would put back what the earlier one had made of it.
     ours       it changes settings of containers, data or members, and so only strikes clusters that we started.
+    lingers    what it did to a process outlives its heal; only a start of the process ends it.
     needs      what the host must be able to do: keys of `nemesis.capabilities.CAPABILITIES`.
     pulse      seconds between two calls of `beat` while it goes on; None for none.
     """
@@ -112,6 +113,7 @@ class Fault(ABC):
     halts: ClassVar[bool] = False
     puts_back: ClassVar[bool] = False
     ours: ClassVar[bool] = False
+    lingers: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset()
 
     def cut_off(self, nodes: int) -> int:

@@ -30,6 +30,8 @@ from pytest_kafkacheck.clients import CrewClients
 from pytest_kafkacheck.cluster import lifecycle, topics, views
 from pytest_kafkacheck.cluster.cluster import DockerCluster, running
 from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.conduct import conduct
+from pytest_kafkacheck.experiment import Experiment
 from workloads.clients.kafka_python import access
 from workloads.clients.raw import Connection
 from workloads.crew import Crew
@@ -567,7 +569,28 @@ def test_a_clock_that_is_wrong(cluster: DockerCluster) -> None:
         assert ahead(0) == pytest.approx(0, abs=10)
     assert ahead(1) == pytest.approx(0, abs=10)
     topics.delete(cluster.brokers, name)
+    lifecycle.rolling_restart(cluster, nodes=[2])  # see below
+
+
+def test_a_cluster_is_fit_for_others_after_an_experiment_with_clocks(
+    cluster: DockerCluster, tmp_path: Path
+) -> None:
+    """A broker whose clock went back would not try to reach a peer again for ten minutes."""
+    before = {node: cluster.nodes[node].incarnation() for node in cluster.nodes}
+    wrong = Experiment(
+        workload=AppendLog(), faults=[api.clock(2, at=0.5, lasting=3, offset=600)], duration=4, cooldown=0
+    )
+    conduct(wrong, cluster, run=own("clocks"), home=tmp_path, say=print, stop=threading.Event())
+    anew = [node for node, since in before.items() if cluster.nodes[node].incarnation() != since]
+    assert anew == [2]
     lifecycle.wait_settled(cluster)
+    for _ in range(2):
+        deposed = cluster.controller()
+        assert deposed is not None
+        cluster.nodes[deposed].kill()
+        assert seen(lambda was=deposed: cluster.controller() not in (None, was))  # type: ignore[misc]
+        cluster.nodes[deposed].start()
+        lifecycle.wait_settled(cluster)
 
 
 @pytest.fixture(scope="module")
