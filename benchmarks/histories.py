@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/histories.py DIRECTORY [--records 10000000] [--hot] [--planted 5] [--segments]
 
 Half of the records are sends of `producers` to `logs` partitions, half are what the final readers polled. One
-send in 101 is of unknown outcome, one in 211 failed; every hundredth offset is none of a record, as with transactions.
+send in 101 is of unknown outcome, one in 211 failed; after every hundred records an offset is left out.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Shape:
 
     def planted_at(self, log: int, kind: int) -> list[int]:
         """Which sends of a log; those next to a hole in the offsets, which all have space for another record."""
-        places = [100 * (4 * each + kind + 1) for each in range(log, self.planted, self.logs)]
+        places = [100 * (4 * (each // self.logs) + kind + 1) for each in range(log, self.planted, self.logs)]
         assert not places or places[-1] < self.sends(log), f"{self}: too small for so many anomalies"
         return places
 
@@ -115,9 +115,9 @@ def write_segments(shape: Shape, run: Path) -> None:
             for table in [_polls(shape, log, begin, min(shape.sends(log), begin + CHUNK))]
         )
         _write_segment(segment(run / "history", "records", READER + reader), polls)
-    with pa.OSFile(str(segment(run / "history", "operations", READER)), "wb") as file:
-        with pa.ipc.new_stream(file, OPERATIONS) as stream:
-            stream.write_table(_final_reads(shape))
+    place = str(segment(run / "history", "operations", READER))
+    with pa.OSFile(place, "wb") as file, pa.ipc.new_stream(file, OPERATIONS) as stream:
+        stream.write_table(_final_reads(shape))
 
 
 def _process_log(shape: Shape, log: int, process: int) -> Iterator[pa.Table]:
@@ -167,7 +167,8 @@ def _sends(shape: Shape, log: int, process: int, begin: int, end: int) -> pa.Tab
     value = _value(shape, number, log)
     return _table(
         len(own),
-        run=shape.run, op=value, index=pc.add(pc.multiply(own, shape.logs), log), process=process, f="send", type=kind,
+        run=shape.run, op=value, index=pc.add(pc.multiply(own, shape.logs), log), process=process,
+        f="send", type=kind,
         invoked=invoked, completed=pc.add(invoked, latency), topic=TOPIC, partition=log,
         offset=pc.if_else(acked, _offset(number), None), value=value, assignment=0, final=False,
         error=pc.if_else(acked, None, "RequestTimedOutError"),
@@ -195,8 +196,10 @@ def _polls(shape: Shape, log: int, begin: int, end: int) -> pa.Table:
         when = pc.add(pc.multiply(poll, 3_000_000), READS_BEGIN)
         tables.append(_table(
             len(number),
-            run=shape.run, op=pc.add(poll, (1 << 61) + (log << 40)), index=pc.add(pc.multiply(number, 3), (log << 40) + order),
-            process=READER + log % shape.consumers, f="poll", type="ok", invoked=when, completed=pc.add(when, 2_000_000),
+            run=shape.run, op=pc.add(poll, (1 << 61) + (log << 40)), index=pc.add(pc.multiply(number,
+            3), (log << 40) + order),
+            process=READER + log % shape.consumers, f="poll", type="ok", invoked=when,
+            completed=pc.add(when, 2_000_000),
             topic=TOPIC, partition=log, offset=offset, value=value, leader_epoch=0,
             assignment=1 + log // shape.consumers, final=True, committed=False,
         ))  # fmt: skip
