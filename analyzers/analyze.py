@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -12,13 +11,14 @@ from analyzers.checks import CHECKS, Check
 from analyzers.exercise import Tally, exercised, seconds, tally, unknowns
 from analyzers.fault_events import FaultEvent, fault_events, faults_at
 from analyzers.find import Crashed, Found, find
-from analyzers.load import is_empty, load
+from analyzers.load import load, release
+from analyzers.places import Source, is_empty, places
 from analyzers.verdict import Finding, Verdict, judge
 
 
 def analyze(
     spark: SparkSession,
-    runs: Sequence[Path],
+    runs: Sequence[Source],
     *,
     allow: Collection[str] = (),
     examples: int = 8,
@@ -26,6 +26,7 @@ def analyze(
 ) -> dict[str, Verdict]:
     """Judge the histories of all the run directories together; one verdict for each run, by run id.
 
+    A run directory is a path, or a URI of any file system that Spark reads (``hdfs://``, ``s3a://``, ``file://``).
     A run id is what the tables say in their column ``run``; a directory without any row goes by its own
     name. Anomalies in `allow` are reported, not judged; at most `examples` of each are shown, the
     counts are exact. Raises ValueError for an unknown anomaly or a negative number of examples, and
@@ -34,9 +35,13 @@ def analyze(
     allowed = require_known(allow)
     if examples < 0:
         raise ValueError(f"examples: expected 0 or more, got {examples}")
-    history = load(spark, runs)
-    tallies = {run.name: Tally() for run in runs if is_empty(run)} | tally(history)
-    found, crashed = find(history, checks, examples=examples)
+    where = places(spark, runs)
+    history = load(spark, where)
+    try:
+        tallies = {run.name: Tally() for run in where if is_empty(spark, run)} | tally(history)
+        found, crashed = find(history, checks, examples=examples)
+    finally:
+        release(spark, history)
     by_run: dict[str, list[Found]] = {}
     for one in found:
         by_run.setdefault(one.run, []).append(one)

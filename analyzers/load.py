@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
+from analyzers.places import Place
+from workloads.history.layout import BUCKETS, KEY, buckets_of
 from workloads.history.schema import TABLES
+
+SHUFFLE_COSTS = 1.7
+"""Grouping by way of a shuffle takes so many times as long as grouping what lies together (benchmarks/layout.py)."""
+
+MANY, FEW_BYTES = 32, 64 << 20
+"""So many files that are no larger than this together are read once, and handed to Spark as one table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,30 +34,33 @@ class History:
     records: DataFrame
     operations: DataFrame
     observations: DataFrame
+    registered: str | None = None
+    """The name of the table that holds the records, where Spark had to be told of one."""
 
 
-def load(spark: SparkSession, runs: Sequence[Path]) -> History:
-    """Read ``<run>/history/<table>/*.parquet`` of every run directory. A table without files is empty.
+def load(spark: SparkSession, runs: Sequence[Place]) -> History:
+    """The tables of all runs together. A table without files is empty.
 
-    Raises FileNotFoundError for a directory that does not exist, ValueError for none at all.
+    Records in buckets (see `workloads.history.layout`) are read so that Spark knows of them; what is grouped by log
+    then needs no shuffle. `release` what is no longer needed.
     """
-    if not runs:
-        raise ValueError("runs: at least one run directory is needed, got none")
-    for run in runs:
-        if not run.is_dir():
-            raise FileNotFoundError(f"run directory {run} does not exist: nothing to analyse")
-    return History(**{table: _read(spark, table, runs) for table in TABLES})
+    tables = {table: _files(runs, table) for table in TABLES}
+    here = all(run.local for run in runs)
+    name = f"kafkacheck_{secrets.token_hex(8)}" if _by_bucket(spark, tables["records"]) else None
+    frames: dict[str, Any] = {table: _read(spark, table, files, here=here) for table, files in tables.items()}
+    if name:
+        records = _bucketed(spark, name, runs)
+        # A folder that Spark cannot find counts as an empty one there: rows must never go missing unnoticed.
+        if len(records.inputFiles()) == len(tables["records"]):
+            return replace(History(**frames), records=records, registered=name)
+        spark.sql(f"drop table {name}")
+    return History(**frames)
 
 
-def files(run: Path, table: str) -> list[Path]:
-    """The Parquet files of one table of one run, by name."""
-    return sorted((run / "history" / table).resolve().glob("*.parquet"))
-
-
-def is_empty(run: Path) -> bool:
-    """Whether neither an operation nor a record was written down."""
-    tables = ("records", "operations")
-    return not any(pq.read_metadata(file).num_rows for table in tables for file in files(run, table))
+def release(spark: SparkSession, history: History) -> None:
+    """Forget the table that Spark was told of. No file is touched."""
+    if history.registered:
+        spark.sql(f"drop table if exists {history.registered}")
 
 
 def spark_schema(schema: pa.Schema) -> T.StructType:
@@ -52,13 +68,65 @@ def spark_schema(schema: pa.Schema) -> T.StructType:
     return T.StructType([T.StructField(field.name, _spark_type(field.type)) for field in schema])
 
 
-def _read(spark: SparkSession, table: str, runs: Sequence[Path]) -> DataFrame:
+def _files(runs: Sequence[Place], table: str) -> dict[str, int]:
+    return {file: size for run in runs for file, size in run.files[table].items()}
+
+
+def _read(spark: SparkSession, table: str, files: Mapping[str, int], *, here: bool) -> DataFrame:
     schema = spark_schema(TABLES[table])
-    paths = [str(file) for run in runs for file in files(run, table)]
-    if not paths:
+    if not files:
         return spark.createDataFrame([], schema)
+    if here and len(files) >= MANY and sum(files.values()) <= FEW_BYTES:
+        # Every scan of every check would open each of them again.
+        return spark.createDataFrame(_gathered(files, TABLES[table]), schema)
     # A run directory may be named anything: brackets and colons are no patterns here.
-    return spark.read.schema(schema).option("__globPaths__", "false").parquet(*paths)
+    return spark.read.schema(schema).option("__globPaths__", "false").parquet(*files)
+
+
+def _gathered(files: Iterable[str], schema: pa.Schema) -> pa.Table:
+    with ThreadPoolExecutor() as pool:
+        tables = list(pool.map(lambda file: pq.ParquetFile(file).read().select(schema.names), files))
+    return pa.concat_tables(tables).cast(schema).combine_chunks()
+
+
+def _by_bucket(spark: SparkSession, files: Mapping[str, int]) -> int | None:
+    """The number of buckets, where all files are parts of tables divided alike and none is far too large."""
+    numbers = {buckets_of(PurePosixPath(file).name) for file in files}
+    if len(numbers) != 1 or (buckets := numbers.pop()) is None:
+        return None
+    sizes: Counter[str] = Counter()
+    for file, size in files.items():
+        sizes[PurePosixPath(file).name] += size
+    # One bucket is read by one core. Where it takes longer than a shuffle, which evens out, it is worse.
+    fair = sizes.total() / _cores(spark)
+    return buckets if max(sizes.values()) <= SHUFFLE_COSTS * fair else None
+
+
+def _cores(spark: SparkSession) -> int:
+    try:
+        return spark.sparkContext.defaultParallelism
+    except PySparkException:  # over Spark Connect nobody tells
+        return BUCKETS // 4
+
+
+def _bucketed(spark: SparkSession, name: str, runs: Sequence[Place]) -> DataFrame:
+    """A table with a partition for each run directory: the only kind of a table with buckets and several places."""
+    (buckets,) = {buckets_of(PurePosixPath(file).name) for run in runs for file in run.files["records"]}
+    folders = sorted({file.rpartition("/")[0] for run in runs for file in run.files["records"]})
+    columns = spark_schema(TABLES["records"]).toDDL()
+    spark.sql(
+        f"create table {name} ({columns}, place int) using parquet partitioned by (place) "
+        f"clustered by ({', '.join(KEY)}) into {buckets} buckets location {_quoted(folders[0])}"
+    )
+    for number, folder in enumerate(folders):
+        spark.sql(f"alter table {name} add partition (place = {number}) location {_quoted(folder)}")
+    return spark.table(name).drop("place")
+
+
+def _quoted(folder: str) -> str:
+    """As it is, for Spark escapes it; escaped twice it would name a folder without files, and be no error."""
+    place = folder if "://" in folder or folder.startswith("file:") else f"file:{folder}"
+    return "'" + place.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _spark_type(kind: pa.DataType) -> T.DataType:

@@ -18,6 +18,7 @@ from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment import Experiment
 from workloads.history.reader import read
 from workloads.history.schema import NEMESIS, OPERATIONS
+from workloads.history.segments import segments
 
 
 def replayed(run: Path, *, symbolic: bool) -> Experiment:
@@ -120,10 +121,10 @@ def _injected(history: Path) -> Iterator[Mapping[str, Any]]:
 
 def _operations(history: Path) -> Iterator[pa.Table]:
     """Of an interrupted run, the segments; of one that was judged, the Parquet files."""
-    segments = sorted((history / "segments").glob("operations-*.arrows"))
-    for segment in segments:
-        yield read(segment, OPERATIONS)
-    if not segments:
+    paths = segments(history, "operations")
+    for path in paths:
+        yield read(path, OPERATIONS)
+    if not paths:
         for part in sorted((history / "operations").glob("*.parquet")):
             yield pq.read_table(part, columns=["process", "value"])
 

@@ -13,6 +13,7 @@ import pytest
 
 from analyzers.analyze import analyze
 from analyzers.load import History, load
+from analyzers.places import places
 from analyzers.session import spark_session
 from analyzers.verdict import Verdict
 from workloads.history.schema import NEMESIS, TABLES, VALUE_BITS
@@ -150,6 +151,6 @@ def loaded(
     spark: Any, write: Write, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[Mapping[str, Story]], History]:
     def history(stories: Mapping[str, Story]) -> History:
-        return load(spark, [write(tmp_path_factory.mktemp("runs") / "run", stories)])
+        return load(spark, places(spark, [write(tmp_path_factory.mktemp("runs") / "run", stories)]))
 
     return history

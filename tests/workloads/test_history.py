@@ -21,7 +21,8 @@ from workloads.history.compact import compact
 from workloads.history.order import GROUP, with_previous
 from workloads.history.reader import read
 from workloads.history.schema import FORMAT, OBSERVATIONS, OPERATIONS, RECORDS, TABLES
-from workloads.history.writer import Writer, segment
+from workloads.history.segments import segment, segments
+from workloads.history.writer import Writer
 
 Row = tuple[Any, ...]
 
@@ -77,7 +78,7 @@ def test_segment_of_another_schema_is_refused(tmp_path: Path) -> None:
 def test_rows_reach_the_disk_by_number_and_by_age(tmp_path: Path) -> None:
     now = [0.0]
     writer = Writer(tmp_path, "records", 1, rows=3, age=10, clock=lambda: now[0])
-    path = segment(tmp_path, "records", 1)
+    path = segment(tmp_path, "records", 1, sealed=False)
 
     def on_disk() -> int:
         return read(path, RECORDS).num_rows
@@ -102,14 +103,14 @@ def test_rows_reach_the_disk_by_number_and_by_age(tmp_path: Path) -> None:
 
 def test_a_cut_at_every_byte_of_the_last_batch_costs_that_batch_only(tmp_path: Path) -> None:
     writer = Writer(tmp_path, "records", 1)
-    path = segment(tmp_path, "records", 1)
+    path = segment(tmp_path, "records", 1, sealed=False)
     ends = [path.stat().st_size]
     for number in range(3):
         writer.append(record(index=number, error="text"))
         writer.flush()
         ends.append(path.stat().st_size)
-    writer.close()
     whole = path.read_bytes()
+    writer.close()
     cut = tmp_path / "cut"
     for size in range(len(whole) + 1):
         cut.write_bytes(whole[:size])
@@ -121,7 +122,7 @@ WRITE_FOR_EVER = """
 import sys
 from pathlib import Path
 from workloads.history.writer import Writer
-writer = Writer(Path(sys.argv[1]), "records", 7)
+writer = Writer(Path(sys.argv[1]), "records", 7, segment_bytes=100_000)
 row = ("r", 0, 0, 7, None, "send", "invoke", 1, None, "t", 0, None, 0, None, 0, None, False, *[None] * 5)
 number = 0
 while True:
@@ -148,7 +149,11 @@ def test_what_was_flushed_outlives_a_sigkill(tmp_path: Path) -> None:
         rest = process.stdout.read().splitlines()
     if rest:
         flushed = int(rest[-1])
-    table = read(segment(tmp_path, "records", 7), RECORDS)
+    # Killed, so that the last segment stays open; those before it are sealed.
+    paths = segments(tmp_path, "records")
+    assert len(paths) > 1
+    assert paths[:-1] == segments(tmp_path, "records", sealed=True)
+    table = pa.concat_tables(read(path, RECORDS) for path in paths)
     assert table.num_rows >= flushed
     assert table["index"].to_pylist() == list(range(table.num_rows))
 
@@ -240,7 +245,7 @@ def test_history_of_another_format_is_refused(tmp_path: Path) -> None:
         compact(tmp_path)
 
 
-@pytest.mark.parametrize("fatal", range(1, 10))
+@pytest.mark.parametrize("fatal", range(1, 11))
 def test_compaction_interrupted_anywhere_is_finished_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fatal: int
 ) -> None:
@@ -258,8 +263,9 @@ def test_compaction_interrupted_anywhere_is_finished_by_the_next(
         return call
 
     with monkeypatch.context() as patch:
-        patch.setattr(compaction.pq, "write_table", dying(pq.write_table))
-        patch.setattr(compaction.os, "replace", dying(os.replace))
+        patch.setattr(pq.ParquetWriter, "write_table", dying(pq.ParquetWriter.write_table))
+        patch.setattr(os, "pwrite", dying(os.pwrite))
+        patch.setattr(os, "replace", dying(os.replace))
         patch.setattr(Path, "rename", dying(Path.rename))
         # The last step dies in the middle: half of the folder is gone.
         whole = compaction.shutil.rmtree
@@ -273,7 +279,7 @@ def test_compaction_interrupted_anywhere_is_finished_by_the_next(
 
         patch.setattr(compaction.shutil, "rmtree", half)
         with pytest.raises(KeyboardInterrupt):
-            compact(tmp_path)
+            compact(tmp_path, memory=1)
     assert compact(tmp_path)["records"] == 3
     assert [row["op"] for row in stored(tmp_path)] == [0, 1, 2]
     assert sorted(each.name for each in history.iterdir()) == sorted(["format.json", *TABLES])
@@ -313,4 +319,7 @@ def test_previous_agrees_with_a_loop(rows: list[dict[str, Any]]) -> None:
     order = [*GROUP, "index"]
     table = pa.Table.from_pylist(numbered, schema=RECORDS).sort_by([(name, "ascending") for name in order])
     expected = previous_naively(table.to_pylist())
-    assert with_previous(table)["previous"].to_pylist() == expected
+    for size in (1, 2, 7, 99):
+        cuts = [table.slice(at, size) for at in range(0, len(table), size)]
+        found = [value for cut in with_previous(cuts) for value in cut["previous"].to_pylist()]
+        assert found == expected, size

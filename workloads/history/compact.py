@@ -1,29 +1,47 @@
-"""From the segments of a run to the Parquet files that are analysed."""
+"""From the segments of a run to the Parquet files that are analysed, in bounded memory."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from workloads.history.bucketing import BUCKET, by_bucket, with_bucket
+from workloads.history.joining import joined, not_completed
+from workloads.history.layout import BUCKETS, WHOLE, file_name
 from workloads.history.order import with_previous
-from workloads.history.reader import read
+from workloads.history.parquet import write
+from workloads.history.reader import batches
 from workloads.history.schema import FORMAT, TABLES
+from workloads.history.segments import segments
+from workloads.history.sorting import chunks, externally_sorted
 
 SORT = {
-    "records": ["topic", "partition", "process", "f", "assignment", "index"],
-    "operations": ["invoked", "process", "op"],
-    "observations": ["time", "process"],
+    "records": ("topic", "partition", "process", "f", "assignment", "index"),
+    "operations": ("invoked", "process", "op"),
+    "observations": ("time", "process"),
 }
 
+MEMORY = 128 << 20
+"""Bytes of rows that are sorted at a time; what compaction needs is some four times as much."""
 
-def compact(run: Path) -> dict[str, int]:
-    """Turn ``<run>/history/segments`` into ``<run>/history/<table>/part-0.parquet``; rows by table.
+LARGE = 192 << 20
+"""Bytes of records in segments, a million of them or so, from which on they are divided into buckets: below, Spark
+opens files for longer than it reads them."""
+
+
+def compact(run: Path, *, memory: int = MEMORY, large: int = LARGE) -> dict[str, int]:
+    """Turn ``<run>/history/segments`` into Parquet files ``<run>/history/<table>/*.parquet``; rows by table.
+
+    Files are named and divided as `layout` says. Histories may be larger than memory: `memory` bytes of
+    rows are held at a time, and the rest is sorted on disk, beside the segments.
 
     Repeatable: a compaction that was interrupted starts over, one that was finished is left as it is.
     Segments go only when everything else is in place. A run that recorded nothing gets empty tables.
@@ -32,63 +50,50 @@ def compact(run: Path) -> dict[str, int]:
     if not run.is_dir():
         raise FileNotFoundError(f"run directory {run} does not exist: nothing to compact")
     history = run / "history"
-    segments, discarded = history / "segments", history / "segments.discarded"
+    source, discarded = history / "segments", history / "segments.discarded"
     _check_format(history)
     shutil.rmtree(discarded, ignore_errors=True)
     for name in TABLES:
         # Without segments, tables are either finished or were never begun.
-        if segments.is_dir() or not _parts(history, name):
-            _write(history, name, _gather(segments, name))
+        if source.is_dir() or not _parts(history, name):
+            _compact(history, name, memory, large)
     _write_format(history)
-    if segments.is_dir():
+    if source.is_dir():
         # One step decides: a half removed folder must not look like a history to be compacted.
-        segments.rename(discarded)
+        source.rename(discarded)
         shutil.rmtree(discarded)
     return {name: sum(pq.read_metadata(part).num_rows for part in _parts(history, name)) for name in TABLES}
 
 
-def join(rows: pa.Table) -> pa.Table:
-    """Records with one row per send: its completion, or else its invocation as ``info``."""
-    invoked = pc.equal(rows["type"], "invoke")
-    done = rows.filter(pc.invert(invoked))
-    completions = done.filter(pc.equal(done["f"], "send"))["op"]
-    begun = rows.filter(invoked)
-    open_ends = begun.filter(pc.invert(pc.is_in(begun["op"], value_set=completions)))
-    types = pa.repeat(pa.scalar("info", pa.string()), len(open_ends))
-    position = rows.schema.get_field_index("type")
-    return pa.concat_tables([done, open_ends.set_column(position, rows.schema.field("type"), types)])
-
-
-def _gather(segments: Path, name: str) -> pa.Table:
-    """All rows of a table, as they are to be analysed."""
+def _compact(history: Path, name: str, memory: int, large: int) -> None:
+    place, unfinished = history / name, history / f".{name}.unfinished"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
     schema = TABLES[name]
-    paths = sorted(segments.glob(f"{name}-*.arrows"))
-    table = pa.concat_tables([schema.empty_table(), *(read(path, schema) for path in paths)])
+    rows = _sorted(history, name, memory, large, unfinished / "spill")
     if name == "records":
-        table = join(table)
-    table = table.sort_by([(column, "ascending") for column in SORT[name]])
-    return with_previous(table) if name == "records" else table
+        rows = with_previous(joined(table) for table in rows)
+    # A table of no rows has no buckets, and is a file all the same.
+    for bucket, tables in groupby(by_bucket(rows), key=itemgetter(0)):
+        file = WHOLE if bucket is None else file_name(bucket, BUCKETS)
+        write(unfinished / file, (table for _, table in tables), schema)
+    if not any(unfinished.iterdir()):
+        write(unfinished / WHOLE, [], schema)
+    shutil.rmtree(place, ignore_errors=True)
+    unfinished.rename(place)
 
 
-def _write(history: Path, name: str, table: pa.Table) -> None:
-    schema = TABLES[name]
-    path = history / name / "part-0.parquet"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(".part-0.unfinished")
-    numbers = [field.name for field in schema if field.type == pa.int64()]
-    pq.write_table(
-        table,
-        unfinished,
-        compression="zstd",
-        use_dictionary=[_leaf(field) for field in schema if field.name not in numbers],
-        column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
-        row_group_size=1_000_000,
-    )
-    os.replace(unfinished, path)
-
-
-def _leaf(field: pa.Field) -> str:
-    return f"{field.name}.list.element" if pa.types.is_list(field.type) else str(field.name)
+def _sorted(history: Path, name: str, memory: int, large: int, spill: Path) -> Iterator[pa.Table]:
+    paths = segments(history, name)
+    size = sum(path.stat().st_size for path in paths)
+    rows = chunks((batch for path in paths for batch in batches(path, TABLES[name])), memory=memory)
+    keys, thin = SORT[name], None
+    if name == "records":
+        thin = not_completed
+        if size >= large:
+            rows = (with_bucket(chunk, buckets=BUCKETS) for chunk in rows)
+            keys = (BUCKET, *keys)
+    return externally_sorted(rows, keys, spill=spill, memory=memory, expected=size, thin=thin)
 
 
 def _parts(history: Path, name: str) -> list[Path]:

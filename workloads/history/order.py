@@ -2,52 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from workloads.history.sorting import flat
 
 GROUP = ("topic", "partition", "process", "f", "assignment")
 
 
-def with_previous(records: pa.Table) -> pa.Table:
-    """Fill ``previous`` of records sorted by `GROUP` and ``index``.
+def with_previous(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Fill ``previous`` of records sorted by `GROUP` and ``index``, wherever they are cut into tables.
 
     It is the offset of the last row before in the same group that has one: of polls any row, of sends
     an acknowledged one. Null for the first.
     """
-    records = records.combine_chunks()
-    if not records.num_rows:
-        return records
+    last: pa.Table | None = None  # the latest row that counts, of whatever group
+    for table in tables:
+        rows = table if last is None else pa.concat_tables([last, table])
+        rows, counts = _filled(rows.combine_chunks())
+        yield rows if last is None else rows.slice(1)
+        if (place := pc.max(counts).as_py()) is not None:
+            # A copy: a slice would keep all rows of the table in memory.
+            last = rows.take([place])
+
+
+def _filled(records: pa.Table) -> tuple[pa.Table, pa.Array]:
+    """With ``previous``; and the row number of each row that counts, null of others."""
+    rows = pc.subtract(pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), len(records))), 1)
     group = _groups(records)
-    rows = pa.array(range(records.num_rows), pa.int64())
-    counts = pc.and_(
+    matters = pc.and_(
         pc.or_(pc.equal(records["f"], "poll"), pc.equal(records["type"], "ok")),
         pc.is_valid(records["offset"]),
     )
-    last = pc.fill_null_forward(_shifted(pc.if_else(counts, rows, None)))
+    counts = pc.if_else(flat(matters), rows, None)
+    last = pc.fill_null_forward(_shifted(counts))
     same = pc.equal(pc.take(group, last), group)
-    previous = pc.if_else(pc.fill_null(same, False), pc.take(records["offset"], last), None)
+    previous = pc.if_else(pc.fill_null(same, False), pc.take(flat(records["offset"]), last), None)
     position = records.schema.get_field_index("previous")
-    return records.set_column(position, records.schema.field("previous"), previous)
+    return records.set_column(position, records.schema.field("previous"), previous), counts
 
 
 def _groups(records: pa.Table) -> pa.Array:
     """A number for each run of rows with the same group."""
     begins = None
     for name in GROUP:
-        column = _flat(records[name])
+        column = flat(records[name])
         other = pc.fill_null(pc.not_equal(column, _shifted(column)), True)
         begins = other if begins is None else pc.or_(begins, other)
     return pc.cumulative_sum(pc.cast(begins, pa.int64()))
 
 
-def _shifted(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+def _shifted(column: pa.Array) -> pa.Array:
     """Each row gets the value of the row before."""
-    flat = _flat(column)
-    return pa.concat_arrays([pa.nulls(1, flat.type), flat[:-1]])
-
-
-def _flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    if not isinstance(column, pa.ChunkedArray):
-        return column
-    flat = column.combine_chunks()
-    return pa.concat_arrays(flat.chunks) if isinstance(flat, pa.ChunkedArray) else flat
+    return pa.concat_arrays([pa.nulls(1, column.type), column[:-1]])[: len(column)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,19 +14,21 @@ def read(path: Path, schema: pa.Schema) -> pa.Table:
     A process killed in mid-write leaves a cut batch at the end, or not even the schema: what was
     cut is dropped. Raises ValueError for a segment of another schema.
     """
-    batches: list[pa.RecordBatch] = []
-    # An empty file cannot be mapped.
-    if path.stat().st_size:
-        with pa.memory_map(str(path)) as source:
-            try:
-                stream = pa.ipc.open_stream(source)
-            except (pa.ArrowInvalid, OSError):
-                return schema.empty_table()
-            if not stream.schema.equals(schema):
-                raise ValueError(f"{path}: schema {stream.schema.names}, expected {schema.names}")
-            while (batch := _next(stream)) is not None:
-                batches.append(batch)
-    return pa.Table.from_batches(batches, schema)
+    return pa.Table.from_batches(batches(path, schema), schema)
+
+
+def batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The same rows, batch by batch: only one is in memory."""
+    # Not mapped: mapped pages count as this process's memory, and there may be more of them than memory.
+    with pa.OSFile(str(path)) as source:
+        try:
+            stream = pa.ipc.open_stream(source)
+        except (pa.ArrowInvalid, OSError):
+            return
+        if not stream.schema.equals(schema):
+            raise ValueError(f"{path}: schema {stream.schema.names}, expected {schema.names}")
+        while (batch := _next(stream)) is not None:
+            yield batch
 
 
 def _next(stream: pa.RecordBatchReader) -> pa.RecordBatch | None:

@@ -1,16 +1,18 @@
-"""Rows of one process to one segment, in a form that a SIGKILL at any moment leaves readable."""
+"""Rows of one process to its segments, in a form that a SIGKILL at any moment leaves readable."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from workloads.history.schema import TABLES
+from workloads.history.segments import segment
 
 Row = tuple[Any, ...]
 
@@ -19,19 +21,22 @@ AGE = 0.25
 """Limits of what a crash can cost: rows, and seconds since the oldest row not yet handed over."""
 
 
-def segment(history: Path, table: str, process: int) -> Path:
-    """Where a process keeps its rows of a table."""
-    return history / "segments" / f"{table}-{process}.arrows"
+SEGMENT_BYTES = 64 << 20
+SEGMENT_AGE = 20.0
+"""A segment is sealed when it has so many bytes, or has been open for so many seconds and has rows."""
 
 
 class Writer:
-    """Appends rows to an Arrow IPC stream. Thread-safe.
+    """Appends rows to Arrow IPC streams, one segment after another (see `segments`). Thread-safe.
 
     directory  the history's; its ``segments`` are made as needed.
     table      a name in `schema.TABLES`; rows are tuples in that schema's order.
     process    never used twice for a table: FileExistsError.
     rows, age  a flush happens by itself at so many rows, and at the append that finds the oldest row
                `age` seconds old. There is no timer: who stops appending flushes.
+    segment_bytes, segment_age
+               a flush that leaves the segment this large, or this many seconds old, seals it; the next
+               row begins another. So does a flush without rows: who is idle flushes now and then.
     """
 
     def __init__(
@@ -42,19 +47,27 @@ class Writer:
         *,
         rows: int = ROWS,
         age: float = AGE,
+        segment_bytes: int = SEGMENT_BYTES,
+        segment_age: float = SEGMENT_AGE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._schema = TABLES[table]
         self._limits = (rows, age)
+        self._segment_limits = (segment_bytes, segment_age)
         self._clock = clock
         self._lock = threading.Lock()
         self._rows: list[Row] = []
         self._oldest = 0.0
-        path = segment(directory, table, process)
+        self._place = (directory, table, process)
+        self._number = 0
+        self._begun = 0.0
+        self._size = 0
+        self._closed = False
+        path = segment(*self._place)
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Unbuffered: what write() took belongs to the operating system and outlives this process.
-        self._file = path.open("xb", buffering=0)
-        self._put(self._schema.serialize())
+        if path.exists():
+            raise FileExistsError(f"{path}: process {process} has written this table before")
+        self._file: FileIO | None = self._open()
 
     def append(self, row: Row) -> None:
         """Take a row; on disk after the next flush. Raises ValueError for a row of another width."""
@@ -73,24 +86,47 @@ class Writer:
             self._flush()
 
     def close(self) -> None:
-        """Flush and close. May be called again."""
+        """Flush and seal. May be called again."""
         with self._lock:
-            if not self._file.closed:
+            if not self._closed:
                 self._flush()
-                self._file.close()
+                self._seal()
+                self._closed = True
 
     def _flush(self) -> None:
-        if not self._rows:
-            return
-        columns = [
-            pa.array(column, field.type)
-            for column, field in zip(zip(*self._rows, strict=True), self._schema, strict=True)
-        ]
-        self._rows = []
-        self._put(pa.record_batch(columns, schema=self._schema).serialize())
+        if self._rows:
+            if self._closed:
+                raise ValueError(f"{segment(*self._place, self._number)}: is closed, and there are rows left")
+            self._file = self._file or self._open()
+            columns = [
+                pa.array(column, field.type)
+                for column, field in zip(zip(*self._rows, strict=True), self._schema, strict=True)
+            ]
+            self._rows = []
+            self._put(self._file, pa.record_batch(columns, schema=self._schema).serialize())
+            self._filled = True
+        size, age = self._segment_limits
+        if self._filled and (self._size >= size or self._clock() - self._begun >= age):
+            self._seal()
 
-    def _put(self, message: pa.Buffer) -> None:
+    def _open(self) -> FileIO:
+        # Unbuffered: what write() took belongs to the operating system and outlives this process.
+        file = segment(*self._place, self._number, sealed=False).open("xb", buffering=0)
+        self._begun, self._size, self._filled = self._clock(), 0, False
+        self._put(file, self._schema.serialize())
+        return file
+
+    def _seal(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            place = (*self._place, self._number)
+            segment(*place, sealed=False).rename(segment(*place))
+            self._file, self._filled = None, False
+            self._number += 1
+
+    def _put(self, file: FileIO, message: pa.Buffer) -> None:
         # A batch is one message of the stream format; written whole, so that a crash cuts at most one.
         rest = memoryview(message)
+        self._size += len(rest)
         while rest:
-            rest = rest[self._file.write(rest) :]
+            rest = rest[file.write(rest) :]

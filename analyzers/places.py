@@ -1,0 +1,81 @@
+"""Where histories lie: run directories, here or on any file system that Spark reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+import pyarrow.parquet as pq
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from workloads.history.schema import TABLES
+
+Source = Path | str
+"""A run directory: a path, or a URI such as ``hdfs://host/runs/r1``; text without ``://`` is a path."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A run directory. `files`: table to the paths of its Parquet files and their bytes, by path."""
+
+    name: str
+    local: bool
+    files: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+def places(spark: SparkSession, runs: Sequence[Source]) -> list[Place]:
+    """Raises FileNotFoundError for a directory that does not exist, ValueError for none at all."""
+    if not runs:
+        raise ValueError("runs: at least one run directory is needed, got none")
+    return [_distant(spark, run) if is_uri(run) else _local(Path(run)) for run in runs]
+
+
+def is_uri(run: Source) -> bool:
+    return isinstance(run, str) and "://" in run
+
+
+def is_empty(spark: SparkSession, place: Place) -> bool:
+    """Whether neither an operation nor a record was written down."""
+    files = [file for table in ("records", "operations") for file in place.files[table]]
+    if place.local:
+        return not any(pq.read_metadata(file).num_rows for file in files)
+    return not any(
+        spark.read.option("__globPaths__", "false").parquet(file).limit(1).count() for file in files
+    )
+
+
+def _local(run: Path) -> Place:
+    if not run.is_dir():
+        raise FileNotFoundError(f"run directory {run} does not exist: nothing to analyse")
+    history = run.resolve() / "history"
+    files = {
+        table: {str(file): file.stat().st_size for file in sorted((history / table).glob("*.parquet"))}
+        for table in TABLES
+    }
+    return Place(name=run.name, local=True, files=files)
+
+
+def _distant(spark: SparkSession, run: Source) -> Place:
+    """Spark lists the files: whatever it can read, this can. Their content is not touched."""
+    uri = str(run).rstrip("/")
+    listing = spark.read.format("binaryFile").option("__globPaths__", "false")
+    files: dict[str, dict[str, int]] = {table: {} for table in TABLES}
+    try:
+        found = (
+            listing.option("recursiveFileLookup", "true")
+            .option("pathGlobFilter", "*.parquet")
+            .load(uri + "/history")
+            .select("path", "length")
+            .collect()
+        )
+    except AnalysisException as error:
+        if error.getCondition() != "PATH_NOT_FOUND":
+            raise
+        raise FileNotFoundError(f"{uri}/history does not exist: nothing to analyse") from error
+    for row in sorted(found):
+        table = PurePosixPath(row.path).parent.name
+        if table in files:
+            files[table][row.path] = row.length
+    return Place(name=uri.rpartition("/")[2], local=False, files=files)

@@ -1,0 +1,120 @@
+"""The layout of large histories: Spark agrees on the buckets, moves no record for the main facts, and judges alike."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzers.analyze import analyze
+from analyzers.facts import FACTS
+from analyzers.load import History, load, release
+from analyzers.places import places
+from workloads.history.layout import BUCKETS, bucket
+
+pytestmark = pytest.mark.spark
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+from histories import Shape, write_compacted  # noqa: E402
+
+LOGS = [
+    ("r", "t", 0),
+    ("", "", -1),
+    ("synthetic", "orders", 15),
+    ("é€😀-run", "tööpic", 2**31 - 1),
+    ("abcd", "abc", -(2**31)),
+    (None, "abcdefg", 7),
+    ("abc", None, None),
+]
+
+
+def test_spark_puts_a_log_into_the_same_bucket(spark: Any) -> None:
+    logs = spark.createDataFrame(LOGS, "run string, topic string, partition int")
+    hashed = logs.selectExpr(f"pmod(hash(run, topic, partition), {BUCKETS}) as bucket").collect()
+    assert [row.bucket for row in hashed] == [bucket(*log) for log in LOGS]
+
+
+def shape(run: str, **more: Any) -> Shape:
+    return Shape(records=40_000, run=run, planted=3, logs=4, **more)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of the same content: two divided into buckets, one not, and one with a hot log."""
+    place = tmp_path_factory.mktemp("layout")
+    for run in ("one", "two's 100% [x]"):
+        write_compacted(shape(run), place / run)
+    write_compacted(shape("whole"), place / "whole", buckets=None)
+    write_compacted(shape("hot", hot=True), place / "hot")
+    return place
+
+
+@pytest.fixture
+def bucketed(spark: Any, folder: Path) -> Iterator[History]:
+    history = load(spark, places(spark, [folder / "one", folder / "two's 100% [x]"]))
+    assert history.registered
+    yield history
+    release(spark, history)
+
+
+def moved(frame: Any) -> list[str]:
+    """The shuffles of a plan that records go through."""
+    plan = frame._jdf.queryExecution().executedPlan()
+    shuffles, nodes = [], [plan]
+    while nodes:
+        node = nodes.pop()
+        children = node.children()
+        nodes += [children.apply(at) for at in range(children.size())]
+        if node.getClass().getSimpleName() == "ShuffleExchangeExec":
+            shuffles.append(node.treeString())
+    return [tree for tree in shuffles if re.search(r"/records|kafkacheck_", tree)]
+
+
+@pytest.mark.parametrize("fact", ["offsets", "values", "polls", "sends"])
+def test_no_record_moves_for_the_main_facts(spark: Any, bucketed: History, folder: Path, fact: str) -> None:
+    assert moved(FACTS[fact](bucketed)) == []
+    if fact != "sends":  # those are rows as they are
+        plain = load(spark, places(spark, [folder / "whole"]))
+        assert moved(FACTS[fact](plain)) != []
+
+
+def test_however_a_history_lies_the_verdict_is_the_same(spark: Any, folder: Path) -> None:
+    for runs in (["one", "two's 100% [x]"], ["whole"], ["hot"], ["one", "whole"]):
+        verdicts = analyze(spark, [folder / run for run in runs])
+        assert sorted(verdicts) == sorted(runs)
+        for run, verdict in verdicts.items():
+            found = {finding.anomaly: finding.count for finding in verdict.findings}
+            assert found == shape(run).expected(), (run, runs)
+            assert verdict.unknowns == ()
+
+
+def test_a_bucket_far_larger_than_the_others_is_shared_out(spark: Any, folder: Path) -> None:
+    assert load(spark, places(spark, [folder / "hot"])).registered is None
+
+
+def test_a_history_at_a_uri(spark: Any, folder: Path, tmp_path: Path) -> None:
+    uris = [(folder / run).as_uri() for run in ("one", "whole")]
+    for uri in uris:
+        (verdict,) = analyze(spark, [uri]).values()
+        assert {finding.anomaly: finding.count for finding in verdict.findings} == shape("").expected()
+    assert not places(spark, uris)[0].local
+    (tmp_path / "none" / "history").mkdir(parents=True)
+    assert analyze(spark, [(tmp_path / "none").as_uri()])["none"].result == "unknown"
+    with pytest.raises(FileNotFoundError, match="nowhere/history does not exist"):
+        analyze(spark, [(tmp_path / "nowhere").as_uri()])
+
+
+def test_many_small_histories_are_read_once(spark: Any, write: Any, story: Any, tmp_path: Path) -> None:
+    for number in range(40):
+        told = story().send(1 << 40, 0)
+        write(tmp_path / f"r{number}", {f"r{number}": told.final({0: 1 << 40} if number % 2 else {}, end=1)})
+    verdicts = analyze(spark, sorted(tmp_path.iterdir()))
+    assert {run: verdict.result for run, verdict in verdicts.items()} == {
+        f"r{number}": "valid" if number % 2 else "invalid" for number in range(40)
+    }
+    history = load(spark, places(spark, sorted(tmp_path.iterdir())))
+    assert "parquet" not in history.records._jdf.queryExecution().executedPlan().toString().lower()

@@ -1,0 +1,131 @@
+"""Compaction of what does not fit: the same rows in every way of cutting, and a limit on memory that holds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from workloads.history.compact import compact
+from workloads.history.layout import bucket, file_name
+from workloads.history.schema import RECORDS
+from workloads.history.segments import segment, segments
+from workloads.history.sorting import in_order
+from workloads.history.writer import Writer
+
+PROJECT = Path(__file__).parents[2]
+sys.path.append(str(PROJECT / "benchmarks"))
+from histories import Shape, write_compacted, write_segments  # noqa: E402
+
+KEYS = ["partition", "process", "f", "assignment", "index"]
+SHAPE = Shape(records=60_000, logs=4, planted=2)
+
+
+def rows(run: Path) -> pa.Table:
+    files = sorted((run / "history" / "records").iterdir())
+    return in_order(pa.concat_tables(pq.ParquetFile(file).read() for file in files), KEYS).combine_chunks()
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
+    """Written by the generator without sorting, joining or spilling anything."""
+    run = tmp_path_factory.mktemp("expected")
+    write_compacted(SHAPE, run)
+    return rows(run)
+
+
+@pytest.mark.parametrize(
+    ("memory", "large"), [(1 << 30, 1 << 60), (1 << 30, 0), (700_000, 0), (700_000, 1 << 60)]
+)
+def test_the_rows_are_those_that_were_recorded(
+    tmp_path: Path, expected: pa.Table, memory: int, large: int
+) -> None:
+    """Also pins the generator that benchmarks measure with: all sends distinct, both of its outputs alike."""
+    write_segments(SHAPE, tmp_path)
+    compact(tmp_path, memory=memory, large=large)
+    found = rows(tmp_path)
+    assert found.equals(expected)
+    sends = found.filter(pc.equal(found["f"], "send"))
+    assert pc.count_distinct(sends["op"]).as_py() == len(sends) == sum(map(SHAPE.sends, range(4))) > 29_000
+    names = {each.name for each in (tmp_path / "history" / "records").iterdir()}
+    logs = {file_name(bucket("synthetic", "orders", log), 32) for log in range(4)}
+    assert names == ({"part-0.parquet"} if large else logs)
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+import pyarrow as pa, pyarrow.compute, pyarrow.parquet
+from workloads.history.compact import compact
+pa.set_cpu_count(1)
+pa.set_io_thread_count(1)
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+limit = used + int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+print(compact(Path(sys.argv[1]), memory=int(sys.argv[3]), large=0)["records"])
+"""
+
+
+def limited(run: Path, *, limit: int, memory: int) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", LIMITED, str(run), str(limit), str(memory)],
+        capture_output=True,
+        text=True,
+        env=os.environ
+        | {"PYTHONPATH": str(PROJECT), "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"},
+    )
+
+
+def test_a_history_several_times_larger_than_memory(tmp_path: Path) -> None:
+    limit = 128 << 20
+    write_segments(Shape(records=2_000_000), tmp_path)
+    size = sum(path.stat().st_size for path in segments(tmp_path / "history", "records"))
+    assert size > 3 * limit
+    # The limit is one: with all rows in memory it is not enough.
+    refused = limited(tmp_path, limit=limit, memory=1 << 40)
+    assert refused.returncode != 0, "the limit limits nothing"
+    done = limited(tmp_path, limit=limit, memory=8 << 20)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(done.stdout) > 1_900_000
+
+
+def row(index: int) -> tuple[object, ...]:
+    known = {"run": "r", "op": index, "index": index, "process": 1, "f": "poll", "type": "ok", "invoked": 1}
+    known |= {"completed": 2, "topic": "t", "partition": 0, "offset": index, "assignment": 1}
+    return tuple(known.get(name) for name in RECORDS.names)
+
+
+def test_segments_are_sealed_by_size_and_by_age(tmp_path: Path) -> None:
+    now = [0.0]
+    writer = Writer(tmp_path, "records", 1, segment_bytes=20_000, segment_age=20, clock=lambda: now[0])
+
+    def sealed() -> list[Path]:
+        return segments(tmp_path, "records", sealed=True)
+
+    writer.append(row(0))
+    writer.flush()
+    assert sealed() == []
+    now[0] = 20.0
+    writer.flush()
+    assert sealed() == [segment(tmp_path, "records", 1, 0)]
+    now[0] = 100.0
+    writer.flush()
+    assert len(segments(tmp_path, "records")) == 1, "nothing to write, nothing begun"
+    for index in range(1, 400):
+        writer.append(row(index))
+    writer.flush()
+    assert len(sealed()) == 2
+    writer.append(row(400))
+    writer.close()
+    assert len(sealed()) == 3 == len(segments(tmp_path, "records"))
+    assert sorted((tmp_path / "segments").glob("*.open.arrows")) == []
+    compact_home = tmp_path / "run"
+    (compact_home / "history").mkdir(parents=True)
+    (tmp_path / "segments").rename(compact_home / "history" / "segments")
+    assert compact(compact_home)["records"] == 401

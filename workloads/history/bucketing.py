@@ -1,0 +1,38 @@
+"""Each record gets the number of its bucket, and each bucket becomes a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from workloads.history.layout import KEY, bucket
+from workloads.history.sorting import numbered
+
+BUCKET = "bucket"
+"""A column that records have while they are sorted, and not in the files."""
+
+
+def with_bucket(records: pa.Table, *, buckets: int) -> pa.Table:
+    """Append `BUCKET`. Logs are few, so that each one's bucket is computed once."""
+    codes = pa.repeat(pa.scalar(0, pa.int64()), len(records))
+    for name in KEY:
+        column, bits = numbered(records[name])
+        codes = pc.bit_wise_or(pc.shift_left(codes, bits), column)
+    logs = codes.dictionary_encode()
+    examples = records.select(KEY).take(pc.index_in(logs.dictionary, codes)).to_pylist()
+    numbers = pa.array([bucket(*log.values(), buckets=buckets) for log in examples], pa.int32())
+    return records.append_column(BUCKET, numbers.take(logs.indices))
+
+
+def by_bucket(tables: Iterable[pa.Table]) -> Iterator[tuple[int | None, pa.Table]]:
+    """Tables sorted by `BUCKET`, cut where it changes, without it; None of tables that are not divided."""
+    for table in tables:
+        if BUCKET not in table.column_names:
+            yield None, table
+            continue
+        begin = 0
+        for each in pc.value_counts(table[BUCKET]).to_pylist():
+            yield each["values"], table.slice(begin, each["counts"]).drop_columns(BUCKET)
+            begin += each["counts"]
