@@ -5,29 +5,34 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-GROUP = ("topic", "partition", "process", "f", "assignment")
+GROUP = ("topic", "partition", "process", "f", "assignment", "generation")
+"""Whose order is told. A generation is never taken up again, so that sorting by the others and ``index`` does."""
 
 
 def with_previous(records: pa.Table) -> pa.Table:
-    """Fill ``previous`` of records sorted by `GROUP` and ``index``.
+    """Fill ``previous`` and ``within`` of records sorted by `GROUP` (but generation) and ``index``.
 
-    It is the offset of the last row before in the same group that has one: of polls any row, of sends
-    an acknowledged one. Null for the first.
+    `previous` is the offset of the last row before in the same group that has one: of polls any row, of
+    sends an acknowledged one. Null for the first. `within` tells whether that row is of the same
+    operation, which of sends is the transaction.
     """
     records = records.combine_chunks()
     if not records.num_rows:
         return records
     group = _groups(records)
     rows = pa.array(range(records.num_rows), pa.int64())
-    counts = pc.and_(
-        pc.or_(pc.equal(records["f"], "poll"), pc.equal(records["type"], "ok")),
-        pc.is_valid(records["offset"]),
-    )
+    polled = pc.equal(records["f"], "poll")
+    counts = pc.and_(pc.or_(polled, pc.equal(records["type"], "ok")), pc.is_valid(records["offset"]))
     last = pc.fill_null_forward(_shifted(pc.if_else(counts, rows, None)))
-    same = pc.equal(pc.take(group, last), group)
-    previous = pc.if_else(pc.fill_null(same, False), pc.take(records["offset"], last), None)
-    position = records.schema.get_field_index("previous")
-    return records.set_column(position, records.schema.field("previous"), previous)
+    same = pc.fill_null(pc.equal(pc.take(group, last), group), False)
+    operation = pc.if_else(polled, records["op"], records["transaction"])
+    within = pc.fill_null(pc.equal(pc.take(operation, last), operation), False)
+    previous = pc.take(records["offset"], last)
+    for name, column in (("previous", previous), ("within", within)):
+        position = records.schema.get_field_index(name)
+        filled = pc.if_else(same, column, None)
+        records = records.set_column(position, records.schema.field(name), filled)
+    return records
 
 
 def _groups(records: pa.Table) -> pa.Array:
@@ -35,7 +40,9 @@ def _groups(records: pa.Table) -> pa.Array:
     begins = None
     for name in GROUP:
         column = _flat(records[name])
-        other = pc.fill_null(pc.not_equal(column, _shifted(column)), True)
+        before = _shifted(column)
+        nulls = pc.and_(pc.is_null(column), pc.is_null(before))
+        other = pc.fill_null(pc.not_equal(column, before), pc.invert(nulls))
         begins = other if begins is None else pc.or_(begins, other)
     return pc.cumulative_sum(pc.cast(begins, pa.int64()))
 
