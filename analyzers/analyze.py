@@ -15,6 +15,9 @@ from analyzers.load import load, release
 from analyzers.places import Source, is_empty, places
 from analyzers.verdict import Finding, Verdict, judge
 
+SPANS = ("outstanding", "stale")
+"""Evidence that is a time: checks tell it in ns, findings in s."""
+
 
 def analyze(
     spark: SparkSession,
@@ -78,4 +81,10 @@ def _example(
 ) -> dict[str, object]:
     time = example["time"]
     assert time is None or isinstance(time, int)
-    return {**example, "time": seconds(time, counts.began), "faults": list(faults_at(events, time))}
+    lasting = {key: span / 1e9 for key in SPANS if isinstance(span := example.get(key), int)}
+    return {
+        **example,
+        **lasting,
+        "time": seconds(time, counts.began),
+        "faults": list(faults_at(events, time)),
+    }

@@ -42,6 +42,8 @@ def _finding(finding: Finding) -> Iterator[str]:
         note = "  [allowed: not judged]"
     elif finding.severity == "unknown":
         note = "  [makes the verdict unknown]"
+    elif finding.severity == "note":
+        note = "  [note: not judged]"
     yield f"{finding.anomaly}: {finding.count:,} {finding.summary}{note}"
     yield from (f"    {_example(example)}" for example in finding.examples)
     more = finding.count - len(finding.examples)
@@ -54,15 +56,19 @@ def _example(example: Mapping[str, Any]) -> str:
     moment = "at an unknown time" if time is None else f"at {time:.3f} s"
     keys = [key for key in FIRST if key in example]
     keys += [key for key in example if key not in {*FIRST, "topic", "partition", "time", "faults"}]
+    if example.get("key") is None:
+        keys = [key for key in keys if key != "key"]
     facts = [f"{key.replace('_', ' ')} {_number(key, example[key])}" for key in keys]
     during = f"during {', '.join(faults)}" if faults else "no fault active"
     return f"{moment}  {example['topic']}-{example['partition']}  {'  '.join(facts)}  ({during})"
 
 
-def _number(key: str, number: int | None) -> str:
-    """A value is written as writer:sequence, and so is the send of it."""
+def _number(key: str, number: float | None) -> str:
+    """A value is written as writer:sequence, and so is the send of it. A fraction is s."""
     if number is None:
         return "unknown"
+    if isinstance(number, float):
+        return f"{number:.3f} s"
     writer = number >> VALUE_BITS
     if key not in VALUES or (key.endswith("op") and writer <= 0):
         return str(number)

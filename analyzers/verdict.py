@@ -11,6 +11,9 @@ from analyzers.catalogue import ANOMALIES, Severity
 
 Result = Literal["valid", "invalid", "unknown"]
 
+SEVERITIES = get_args(Severity)
+"""Worst first."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
@@ -90,7 +93,7 @@ class Exercised:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Invalid wins over unknown, unknown over valid."""
+    """Invalid wins over unknown, unknown over valid; notes decide nothing."""
 
     run: str
     result: Result
@@ -152,7 +155,7 @@ def judge(
 ) -> Verdict:
     """The verdict that follows. Findings come out worst first, then in the order of the catalogue."""
     place = {anomaly: number for number, anomaly in enumerate(ANOMALIES)}
-    order = sorted(findings, key=lambda f: (f.allowed, f.severity != "invalid", place[f.anomaly]))
+    order = sorted(findings, key=lambda f: (f.allowed, SEVERITIES.index(f.severity), place[f.anomaly]))
     return Verdict(
         run=run,
         result=_result(findings, unknowns),
@@ -169,7 +172,8 @@ def _numbers(of: str, *times: object) -> None:
 
 
 def _result(findings: Collection[Finding], unknowns: Collection[str]) -> Result:
-    counted = {finding.severity for finding in findings if not finding.allowed}
+    judged = (finding for finding in findings if not finding.allowed)
+    counted = {finding.severity for finding in judged} - {"note"}
     if "invalid" in counted:
         return "invalid"
     return "unknown" if counted or unknowns else "valid"

@@ -58,7 +58,7 @@ class Records:
                 (
                     self._run, op, self._next(), self._process, self._session, "poll", "ok",
                     invoked, completed, *log, offset, value, epoch if epoch >= 0 else None,
-                    assignment, None, final, problem, None, None, committed, None,
+                    assignment, None, final, problem, None, None, committed, None, None,
                 )
             )  # fmt: skip
 
@@ -72,7 +72,7 @@ class Records:
             (
                 self._run, sent.op, sent.number, self._process, self._session, "send", kind,
                 sent.invoked, completed, *sent.log, offset, sent.op, None, 0, None, False, error,
-                None, None, None, None,
+                None, None, None, None, None,
             )
         )  # fmt: skip
 

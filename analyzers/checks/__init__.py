@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from analyzers.checks.agreement import INCONSISTENT_OFFSETS
+from analyzers.checks.agreement import INCONSISTENT_OFFSETS, OFFSET_REUSE
 from analyzers.checks.check import Check
 from analyzers.checks.durability import EXPIRED, LOST_WRITE, UNSEEN
-from analyzers.checks.integrity import CORRUPT_READ, FOREIGN_READ, MISROUTED_READ
-from analyzers.checks.monotonic_reads import SESSION_NONMONOTONIC_READ
-from analyzers.checks.origin import ABORTED_READ, PHANTOM_READ
-from analyzers.checks.poll_order import NONMONOTONIC_POLL, POLL_SKIP
-from analyzers.checks.read_your_writes import READ_YOUR_WRITES
-from analyzers.checks.send_order import NONMONOTONIC_SEND
+from analyzers.checks.integrity import CORRUPT_RECORD, FOREIGN_RECORD
+from analyzers.checks.order import (
+    INT_NONMONOTONIC_POLL,
+    INT_NONMONOTONIC_SEND,
+    INT_POLL_SKIP,
+    INT_SEND_SKIP,
+    NONMONOTONIC_POLL,
+    NONMONOTONIC_SEND,
+    POLL_SKIP,
+    REALTIME_ORDER,
+)
+from analyzers.checks.origin import G1A, PHANTOM_READ
+from analyzers.checks.sessions import (
+    MONOTONIC_READS,
+    MONOTONIC_WRITES,
+    READ_YOUR_WRITES,
+    WRITES_FOLLOW_READS,
+)
 from analyzers.checks.uniqueness import DUPLICATE
 
 CHECKS: tuple[Check, ...] = (
@@ -19,16 +31,23 @@ CHECKS: tuple[Check, ...] = (
     EXPIRED,
     DUPLICATE,
     INCONSISTENT_OFFSETS,
-    NONMONOTONIC_POLL,
-    POLL_SKIP,
-    NONMONOTONIC_SEND,
-    READ_YOUR_WRITES,
-    SESSION_NONMONOTONIC_READ,
+    OFFSET_REUSE,
     PHANTOM_READ,
-    ABORTED_READ,
-    FOREIGN_READ,
-    CORRUPT_READ,
-    MISROUTED_READ,
+    G1A,
+    FOREIGN_RECORD,
+    CORRUPT_RECORD,
+    READ_YOUR_WRITES,
+    MONOTONIC_READS,
+    MONOTONIC_WRITES,
+    WRITES_FOLLOW_READS,
+    POLL_SKIP,
+    NONMONOTONIC_POLL,
+    INT_POLL_SKIP,
+    INT_NONMONOTONIC_POLL,
+    NONMONOTONIC_SEND,
+    INT_NONMONOTONIC_SEND,
+    INT_SEND_SKIP,
+    REALTIME_ORDER,
 )
 
 __all__ = ["CHECKS", "Check"]

@@ -14,7 +14,7 @@ LOST_WRITE = Check(
     where="""
         acked and (
             (settled and not in_final and not coalesce(acked_offset < final_start, false))
-            or (not settled and not read and acked_offset <= top)
+            or (not settled and not polled and acked_offset <= top)
         )
     """,
     time="acked_at",
@@ -24,16 +24,16 @@ LOST_WRITE = Check(
 UNSEEN = Check(
     anomaly="unseen",
     over="values",
-    where="acked and not settled and not read and not coalesce(acked_offset <= top, false)",
+    where="acked and not settled and not polled and not coalesce(acked_offset <= top, false)",
     time="acked_at",
-    shows=SEND,
+    shows=SEND | {"outstanding": "until - acked_at"},
 )
 
 # Whatever is below the log start is below the end, and whoever read it finally also read it.
 EXPIRED = Check(
     anomaly="expired",
     over="values",
-    where="not read and acked_offset < final_start",
+    where="not polled and acked_offset < final_start",
     time="acked_at",
     shows=SEND | {"log_start": "final_start"},
 )

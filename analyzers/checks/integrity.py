@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from analyzers.checks.check import Check
 
+POLL = {"process": "process", "op": "op", "offset": "offset", "value": "value"}
 
-def _payload(error: str) -> Check:
-    return Check(
-        anomaly=f"{error}-read",
-        over="polls",
-        where=f"error = '{error}'",
-        time="time",
-        shows={"process": "process", "op": "op", "offset": "offset", "value": "value"},
-    )
+FOREIGN_RECORD = Check(
+    anomaly="foreign-record",
+    over="steps",
+    where="error = 'foreign' or error = 'misrouted'",
+    time="time",
+    shows=POLL | {"misrouted": "if(error = 'misrouted', 1, 0)"},
+)
 
-
-FOREIGN_READ = _payload("foreign")
-CORRUPT_READ = _payload("corrupt")
-MISROUTED_READ = _payload("misrouted")
+CORRUPT_RECORD = Check(
+    anomaly="corrupt-record", over="steps", where="error = 'corrupt'", time="time", shows=POLL
+)

@@ -10,6 +10,11 @@ PHANTOM_READ = Check(
     anomaly="phantom-read", over="values", where="polled and not sent", time="polled_at", shows=READ
 )
 
-ABORTED_READ = Check(
-    anomaly="aborted-read", over="values", where="failed and read", time="polled_at", shows=READ
+# Who reads uncommitted may be shown what a transaction takes back.
+G1A = Check(
+    anomaly="G1a",
+    over="values",
+    where="failed and polled and (not transactional or read_committed)",
+    time="polled_at",
+    shows=READ,
 )

@@ -10,17 +10,29 @@ from collections.abc import Callable, Mapping
 
 from pyspark.sql import DataFrame
 
-from analyzers.facts.offsets import offsets
-from analyzers.facts.polls import polls
-from analyzers.facts.sends import sends
+from analyzers.facts.acknowledgements import acknowledgements
+from analyzers.facts.conflicts import conflicts
+from analyzers.facts.gaps import gaps
 from analyzers.facts.session_reads import session_reads
+from analyzers.facts.session_sends import session_sends
 from analyzers.facts.session_writes import session_writes
+from analyzers.facts.steps import steps
 from analyzers.facts.values import values
 from analyzers.load import History
 
 Fact = Callable[[History], DataFrame]
 
 FACTS: Mapping[str, Fact] = {
-    fact.__name__: fact for fact in (values, offsets, polls, sends, session_writes, session_reads)
+    fact.__name__: fact
+    for fact in (
+        values,
+        conflicts,
+        steps,
+        gaps,
+        acknowledgements,
+        session_writes,
+        session_reads,
+        session_sends,
+    )
 }
 """By the name under which a check asks for it."""

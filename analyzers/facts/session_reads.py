@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG, TIME
-from analyzers.facts.session_writes import completed_reads, of_sessions
+from analyzers.facts.sessions import completed_reads, of_readers
 from analyzers.load import History
 
 # At one instant: what has been read counts for the reads that begin, what is polled counts only later.
@@ -16,18 +16,28 @@ DONE, BEGINS, POLLS = 0, 1, 2
 def session_reads(history: History) -> DataFrame:
     """One row per completed read.
 
-    Columns: session, process, op, end_offset, time (ns, when it began), and reached: the end (exclusive)
-    of what the session had polled before, or of a log end that an earlier completed read had reached,
-    whichever is larger; null for the first.
+    Columns: session, process, op, end_offset, time (ns, when it began), reached: the end (exclusive) of
+    what the session had polled before, or of a log end that an earlier completed read had reached,
+    whichever is larger, and reached_at: when it first had (ns); null for the first.
     """
     reads = completed_reads(history)
     key = [*LOG, "session"]
     begun = reads.selectExpr(*key, "invoked as at", f"{BEGINS} as kind", "process", "op", "end_offset")
-    done = reads.selectExpr(*key, "completed as at", f"{DONE} as kind", "end_offset as reached")
+    done = reads.selectExpr(
+        *key,
+        "completed as at",
+        f"{DONE} as kind",
+        "struct(end_offset as end, -completed as since) as reached",
+    )
     polled = (
-        of_sessions(history.records, reads)
+        of_readers(history.records, reads)
         .where("f = 'poll'")
-        .selectExpr(*key, f"{TIME} as at", f"{POLLS} as kind", "offset + 1 as reached")
+        .selectExpr(
+            *key,
+            f"{TIME} as at",
+            f"{POLLS} as kind",
+            f"struct(offset + 1 as end, -{TIME} as since) as reached",
+        )
     )
     sofar = Window.partitionBy(*key).orderBy("at", "kind").rowsBetween(Window.unboundedPreceding, 0)
     return (
@@ -35,5 +45,8 @@ def session_reads(history: History) -> DataFrame:
         .unionByName(polled, allowMissingColumns=True)
         .withColumn("reached", F.max("reached").over(sofar))
         .where(f"kind = {BEGINS}")
-        .selectExpr(*key, "process", "op", "end_offset", "at as time", "reached")
-    )
+        .selectExpr(
+            *key, "process", "op", "end_offset", "at as time", "reached.end as reached",
+            "-reached.since as reached_at",
+        )
+    )  # fmt: skip

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.facts.columns import ACKED, LOG, POLLED, SESSION, TIME
+from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
+from analyzers.facts.sessions import completed_reads, of_readers
 from analyzers.load import History
 
 
@@ -13,12 +14,12 @@ def session_writes(history: History) -> DataFrame:
     """One row per acknowledged send of a session with completed reads.
 
     Columns: session, process, value, offset, time (ns, of the acknowledgement), seen (ns, when the
-    session first polled the value), read_op and read_end (ns, completion) of the session's first
-    completed read of the log that began at or after the acknowledgement. Each may be null.
+    session first polled the value), read_op, read_end (ns, completion) and end_offset of the session's
+    first completed read of the log that began at or after the acknowledgement. Each may be null.
     """
     reads = completed_reads(history)
     writes = (
-        of_sessions(history.records, reads)
+        of_readers(history.records, reads)
         .where(f"value is not null and (({ACKED}) or ({POLLED}))")
         .groupBy(*LOG, "session", "value")
         .agg(
@@ -30,7 +31,9 @@ def session_writes(history: History) -> DataFrame:
         .where("time is not null")
         .withColumn("at", F.col("time"))
     )
-    begun = reads.selectExpr(*LOG, "session", "invoked as at", "struct(invoked, completed, op) as next_read")
+    begun = reads.selectExpr(
+        *LOG, "session", "invoked as at", "struct(invoked, completed, op, end_offset) as next_read"
+    )
     # In one time line of writes and reads, the read is the next one; of a tie the write comes first.
     line = Window.partitionBy(*LOG, "session").orderBy("at", F.col("next_read").asc_nulls_first())
     onwards = line.rowsBetween(Window.currentRow, Window.unboundedFollowing)
@@ -40,20 +43,6 @@ def session_writes(history: History) -> DataFrame:
         .where("time is not null")
         .selectExpr(
             *LOG, "session", "process", "value", "offset", "time", "seen",
-            "next_read.op as read_op", "next_read.completed as read_end",
+            "next_read.op as read_op", "next_read.completed as read_end", "next_read.end_offset as end_offset",
         )
     )  # fmt: skip
-
-
-def completed_reads(history: History) -> DataFrame:
-    """The ok reads. Columns: session, process, op, invoked, completed (ns), end_offset."""
-    reads = history.operations.where("f = 'read' and type = 'ok'")
-    return reads.selectExpr(
-        *LOG, f"{SESSION} as session", "process", "op", "invoked", "completed", "end_offset"
-    )
-
-
-def of_sessions(records: DataFrame, reads: DataFrame) -> DataFrame:
-    """The records of sessions that have a completed read: the others promise nothing here."""
-    sessions = F.broadcast(reads.select("run", "session").distinct())
-    return records.withColumn("session", F.expr(SESSION)).join(sessions, ["run", "session"], "left_semi")

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
 from analyzers.facts.final_reads import final_reads
 from analyzers.load import History
 
+# What is true of any of a value's rows, as bits of one number: that is what makes a row narrow.
+SAID = {
+    "sent": "f = 'send'",
+    "acked": ACKED,
+    "failed": "f = 'send' and type = 'fail'",
+    "transactional": "f = 'send' and transaction is not null",
+    "polled": "f = 'poll'",
+    "read_committed": "f = 'poll' and committed",
+    "in_final": "f = 'poll' and type = 'ok' and final and process = final_process and invoked >= final_invoked",
+}
+
 COLUMNS = {
-    # the send; where there is none these are null or false
-    "sent": "bool_or(f = 'send')",
-    "acked": f"bool_or({ACKED})",
-    "failed": "bool_or(f = 'send' and type = 'fail')",
+    # the send; where there is none these are null
     "acked_offset": f"max(offset) filter (where {ACKED})",
     "acked_at": f"max(completed) filter (where {ACKED})",
     "sent_at": f"max({TIME}) filter (where f = 'send')",
     "sender": "max(process) filter (where f = 'send')",
     # the polls
-    "polled": "bool_or(f = 'poll')",
-    "read": "bool_or(f = 'poll' and type = 'ok')",
-    "in_final": "bool_or(f = 'poll' and type = 'ok'"
-    " and coalesce(final and process = final_process and invoked >= final_invoked, false))",
     "polled_offset": "min(offset) filter (where f = 'poll')",
     "polled_at": f"min({TIME}) filter (where f = 'poll')",
     "poll": "min(op) filter (where f = 'poll')",
@@ -34,26 +38,35 @@ COLUMNS = {
 
 
 def values(history: History) -> DataFrame:
-    """One row per log and value. Columns: value, those of `COLUMNS`, and
+    """One row per log and value. Columns: value, those of `COLUMNS`, whether anything in `SAID` is true, and
 
-    - top: the highest offset that any ok poll returned from the log; null for none,
+    - top: the highest offset that any poll returned from the log; null for none,
+    - until: when the run's last record completed (ns),
     - final_start, final_end, final_invoked: see `final_reads`; null without a completed one,
     - settled: whether that final read had to find the value, being acknowledged before it began or
       below the end it was told.
     """
     finals = F.broadcast(final_reads(history.operations))
+    said = " | ".join(f"if(coalesce({sql}, false), {1 << bit}, 0)" for bit, sql in enumerate(SAID.values()))
     rows = history.records.where(f"value is not null and (f = 'send' or {POLLED})")
-    placed = rows.join(finals.select(*LOG, "final_process", "final_invoked"), LOG, "left")
-    fates = placed.groupBy(*LOG, "value").agg(*(F.expr(sql).alias(name) for name, sql in COLUMNS.items()))
-    ends = finals.drop("final_process")
+    placed = rows.join(finals.select(*LOG, "final_process", "final_invoked"), LOG, "left").withColumn(
+        "said", F.expr(said)
+    )
+    aggregates = [F.expr(f"{sql} as {name}") for name, sql in COLUMNS.items()]
+    fates = placed.groupBy(*LOG, "value").agg(F.bit_or("said").alias("said"), *aggregates)
+    bits = [f"said & {1 << bit} <> 0 as {name}" for bit, name in enumerate(SAID)]
     settled = "coalesce(acked_at <= final_invoked, false) or coalesce(acked_offset < final_end, false)"
     return (
-        fates.join(F.broadcast(_tops(history)), LOG, "left")
-        .join(ends, LOG, "left")
+        fates.selectExpr("*", *bits)
+        .join(F.broadcast(_bounds(history)), LOG, "left")
+        .join(finals.drop("final_process"), LOG, "left")
         .withColumn("settled", F.expr(settled))
     )
 
 
-def _tops(history: History) -> DataFrame:
-    polled = history.records.where("f = 'poll' and type = 'ok'")
-    return polled.groupBy(*LOG).agg(F.max("offset").alias("top"))
+def _bounds(history: History) -> DataFrame:
+    logs = history.records.groupBy(*LOG).agg(
+        F.expr("max(offset) filter (where f = 'poll') as top"), F.expr(f"max({TIME}) as last")
+    )
+    run = Window.partitionBy("run")
+    return logs.withColumn("until", F.max("last").over(run)).drop("last")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from analyzers.catalogue import ANOMALIES, CATALOGUE, Anomaly, require_known
@@ -28,6 +30,31 @@ def test_an_entry_says_how_it_is_counted_and_reads_as_a_sentence(anomaly: Anomal
 
 def test_only_what_cannot_be_told_is_unknown() -> None:
     assert {a.name for a in CATALOGUE if a.severity == "unknown"} == {"unseen", "expired"}
+    assert {a.name for a in CATALOGUE if a.severity == "note"} == {"int-send-skip"}
+
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "anomalies.md").read_text()
+
+
+@pytest.mark.parametrize("anomaly", CATALOGUE, ids=lambda anomaly: anomaly.name)
+def test_every_anomaly_is_explained_where_its_link_points(anomaly: Anomaly) -> None:
+    _, _, target = anomaly.link.partition("docs/anomalies.md#")
+    assert f'<a id="{target}"></a>\n## {anomaly.name}\n' in DOCUMENT
+    section = DOCUMENT.partition(f"\n## {anomaly.name}\n")[2].partition("\n## ")[0]
+    for part in ("**Means.**", "**Promised.**", "**Causes.**", "**Look further.**"):
+        assert part in section
+
+
+STABLE = """
+    lost-write unseen duplicate inconsistent-offsets offset-reuse phantom-read foreign-record corrupt-record
+    read-your-writes monotonic-reads monotonic-writes writes-follow-reads
+    poll-skip nonmonotonic-poll int-poll-skip int-nonmonotonic-poll nonmonotonic-send int-nonmonotonic-send
+    int-send-skip realtime-order G1a
+"""
+
+
+def test_the_stable_identifiers_are_there() -> None:
+    assert set(STABLE.split()) <= ANOMALIES.keys()
 
 
 def test_names_are_checked() -> None:

@@ -151,3 +151,22 @@ def test_times_and_examples_that_are_none_are_refused() -> None:
         place[path[-1]] = wrong
         with pytest.raises(TypeError, match="expected"):
             Verdict.from_json(json.dumps(data))
+
+
+def test_a_note_is_told_and_decides_nothing() -> None:
+    note = Finding(anomaly="int-send-skip", count=2, summary="sends between others")
+    assert judge("r", findings=[note]).result == "valid"
+    assert "int-send-skip: 2 sends between others  [note: not judged]" in judge("r", findings=[note]).text()
+    unseen = Finding(anomaly="unseen", count=1, summary="")
+    lost = Finding(anomaly="lost-write", count=1, summary="")
+    verdict = judge("r", findings=[note, unseen, lost])
+    assert (verdict.result, verdict.findings) == ("invalid", (lost, unseen, note))
+    assert judge("r", findings=[note, unseen]).result == "unknown"
+
+
+def test_a_time_is_told_in_seconds_and_a_key_only_where_there_is_one() -> None:
+    place = {"topic": "t", "partition": 0, "time": 1.0, "faults": []}
+    example = place | {"offset": 3, "outstanding": 2.5, "key": None}
+    text = judge("r", findings=[Finding(anomaly="unseen", count=1, summary="", examples=(example,))]).text()
+    assert "offset 3  outstanding 2.500 s  (no fault active)" in text
+    assert "key" not in text

@@ -88,14 +88,20 @@ class Story:
         return self.operation(f, value=json.dumps(told), **row)
 
     def rows(self, run: str) -> dict[str, list[Row]]:
-        """The tables, with `index` and `previous` filled in as compaction has to."""
+        """The tables, with `index`, `previous` and `within` filled in as compaction has to."""
         records, last, counts = [], {}, {}
         for row in self.records:
             key = (row["process"], row["f"], row["topic"], row["partition"], row["assignment"])
+            key += (row.get("generation"),)
             index = counts[row["process"]] = counts.get(row["process"], -1) + 1
-            records.append(row | {"run": run, "index": index, "previous": last.get(key)})
-            if row["f"] == "poll" or row["type"] == "ok":
-                last[key] = row["offset"] if row["offset"] is not None else last.get(key)
+            before, within = last.get(key), None
+            if before is not None:
+                operation = "op" if row["f"] == "poll" else "transaction"
+                within = row.get(operation) is not None and row[operation] == before.get(operation)
+            previous = before and before["offset"]
+            records.append(row | {"run": run, "index": index, "previous": previous, "within": within})
+            if (row["f"] == "poll" or row["type"] == "ok") and row["offset"] is not None:
+                last[key] = row
         return {
             "records": records,
             "operations": [row | {"run": run} for row in self.operations],

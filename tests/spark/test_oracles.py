@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -47,14 +47,15 @@ def final_read(operations: list[Row], of: Row) -> Row | None:
 
 def fate(send: Row, records: list[Row], operations: list[Row]) -> str:
     """What became of an acknowledged write."""
-    here = [p for p in polls(records, "ok") if log(p) == log(send)]
+    here = [p for p in polls(records) if log(p) == log(send)]
     read = [p for p in intact(here) if p["value"] == send["value"]]
     final, offset = final_read(operations, send), send["offset"]
     if final and (
         send["completed"] <= final["invoked"] or (offset is not None and offset < final["end_offset"])
     ):
         for p in read:
-            if p["final"] and p["process"] == final["process"] and p["invoked"] >= final["invoked"]:
+            of_it = p["process"] == final["process"] and p["invoked"] >= final["invoked"]
+            if p["final"] and p["type"] == "ok" and of_it:
                 return "there"
         if offset is not None and offset < final["start_offset"]:
             return "there" if read else "expired"
@@ -84,31 +85,132 @@ def duplicate(records: list[Row], _: list[Row]) -> int:
     return sum(sum((p, v) == one for p, _, v in seen) > 1 for one in values)
 
 
-def inconsistent(records: list[Row], _: list[Row]) -> int:
-    seen = set(located(records))
-    offsets = {(place, o) for place, o, _ in seen}
-    return sum(sum((p, o) == one for p, o, _ in seen) > 1 for one in offsets)
+def conflicts(reused: bool) -> Oracle:
+    """Offsets with several values: those of which one value followed the other, or the rest."""
+
+    def count(records: list[Row], _: list[Row]) -> int:
+        views = [r for r in sends(records, "ok") + intact(polls(records)) if r["offset"] is not None]
+        return sum(
+            len(values := times(views, place)) > 1
+            and reused == all(follows(a, b) for a, b in pairwise(sorted(values)))
+            for place in {(log(r), r["offset"]) for r in views}
+        )
+
+    return count
 
 
-def steps(records: list[Row], f: str) -> Iterator[tuple[Row, Row]]:
-    """Neighbours in what one process did to one log within one assignment."""
+def times(views: list[Row], place: Any) -> list[tuple[int, int, int, set[int]]]:
+    """Of each value there: when it was seen first, itself, when it was seen last, and in which epochs."""
+    here = [r for r in views if (log(r), r["offset"]) == place]
+    values = []
+    for value in {r["value"] for r in here}:
+        mine = [r for r in here if r["value"] == value]
+        seen = [r["completed"] for r in mine]
+        epochs = {r["leader_epoch"] for r in mine if r.get("leader_epoch") is not None}
+        values.append((min(seen), value, max(seen), epochs))
+    return values
+
+
+def follows(a: tuple[int, int, int, set[int]], b: tuple[int, int, int, set[int]]) -> bool:
+    return a[2] < b[0] and bool(b[3]) and min(b[3]) > max(a[3], default=0)
+
+
+def done(records: list[Row], f: str) -> list[Row]:
     rows = sends(records, "ok") if f == "send" else polls(records)
-    rows = [r for r in sorted(rows, key=lambda r: r["index"]) if r["offset"] is not None]
-    key = lambda r: (r["process"], log(r), r["assignment"])  # noqa: E731
+    return [r for r in sorted(rows, key=lambda r: r["index"]) if r["offset"] is not None]
+
+
+def together(rows: list[Row], *names: str) -> Iterator[list[Row]]:
+    key = lambda r: (r["process"], log(r), r["assignment"], *(r.get(name) for name in names))  # noqa: E731
     for one in {key(r) for r in rows}:
-        mine = [r for r in rows if key(r) == one]
-        yield from pairwise(mine)
+        yield [r for r in rows if key(r) == one]
 
 
-def nonmonotonic(f: str) -> Oracle:
-    return lambda records, _: sum(b["offset"] <= a["offset"] for a, b in steps(records, f))
+def same_operation(a: Row, b: Row) -> bool:
+    name = "op" if a["f"] == "poll" else "transaction"
+    return a.get(name) is not None and a.get(name) == b.get(name)
 
 
-def poll_skip(records: list[Row], _: list[Row]) -> int:
+def steps(records: list[Row], operations: list[Row], f: str) -> Iterator[tuple[Row, Row, bool]]:
+    """Neighbours in what one process did to one log within one assignment, and whether in one operation."""
+    for mine in together(done(records, f)):
+        for a, b in pairwise(mine):
+            if a.get("generation") == b.get("generation"):
+                yield a, b, same_operation(a, b)
+            elif not any(
+                o["f"] == "member"
+                and "assigned" in o["value"]
+                and (o["process"], log(o)) == (a["process"], log(a))
+                and a["generation"] < o["generation"] <= b["generation"]
+                for o in operations
+            ):
+                yield a, b, False
+
+
+def keyed_back(records: list[Row], f: str) -> Iterator[tuple[Row, Row, bool]]:
+    """Neighbours of one key that went back although the step to the second of them did not."""
+    rows = done(records, f)
+    before = {id(b): a for mine in together(rows, "generation") for a, b in pairwise(mine)}
+    for mine in together([r for r in rows if r.get("key") is not None], "generation", "key"):
+        for a, b in pairwise(mine):
+            if b["offset"] <= a["offset"] and b["offset"] > before[id(b)]["offset"]:
+                yield a, b, same_operation(a, b)
+
+
+def nonmonotonic(f: str, within: bool) -> Oracle:
+    def count(records: list[Row], operations: list[Row]) -> int:
+        back = [s for s in steps(records, operations, f) if s[1]["offset"] <= s[0]["offset"]]
+        return sum(s[2] == within for s in [*back, *keyed_back(records, f)])
+
+    return count
+
+
+def between(a: Row, b: Row, rows: list[Row]) -> bool:
+    offsets = (r["offset"] for r in rows if log(r) == log(a) and r["offset"] is not None)
+    return any(a["offset"] < offset < b["offset"] for offset in offsets)
+
+
+def poll_skip(within: bool) -> Oracle:
+    def count(records: list[Row], operations: list[Row]) -> int:
+        return sum(
+            inside == within
+            and between(a, b, [p for p in polls(records) if p["committed"] or not b["committed"]])
+            for a, b, inside in steps(records, operations, "poll")
+        )
+
+    return count
+
+
+def send_skip(records: list[Row], operations: list[Row]) -> int:
+    known = polls(records) + sends(records, "ok")
+    return sum(inside and between(a, b, known) for a, b, inside in steps(records, operations, "send"))
+
+
+def realtime(records: list[Row], _: list[Row]) -> int:
+    acked = done(records, "send")
     return sum(
-        any(log(p) == log(a) and a["offset"] < p["offset"] < b["offset"] for p in polls(records))
-        for a, b in steps(records, "poll")
+        any(log(a) == log(b) and a["completed"] < b["invoked"] and a["offset"] > b["offset"] for a in acked)
+        for b in acked
     )
+
+
+def behind_own(f: str) -> Oracle:
+    """Acknowledged sends not above what their session polled or was acknowledged before it sent them."""
+
+    def count(records: list[Row], _: list[Row]) -> int:
+        readers = {session(p) for p in polls(records)}
+        return sum(
+            (session(b) in readers or session(b)[0] == "session")
+            and any(
+                (session(a), log(a)) == (session(b), log(b))
+                and a["completed"] < b["invoked"]
+                and a["offset"] >= b["offset"]
+                for a in done(records, f)
+            )
+            for b in done(records, "send")
+        )
+
+    return count
 
 
 def ok_reads(operations: list[Row]) -> list[Row]:
@@ -155,12 +257,17 @@ def phantom(records: list[Row], _: list[Row]) -> int:
 
 
 def aborted(records: list[Row], _: list[Row]) -> int:
-    failed = {(log(s), s["value"]) for s in sends(records, "fail")}
-    return len({(log(p), p["value"]) for p in intact(polls(records, "ok"))} & failed)
+    return sum(
+        any(
+            (log(p), p["value"]) == (log(s), s["value"]) and (s["transaction"] is None or p["committed"])
+            for p in intact(polls(records))
+        )
+        for s in sends(records, "fail")
+    )
 
 
-def payload(error: str) -> Oracle:
-    return lambda records, _: sum(p.get("error") == error for p in polls(records))
+def payload(*errors: str) -> Oracle:
+    return lambda records, _: sum(p.get("error") in errors for p in polls(records))
 
 
 ORACLES: dict[str, Oracle] = {
@@ -168,52 +275,91 @@ ORACLES: dict[str, Oracle] = {
     "unseen": fates("unseen"),
     "expired": fates("expired"),
     "duplicate": duplicate,
-    "inconsistent-offsets": inconsistent,
-    "nonmonotonic-poll": nonmonotonic("poll"),
-    "poll-skip": poll_skip,
-    "nonmonotonic-send": nonmonotonic("send"),
-    "read-your-writes": read_your_writes,
-    "session-nonmonotonic-read": session_nonmonotonic,
+    "inconsistent-offsets": conflicts(False),
+    "offset-reuse": conflicts(True),
     "phantom-read": phantom,
-    "aborted-read": aborted,
-    "foreign-read": payload("foreign"),
-    "corrupt-read": payload("corrupt"),
-    "misrouted-read": payload("misrouted"),
+    "G1a": aborted,
+    "foreign-record": payload("foreign", "misrouted"),
+    "corrupt-record": payload("corrupt"),
+    "read-your-writes": read_your_writes,
+    "monotonic-reads": session_nonmonotonic,
+    "monotonic-writes": behind_own("send"),
+    "writes-follow-reads": behind_own("poll"),
+    "poll-skip": poll_skip(False),
+    "int-poll-skip": poll_skip(True),
+    "nonmonotonic-poll": nonmonotonic("poll", False),
+    "int-nonmonotonic-poll": nonmonotonic("poll", True),
+    "nonmonotonic-send": nonmonotonic("send", False),
+    "int-nonmonotonic-send": nonmonotonic("send", True),
+    "int-send-skip": send_skip,
+    "realtime-order": realtime,
 }
 
 TIME = st.integers(0, 12)
 SPAN = st.tuples(TIME, st.integers(0, 4)).map(lambda t: (t[0], t[0] + t[1]))
 OFFSET = st.integers(0, 5)
-PARTITION = st.sampled_from([0, 0, 0, 1])
+PARTITION = st.sampled_from([0, 0, 0, 0, 1])
 TYPE = st.sampled_from(["ok", "ok", "ok", "info", "fail"])
-SESSION = st.sampled_from([None, 1, 1, 2])
+SESSION = st.sampled_from([None, 1, 1, 1, 2])
 PROCESS = st.sampled_from([1, 2, 3])
+MEMBER = 3
+"""The process that polls as a member of a group."""
+KEY = st.sampled_from([None, 5, 5, 6])
+SOMETIMES = st.sampled_from([0, 0, 0, 1])
 
 
 @st.composite
 def told(draw: st.DrawFn, story: Any) -> Any:
     """A history in which hardly anything is as it should be; small, so that much meets."""
     s = story()
-    values = [process << 40 | sequence for process, sequence in product((1, 2), (0, 1, 2))]
-    for value in draw(st.lists(st.sampled_from(values), unique=True)):
-        offset = draw(st.one_of(st.none(), OFFSET))
+    values = [*(1 << 40 | sequence for sequence in range(5)), 2 << 40, 2 << 40 | 1]
+    for value in draw(st.lists(st.sampled_from(values), unique=True, max_size=6)):
+        offset = draw(st.one_of(st.none(), OFFSET, OFFSET, OFFSET))
         more = {"type": draw(TYPE), "partition": draw(PARTITION), "session": draw(SESSION)}
+        more |= {"transaction": draw(st.sampled_from([None, 70, 70, 71])), "key": draw(KEY)}
         s.send(value, offset, at=draw(SPAN), **more)
-    for _ in range(draw(st.integers(0, 8))):
+    # What happens to a member happens in order: it is assigned, it enters a generation, it seeks.
+    generation, seeks = 1, 1
+    for _ in range(draw(st.sampled_from([0, 4, 8, 12]))):
         error = draw(st.sampled_from([None] * 9 + ["foreign", "corrupt", "misrouted"]))
         value = draw(st.sampled_from(values)) if error in (None, "misrouted") else None
+        process = draw(st.sampled_from([1, 1, 2, MEMBER, MEMBER]))
+        if process == MEMBER:
+            generation, seeks = generation + draw(SOMETIMES) * 2, seeks + draw(SOMETIMES)
+        if draw(SOMETIMES):
+            event = draw(st.sampled_from(["assigned", "revoked"]))
+            s.operation(
+                "member",
+                process=draw(PROCESS),
+                partition=draw(PARTITION),
+                generation=generation + draw(SOMETIMES),
+                value=f'{{"event": "{event}", "member": "m"}}',
+            )
         s.poll(
             value,
             draw(OFFSET),
+            op=(1 << 61) + process * 2 + draw(st.integers(0, 1)),
             error=error,
             at=draw(SPAN),
-            process=draw(PROCESS),
+            process=process,
+            key=draw(KEY),
+            committed=draw(st.sampled_from([None, False, True])),
+            generation=generation if process == MEMBER else None,
+            leader_epoch=draw(st.sampled_from([None, 0, 1, 2, 3])),
             type=draw(st.sampled_from(["ok", "ok", "ok", "info"])),
             partition=draw(PARTITION),
             session=draw(SESSION),
-            assignment=draw(st.sampled_from([1, 1, 2])),
+            assignment=seeks if process == MEMBER else draw(st.sampled_from([1, 1, 1, 2])),
             final=draw(st.booleans()),
         )
+    # What chance hardly ever brings together: three steps of which two have a key or a transaction in common.
+    for f in draw(st.sampled_from([(), (), ("send",), ("poll",)])):
+        for number, offset in enumerate(draw(st.permutations([0, 1, 2, 4]))[:3]):
+            more = {"process": 4, "key": 6 if number == 1 else 5, "at": draw(SPAN), "session": draw(SESSION)}
+            if f == "poll":
+                s.poll(values[number], offset, op=draw(st.sampled_from([8, 9])), committed=None, **more)
+            else:
+                s.send(4 << 40 | number, offset, transaction=72, **more)
     for _ in range(draw(st.integers(0, 4))):
         more = {"type": draw(TYPE), "partition": draw(PARTITION), "session": draw(SESSION)}
         s.operation(
@@ -252,12 +398,15 @@ def test_checks_agree_with_the_oracles(story: Any, loaded: Any) -> None:
     found, crashed = find(loaded(stories), CHECKS, examples=0)
     assert not crashed
     counted = {(one.run, one.anomaly): one.count for one in found}
-    met = dict.fromkeys(ORACLES, 0)
+    met = dict.fromkeys([*ORACLES, "kept by a member", "order of a key"], 0)
     for run, one in stories.items():
         rows = one.rows(run)
         for anomaly, oracle in ORACLES.items():
             expected = oracle(rows["records"], rows["operations"])
             met[anomaly] += bool(expected)
             assert counted.get((run, anomaly), 0) == expected, (anomaly, rows)
+        polled = steps(rows["records"], rows["operations"], "poll")
+        met["kept by a member"] += any(a.get("generation") != b.get("generation") for a, b, _ in polled)
+        met["order of a key"] += any(keyed_back(rows["records"], "poll"))
     # An agreement on nothing would prove nothing.
     assert {anomaly: n for anomaly, n in met.items() if n < 5} == {}

@@ -58,7 +58,7 @@ def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
 
 def test_a_row_of_another_width_is_refused(tmp_path: Path) -> None:
     writer = Writer(tmp_path, "records", 1)
-    with pytest.raises(ValueError, match="row of 2 values: the table has 22 columns"):
+    with pytest.raises(ValueError, match="row of 2 values: the table has 23 columns"):
         writer.append(("r", 1))
     writer.close()
 
@@ -123,7 +123,7 @@ import sys
 from pathlib import Path
 from workloads.history.writer import Writer
 writer = Writer(Path(sys.argv[1]), "records", 7, segment_bytes=100_000)
-row = ("r", 0, 0, 7, None, "send", "invoke", 1, None, "t", 0, None, 0, None, 0, None, False, *[None] * 5)
+row = ("r", 0, 0, 7, None, "send", "invoke", 1, None, "t", 0, None, 0, None, 0, None, False, *[None] * 6)
 number = 0
 while True:
     for _ in range(50):
@@ -285,14 +285,19 @@ def test_compaction_interrupted_anywhere_is_finished_by_the_next(
     assert sorted(each.name for each in history.iterdir()) == sorted(["format.json", *TABLES])
 
 
-def previous_naively(rows: list[dict[str, Any]]) -> list[int | None]:
-    last: dict[tuple[Any, ...], int] = {}
-    answers = []
+def previous_naively(rows: list[dict[str, Any]]) -> list[tuple[int | None, bool | None]]:
+    last: dict[tuple[Any, ...], dict[str, Any]] = {}
+    answers: list[tuple[int | None, bool | None]] = []
     for row in rows:
         key = tuple(row[name] for name in GROUP)
-        answers.append(last.get(key))
+        operation = "op" if row["f"] == "poll" else "transaction"
+        if before := last.get(key):
+            within = row[operation] is not None and row[operation] == before[operation]
+            answers.append((before["offset"], within))
+        else:
+            answers.append((None, None))
         if row["offset"] is not None and (row["f"] == "poll" or row["type"] == "ok"):
-            last[key] = row["offset"]
+            last[key] = row
     return answers
 
 
@@ -306,6 +311,9 @@ ROWS = st.lists(
             "type": st.sampled_from(["ok", "fail", "info"]),
             "assignment": st.integers(0, 1),
             "offset": st.none() | st.integers(0, 9),
+            "op": st.integers(0, 1),
+            "transaction": st.none() | st.integers(0, 1),
+            "generation": st.none() | st.integers(0, 1),
         }
     ),
     max_size=30,
@@ -321,5 +329,5 @@ def test_previous_agrees_with_a_loop(rows: list[dict[str, Any]]) -> None:
     expected = previous_naively(table.to_pylist())
     for size in (1, 2, 7, 99):
         cuts = [table.slice(at, size) for at in range(0, len(table), size)]
-        found = [value for cut in with_previous(cuts) for value in cut["previous"].to_pylist()]
-        assert found == expected, size
+        filled = [row for cut in with_previous(cuts) for row in cut.to_pylist()]
+        assert [(row["previous"], row["within"]) for row in filled] == expected, size

@@ -44,15 +44,17 @@ RECORDS = pa.schema(
         ("value", pa.int64()),  # null on a poll whose payload is not one of this run (see error)
         ("leader_epoch", pa.int32()),  # of the batch polled; null on sends
         ("assignment", pa.int32()),  # polls: grows whenever the process is assigned or seeks anew; sends: 0
-        ("previous", pa.int64()),  # offset of the row before it of this process, f, topic, partition and
-        #                            assignment (sends: of the last ok one); null for the first. Filled on
-        #                            compaction, so that order checks need no shuffle.
+        ("previous", pa.int64()),  # offset of the row before it of this process, f, topic, partition,
+        #                            assignment and generation (sends: of the last ok one); null for the
+        #                            first. Filled on compaction, so that order checks need no shuffle.
         ("final", pa.bool_()),  # polled by a final read
         ("error", pa.string()),  # sends: error classes of the attempts; polls: foreign | corrupt | misrouted
         ("key", pa.int64()),  # of the record; null without one
         ("transaction", pa.int64()),  # the operation `txn` within which it was sent or polled; null for none
         ("committed", pa.bool_()),  # polls: with isolation.level=read_committed; null on sends
         ("generation", pa.int32()),  # polls by a member of a group: of its assignment; null otherwise
+        ("within", pa.bool_()),  # whether the row of `previous` is of the same operation (sends: of the same
+        #                          transaction); null where there is none. Filled on compaction.
     ]
 )
 """One row per record sent or polled."""

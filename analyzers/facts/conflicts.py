@@ -1,0 +1,64 @@
+"""Per offset that held several values: whether they were there one after another."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
+from analyzers.load import History
+
+# A value follows another when nobody saw the other one any more, and its batch is of a later leader
+# epoch. An acknowledgement tells no epoch; then the later epoch must be one that had a predecessor.
+FOLLOWS = """
+    coalesce(last_before < first, false)
+    and coalesce(low_epoch > coalesce(epoch_before, 0), false)
+"""
+
+
+def conflicts(history: History) -> DataFrame:
+    """One row per log and offset at which polls and acknowledgements saw more than one value.
+
+    Columns: offset; low, high: the smallest and the largest value; earliest, latest: the one seen first
+    and the one seen last; epoch: the leader epoch of the latest, where it was polled; reused: whether
+    each of the values came in a later leader epoch than the one before it, and after that was last seen;
+    time (ns): when the latest was first seen; settled (ns): the last acknowledgement, else the first
+    poll.
+    """
+    views = history.records.where(f"value is not null and offset is not null and (({ACKED}) or ({POLLED}))")
+    several = (
+        views.groupBy(*LOG, "offset")
+        .agg(F.min("value").alias("low"), F.max("value").alias("high"))
+        .where("low < high")
+        .select(*LOG, "offset")
+    )
+    # Only the few values that share an offset are looked at more closely.
+    spans = (
+        views.join(F.broadcast(several), [*LOG, "offset"], "left_semi")
+        .groupBy(*LOG, "offset", "value")
+        .agg(
+            F.expr(f"min({TIME}) as first"),
+            F.expr(f"max({TIME}) as last"),
+            F.expr("min(leader_epoch) as low_epoch"),
+            F.expr("max(leader_epoch) as high_epoch"),
+            F.expr("max(completed) filter (where f = 'send') as acked_at"),
+            F.expr("min(completed) filter (where f = 'poll') as polled_at"),
+        )
+    )
+    line = Window.partitionBy(*LOG, "offset").orderBy("first", "value")
+    return (
+        spans.withColumn("last_before", F.lag("last").over(line))
+        .withColumn("epoch_before", F.lag("high_epoch").over(line))
+        .withColumn("follows", F.expr(f"last_before is null or ({FOLLOWS})"))
+        .groupBy(*LOG, "offset")
+        .agg(
+            F.min("value").alias("low"),
+            F.max("value").alias("high"),
+            F.expr("min(struct(first, value)).value as earliest"),
+            F.expr("max(struct(first, value)).value as latest"),
+            F.expr("max(struct(first, value, high_epoch)).high_epoch as epoch"),
+            F.expr("bool_and(follows) as reused"),
+            F.expr("max(first) as time"),
+            F.expr("coalesce(max(acked_at), min(polled_at)) as settled"),
+        )
+    )

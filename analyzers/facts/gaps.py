@@ -1,0 +1,61 @@
+"""Per step over offsets that were left out: whether a record was there."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.facts.columns import ACKED, LOG
+from analyzers.facts.steps import log_steps
+from analyzers.load import History
+
+BLOCK = 6
+"""64 offsets are a block: which of them hold records is told by the bits of one number."""
+
+PLACE = f"cast(offset & {(1 << BLOCK) - 1} as int)"
+BITS = {
+    # Everybody who polls without isolation gets what anybody got.
+    "polled": "f = 'poll'",
+    # Who reads only what is committed gets what others like him got.
+    "committed": "f = 'poll' and committed",
+    "known": "true",
+}
+
+
+def gaps(history: History) -> DataFrame:
+    """One row per poll that is not of the offset after the one before it, and per such send within a transaction.
+
+    Columns: those of `steps`, and below: the highest offset under this one at which a record is known.
+    Of polls that is one that anybody polled (by isolation: with ``committed``, one that another such
+    poll returned); of sends, one that was polled or acknowledged. The step left a record out just when
+    ``below > previous``, so no gap is ever spelt out.
+    """
+    left_out = log_steps(history).where("offset > previous + 1 and (f = 'poll' or within)")
+    seen = "case when f = 'send' then {0}known{1} when committed then {0}committed{1} else {0}polled{1} end"
+    return (
+        left_out.withColumn("block", F.expr(f"shiftright(offset, {BLOCK})"))
+        .join(_blocks(history), [*LOG, "block"], "left")
+        .withColumn("here", F.expr(f"({seen.format('bits_', '')}) & ~shiftleft(-1L, {PLACE})"))
+        .withColumn("below", F.expr(f"coalesce({_highest('here')}, {seen.format('', '_before')})"))
+        .select(*left_out.columns, "below")
+    )
+
+
+def _blocks(history: History) -> DataFrame:
+    """Per block of a log with a record: its bits, and the highest offset with a record in the blocks before."""
+    records = history.records.where(f"offset is not null and (f = 'poll' or ({ACKED}))")
+    bits = [
+        F.expr(f"coalesce(bit_or(shiftleft(1L, {PLACE})) filter (where {which}), 0L) as bits_{name}")
+        for name, which in BITS.items()
+    ]
+    blocks = records.groupBy(*LOG, F.expr(f"shiftright(offset, {BLOCK}) as block")).agg(*bits)
+    before = Window.partitionBy(*LOG).orderBy("block").rowsBetween(Window.unboundedPreceding, -1)
+    for name in BITS:
+        highest = F.expr(_highest(f"bits_{name}"))
+        blocks = blocks.withColumn(f"{name}_before", F.max(highest).over(before))
+    return blocks
+
+
+def _highest(bits: str) -> str:
+    """SQL: the offset of the highest bit set in this block; null for none."""
+    return f"if({bits} = 0, null, shiftleft(block, {BLOCK}) + length(bin({bits})) - 1)"

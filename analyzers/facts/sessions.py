@@ -1,0 +1,40 @@
+"""Who is a session, and what is told of it."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.facts.columns import ACKED, LOG, SESSION
+from analyzers.load import History
+
+
+def completed_reads(history: History) -> DataFrame:
+    """The ok reads. Columns: session, process, op, invoked, completed (ns), end_offset."""
+    reads = history.operations.where("f = 'read' and type = 'ok'")
+    return reads.selectExpr(
+        *LOG, f"{SESSION} as session", "process", "op", "invoked", "completed", "end_offset"
+    )
+
+
+def of_readers(records: DataFrame, reads: DataFrame) -> DataFrame:
+    """The records of sessions that have a completed read: the others were told of no end."""
+    return _of(records, reads.select("run", "session").distinct())
+
+
+def of_users(history: History) -> DataFrame:
+    """The records of those whose sends and polls have an order between them.
+
+    That is: of sessions that were declared, and of processes without one that both send and poll.
+    """
+    users = (
+        history.records.groupBy("run", F.expr(SESSION).alias("session"))
+        .agg(F.expr(f"bool_or({ACKED}) as sends"), F.expr("bool_or(f = 'poll') as polls"))
+        .where("sends and (polls or session >= 0)")
+    )
+    return _of(history.records, users.select("run", "session"))
+
+
+def _of(records: DataFrame, sessions: DataFrame) -> DataFrame:
+    rows = records.withColumn("session", F.expr(SESSION))
+    return rows.join(F.broadcast(sessions), ["run", "session"], "left_semi")

@@ -1,0 +1,80 @@
+"""Per record polled or acknowledged: the offset before it, in what the process did in order."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.facts.columns import ACKED, LOG, TIME
+from analyzers.load import History
+
+OURS = [*LOG, "process", "f", "assignment"]
+DONE = f"(f = 'poll' or ({ACKED}))"
+
+COLUMNS = [
+    *LOG, "process", "f", "op", "offset", "previous", "coalesce(within, false) as within", "value",
+    "error", "committed", f"{TIME} as time", "cast(null as bigint) as key",
+]  # fmt: skip
+
+
+def steps(history: History) -> DataFrame:
+    """One row per record polled, of any completion type and with any payload, and per acknowledged send.
+
+    Columns: process, f, op, offset, previous and within (see the schema), value, error, committed, time
+    (ns), key. Further rows, all without error, stand for steps that `previous` does not tell: those of
+    `log_steps`, and with `key` those from one record of a key to the next, where that went back though
+    the log's own order did not.
+    """
+    return log_steps(history).unionByName(_of_keys(history))
+
+
+def log_steps(history: History) -> DataFrame:
+    """As `steps`, without those of keys: with the steps of group members into another generation."""
+    return history.records.where(DONE).selectExpr(*COLUMNS).unionByName(_into_generations(history))
+
+
+def _of_keys(history: History) -> DataFrame:
+    """Of the records with a key that are not before the record before them: from the last of the same key."""
+    keyed = history.records.where(f"key is not null and offset is not null and {DONE}")
+    line = Window.partitionBy(*OURS, "generation", "key").orderBy("index")
+    return (
+        keyed.withColumn("last", F.lag("offset").over(line))
+        .withColumn("operation", F.expr("if(f = 'poll', op, transaction)"))
+        .withColumn("same", F.col("operation") == F.lag("operation").over(line))
+        .where("offset <= last and offset > previous")
+        .selectExpr(
+            *LOG, "process", "f", "op", "offset", "last as previous", "coalesce(same, false) as within", "value",
+            "cast(null as string) as error", "committed", f"{TIME} as time", "key",
+        )
+    )  # fmt: skip
+
+
+def _into_generations(history: History) -> DataFrame:
+    """From the last record of a group's generation to the first of the next one that the process polled.
+
+    `previous` ends with a generation. A partition that a member kept goes on where it was; one that it
+    was assigned anew begins where the group tells it to.
+    """
+    polled = history.records.where("f = 'poll' and generation is not null and offset is not null")
+    spans = (
+        polled.withColumn("time", F.expr(TIME))
+        .groupBy(*OURS, "generation")
+        .agg(
+            F.max_by("offset", "index").alias("last"),
+            *(F.min_by(name, "index").alias(name) for name in ("op", "offset", "value", "committed", "time")),
+        )
+    )
+    told = history.operations.where("f = 'member' and topic is not null and generation is not null")
+    anew = told.where("get_json_object(value, '$.event') = 'assigned'").select(*LOG, "process", "generation")
+    # In one line of both: who was assigned anew has nothing before it.
+    line = Window.partitionBy(*LOG, "process").orderBy("generation", F.col("assignment").asc_nulls_first())
+    return (
+        spans.unionByName(anew, allowMissingColumns=True)
+        .withColumn("previous", F.lag("last").over(line))
+        .withColumn("before", F.lag("assignment").over(line))
+        .where("previous is not null and before = assignment")
+        .selectExpr(
+            *LOG, "process", "f", "op", "offset", "previous", "false as within", "value",
+            "cast(null as string) as error", "committed", "time", "cast(null as bigint) as key",
+        )
+    )  # fmt: skip
