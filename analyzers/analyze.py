@@ -23,20 +23,22 @@ def analyze(
     allow: Collection[str] = (),
     examples: int = 8,
     checks: Sequence[Check] = CHECKS,
+    strict: bool = False,
 ) -> dict[str, Verdict]:
     """Judge the histories of all the run directories together; one verdict for each run, by run id.
 
     A run id is what the tables say in their column ``run``; a directory without any row goes by its own
     name. Anomalies in `allow` are reported, not judged; at most `examples` of each are shown, the
-    counts are exact. Raises ValueError for an unknown anomaly or a negative number of examples, and
-    FileNotFoundError for a directory that does not exist.
+    counts are exact. A check that crashes makes every run unknown; with `strict` its error is raised.
+    Raises ValueError for an unknown anomaly or a negative number of examples, and FileNotFoundError for a
+    directory that does not exist.
     """
     allowed = require_known(allow)
     if examples < 0:
         raise ValueError(f"examples: expected 0 or more, got {examples}")
     history = load(spark, runs)
     tallies = {run.name: Tally() for run in runs if is_empty(run)} | tally(history)
-    found, crashed = find(history, checks, examples=examples)
+    found, crashed = find(history, checks, examples=examples, strict=strict)
     by_run: dict[str, list[Found]] = {}
     for one in found:
         by_run.setdefault(one.run, []).append(one)

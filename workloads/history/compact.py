@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from workloads.history.order import with_previous
-from workloads.history.reader import read
+from workloads.history.reader import is_cut, read
 from workloads.history.schema import FORMAT, TABLES
 
 SORT = {
@@ -35,11 +35,13 @@ def compact(run: Path) -> dict[str, int]:
     segments, discarded = history / "segments", history / "segments.discarded"
     _check_format(history)
     shutil.rmtree(discarded, ignore_errors=True)
+    cut = [path.stem for path in sorted(segments.glob("*.arrows")) if is_cut(path)]
     for name in TABLES:
         # Without segments, tables are either finished or were never begun.
         if segments.is_dir() or not _parts(history, name):
             _write(history, name, _gather(segments, name))
-    _write_format(history)
+    if segments.is_dir() or not (history / "format.json").exists():
+        _write_format(history, cut)
     if segments.is_dir():
         # One step decides: a half removed folder must not look like a history to be compacted.
         segments.rename(discarded)
@@ -101,7 +103,9 @@ def _check_format(history: Path) -> None:
         raise ValueError(f"{path}: history format {found!r}; this kafkacheck reads format {FORMAT}")
 
 
-def _write_format(history: Path) -> None:
+def _write_format(history: Path, cut: list[str]) -> None:
+    """cut: the segments, such as ``records-3``, that end within a batch; what their process did last is missing."""
     unfinished = history / ".format.unfinished"
-    unfinished.write_text(json.dumps({"format": FORMAT}) + "\n")
+    told = {"format": FORMAT} | ({"cut": cut} if cut else {})
+    unfinished.write_text(json.dumps(told) + "\n")
     os.replace(unfinished, history / "format.json")
