@@ -146,11 +146,16 @@ def _with_cuts(home: Path, verdict: Verdict) -> Verdict:
 
 
 def _told(error: Exception) -> str:
-    """In one line, and not a long one."""
-    line = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason was told")
-    said = f"{type(error).__name__}: {line}"
-    said = said if len(said) <= 300 else f"{said[:300]}..."
-    return cause_of_death() or said
+    """What an error says in one line, and not a long one: its head, and what caused it in the end."""
+    died = cause_of_death()
+    if died is not None:
+        return died
+    lines = [line.strip().removeprefix(": ") for line in str(error).splitlines() if line.strip()]
+    # What Py4J was about to call tells nothing.
+    heads = [line for line in lines if not line.startswith("An error occurred while calling")]
+    causes = [line for line in heads if line.startswith("Caused by: ")]
+    said = [*heads[:1], *causes[-1:]] or ["no reason was told"]
+    return f"{type(error).__name__}: " + "; ".join(each[:300].rstrip(".") for each in dict.fromkeys(said))
 
 
 @contextmanager

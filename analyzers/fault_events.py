@@ -70,6 +70,10 @@ class FaultEvent:
         """Whether it may have been at work then: from before it was injected until it was surely healed."""
         return self.began is not None and self.began <= time and (self.ended is None or time <= self.ended)
 
+    def surely_active(self, time: int) -> bool:
+        window = self.heal.surely if self.heal else None
+        return window is not None and window[0] <= time <= window[1]
+
     def name(self) -> str:
         return f"{self.fault} {self.target}{struck(self.nodes, self.processes)}"
 

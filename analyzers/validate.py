@@ -104,10 +104,10 @@ def _check(path: Path, table: str) -> set[str]:
     if not size:
         raise BadHistory(path, "is empty, not even a Parquet file without rows")
     try:
-        with pq.ParquetFile(path) as plain:
-            _check_schema(path, table, plain.schema_arrow)
+        about = pq.read_metadata(path)
+        _check_schema(path, table, about.schema.to_arrow_schema())
         words = ["run", *WORDS[table]]
-        with pq.ParquetFile(path, read_dictionary=words, metadata=plain.metadata) as file:
+        with pq.ParquetFile(path, read_dictionary=words, metadata=about, pre_buffer=False) as file:
             _check_statistics(path, table, file)
             return _check_rows(path, table, file)
     except (pa.ArrowException, OSError) as error:
@@ -167,7 +167,7 @@ def _check_rows(path: Path, table: str, file: pq.ParquetFile) -> set[str]:
     columns = [*WORDS[table], *TIMES[table], *([] if runs else ["run"])]
     found = set() if runs is None else set(runs)
     first, last = 0, None
-    for batch in file.iter_batches(BATCH, columns=columns) if columns else ():
+    for batch in _batches(file, columns) if columns else ():
         for name, words in WORDS[table].items():
             _check_words(path, batch[name], words, first, name)
         if runs is None:
@@ -183,6 +183,11 @@ def _check_rows(path: Path, table: str, file: pq.ParquetFile) -> set[str]:
     if table == "operations":
         _check_told(path, file)
     return found
+
+
+def _batches(file: pq.ParquetFile, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    # Of a small file, threads would cost more than reading it.
+    yield from file.iter_batches(BATCH, columns=columns, use_threads=file.metadata.num_rows > BATCH)
 
 
 def _single_run(file: pq.ParquetFile) -> frozenset[str] | None:
@@ -241,16 +246,21 @@ def _check_order(path: Path, rows: pa.Table, first: int, last: pa.Table | None) 
 
 
 def _check_told(path: Path, file: pq.ParquetFile) -> None:
-    """The values of what nemesis and harness tell can be read. They are few."""
+    """The values of what nemesis and harness tell can be read. They are few, and their process is negative."""
+    position = file.schema_arrow.names.index("process")
+    groups = (file.metadata.row_group(group) for group in range(file.num_row_groups))
+    told = [group.column(position).statistics for group in groups]
+    if all(each is not None and each.has_min_max and each.min >= 0 for each in told):
+        return
     first = 0
-    for batch in file.iter_batches(BATCH, columns=["process", "op", "f", "invoked", "completed", "value"]):
+    for batch in _batches(file, ["process", "op", "f", "invoked", "completed", "value"]):
         for row in _rows(pc.is_in(batch["process"], value_set=pa.array([NEMESIS, HARNESS], pa.int32()))):
-            told = SimpleNamespace(**{name: batch[name][row].as_py() for name in batch.schema.names})
+            operation = SimpleNamespace(**{name: batch[name][row].as_py() for name in batch.schema.names})
             try:
-                if told.process == NEMESIS:
-                    parse(told)
+                if operation.process == NEMESIS:
+                    parse(operation)
                 else:
-                    course.parse(told.value)
+                    course.parse(operation.value)
             except ValueError as error:
                 raise BadHistory(path, str(error), row=first + row) from error
         first += len(batch)

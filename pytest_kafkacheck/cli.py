@@ -1,4 +1,4 @@
-"""The command line: ``kafkacheck setup | doctor | run | replay | shrink | analyze | demo | cluster … | image …``."""
+"""The command line: ``kafkacheck setup | run | replay | shrink | analyze | explain | cluster … | image …`` and so on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING
 
-from pytest_kafkacheck import analyze_command
+from pytest_kafkacheck import analyze_command, explain_command
 from pytest_kafkacheck.cluster_commands import add_cluster_commands
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, UsageError
 from pytest_kafkacheck.exits import (
@@ -106,6 +106,10 @@ def _parser() -> argparse.ArgumentParser:
     analyze_command.add_options(analyze)
     analyze.set_defaults(command=analyze_command.analyze)
 
+    explain = commands.add_parser("explain", help="the evidence for a run's findings, as a time line")
+    explain_command.add_options(explain)
+    explain.set_defaults(command=explain_command.explain)
+
     demo = commands.add_parser("demo", help="see acknowledged writes get lost, and kept")
     demo.set_defaults(command=_demo)
 
@@ -119,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     build.set_defaults(command=_image_build)
     image.add_parser("ls", help="which images there are").set_defaults(command=_image_ls)
 
-    for each in (run, replay, shrink, analyze, demo):
+    for each in (run, replay, shrink, analyze, explain, demo):
         each.add_argument("--spark-master", metavar="URL", default="local[*]", help="default: %(default)s")
     for each in (run, replay, demo):
         each.add_argument(

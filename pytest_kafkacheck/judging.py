@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from analyzers.analyze_all import Judged, analyze_all, unjudged
+from analyzers.validate import BadHistory, run_ids
 from analyzers.verdict import Verdict, amended
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment import Experiment
@@ -53,6 +54,23 @@ def places(paths: Sequence[str]) -> list[Place]:
         for home in _homes(_local(text)):
             found.setdefault(home.resolve(), _place(home))
     return list(found.values())
+
+
+def local_run(text: str) -> Path:
+    """One run's folder, with its history in tables. Raises UsageError for what is none, or holds several."""
+    found = places([text])
+    if len(found) > 1:
+        raise UsageError(f"{text}: holds {len(found)} runs; name one of them")
+    (place,) = found
+    if problem := place.problem or _compacted(place):
+        raise UsageError(problem)
+    try:
+        runs = run_ids(place.home)
+    except BadHistory as error:
+        raise UsageError(str(error)) from error
+    if len(runs) > 1:
+        raise UsageError(f"{text}: its history holds several runs ({', '.join(sorted(runs))}), expected one")
+    return place.home
 
 
 def judge_all(

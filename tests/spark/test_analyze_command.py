@@ -79,8 +79,10 @@ def with_cell(column: str, row: int, value: Any) -> Callable[[pa.Table], pa.Tabl
 
 
 def test_one_verdict_for_each_run(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder of runs, or each by its name or URI; the worst is the exit status, the counts are exact."""
     place = runs({"good": good, "lost": lost, "unread": unread})
-    status, entries = analyzed(tmp_path, str(place))
+    uri = (place / "good").as_uri()
+    status, entries = analyzed(tmp_path, str(place), uri, str(place / "lost"), "--examples", "2")
     assert status == cli.NOT_AS_EXPECTED
     assert {name: entry["valid"] for name, entry in entries.items()} == {
         "good": True,
@@ -97,22 +99,10 @@ def test_one_verdict_for_each_run(runs: Runs, tmp_path: Path, capsys: pytest.Cap
         "unknowns": [],
     }
     assert (entries["lost"]["error-types"], entries["lost"]["bad-error-types"]) == (["lost-write"],) * 2
-    assert "there was no final read" in entries["unread"]["unknowns"][0]
-    assert "3 runs: 1 invalid, 1 unknown, 1 valid" in capsys.readouterr().out
-
-
-def test_counts_are_exact_and_examples_capped(runs: Runs, tmp_path: Path) -> None:
-    _, entries = analyzed(tmp_path, str(runs({"lost": lost})), "--examples", "2")
     found = entries["lost"]["errors"]["lost-write"]
     assert (found["count"], [each["offset"] for each in found["examples"]]) == (3, [0, 1])
-
-
-def test_the_worst_verdict_is_the_exit_status(runs: Runs, tmp_path: Path) -> None:
-    place = runs({"good": good, "lost": lost, "unread": unread})
-    uri = (place / "good").as_uri()
-    assert analyzed(tmp_path, uri)[0] == cli.AS_EXPECTED
-    assert analyzed(tmp_path, uri, str(place / "unread"))[0] == cli.UNKNOWN
-    assert analyzed(tmp_path, uri, str(place / "unread"), str(place / "lost"))[0] == cli.NOT_AS_EXPECTED
+    assert "there was no final read" in entries["unread"]["unknowns"][0]
+    assert "3 runs: 1 invalid, 1 unknown, 1 valid" in capsys.readouterr().out
 
 
 def test_what_is_allowed_is_reported_and_not_judged(runs: Runs, tmp_path: Path) -> None:
@@ -303,6 +293,7 @@ def test_paths_that_are_no_runs_are_refused(
 ) -> None:
     (tmp_path / "notes.txt").write_text("x")
     nothing = tmp_path / "nothing"
+    uri = (runs({"good": good}) / "good").as_uri()
     for path, said in (
         (tmp_path / "notes.txt", "no folder"),
         (nothing, "no such folder"),
@@ -310,7 +301,7 @@ def test_paths_that_are_no_runs_are_refused(
     ):
         assert cli.main(["analyze", str(path)]) == cli.USAGE
         assert said in capsys.readouterr().err
-    status, entries = analyzed(tmp_path, str(nothing), str(runs({"good": good})))
+    status, entries = analyzed(tmp_path, str(nothing), uri)
     assert (status, entries["good"]["valid"], entries["nothing"]["valid"]) == (cli.UNKNOWN, True, "unknown")
 
 
