@@ -11,9 +11,10 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from analyzers.analyze import analyze
+from analyzers.bad_history import BadHistory
 from analyzers.checks import CHECKS, Check
 from analyzers.session import cause_of_death
-from analyzers.validate import BadHistory, cut_segments, run_ids
+from analyzers.validate import cut_segments, run_ids
 from analyzers.verdict import Verdict, amended, judge
 
 Sessions = Callable[[], SparkSession]
@@ -120,18 +121,11 @@ def _one_by_one(
             why = f"The check {check.anomaly} died: {_told(error)}. Whether it would find any is not known."
             verdicts = {run: amended(verdicts[run], unknowns=[why]) for run in names}
         else:
-            verdicts = {run: _joined(verdicts[run], of_check[run]) for run in names}
+            verdicts = {
+                run: amended(one, findings=of_check[run].findings, unknowns=of_check[run].unknowns)
+                for run, one in verdicts.items()
+            }
     return verdicts
-
-
-def _joined(one: Verdict, other: Verdict) -> Verdict:
-    more = [sentence for sentence in other.unknowns if sentence not in one.unknowns]
-    return judge(
-        one.run,
-        findings=[*one.findings, *other.findings],
-        unknowns=[*one.unknowns, *more],
-        exercised=one.exercised,
-    )
 
 
 def _with_cuts(home: Path, verdict: Verdict) -> Verdict:

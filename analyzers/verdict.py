@@ -162,14 +162,23 @@ def judge(
     )
 
 
-def amended(verdict: Verdict, *, allow: Collection[str] = (), unknowns: Collection[str] = ()) -> Verdict:
-    """The verdict with findings of these anomalies allowed as well, and more that is unknown."""
-    return judge(
+def amended(
+    verdict: Verdict,
+    *,
+    findings: Collection[Finding] = (),
+    unknowns: Collection[str] = (),
+    allow: Collection[str] = (),
+) -> Verdict:
+    """The verdict with findings of these anomalies allowed as well, and with what it lacks of these findings (one
+    for each anomaly) and unknowns."""
+    known = {one.anomaly for one in verdict.findings}
+    every = [*verdict.findings, *(one for one in findings if one.anomaly not in known)]
+    judged = judge(
         verdict.run,
-        findings=[replace(one, allowed=one.allowed or one.anomaly in allow) for one in verdict.findings],
-        unknowns=[*verdict.unknowns, *unknowns],
-        exercised=verdict.exercised,
+        findings=[replace(one, allowed=one.allowed or one.anomaly in allow) for one in every],
+        unknowns=dict.fromkeys([*verdict.unknowns, *unknowns]),
     )
+    return replace(verdict, result=judged.result, findings=judged.findings, unknowns=judged.unknowns)
 
 
 def _numbers(of: str, *times: object) -> None:

@@ -1,4 +1,4 @@
-"""The command line: ``kafkacheck setup | run | replay | shrink | analyze | explain | cluster … | image …`` and so on."""
+"""The command line: ``kafkacheck setup | doctor | run | replay | shrink | analyze | explain | demo | …``."""
 
 from __future__ import annotations
 

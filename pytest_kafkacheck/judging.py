@@ -12,7 +12,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from analyzers.analyze_all import Judged, analyze_all, unjudged
-from analyzers.validate import BadHistory, run_ids
+from analyzers.bad_history import BadHistory
+from analyzers.validate import run_ids
 from analyzers.verdict import Verdict, amended
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment import Experiment
