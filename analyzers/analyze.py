@@ -26,14 +26,16 @@ def analyze(
     allow: Collection[str] = (),
     examples: int = 8,
     checks: Sequence[Check] = CHECKS,
+    strict: bool = False,
 ) -> dict[str, Verdict]:
     """Judge the histories of all the run directories together; one verdict for each run, by run id.
 
     A run directory is a path, or a URI of any file system that Spark reads (``hdfs://``, ``s3a://``, ``file://``).
     A run id is what the tables say in their column ``run``; a directory without any row goes by its own
     name. Anomalies in `allow` are reported, not judged; at most `examples` of each are shown, the
-    counts are exact. Raises ValueError for an unknown anomaly or a negative number of examples, and
-    FileNotFoundError for a directory that does not exist.
+    counts are exact. A check that crashes makes every run unknown; with `strict` its error is raised.
+    Raises ValueError for an unknown anomaly or a negative number of examples, and FileNotFoundError for a
+    directory that does not exist.
     """
     allowed = require_known(allow)
     if examples < 0:
@@ -42,7 +44,7 @@ def analyze(
     history = load(spark, where)
     try:
         tallies = {run.name: Tally() for run in where if is_empty(spark, run)} | tally(history)
-        found, crashed = find(history, checks, examples=examples)
+        found, crashed = find(history, checks, examples=examples, strict=strict)
     finally:
         release(spark, history)
     by_run: dict[str, list[Found]] = {}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
+from analyzers.course import Course
 from analyzers.facts.columns import ACKED, LOG
 from analyzers.fault_events import FaultEvent
 from analyzers.load import History
@@ -38,8 +39,7 @@ class Tally:
     leader_changes: int = 0
     isr_changes: int = 0
     smallest_isr: int | None = None
-    crashed: list[str] = field(default_factory=list)
-    """What the harness tells of client processes that ended without being asked to."""
+    course: Course = field(default_factory=Course)
 
     def count(self, f: str) -> Counter[str]:
         return self.types.get(f, Counter())
@@ -60,9 +60,13 @@ def tally(history: History) -> dict[str, Tally]:
             run.attempted.add(log)
             if row.type == "ok":
                 run.finished.add(log)
-    nemesis = history.operations.where(f"process = {NEMESIS}").collect()
-    for row in sorted(nemesis, key=lambda row: (row.run, row.invoked, row.op)):
-        tallies[row.run].nemesis.append(row)
+    told = history.operations.where(f"process in ({NEMESIS}, {HARNESS})").collect()
+    for row in sorted(told, key=lambda row: (row.run, row.invoked, row.op)):
+        run = tallies[row.run]
+        if row.process == NEMESIS:
+            run.nemesis.append(row)
+        else:
+            run.course.note(row.f, row.value)
     if any(run.nemesis for run in tallies.values()):
         for row in _acks(history).collect():
             tallies[row.run].acks[row.event] = (row.before, row.during, row.after)
@@ -70,8 +74,6 @@ def tally(history: History) -> dict[str, Tally]:
         if row.run in tallies:
             run = tallies[row.run]
             run.leader_changes, run.isr_changes, run.smallest_isr = row.leaders, row.isrs, row.smallest
-    for row in _crashes(history).collect():
-        tallies[row.run].crashed.append(row.trouble)
     return tallies
 
 
@@ -119,10 +121,7 @@ def unknowns(run: Tally, events: Sequence[FaultEvent]) -> tuple[str, ...]:
             f"Nothing was acknowledged (of {sends.total():,} sends): no promise was put to the test."
         )
     sentences += [sentence for event in events for sentence in event.doubts()]
-    sentences += [
-        f"A client process ended early: {trouble}. What it would have seen is missing."
-        for trouble in run.crashed
-    ]
+    sentences += run.course.doubts()
     for topic, partition in sorted(run.written - run.finished):
         tried = (
             "no final read completed" if (topic, partition) in run.attempted else "there was no final read"
@@ -144,14 +143,6 @@ def _counts(history: History) -> DataFrame:
         history.operations.select(*columns, "invoked")
     )
     return rows.groupBy(*columns).agg(F.count("*").alias("n"), F.min("invoked").alias("began"))
-
-
-def _crashes(history: History) -> DataFrame:
-    """Per run: what the harness wrote down of clients that crashed."""
-    workers = history.operations.where(f"process = {HARNESS} and f = 'worker'")
-    return workers.where("get_json_object(value, '$.event') = 'crashed'").selectExpr(
-        "run", "coalesce(get_json_object(value, '$.trouble'), 'no reason was told') as trouble"
-    )
 
 
 def _acks(history: History) -> DataFrame:

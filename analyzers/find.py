@@ -38,11 +38,15 @@ def find(
     *,
     examples: int,
     facts: Mapping[str, Fact] = FACTS,
+    strict: bool = False,
 ) -> tuple[list[Found], list[Crashed]]:
-    """What the checks find, in one Spark job. A check that crashes takes no other with it."""
+    """What the checks find, in one Spark job. A check that crashes takes no other with it; with `strict` it
+    is raised instead."""
     try:
         return list(_run(history, checks, examples, facts)), []
     except Exception:  # one of them; which one, and the findings of the others, tells the loop
+        if strict:
+            raise
         found: list[Found] = []
         crashed: list[Crashed] = []
         for check in checks:

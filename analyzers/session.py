@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from py4j.java_gateway import JavaGateway
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
@@ -29,6 +30,9 @@ SQL_SETTINGS = {
 }
 
 PREFIX = "kafkacheck-spark-"
+
+OUT_OF_MEMORY = 52
+"""Spark's exit status then."""
 
 
 def spark_session(
@@ -64,6 +68,41 @@ def warm(spark: SparkSession) -> None:
     from analyzers.rehearsal import rehearse
 
     rehearse(spark)
+
+
+def is_alive(session: SparkSession) -> bool:
+    """Whether the JVM of an embedded session is there and serves. Of a remote one nothing is known: True."""
+    jvm = SparkContext._gateway
+    if jvm is None:
+        return True
+    try:
+        return jvm.proc.poll() is None and not session.sparkContext._jsc.sc().isStopped()
+    except (Py4JError, OSError, AttributeError):
+        return False
+
+
+def cause_of_death() -> str | None:
+    """How the embedded JVM ended; None while it runs. Forgets it, so that the next session starts another."""
+    jvm = SparkContext._gateway
+    if jvm is None:
+        return None
+    try:
+        status = jvm.proc.wait(timeout=0 if _serves(jvm) else 10)
+    except subprocess.TimeoutExpired:
+        return None
+    SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+    SparkSession._instantiatedSession = None
+    SparkSession._activeSession = None
+    why = "out of memory" if status == OUT_OF_MEMORY else f"exit status {status}"
+    return f"the JVM of Spark ended ({why})"
+
+
+def _serves(jvm: JavaGateway) -> bool:
+    try:
+        jvm.jvm.java.lang.System.nanoTime()
+    except (Py4JError, OSError):
+        return False
+    return True
 
 
 def _scratch() -> Path:
@@ -115,6 +154,8 @@ def _start_jvm(conf: SparkConf, *, scratch: Path, java: Path | None) -> JavaGate
 
 def _end_jvm(jvm: JavaGateway) -> None:
     """The JVM ends when its standard input does; only then it writes no more into its scratch folder."""
+    if jvm.proc.poll() is not None:
+        return
     if SparkContext._active_spark_context is not None:
         SparkContext._active_spark_context.stop()  # else its helper thread reports a lost connection
     jvm.shutdown()

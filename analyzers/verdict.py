@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from analyzers.catalogue import ANOMALIES, Severity
@@ -163,6 +163,25 @@ def judge(
         unknowns=tuple(unknowns),
         exercised=exercised,
     )
+
+
+def amended(
+    verdict: Verdict,
+    *,
+    findings: Collection[Finding] = (),
+    unknowns: Collection[str] = (),
+    allow: Collection[str] = (),
+) -> Verdict:
+    """The verdict with findings of these anomalies allowed as well, and with what it lacks of these findings (one
+    for each anomaly) and unknowns."""
+    known = {one.anomaly for one in verdict.findings}
+    every = [*verdict.findings, *(one for one in findings if one.anomaly not in known)]
+    judged = judge(
+        verdict.run,
+        findings=[replace(one, allowed=one.allowed or one.anomaly in allow) for one in every],
+        unknowns=dict.fromkeys([*verdict.unknowns, *unknowns]),
+    )
+    return replace(verdict, result=judged.result, findings=judged.findings, unknowns=judged.unknowns)
 
 
 def _numbers(of: str, *times: object) -> None:

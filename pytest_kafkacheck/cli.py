@@ -1,4 +1,4 @@
-"""The command line: ``kafkacheck setup | doctor | run | replay | shrink | analyze | demo | cluster … | image …``."""
+"""The command line: ``kafkacheck setup | doctor | run | replay | shrink | analyze | explain | demo | …``."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING
 
+from pytest_kafkacheck import analyze_command, explain_command
 from pytest_kafkacheck.cluster_commands import add_cluster_commands
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, UsageError
+from pytest_kafkacheck.exits import (
+    AS_EXPECTED,
+    INFRASTRUCTURE,
+    INTERRUPTED,
+    MEANINGS,
+    NOT_AS_EXPECTED,
+    UNKNOWN,
+    USAGE,
+    status,
+    worst,
+)
 from pytest_kafkacheck.guard import check_siblings
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.experiment import Experiment
-
-AS_EXPECTED, NOT_AS_EXPECTED, USAGE, UNKNOWN, INFRASTRUCTURE, INTERRUPTED = 0, 1, 2, 3, 4, 130
-EXIT_CODES = (
-    "Exit status: 0 every verdict as expected, 1 one was not, 2 the command or an experiment makes no sense, "
-    "3 a verdict is unknown (and none is worse), 4 the machine could not give what was needed, 130 interrupted."
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="kafkacheck", description="Real Kafka clusters, real faults, and a verdict.", epilog=EXIT_CODES
+        prog="kafkacheck", description="Real Kafka clusters, real faults, and a verdict.", epilog=MEANINGS
     )
     from pytest_kafkacheck import __version__
 
@@ -96,9 +102,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     shrink.set_defaults(command=_shrink)
 
-    analyze = commands.add_parser("analyze", help="judge a run again, also one that was interrupted")
-    analyze.add_argument("run", type=Path, help="the run's folder")
-    analyze.set_defaults(command=_analyze)
+    analyze = commands.add_parser("analyze", help="judge runs again, also such as were interrupted")
+    analyze_command.add_options(analyze)
+    analyze.set_defaults(command=analyze_command.analyze)
+
+    explain = commands.add_parser("explain", help="the evidence for a run's findings, as a time line")
+    explain_command.add_options(explain)
+    explain.set_defaults(command=explain_command.explain)
 
     demo = commands.add_parser("demo", help="see acknowledged writes get lost, and kept")
     demo.set_defaults(command=_demo)
@@ -113,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     build.set_defaults(command=_image_build)
     image.add_parser("ls", help="which images there are").set_defaults(command=_image_ls)
 
-    for each in (run, replay, shrink, analyze, demo):
+    for each in (run, replay, shrink, analyze, explain, demo):
         each.add_argument("--spark-master", metavar="URL", default="local[*]", help="default: %(default)s")
     for each in (run, replay, demo):
         each.add_argument(
@@ -208,7 +218,7 @@ def _run(options: argparse.Namespace) -> int:
             print(experiment.name or options.file.name, flush=True)
             run = harness.run(experiment)
             print(run.text(), flush=True)
-            statuses.append(_status(run.result, experiment.expect))
+            statuses.append(status(run.result, experiment.expect))
     return worst(statuses)
 
 
@@ -220,7 +230,7 @@ def _replay(options: argparse.Namespace) -> int:
     with Harness(options.dir, say=_say, master=options.spark_master, attach=options.attach) as harness:
         run = harness.run(experiment)
     print(run.text(), flush=True)
-    return _status(run.result, experiment.expect)
+    return status(run.result, experiment.expect)
 
 
 def _shrink(options: argparse.Namespace) -> int:
@@ -239,17 +249,6 @@ def _shrink(options: argparse.Namespace) -> int:
         )
     print(found.text, flush=True)
     return AS_EXPECTED if found.test is not None else NOT_AS_EXPECTED
-
-
-def _analyze(options: argparse.Namespace) -> int:
-    from pytest_kafkacheck.harness import Harness
-    from pytest_kafkacheck.replay import read_experiment
-
-    experiment = read_experiment(options.run)
-    with Harness(options.run.parent, say=_say, master=options.spark_master) as harness:
-        run = harness.judge(options.run)
-    print(run.text())
-    return _status(run.result, experiment.expect)
 
 
 def _demo(options: argparse.Namespace) -> int:
@@ -290,12 +289,13 @@ def load(file: Path) -> list[Experiment]:
     return found
 
 
-def _status(result: str, expect: str) -> int:
-    if result == expect:
-        return AS_EXPECTED
-    return UNKNOWN if result == "unknown" else NOT_AS_EXPECTED
-
-
-def worst(statuses: Sequence[int]) -> int:
-    """Not as expected is worse than unknown, unknown worse than as expected."""
-    return next((status for status in (NOT_AS_EXPECTED, UNKNOWN) if status in statuses), AS_EXPECTED)
+__all__ = [
+    "AS_EXPECTED",
+    "INFRASTRUCTURE",
+    "INTERRUPTED",
+    "NOT_AS_EXPECTED",
+    "UNKNOWN",
+    "USAGE",
+    "main",
+    "worst",
+]

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from analyzers.analyze import analyze
 from pytest_kafkacheck.capabilities import require
 from pytest_kafkacheck.cluster import reaper, warm
 from pytest_kafkacheck.cluster.attach import attached
@@ -25,12 +24,12 @@ from pytest_kafkacheck.cluster_commands import how_to_reach
 from pytest_kafkacheck.conduct import conduct
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment import Experiment
+from pytest_kafkacheck.judging import Place, judge_all
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.setup.image import image_for
 from pytest_kafkacheck.sharing import Shared
 from pytest_kafkacheck.spark import Spark
 from pytest_kafkacheck.termination import terminated_like_interrupted
-from workloads.history.compact import compact
 
 Say = Callable[[str], None]
 Keep = Literal["never", "failed", "always"]
@@ -165,15 +164,8 @@ class Harness:
         """Judge the history in a run's folder, finished or interrupted, and write verdict.json."""
         experiment = Experiment.read(home / "experiment.json")
         self._spark.start()
-        compact(home)
-        verdicts = analyze(
-            self._spark.session(), [home], allow=experiment.workload.allowed, examples=EXAMPLES
-        )
-        if len(verdicts) != 1:
-            raise UsageError(f"{home}: the history holds {len(verdicts)} runs, expected one")
-        run = Run(home, next(iter(verdicts.values())))
-        run.save()
-        return run
+        (outcome,) = judge_all(self._spark, [Place(home=home, experiment=experiment)], examples=EXAMPLES)
+        return Run(home, outcome.verdicts[0])
 
     def _home(self, name: str, run: str) -> Path:
         slug = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-")[:80]

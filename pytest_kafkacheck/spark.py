@@ -33,7 +33,17 @@ class Spark:
                 ).start()
 
     def session(self) -> SparkSession:
-        """The warmed session. Raises InfrastructureError when Spark could not be started."""
+        """The warmed session; another one where its JVM has died. Raises InfrastructureError when Spark could
+        not be started."""
+        from analyzers.session import cause_of_death, is_alive
+
+        self.start()
+        session = self._warmed.result()
+        if is_alive(session):
+            return session
+        cause_of_death()
+        with self._lock:
+            self._opened = None
         self.start()
         return self._warmed.result()
 
@@ -42,7 +52,10 @@ class Spark:
         with self._lock:
             opened, self._opened = self._opened, None
         if opened is not None and opened.exception() is None:
-            opened.result().stop()
+            from analyzers.session import is_alive
+
+            if is_alive(opened.result()):
+                opened.result().stop()
             self._warmed.exception()
 
     def _fill(self, opened: Future[SparkSession], warmed: Future[SparkSession]) -> None:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from analyzers.verdict import Exercised, FaultExercised, Finding, Verdict, judge
+from analyzers.verdict import Exercised, FaultExercised, Finding, Verdict, amended, judge
 
 ONE = 1 << 40
 LOST = Finding(
@@ -82,6 +82,16 @@ def test_json_round_trip() -> None:
     assert Verdict.from_json(FULL.to_json()) == FULL
     assert json.loads(FULL.to_json())["findings"][0]["examples"][0]["offset"] == 7312
     assert Verdict.from_json(judge("r").to_json()) == judge("r")
+
+
+def test_a_verdict_amended() -> None:
+    """What is there already is not counted again; what is allowed is no longer judged; the rest stays."""
+    verdict = judge("r", findings=[LOST], unknowns=["why"], exercised=EXERCISED)
+    more = amended(verdict, findings=[LOST, UNSEEN], unknowns=["why", "and why not"])
+    assert [finding.anomaly for finding in more.findings] == ["lost-write", "unseen"]
+    assert (more.result, more.unknowns, more.exercised) == ("invalid", ("why", "and why not"), EXERCISED)
+    assert amended(verdict, allow={"lost-write"}).result == "unknown"
+    assert amended(judge("r", findings=[LOST]), allow={"lost-write"}).result == "valid"
 
 
 def test_a_verdict_cannot_contradict_itself() -> None:

@@ -16,6 +16,7 @@ from analyzers.load import History, load
 from analyzers.places import places
 from analyzers.session import spark_session
 from analyzers.verdict import Verdict
+from pytest_kafkacheck.spark import Spark
 from workloads.history.schema import NEMESIS, TABLES, VALUE_BITS
 
 Row = dict[str, Any]
@@ -150,6 +151,14 @@ def judged(
         return analyze(spark, [write(tmp_path_factory.mktemp("runs") / "run", stories)], **options)
 
     return judge
+
+
+@pytest.fixture
+def spark_of_tests(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line uses the session of the tests, and leaves it running."""
+    monkeypatch.setattr(Spark, "start", lambda _: None)
+    monkeypatch.setattr(Spark, "stop", lambda _: None)
+    monkeypatch.setattr(Spark, "session", lambda _: spark)
 
 
 @pytest.fixture(scope="session")

@@ -46,8 +46,15 @@ def tell_all(story: Any) -> dict[str, Any]:
     stories["fault-without-heal"] = good(story().fault("inject"))
     stories["fault-without-inject"] = good(story().fault("heal"))
     for event in ("started", "stopped", "crashed"):
-        value = f'{{"event": "{event}", "trouble": "producer 1 ended with status 70"}}'
+        value = f'{{"event": "{event}", "process": 1, "trouble": "producer 1 ended with status 70"}}'
         stories[f"client-{event}"] = good(story().operation("worker", process=HARNESS, value=value))
+    started = '{"event": "started", "process": 3, "role": "reader"}'
+    began = story().operation("worker", process=HARNESS, value=started)
+    stopped = started.replace("started", "stopped")
+    stories["client-ended"] = good(began).operation("worker", process=HARNESS, value=stopped)
+    for phase in ("faults", "end"):
+        value = f'{{"phase": "{phase}"}}'
+        stories[f"phase-{phase}"] = good(story().operation("phase", process=HARNESS, value=value))
     stories["lost-and-unknown"] = story().fault("inject").send(ONE, 0).final({}, end=0)
     shook = story().send(ONE, 0, at=(0, 10)).send(ONE + 1, 1, at=(1, 20)).send(ONE + 2, 2, at=(2, 25))
     shook.fault("inject").send(ONE + 3, None, type="info").send(ONE + 4, 4).send(ONE + 5, 5).fault("heal")
@@ -84,6 +91,8 @@ def verdicts(judged: Any, story: Any) -> dict[str, Verdict]:
         ("fault-not-healed", "isolate leader (e1) could not be healed"),
         ("fault-without-heal", "isolate leader (e1) has no record of its healing"),
         ("client-crashed", "producer 1 ended with status 70"),
+        ("client-started", "does not tell how clients ended (client 1)"),
+        ("phase-faults", "was interrupted in its phase faults"),
         ("fault-without-inject", "isolate leader (e1) has no record of its injection"),
     ],
 )
@@ -97,7 +106,8 @@ def test_what_was_not_exercised_is_unknown(verdicts: dict[str, Verdict], run: st
 def test_one_verdict_for_each_run(verdicts: dict[str, Verdict], story: Any) -> None:
     assert set(verdicts) == set(tell_all(story))
     assert verdicts["good"].result == "valid"
-    assert {verdicts[f"client-{event}"].result for event in ("started", "stopped")} == {"valid"}
+    runs = ("client-stopped", "client-ended", "phase-end")
+    assert {verdicts[run].result for run in runs} == {"valid"}
     assert verdicts["lost-and-unknown"].result == "invalid"
     assert verdicts["lost-and-unknown"].unknowns
 

@@ -18,7 +18,7 @@ from workloads.history.joining import joined, not_completed
 from workloads.history.layout import BUCKETS, WHOLE, file_name
 from workloads.history.order import with_previous
 from workloads.history.parquet import write
-from workloads.history.reader import batches
+from workloads.history.reader import batches, is_cut
 from workloads.history.schema import FORMAT, TABLES
 from workloads.history.segments import segments
 from workloads.history.sorting import chunks, externally_sorted
@@ -53,11 +53,13 @@ def compact(run: Path, *, memory: int = MEMORY, large: int = LARGE) -> dict[str,
     source, discarded = history / "segments", history / "segments.discarded"
     _check_format(history)
     shutil.rmtree(discarded, ignore_errors=True)
+    cut = [path.stem for path in sorted(source.glob("*.arrows")) if is_cut(path)]
     for name in TABLES:
         # Without segments, tables are either finished or were never begun.
         if source.is_dir() or not _parts(history, name):
             _compact(history, name, memory, large)
-    _write_format(history)
+    if source.is_dir() or not (history / "format.json").exists():
+        _write_format(history, cut)
     if source.is_dir():
         # One step decides: a half removed folder must not look like a history to be compacted.
         source.rename(discarded)
@@ -106,7 +108,9 @@ def _check_format(history: Path) -> None:
         raise ValueError(f"{path}: history format {found!r}; this kafkacheck reads format {FORMAT}")
 
 
-def _write_format(history: Path) -> None:
+def _write_format(history: Path, cut: list[str]) -> None:
+    """cut: the segments, such as ``records-3``, that end within a batch; what their process did last is missing."""
     unfinished = history / ".format.unfinished"
-    unfinished.write_text(json.dumps({"format": FORMAT}) + "\n")
+    told = {"format": FORMAT} | ({"cut": cut} if cut else {})
+    unfinished.write_text(json.dumps(told) + "\n")
     os.replace(unfinished, history / "format.json")

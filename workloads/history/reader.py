@@ -36,3 +36,19 @@ def _next(stream: pa.RecordBatchReader) -> pa.RecordBatch | None:
         return stream.read_next_batch()
     except (StopIteration, pa.ArrowInvalid, OSError):
         return None
+
+
+def is_cut(path: Path) -> bool:
+    """Whether a segment ends within a batch, or before its first: somebody was stopped while writing it."""
+    size = path.stat().st_size
+    if not size:
+        return True
+    with pa.memory_map(str(path)) as source:
+        try:
+            stream = pa.ipc.open_stream(source)
+        except (pa.ArrowInvalid, OSError):
+            return True
+        whole = source.tell()
+        while _next(stream) is not None:
+            whole = source.tell()
+        return bool(whole < size)

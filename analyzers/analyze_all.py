@@ -1,0 +1,173 @@
+"""Many runs in one Spark application, none of which takes another with it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from analyzers.analyze import analyze
+from analyzers.bad_history import BadHistory
+from analyzers.checks import CHECKS, Check
+from analyzers.session import cause_of_death
+from analyzers.validate import cut_segments, run_ids
+from analyzers.verdict import Verdict, amended, judge
+
+Sessions = Callable[[], SparkSession]
+"""A session in which a query runs: the one there is, or a new one where its JVM has died."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    home: Path
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    """By run id; of a directory with a problem the one verdict that it is unknown, by the directory's name."""
+    problem: str | None = None
+    """File, row and reason, where this is no history."""
+
+
+def analyze_all(
+    sessions: Sessions, homes: Sequence[Path], *, examples: int = 8, checks: Sequence[Check] = CHECKS
+) -> list[Judged]:
+    """Judge run directories, in their order: together where all goes well.
+
+    What is no history is told so, by file, row and reason. Where an analysis dies, of memory say, the runs
+    are judged in halves, then alone, then check by check; what still dies is unknown, with the reason, and
+    what the other checks find of that run counts.
+    """
+    runs: dict[Path, frozenset[str]] = {}
+    problems: dict[Path, str] = {}
+    for home in homes:
+        try:
+            runs[home] = run_ids(home)
+        except BadHistory as error:
+            problems[home] = str(error)
+    found: dict[Path, dict[str, Verdict]] = {}
+    with _quiet():
+        for together in _disjoint(runs):
+            found |= _halving(sessions, {home: runs[home] for home in together}, examples, checks)
+    return [
+        unjudged(home, problems[home])
+        if home in problems
+        else Judged(home=home, verdicts={run: _with_cuts(home, one) for run, one in found[home].items()})
+        for home in homes
+    ]
+
+
+def unjudged(home: Path, problem: str) -> Judged:
+    """What is said of a directory that holds no history."""
+    unknown = judge(home.name, unknowns=[f"The history cannot be judged: {problem}"])
+    return Judged(home=home, verdicts={home.name: unknown}, problem=problem)
+
+
+def _disjoint(runs: Mapping[Path, frozenset[str]]) -> Iterator[list[Path]]:
+    """Directories in groups without a run in common: a copy of a run, judged with it, would double its rows."""
+    rest = list(runs)
+    while rest:
+        group: list[Path] = []
+        later: list[Path] = []
+        seen: set[str] = set()
+        for home in rest:
+            if seen & runs[home]:
+                later.append(home)
+            else:
+                group.append(home)
+                seen |= runs[home]
+        yield group
+        rest = later
+
+
+def _halving(
+    sessions: Sessions, runs: Mapping[Path, frozenset[str]], examples: int, checks: Sequence[Check]
+) -> dict[Path, dict[str, Verdict]]:
+    homes = list(runs)
+    try:
+        verdicts = analyze(sessions(), homes, examples=examples, checks=checks, strict=True)
+    except Exception:
+        if len(homes) == 1:
+            return {homes[0]: _one_by_one(sessions, homes[0], runs[homes[0]], examples, checks)}
+        middle = len(homes) // 2
+        halves = (homes[:middle], homes[middle:])
+        first, second = (
+            _halving(sessions, {home: runs[home] for home in half}, examples, checks) for half in halves
+        )
+        return first | second
+    return {home: {run: verdicts[run] for run in sorted(_named(home, of))} for home, of in runs.items()}
+
+
+def _named(home: Path, runs: frozenset[str]) -> frozenset[str]:
+    # Tables without any row do not tell a run's id.
+    return runs or frozenset([home.name])
+
+
+def _one_by_one(
+    sessions: Sessions, home: Path, runs: frozenset[str], examples: int, checks: Sequence[Check]
+) -> dict[str, Verdict]:
+    """One directory, of which the analysis died as a whole: first without any check, then with each."""
+    names = sorted(_named(home, runs))
+    try:
+        verdicts = analyze(sessions(), [home], examples=0, checks=[])
+    except Exception as error:
+        why = f"The analysis died: {_told(error)}. Nothing is known of this run."
+        return {run: judge(run, unknowns=[why]) for run in names}
+    for check in checks:
+        try:
+            of_check = analyze(sessions(), [home], examples=examples, checks=[check], strict=True)
+        except Exception as error:
+            why = f"The check {check.anomaly} died: {_told(error)}. Whether it would find any is not known."
+            verdicts = {run: amended(verdicts[run], unknowns=[why]) for run in names}
+        else:
+            verdicts = {
+                run: amended(one, findings=of_check[run].findings, unknowns=of_check[run].unknowns)
+                for run, one in verdicts.items()
+            }
+    return verdicts
+
+
+def _with_cuts(home: Path, verdict: Verdict) -> Verdict:
+    cuts = cut_segments(home)
+    if not cuts:
+        return verdict
+    why = (
+        f"The history was cut: the segments {', '.join(cuts)} end within a batch, so that what was written "
+        f"into them last is missing."
+    )
+    return amended(verdict, unknowns=[why])
+
+
+def _told(error: Exception) -> str:
+    """What an error says in one line, and not a long one: its head, and what caused it in the end."""
+    died = cause_of_death()
+    if died is not None:
+        return died
+    lines = [line.strip().removeprefix(": ") for line in str(error).splitlines() if line.strip()]
+    # What Py4J was about to call tells nothing.
+    heads = [line for line in lines if not line.startswith("An error occurred while calling")]
+    causes = [line for line in heads if line.startswith("Caused by: ")]
+    said = [*heads[:1], *causes[-1:]] or ["no reason was told"]
+    return f"{type(error).__name__}: " + "; ".join(each[:300].rstrip(".") for each in dict.fromkeys(said))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Py4J logs a lost connection with its whole traceback, besides raising it."""
+
+    def ours(record: logging.LogRecord) -> bool:
+        return "while sending command" not in record.getMessage()
+
+    loggers = [
+        logging.getLogger(),
+        logging.getLogger("py4j.java_gateway"),
+        logging.getLogger("py4j.clientserver"),
+    ]
+    for logger in loggers:
+        logger.addFilter(ours)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(ours)

@@ -1,0 +1,14 @@
+"""What is no history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class BadHistory(ValueError):
+    """A file that cannot be judged: which, in which row (counted from 0), and why."""
+
+    def __init__(self, file: Path, reason: str, *, row: int | None = None) -> None:
+        where = f"{file}" if row is None else f"{file}, row {row}"
+        super().__init__(f"{where}: {reason}")
+        self.file, self.row, self.reason = file, row, reason

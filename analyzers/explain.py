@@ -1,0 +1,293 @@
+"""A finding, explained: the life of its values, the log around them, who read what, and which faults were on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Row
+from pyspark.sql import functions as F
+
+from analyzers import evidence
+from analyzers.catalogue import ANOMALIES
+from analyzers.evidence import Log
+from analyzers.exercise import seconds
+from analyzers.fault_events import FaultEvent, fault_events
+from analyzers.find import Found
+from analyzers.load import History
+from workloads.history.schema import NEMESIS, VALUE_BITS
+
+VALUES = ("value", "other_value")
+OFFSETS = ("offset", "last_offset", "previous", "skipped")
+OPERATIONS = ("op", "read_op")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """One line of the time line."""
+
+    time: float | None
+    """s since the run's first operation."""
+    who: str
+    what: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    """What was seen at one offset; of an offset at which nothing was seen, `value` is None."""
+
+    offset: int
+    value: str | None
+    epoch: int | None = None
+    written: str = ""
+    read: str = ""
+    focus: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    run: str
+    anomaly: str
+    number: int
+    """Which of `count`, from 1, in order of time."""
+    count: int
+    summary: str
+    log: Log
+    facts: Mapping[str, str]
+    """What the check itself shows, as text."""
+    line: tuple[Moment, ...]
+    slots: tuple[Slot, ...]
+    readers: tuple[tuple[str, str], ...]
+    """Who, and the records nearby in the order in which they came to it."""
+    notes: tuple[str, ...]
+    """What is left out, and how much of it."""
+
+
+def explain(history: History, found: Found, number: int, *, around: int = 3) -> Explanation:
+    """The history of one run, of which `found` is an anomaly with at least `number` examples.
+
+    around  how many offsets to show on either side.
+    """
+    began = _began(history)
+    example = found.examples[number - 1]
+    log = Log(topic=example["topic"], partition=example["partition"])
+    values = [example[name] for name in VALUES if example.get(name) is not None]
+    offsets = sorted({example[name] for name in OFFSETS if example.get(name) is not None})
+    ops = [example[name] for name in OPERATIONS if example.get(name) is not None]
+    sends, polls = evidence.sends(history, values), evidence.polls(history, values)
+    reads = evidence.reads(history, log, ops)
+    placed = {row.offset for row in (*sends.rows, *polls.rows) if row.offset is not None}
+    offsets = sorted({*offsets, *sorted(placed)[:4]})
+    near = evidence.slots(history, log, offsets, around)
+    readers = evidence.readers(history, log, offsets, around)
+    events = _events(history)
+
+    clock = _Clock(began)
+    moments = [
+        *_sent(history, sends.rows),
+        *_polled(polls.rows),
+        *_read(reads.rows),
+    ]
+    times = [at for at, *_ in moments] + [example["time"]] * (example["time"] is not None)
+    first, last = (min(times), max(times)) if times else (0, 0)
+    changes = evidence.changes(history, log, first, last)
+    moments += _led(changes.rows, first, clock)
+    moments += _struck(events, first, last)
+    if example["time"] is not None:
+        moments.append((example["time"], 9, "finding", f"{found.anomaly} {_faults(events, example['time'])}"))
+    moments.sort()
+    notes = [
+        f"{what}: the first {len(some.rows)} of {some.total:,} are shown"
+        for what, some in (
+            ("sends", sends), ("reads of the value", polls), ("reads of the log", reads),
+            ("changes of leadership and ISR", changes), ("readers nearby", readers),
+        )
+        if some.more
+    ]  # fmt: skip
+    return Explanation(
+        run=found.run,
+        anomaly=found.anomaly,
+        number=number,
+        count=found.count,
+        summary=ANOMALIES[found.anomaly].summary(found.count),
+        log=log,
+        facts={
+            name: _fact(name, told)
+            for name, told in example.items()
+            if name not in ("topic", "partition", "time")
+        },
+        line=tuple(Moment(time=seconds(at, began), who=who, what=what) for at, _, who, what in moments),
+        slots=tuple(_slots(near, offsets, values, around, clock)),
+        readers=tuple(_reader(row) for row in readers.rows),
+        notes=tuple(notes),
+    )
+
+
+def _began(history: History) -> int | None:
+    starts = [table.agg(F.min("invoked").alias("began")) for table in (history.records, history.operations)]
+    told = [row.began for row in starts[0].union(starts[1]).collect() if row.began is not None]
+    return min(told, default=None)
+
+
+Entry = tuple[int, int, str, str]
+"""Time (ns), order within an instant, who, what."""
+
+
+@dataclass(frozen=True)
+class _Clock:
+    began: int | None
+
+    def at(self, time: int | None) -> str:
+        moment = seconds(time, self.began)
+        return "at an unknown time" if moment is None else f"at {moment:.3f} s"
+
+
+def name(value: int | None) -> str:
+    """A value as its writer and the number it gave it."""
+    return (
+        "no value of this run"
+        if value is None
+        else f"{value >> VALUE_BITS}:{value & ((1 << VALUE_BITS) - 1)}"
+    )
+
+
+def _fact(what: str, told: int | None) -> str:
+    if told is None:
+        return "unknown"
+    return (
+        name(told)
+        if what in VALUES or (what in OPERATIONS and 0 < told >> VALUE_BITS < 1 << 20)
+        else str(told)
+    )
+
+
+def _events(history: History) -> tuple[FaultEvent, ...]:
+    rows = history.operations.where(F.col("process") == NEMESIS).collect()
+    return fault_events(sorted(rows, key=lambda row: (row.invoked, row.op)))
+
+
+def _sent(history: History, rows: Sequence[Row]) -> Iterator[Entry]:
+    outcomes = {"ok": "acknowledged", "fail": "refused", "info": "without an answer"}
+    for row in rows:
+        log, who = Log(topic=row.topic, partition=row.partition), f"process {row.process}"
+        yield row.invoked, 1, who, f"sends {name(row.value)} to {log}"
+        why = f" (attempts: {row.error})" if row.error else ""
+        place = "" if row.offset is None else f" at offset {row.offset}"
+        if row.completed is None:
+            yield row.invoked, 2, who, f"never learns what became of {name(row.value)}{why}"
+            continue
+        yield row.completed, 2, who, f"{outcomes[row.type]}: {name(row.value)}{place}{why}"
+        if row.type == "ok":
+            for told in evidence.leaders(history, log, row.completed):
+                age = (row.completed - told.time) / 1e9
+                yield (
+                    row.completed,
+                    3,
+                    f"broker {told.node}",
+                    f"leads {_view(told)}, as it said {age:.3f} s before",
+                )
+
+
+def _polled(rows: Sequence[Row]) -> Iterator[Entry]:
+    for row in rows:
+        kind = "" if row.type == "ok" else f" ({row.type})"
+        often = "" if row.times == 1 else f", {row.times:,} times in all"
+        epoch = "" if row.leader_epoch is None else f", epoch {row.leader_epoch}"
+        log = Log(topic=row.topic, partition=row.partition)
+        yield (
+            row.time,
+            4,
+            _who(row),
+            f"reads {name(row.value)} from {log} at offset {row.offset}{epoch}{kind}{often}",
+        )
+
+
+def _read(rows: Sequence[Row]) -> Iterator[Entry]:
+    for row in rows:
+        what, who = f"{row.f} of {row.topic}-{row.partition}", f"process {row.process}"
+        yield row.invoked, 0, who, f"begins a {what} from offset {row.start_offset}"
+        if row.completed is not None:
+            how = "done" if row.type == "ok" else f"given up ({row.error or row.type})"
+            yield row.completed, 5, who, f"{how}: {what} to the end {row.end_offset} it was told (exclusive)"
+
+
+def _led(rows: Sequence[Row], first: int, clock: _Clock) -> Iterator[Entry]:
+    for row in rows:
+        since = "" if row.time >= first else f", since {clock.at(row.time).removeprefix('at ')}"
+        yield max(row.time, first), 0, f"broker {row.node}", f"leads {_view(row)}{since}"
+
+
+def _struck(events: Sequence[FaultEvent], first: int, last: int) -> Iterator[Entry]:
+    for event in events:
+        if event.began is None or event.began > last or (event.ended is not None and event.ended < first):
+            continue
+        who = f"fault {event.event}"
+        yield event.began, 0, who, f"{event.name()}: possibly at work from here"
+        heal = event.heal
+        if heal is not None and heal.surely is not None:
+            yield heal.surely[0], 0, who, f"{event.name()}: surely at work from here"
+            yield heal.surely[1], 6, who, f"{event.name()}: surely at work until here"
+        if event.ended is not None:
+            over = "over for certain" if heal is not None and heal.effective else "not known to be healed"
+            yield event.ended, 6, who, f"{event.name()}: {over}"
+
+
+def _faults(events: Sequence[FaultEvent], time: int) -> str:
+    surely = [e.name() for e in events if e.surely_active(time)]
+    possibly = [e.name() for e in events if e.active(time) and e.name() not in surely]
+    said = [
+        f"{word} {', '.join(names)}" for word, names in (("surely", surely), ("possibly", possibly)) if names
+    ]
+    return f"(at work: {'; '.join(said)})" if said else "(no fault at work)"
+
+
+def _slots(
+    rows: Sequence[Row], offsets: Sequence[int], values: Sequence[int], around: int, clock: _Clock
+) -> Iterator[Slot]:
+    seen = {row.offset for row in rows}
+    # Where the log was seen on both sides, a hole is worth a line; beyond that there may be nothing.
+    holes = {o for o in range(min(seen), max(seen)) if o not in seen} if seen else set()
+    near = {o for o in holes if any(abs(o - focus) <= around for focus in offsets)}
+    lines = [
+        *((row.offset, row) for row in rows),
+        *((offset, None) for offset in near | (set(offsets) - seen)),
+    ]
+    for offset, row in sorted(lines, key=lambda line: (line[0], _order(line[1]))):
+        if row is None:
+            yield Slot(offset=offset, value=None, focus=offset in offsets)
+            continue
+        yield Slot(
+            offset=offset,
+            value=name(row.value) if row.value is not None else f"({row.problem})",
+            epoch=row.epoch,
+            written=f"acknowledged to process {row.acked}" if row.acked is not None else "",
+            read=_readers(row, clock),
+            focus=row.value in values and offset in offsets,
+        )
+
+
+def _order(row: Row | None) -> int:
+    return -1 if row is None or row.value is None else int(row.value)
+
+
+def _readers(row: Row, clock: _Clock) -> str:
+    if not row.readers:
+        return "nobody"
+    many = f"{row.readers:,} process{'es' * (row.readers > 1)}"
+    return f"{many}, first {clock.at(row.first_read)}{', final read' * bool(row.in_final)}"
+
+
+def _reader(row: Row) -> tuple[str, str]:
+    seen = [f"{offset}={name(value) if value is not None else '?'}" for _, offset, value in row.seen]
+    return _who(row), " ".join(seen[: evidence.CAP]) + (" ..." * (len(seen) > evidence.CAP))
+
+
+def _who(row: Row) -> str:
+    session = "" if row.session is None else f", session {row.session}"
+    return f"process {row.process}{session}{', final read' * bool(row.final)}"
+
+
+def _view(row: Row) -> str:
+    isr = ",".join(map(str, sorted(row.isr))) if row.isr is not None else "?"
+    ends = "" if row.log_end is None else f", high watermark {row.high_watermark}, log end {row.log_end}"
+    return f"in epoch {row.leader_epoch} with ISR {isr}{ends}"

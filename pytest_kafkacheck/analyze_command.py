@@ -1,0 +1,132 @@
+"""``kafkacheck analyze``: any number of runs, judged in one Spark application."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.exits import status, worst
+
+if TYPE_CHECKING:
+    from pytest_kafkacheck.judging import Outcome
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="+",
+        help="the folder of a run, a folder of such folders, or a file: URI of either",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="OUT",
+        help="write a list with one object per run into this file; - for standard output",
+    )
+    parser.add_argument(
+        "--allow",
+        metavar="ANOMALY",
+        nargs="+",
+        default=[],
+        action="extend",
+        help="report these, and do not judge them; besides those that a run's workload allows",
+    )
+    parser.add_argument(
+        "--examples",
+        metavar="N",
+        type=int,
+        default=5,
+        help="of each anomaly; counts are exact; default: %(default)s",
+    )
+
+
+def analyze(options: argparse.Namespace) -> int:
+    """The status is that of the worst run: one not as expected, then one that is unknown."""
+    from pytest_kafkacheck.judging import judge_all, places
+    from pytest_kafkacheck.spark import Spark
+
+    _check(options)
+    found = places(options.paths)
+    if all(place.problem for place in found):
+        raise UsageError("; ".join(str(place.problem) for place in found))
+    spark = Spark(master=options.spark_master)
+    try:
+        spark.start()
+        outcomes = judge_all(spark, found, allow=options.allow, examples=options.examples)
+    finally:
+        spark.stop()
+    for outcome in outcomes:
+        if outcome.problem is not None:
+            print(f"kafkacheck: {outcome.problem}", file=sys.stderr)
+    if options.json is not None:
+        _write_json(options.json, [each for outcome in outcomes for each in entries(outcome)])
+    if options.json != "-":
+        _print(outcomes)
+    return worst([status(each.result, outcome.expect) for outcome in outcomes for each in outcome.verdicts])
+
+
+def entries(outcome: Outcome) -> Iterator[dict[str, Any]]:
+    """The verdicts of a run's folder as objects of ``--json``."""
+    for verdict in outcome.verdicts:
+        found = sorted(verdict.findings, key=lambda finding: finding.anomaly)
+        bad = [each.anomaly for each in found if each.severity == "invalid" and not each.allowed]
+        yield {
+            "file": str(outcome.home),
+            "run": verdict.run,
+            "valid": {"valid": True, "invalid": False}.get(verdict.result, "unknown"),
+            "error-types": [each.anomaly for each in found],
+            "bad-error-types": bad,
+            "errors": {
+                each.anomaly: {"count": each.count, "examples": list(map(dict, each.examples))}
+                for each in found
+            },
+            "unknowns": list(verdict.unknowns),
+        }
+
+
+def _check(options: argparse.Namespace) -> None:
+    from analyzers.catalogue import require_known
+
+    try:
+        require_known(options.allow)
+    except ValueError as error:
+        raise UsageError(f"--{error}") from error
+    if options.examples < 0:
+        raise UsageError(f"--examples {options.examples}: expected 0 or more")
+    if options.json not in (None, "-") and not Path(options.json).resolve().parent.is_dir():
+        raise UsageError(f"--json {options.json}: its folder does not exist")
+
+
+def _write_json(out: str, told: Sequence[Mapping[str, Any]]) -> None:
+    text = json.dumps(told, indent=2)
+    if out == "-":
+        print(text)
+        return
+    try:
+        Path(out).write_text(text + "\n")
+    except OSError as error:
+        raise UsageError(f"--json {out}: cannot be written ({error})") from error
+
+
+def _print(outcomes: Sequence[Outcome]) -> None:
+    verdicts = [(outcome, verdict) for outcome in outcomes for verdict in outcome.verdicts]
+    for outcome, verdict in verdicts:
+        print(verdict.text())
+        print(f"kept in:      {outcome.home}")
+        if (outcome.home / "experiment.json").is_file():
+            print(f"run again:    kafkacheck replay {shlex.quote(str(outcome.home))}")
+        if verdict.findings:
+            print(f"evidence:     kafkacheck explain {shlex.quote(str(outcome.home))}")
+        if len(verdicts) > 1:
+            print()
+    if len(verdicts) > 1:
+        counts = Counter(verdict.result for _, verdict in verdicts)
+        said = ", ".join(f"{counts[result]} {result}" for result in ("invalid", "unknown", "valid"))
+        print(f"{len(verdicts)} runs: {said}")

@@ -1,0 +1,146 @@
+"""Runs' folders to verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from analyzers.analyze_all import Judged, analyze_all, unjudged
+from analyzers.bad_history import BadHistory
+from analyzers.validate import run_ids
+from analyzers.verdict import Verdict, amended
+from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.experiment import Experiment
+from pytest_kafkacheck.run import Run
+from workloads.history.compact import compact
+
+
+class Sessions(Protocol):
+    def session(self) -> SparkSession: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A run's folder, or what was named and is none."""
+
+    home: Path
+    experiment: Experiment | None = None
+    """None where it holds a history only."""
+    problem: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    home: Path
+    expect: str
+    verdicts: tuple[Verdict, ...]
+    """One, unless somebody put several runs into the folder."""
+    problem: str | None = None
+    """What is wrong with its files: then the verdict is unknown."""
+
+
+def places(paths: Sequence[str]) -> list[Place]:
+    """The runs that are meant, each once: a folder of a run, of runs (by name), or a file: URI of either.
+
+    Raises UsageError for a URI of another kind.
+    """
+    found: dict[Path, Place] = {}
+    for text in paths:
+        for home in _homes(_local(text)):
+            found.setdefault(home.resolve(), _place(home))
+    return list(found.values())
+
+
+def local_run(text: str) -> Path:
+    """One run's folder, with its history in tables. Raises UsageError for what is none, or holds several."""
+    found = places([text])
+    if len(found) > 1:
+        raise UsageError(f"{text}: holds {len(found)} runs; name one of them")
+    (place,) = found
+    if problem := place.problem or _compacted(place):
+        raise UsageError(problem)
+    try:
+        runs = run_ids(place.home)
+    except BadHistory as error:
+        raise UsageError(str(error)) from error
+    if len(runs) > 1:
+        raise UsageError(f"{text}: its history holds several runs ({', '.join(sorted(runs))}), expected one")
+    return place.home
+
+
+def judge_all(
+    spark: Sessions, found: Sequence[Place], *, allow: Collection[str] = (), examples: int
+) -> list[Outcome]:
+    """Judge them all in one Spark application, and write verdict.json where there is an experiment."""
+    problems = {place.home: problem for place in found if (problem := place.problem or _compacted(place))}
+    good = [place.home for place in found if place.home not in problems]
+    judged = {one.home: one for one in (analyze_all(spark.session, good, examples=examples) if good else ())}
+    judged |= {home: unjudged(home, problem) for home, problem in problems.items()}
+    return [_outcome(place, judged[place.home], allow) for place in found]
+
+
+def _homes(path: Path) -> list[Path]:
+    inside = [each for each in sorted(path.iterdir()) if _is_run(each)] if path.is_dir() else []
+    return inside if inside and not _is_run(path) else [path]
+
+
+def _is_run(path: Path) -> bool:
+    return (path / "history").is_dir() or (path / "experiment.json").is_file()
+
+
+def _place(home: Path) -> Place:
+    if not _is_run(home):
+        what = "no folder" if home.exists() else "no such folder"
+        if home.is_dir():
+            what = "no run's folder (it has neither experiment.json nor history/), and none of runs"
+        return Place(home=home, problem=f"{home}: {what}; runs are kept below .kafkacheck/")
+    if not (home / "experiment.json").is_file():
+        return Place(home=home)
+    try:
+        return Place(home=home, experiment=Experiment.read(home / "experiment.json"))
+    except UsageError as error:
+        return Place(home=home, problem=str(error))
+
+
+def _local(text: str) -> Path:
+    if "://" not in text and not text.startswith("file:"):
+        return Path(text)
+    parts = urlsplit(text)
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+        raise UsageError(f"{text}: expected a path, or a URI such as file:///runs/one")
+    return Path(unquote(parts.path))
+
+
+def _compacted(place: Place) -> str | None:
+    """Why the segments of a run cannot be made into tables; None when they are, or there are none."""
+    if place.experiment is None and not (place.home / "history" / "segments").is_dir():
+        return None
+    try:
+        compact(place.home)
+    except (ValueError, OSError, pa.ArrowException) as error:
+        return f"{place.home}: its history cannot be compacted ({type(error).__name__}: {error})"
+    return None
+
+
+def _outcome(place: Place, judged: Judged, allow: Collection[str]) -> Outcome:
+    experiment = place.experiment
+    if experiment is not None and len(judged.verdicts) > 1:
+        runs = ", ".join(sorted(judged.verdicts))
+        judged = unjudged(place.home, f"{place.home}: the history holds several runs ({runs}), expected one")
+    allowed = {*allow, *(experiment.workload.allowed if experiment is not None else ())}
+    verdicts = tuple(amended(verdict, allow=allowed) for verdict in judged.verdicts.values())
+    if experiment is not None:
+        (verdict,) = verdicts
+        Run(place.home, verdict).save()
+    return Outcome(
+        home=place.home,
+        expect=experiment.expect if experiment is not None else "valid",
+        verdicts=verdicts,
+        problem=judged.problem,
+    )

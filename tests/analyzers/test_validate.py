@@ -1,0 +1,93 @@
+"""What validation lets pass and what it does not, where files, batches and runs meet. No JVM."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analyzers import validate_rows
+from analyzers.bad_history import BadHistory
+from analyzers.validate import run_ids
+from workloads.history.schema import RECORDS
+
+ROW = {"op": 1, "f": "poll", "type": "ok", "topic": "t", "partition": 0, "offset": 0, "process": 1}
+
+
+def rows(*times: tuple[str, int, int, int]) -> list[dict[str, Any]]:
+    """Of run, process, index and when it was invoked; each takes 5 ns."""
+    return [
+        ROW | {"run": run, "process": process, "index": index, "invoked": at, "completed": at + 5}
+        for run, process, index, at in times
+    ]
+
+
+def history(home: Path, told: list[dict[str, Any]], **options: Any) -> Path:
+    folder = home / "history" / "records"
+    folder.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(told, schema=RECORDS), folder / "0.parquet", **options)
+    return home
+
+
+ORDERLY = rows(
+    ("a", 1, 0, 10), ("a", 1, 4, 10), ("a", 1, 9, 12),
+    ("a", 1, 1, 11), ("a", 1, 2, 12),  # another log of the same process begins
+    ("a", 2, 3, 5), ("a", 2, 4, 6),
+    ("b", 2, 5, 1), ("b", 2, 6, 2),  # the same number in another run is another process
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 100])
+@pytest.mark.parametrize("options", [{}, {"row_group_size": 2}, {"write_statistics": False}])
+def test_every_process_has_a_time_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int, options: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(validate_rows, "BATCH", batch)
+    assert run_ids(history(tmp_path, ORDERLY, **options)) == {"a", "b"}
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 100])
+@pytest.mark.parametrize("row", [1, 2, 4, 6, 8])
+def test_a_row_that_goes_back_is_named_wherever_batches_meet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int, row: int
+) -> None:
+    monkeypatch.setattr(validate_rows, "BATCH", batch)
+    told = [dict(each) for each in ORDERLY]
+    told[row] |= {"invoked": 0}
+    with pytest.raises(BadHistory, match=rf"0\.parquet, row {row}: process \d goes back in time"):
+        run_ids(history(tmp_path, told))
+
+
+@pytest.mark.parametrize("options", [{}, {"row_group_size": 2}, {"write_statistics": False}])
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ({"op": None}, "op is null"),
+        ({"offset": -1}, "offset is negative, got -1"),
+        ({"completed": 1}, "completed 1 ns before it was invoked"),
+        ({"f": "read"}, "f: expected send or poll, got 'read'"),
+        ({"type": "invoke"}, "type: expected ok or fail or info, got 'invoke'"),
+    ],
+)
+def test_a_wrong_value_is_named(
+    tmp_path: Path, options: dict[str, Any], cell: dict[str, Any], said: str
+) -> None:
+    told = [dict(each) for each in ORDERLY]
+    told[5] |= cell
+    with pytest.raises(BadHistory, match=rf"0\.parquet, row 5: {said}") as raised:
+        run_ids(history(tmp_path, told, **options))
+    assert (raised.value.row, raised.value.file.name) == (5, "0.parquet")
+
+
+def test_offsets_and_completions_may_be_unknown(tmp_path: Path) -> None:
+    """A send that never completed may have been written down before those in front of it were under way."""
+    told = [each | {"offset": None} for each in ORDERLY]
+    told[4] |= {"invoked": 1, "completed": None}
+    assert run_ids(history(tmp_path, told)) == {"a", "b"}
+
+
+def test_a_table_without_rows_is_a_table(tmp_path: Path) -> None:
+    assert run_ids(history(tmp_path, [])) == frozenset()

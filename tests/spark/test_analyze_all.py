@@ -1,0 +1,86 @@
+"""One run that brings its analysis down takes neither other runs with it nor what is proved of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzers.analyze_all import analyze_all
+from analyzers.checks import Check
+from analyzers.checks.durability import LOST_WRITE
+
+pytestmark = pytest.mark.spark
+
+ONE = 1 << 40
+
+
+def three(write: Any, story: Any, folder: Path) -> list[Path]:
+    good = story().send(ONE, 0).final({0: ONE}, end=1)
+    lost = story().send(ONE, 0).final({}, end=0)
+    heavy = story().send(ONE, 0).send(ONE + 1, 1).final({0: ONE}, end=1)
+    told = {"good": good, "heavy": heavy, "lost": lost}
+    return [write(folder / name, {name: each}) for name, each in told.items()]
+
+
+def crashing(where: str) -> Check:
+    return Check(anomaly="duplicate", over="values", where=where, time="1", shows={})
+
+
+def test_what_crashes_for_one_run_is_unknown_for_that_run_only(
+    spark: Any, write: Any, story: Any, tmp_path: Path
+) -> None:
+    homes = three(write, story, tmp_path)
+    checks = [LOST_WRITE, crashing("cast(if(run = 'heavy', raise_error('too much'), 'false') as boolean)")]
+    judged = analyze_all(lambda: spark, homes, checks=checks)
+    verdicts = [each.verdicts[each.home.name] for each in judged]
+    assert [verdict.result for verdict in verdicts] == ["valid", "invalid", "invalid"]
+    assert [finding.anomaly for finding in verdicts[1].findings] == ["lost-write"], "what was proved stays"
+    assert [verdict.unknowns for verdict in (verdicts[0], verdicts[2])] == [(), ()]
+    (why,) = verdicts[1].unknowns
+    assert why.startswith("The check duplicate died: ")
+    assert "too much" in why
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from analyzers.analyze_all import analyze_all
+from analyzers.checks import Check
+from analyzers.checks.durability import LOST_WRITE
+from analyzers.session import cause_of_death, is_alive, spark_session
+
+sessions = [spark_session(heap="600m")]
+
+def session():
+    if not is_alive(sessions[-1]):
+        cause_of_death()
+        sessions.append(spark_session(heap="600m"))
+    return sessions[-1]
+
+hungry = "size(sequence(0L, if(run = 'heavy', 200000000L, 0L))) > 1"
+checks = [LOST_WRITE, Check(anomaly="duplicate", over="values", where=hungry, time="1", shows={})]
+for each in analyze_all(session, [Path(home) for home in sys.argv[1:]], checks=checks):
+    (verdict,) = each.verdicts.values()
+    print(verdict.run, verdict.result, *(one.anomaly for one in verdict.findings), *verdict.unknowns)
+print("sessions", len(sessions))
+"""
+
+
+@pytest.mark.nightly
+def test_a_jvm_that_ends_for_want_of_memory(write: Any, story: Any, tmp_path: Path) -> None:
+    homes = three(write, story, tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *map(str, homes)], capture_output=True, text=True, timeout=600
+    )
+    lines = done.stdout.splitlines()
+    assert lines[0] == "good valid", done.stderr
+    assert lines[1].startswith(
+        "heavy invalid lost-write The check duplicate died: the JVM of Spark ended (out of memory)"
+    )
+    assert lines[2] == "lost invalid lost-write"
+    assert lines[3:] == ["sessions 5"]
+    assert "Traceback" not in done.stderr

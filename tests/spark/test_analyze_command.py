@@ -1,0 +1,320 @@
+"""``kafkacheck analyze`` on histories on disk: many runs in one call, bad input, what dies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pytest_kafkacheck import cli
+from pytest_kafkacheck.experiment import Experiment
+from workloads.history.schema import HARNESS, RECORDS, TABLES
+from workloads.history.writer import Writer, segment
+from workloads.log import AppendLog
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_of_tests")]
+
+ONE = 1 << 40
+
+
+def good(s: Any) -> Any:
+    return s.send(ONE, 0).send(ONE + 1, 1).final({0: ONE, 1: ONE + 1}, end=2)
+
+
+def lost(s: Any) -> Any:
+    for sequence in range(4):
+        s.send(ONE + sequence, sequence)
+    return s.final({3: ONE + 3}, end=4)
+
+
+def twice(s: Any) -> Any:
+    return s.send(ONE, 0).final({0: ONE, 1: ONE}, end=2)
+
+
+def unread(s: Any) -> Any:
+    return s.send(ONE, 0).poll(ONE, 0)
+
+
+Runs = Callable[[Mapping[str, Callable[[Any], Any]]], Path]
+
+
+@pytest.fixture
+def runs(write: Any, story: Any, tmp_path: Path) -> Runs:
+    """A folder of runs, one for each story, named after it."""
+
+    def make(told: Mapping[str, Callable[[Any], Any]]) -> Path:
+        for name, tell in told.items():
+            write(tmp_path / "runs" / name, {name: tell(story())})
+        return tmp_path / "runs"
+
+    return make
+
+
+def analyzed(tmp_path: Path, *arguments: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    """The exit status, and the entries of the JSON by the name of their folder."""
+    out = tmp_path / "out.json"
+    status = cli.main(["analyze", *arguments, "--json", str(out)])
+    return status, {Path(entry["file"]).name: entry for entry in json.loads(out.read_text())}
+
+
+def rewrite(folder: Path, change: Callable[[pa.Table], pa.Table], table: str = "records") -> Path:
+    file = folder / "history" / table / "0.parquet"
+    pq.write_table(change(pq.read_table(file)), file)
+    return file
+
+
+def with_cell(column: str, row: int, value: Any) -> Callable[[pa.Table], pa.Table]:
+    def change(table: pa.Table) -> pa.Table:
+        cells = table[column].to_pylist()
+        cells[row] = value
+        position = table.schema.get_field_index(column)
+        return table.set_column(position, column, pa.array(cells, table.schema.field(column).type))
+
+    return change
+
+
+def test_one_verdict_for_each_run(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder of runs, or each by its name or URI; the worst is the exit status, the counts are exact."""
+    place = runs({"good": good, "lost": lost, "unread": unread})
+    uri = (place / "good").as_uri()
+    status, entries = analyzed(tmp_path, str(place), uri, str(place / "lost"), "--examples", "2")
+    assert status == cli.NOT_AS_EXPECTED
+    assert {name: entry["valid"] for name, entry in entries.items()} == {
+        "good": True,
+        "lost": False,
+        "unread": "unknown",
+    }
+    assert entries["good"] == {
+        "file": str(place / "good"),
+        "run": "good",
+        "valid": True,
+        "error-types": [],
+        "bad-error-types": [],
+        "errors": {},
+        "unknowns": [],
+    }
+    assert (entries["lost"]["error-types"], entries["lost"]["bad-error-types"]) == (["lost-write"],) * 2
+    found = entries["lost"]["errors"]["lost-write"]
+    assert (found["count"], [each["offset"] for each in found["examples"]]) == (3, [0, 1])
+    assert "there was no final read" in entries["unread"]["unknowns"][0]
+    assert "3 runs: 1 invalid, 1 unknown, 1 valid" in capsys.readouterr().out
+
+
+def test_what_is_allowed_is_reported_and_not_judged(runs: Runs, tmp_path: Path) -> None:
+    """By option for all, by its workload for a run that has an experiment: that one run only."""
+    place = runs({"asked": twice, "strict": twice})
+    experiment = Experiment(workload=AppendLog(acks=1))
+    (place / "asked" / "experiment.json").write_text(json.dumps(experiment.to_json()))
+    status, entries = analyzed(tmp_path, str(place))
+    assert status == cli.NOT_AS_EXPECTED
+    assert {name: (e["valid"], e["error-types"], e["bad-error-types"]) for name, e in entries.items()} == {
+        "asked": (True, ["duplicate"], []),
+        "strict": (False, ["duplicate"], ["duplicate"]),
+    }
+    assert json.loads((place / "asked" / "verdict.json").read_text())["result"] == "valid"
+    assert analyzed(tmp_path, str(place), "--allow", "duplicate")[0] == cli.AS_EXPECTED
+
+
+def test_a_run_and_its_copy_are_judged_apart(runs: Runs, write: Any, story: Any, tmp_path: Path) -> None:
+    """Together, each record would be there twice."""
+    place = runs({"good": good})
+    write(place / "copy", {"good": good(story())})
+    status, entries = analyzed(tmp_path, str(place))
+    assert (status, {name: entry["valid"] for name, entry in entries.items()}) == (
+        cli.AS_EXPECTED,
+        {"good": True, "copy": True},
+    )
+
+
+def truncate(folder: Path) -> Path:
+    file = folder / "history" / "records" / "0.parquet"
+    file.write_bytes(file.read_bytes()[:-20])
+    return file
+
+
+def empty(folder: Path) -> Path:
+    file = folder / "history" / "operations" / "0.parquet"
+    file.write_bytes(b"")
+    return file
+
+
+def foreign(folder: Path) -> Path:
+    return rewrite(folder, lambda _: pa.table({"fruit": ["apple"]}))
+
+
+def older(folder: Path) -> Path:
+    return rewrite(folder, lambda table: table.drop_columns(["key", "transaction"]))
+
+
+def other_format(folder: Path) -> Path:
+    file = folder / "history" / "format.json"
+    file.write_text('{"format": 1}')
+    return file
+
+
+def wrong_type(folder: Path) -> Path:
+    def change(table: pa.Table) -> pa.Table:
+        position = table.schema.get_field_index("offset")
+        return table.set_column(position, "offset", table["offset"].cast(pa.string()))
+
+    return rewrite(folder, change)
+
+
+def wrong_word(folder: Path) -> Path:
+    return rewrite(folder, with_cell("type", 2, "maybe"))
+
+
+def null(folder: Path) -> Path:
+    return rewrite(folder, with_cell("topic", 1, None))
+
+
+def negative(folder: Path) -> Path:
+    return rewrite(folder, with_cell("offset", 3, -7))
+
+
+def backwards(folder: Path) -> Path:
+    return rewrite(folder, with_cell("completed", 1, 3))
+
+
+def rows_backwards(folder: Path) -> Path:
+    rewrite(folder, with_cell("completed", 1, 0))
+    return rewrite(folder, with_cell("invoked", 1, 0))
+
+
+def told_wrongly(folder: Path) -> Path:
+    def change(table: pa.Table) -> pa.Table:
+        value = '{"event": "e", "stage": "inject", "target": "1", "nodes": "1", "effective": true}'
+        row = {
+            "run": folder.name,
+            "op": 1,
+            "process": -1,
+            "f": "kill",
+            "type": "info",
+            "invoked": 1,
+            "completed": 2,
+        }
+        more = pa.Table.from_pylist([row | {"value": value}], schema=table.schema)
+        return pa.concat_tables([table, more])
+
+    return rewrite(folder, change, "operations")
+
+
+def phase_is_no_json(folder: Path) -> Path:
+    def change(table: pa.Table) -> pa.Table:
+        row = {"run": folder.name, "op": 1, "process": HARNESS, "f": "phase", "type": "ok", "invoked": 1}
+        return pa.concat_tables([pa.Table.from_pylist([row | {"value": "end"}], schema=table.schema), table])
+
+    return rewrite(folder, change, "operations")
+
+
+BAD: dict[Callable[[Path], Path], str] = {
+    truncate: "is truncated, or no Parquet file",
+    empty: "is empty",
+    foreign: "is no table of a history: its columns are fruit",
+    older: "lacks the columns key, transaction of records: another version wrote it",
+    other_format: "history format 1; this kafkacheck reads format 2",
+    wrong_type: "column offset is string, expected int64",
+    wrong_word: "row 2: type: expected ok or fail or info, got 'maybe'",
+    null: "row 1: topic is null",
+    negative: "row 3: offset is negative, got -7",
+    backwards: "row 1: completed 3 ns before it was invoked (11 ns)",
+    rows_backwards: "row 1: process 1 goes back in time: invoked at 0 ns, after the row before it at 1 ns",
+    told_wrongly: "row 1: operation 1 of the nemesis (kill): its value",
+    phase_is_no_json: "row 0: value 'end' is no JSON",
+}
+
+
+def test_a_bad_file_is_named_with_row_and_reason_and_the_others_are_judged(
+    runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = runs(dict.fromkeys(("a", *(spoil.__name__ for spoil in BAD)), good) | {"z": lost})
+    files = {spoil: spoil(place / spoil.__name__) for spoil in BAD}
+    status, entries = analyzed(tmp_path, str(place))
+    assert status == cli.NOT_AS_EXPECTED
+    assert (entries["a"]["valid"], entries["z"]["valid"]) == (True, False)
+    complaints = capsys.readouterr().err.splitlines()
+    for spoil, reason in BAD.items():
+        (why,) = entries[spoil.__name__]["unknowns"]
+        assert entries[spoil.__name__]["valid"] == "unknown"
+        assert f"{files[spoil]}" in why
+        assert reason in why
+        assert any(str(files[spoil]) in line and reason in line for line in complaints), spoil
+
+
+def test_damage_that_only_spark_meets_takes_no_other_run_with_it(runs: Runs, tmp_path: Path) -> None:
+    """Of a file whose footer is whole, a page that validation does not read."""
+    place = runs({"a": good, "damaged": good, "z": lost})
+    file = place / "damaged" / "history" / "records" / "0.parquet"
+    about = pq.read_metadata(file).row_group(0)
+    (column,) = (
+        about.column(i) for i in range(about.num_columns) if about.column(i).path_in_schema == "topic"
+    )
+    begin = column.dictionary_page_offset
+    data = bytearray(file.read_bytes())
+    data[begin : begin + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+    file.write_bytes(data)
+    status, entries = analyzed(tmp_path, str(place))
+    assert status == cli.NOT_AS_EXPECTED
+    assert [entries[run]["valid"] for run in ("a", "damaged", "z")] == [True, "unknown", False]
+    assert "0.parquet" in entries["damaged"]["unknowns"][0]
+
+
+@pytest.mark.parametrize("kept", [0.4, 1.0])
+def test_a_cut_segment_makes_the_run_unknown(story: Any, tmp_path: Path, kept: float) -> None:
+    """What was proved before the cut stays: here a loss, in what the final read had written whole."""
+    home = tmp_path / "cut"
+    for table, rows in lost(story()).rows("cut").items():
+        for process in {row["process"] for row in rows}:
+            writer = Writer(home / "history", table, process)
+            for row in rows:
+                if row["process"] == process:
+                    writer.append(tuple(row.get(name) for name in TABLES[table].names))
+                    writer.flush()
+            writer.close()
+    spare = Writer(home / "history", "records", 50)
+    spare.append(tuple({"run": "cut"}.get(name) for name in RECORDS.names))
+    spare.close()
+    file = segment(home / "history", "records", 50)
+    data = file.read_bytes()
+    file.write_bytes(data[:-8] if kept < 1 else data[: len(RECORDS.serialize())])
+    status, entries = analyzed(tmp_path, str(home))
+    assert (status, entries["cut"]["valid"]) == (cli.NOT_AS_EXPECTED, False)
+    said = [why for why in entries["cut"]["unknowns"] if "records-50 end within a batch" in why]
+    assert len(said) == (kept < 1)
+
+
+def test_paths_that_are_no_runs_are_refused(
+    runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    nothing = tmp_path / "nothing"
+    uri = (runs({"good": good}) / "good").as_uri()
+    for path, said in (
+        (tmp_path / "notes.txt", "no folder"),
+        (nothing, "no such folder"),
+        ("hdfs://host/runs", "expected a path, or a URI such as file:///runs/one"),
+    ):
+        assert cli.main(["analyze", str(path)]) == cli.USAGE
+        assert said in capsys.readouterr().err
+    status, entries = analyzed(tmp_path, str(nothing), uri)
+    assert (status, entries["good"]["valid"], entries["nothing"]["valid"]) == (cli.UNKNOWN, True, "unknown")
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (["--allow", "lost-wriet"], "--allow: no anomaly named lost-wriet"),
+        (["--examples", "-1"], "--examples -1: expected 0 or more"),
+        (["--json", "nowhere/out.json"], "its folder does not exist"),
+    ],
+)
+def test_wrong_options_are_refused(
+    runs: Runs, capsys: pytest.CaptureFixture[str], option: list[str], said: str
+) -> None:
+    assert cli.main(["analyze", str(runs({"good": good})), *option]) == cli.USAGE
+    assert said in capsys.readouterr().err

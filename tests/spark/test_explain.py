@@ -1,0 +1,91 @@
+"""``kafkacheck explain``: golden output on planted histories, and what it refuses."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_kafkacheck import cli
+from workloads.history.schema import VALUE_BITS
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_of_tests")]
+
+S = 10**9
+WRITER = 2 << VALUE_BITS
+DOCS = Path(__file__).parents[2] / "docs" / "explain.md"
+
+
+def seconds(begin: float, end: float) -> tuple[int, int]:
+    return round(begin * S), round(end * S)
+
+
+def sample(
+    s: Any, at: float, node: int, *, leader: int, epoch: int, isr: list[int], mark: int, end: int
+) -> None:
+    row = {"process": 50, "node": node, "kind": "partition", "topic": "orders", "partition": 0}
+    row |= {"time": round(at * S), "leader": leader, "leader_epoch": epoch, "isr": isr}
+    s.observations.append(row | {"log_start": 0, "high_watermark": mark, "log_end": end})
+
+
+def zombie(s: Any) -> Any:
+    """A cut-off leader acknowledges two more writes; the next leader gives one of their offsets to another."""
+    place = {"topic": "orders"}
+    s.send(WRITER, 0, at=seconds(0, 0.01), **place)
+    s.send(WRITER + 1, 1, at=seconds(0.5, 0.51), **place)
+    s.send(WRITER + 2, 2, at=seconds(1.0, 1.02), **place, error="timed out")
+    s.send(WRITER + 3, 3, at=seconds(1.1, 1.12), **place)
+    s.send(3 << VALUE_BITS, 2, at=seconds(2.0, 2.01), **place)
+    s.poll(WRITER + 2, 2, process=10, at=seconds(1.05, 1.06), leader_epoch=0, **place)
+    window = '"active": {"possibly": [800000000, 1900000000], "surely": [900000000, 1500000000]}'
+    told = '"event": "isolate-0", "target": "leader", "nodes": [1], "effective": true'
+    fault = {"process": -1, "type": "info", "topic": None, "partition": None}
+    s.operation("isolate", at=seconds(0.8, 0.9), value=f'{{{told}, "stage": "inject"}}', **fault)
+    s.operation("isolate", at=seconds(1.5, 1.9), value=f'{{{told}, "stage": "heal", {window}}}', **fault)
+    sample(s, 0.2, 1, leader=1, epoch=0, isr=[1, 2], mark=1, end=1)
+    sample(s, 0.4, 2, leader=1, epoch=0, isr=[1, 2], mark=1, end=1)
+    sample(s, 0.95, 1, leader=1, epoch=0, isr=[1], mark=2, end=2)
+    sample(s, 1.01, 2, leader=2, epoch=1, isr=[2], mark=2, end=2)
+    for offset, value in ((0, WRITER), (1, WRITER + 1), (2, 3 << VALUE_BITS)):
+        s.poll(value, offset, process=99, final=True, at=seconds(3, 3.1), leader_epoch=offset // 2, **place)
+    return s.operation("final-read", process=99, at=seconds(2.9, 3.2), start_offset=0, end_offset=3, **place)
+
+
+@pytest.fixture
+def run(write: Any, story: Any, tmp_path: Path) -> str:
+    return str(write(tmp_path / "run", {"zombie": zombie(story())}))
+
+
+def told_of(run: str, *finding: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    assert cli.main(["explain", run, *finding]) == cli.AS_EXPECTED
+    return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_the_evidence_is_as_the_documentation_shows_it(run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """For the first of each finding, and for one alone, the same each time."""
+    (example,) = re.findall(r"```text\n(.*?)```", DOCS.read_text(), re.DOTALL)
+    first = told_of(run, capsys=capsys)
+    heads = [line for line in first if line.startswith(("lost-write/", "inconsistent-offsets/"))]
+    assert [head.partition(":")[0] for head in heads] == ["lost-write/1 of 2", "inconsistent-offsets/1 of 1"]
+    assert first[: first.index(heads[1])] == [*example.splitlines(), ""]
+    second = told_of(run, "lost-write/2", capsys=capsys)
+    assert second[0].startswith("lost-write/2 of 2")
+    assert second[1] == "  run zombie, orders-0: process 2, op 2:3, offset 3, value 2:3"
+
+
+@pytest.mark.parametrize(
+    ("finding", "said"),
+    [
+        ("lost-write/3", "lost-write/3: the run has 2 of it"),
+        ("lost-wriet", "no anomaly named lost-wriet; there are lost-write, "),
+        ("lost-write/0", "expected a number from 1 on after the slash, such as lost-write/2"),
+        ("lost-write/x", "expected a number from 1 on after the slash"),
+    ],
+)
+def test_what_is_not_there_is_refused(
+    run: str, capsys: pytest.CaptureFixture[str], finding: str, said: str
+) -> None:
+    assert cli.main(["explain", run, finding]) == cli.USAGE
+    assert said in capsys.readouterr().err
