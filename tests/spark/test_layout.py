@@ -1,4 +1,4 @@
-"""The layout of large histories: Spark agrees on the buckets, moves no record for the main facts, and judges alike."""
+"""The layout of large histories: Spark agrees on buckets, moves no record for the main facts, judges alike."""
 
 from __future__ import annotations
 

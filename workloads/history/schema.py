@@ -7,8 +7,9 @@ groups processes that act for one user one after another.
 
 While a run is going, rows go into Arrow IPC segments, one file per table and process. There a
 send has two rows: ``type='invoke'``, written out before the client sees the record, and the
-completion, with the same index, topic and partition. Compaction joins them: a send without completion becomes ``info``, so the Parquet
-tables hold completions only (``ok`` happened, ``fail`` did not happen, ``info`` unknown).
+completion, with the same index, topic and partition. Compaction joins them: a send without
+completion becomes ``info``, so the Parquet tables hold completions only (``ok`` happened,
+``fail`` did not happen, ``info`` unknown).
 """
 
 from __future__ import annotations
