@@ -284,7 +284,7 @@ def test_a_cut_segment_makes_the_run_unknown(story: Any, tmp_path: Path, kept: f
     file.write_bytes(data[:-8] if kept < 1 else data[: len(RECORDS.serialize())])
     status, entries = analyzed(tmp_path, str(home))
     assert (status, entries["cut"]["valid"]) == (cli.NOT_AS_EXPECTED, False)
-    said = [why for why in entries["cut"]["unknowns"] if "records-50 end within a batch" in why]
+    said = [why for why in entries["cut"]["unknowns"] if "records-50-0 end within a batch" in why]
     assert len(said) == (kept < 1)
 
 
