@@ -7,13 +7,19 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from analyzers.availability import availabilities
+from analyzers.bounds import Bounds
 from analyzers.catalogue import ANOMALIES, require_known
 from analyzers.checks import CHECKS, Check
+from analyzers.cycles import CYCLES, Unsearched, find_cycles
 from analyzers.exercise import Tally, exercised, seconds, tally, unknowns
+from analyzers.facts import NEEDS
 from analyzers.fault_events import FaultEvent, fault_events, faults_at
 from analyzers.find import Crashed, Found, find
-from analyzers.load import is_empty, load
-from analyzers.verdict import Finding, Verdict, judge
+from analyzers.load import History, is_empty, load
+from analyzers.verdict import Availability, Finding, Verdict, judge
+
+NONE = Bounds()
 
 
 def analyze(
@@ -23,38 +29,73 @@ def analyze(
     allow: Collection[str] = (),
     examples: int = 8,
     checks: Sequence[Check] = CHECKS,
+    bounds: Bounds = NONE,
 ) -> dict[str, Verdict]:
     """Judge the histories of all the run directories together; one verdict for each run, by run id.
 
     A run id is what the tables say in their column ``run``; a directory without any row goes by its own
     name. Anomalies in `allow` are reported, not judged; at most `examples` of each are shown, the
-    counts are exact. Raises ValueError for an unknown anomaly or a negative number of examples, and
-    FileNotFoundError for a directory that does not exist.
+    counts are exact. The `bounds` say how long clients may be kept waiting. Raises ValueError for an
+    unknown anomaly or a negative number of examples, and FileNotFoundError for a directory that does not
+    exist.
     """
     allowed = require_known(allow)
     if examples < 0:
         raise ValueError(f"examples: expected 0 or more, got {examples}")
     history = load(spark, runs)
     tallies = {run.name: Tally() for run in runs if is_empty(run)} | tally(history)
-    found, crashed = find(history, checks, examples=examples)
+    done = {f for each in tallies.values() for f in each.types}
+    wanted = [
+        check for check in (*checks, *bounds.checks()) if NEEDS.get(check.over, "send") in {*done, "send"}
+    ]
+    found, crashed = find(history, wanted, examples=examples)
+    circles, unsearched = _circles(history, examples) if "txn" in done else ([], [])
+    available = availabilities(history, {run: each.began for run, each in tallies.items()})
     by_run: dict[str, list[Found]] = {}
-    for one in found:
+    for one in (*found, *circles):
         by_run.setdefault(one.run, []).append(one)
     return {
-        run: _verdict(run, tallies[run], by_run.get(run, []), crashed, allowed) for run in sorted(tallies)
+        run: _verdict(
+            run,
+            tallies[run],
+            by_run.get(run, []),
+            crashed,
+            [each for each in unsearched if each.run in (run, None)],
+            allowed,
+            available.get(run, Availability()),
+        )
+        for run in sorted(tallies)
     }
 
 
+def _circles(history: History, examples: int) -> tuple[list[Found], list[Unsearched]]:
+    try:
+        return find_cycles(history, examples=examples)
+    except Exception as error:  # as a check that crashes: it takes no other with it
+        first_line = str(error).strip().partition("\n")[0]
+        sentence = f"The checks {', '.join(CYCLES)} crashed: {type(error).__name__}: {first_line}"
+        return [], [Unsearched(run=None, judged=True, sentence=sentence)]
+
+
 def _verdict(
-    run: str, counts: Tally, found: Sequence[Found], crashed: Sequence[Crashed], allowed: Collection[str]
+    run: str,
+    counts: Tally,
+    found: Sequence[Found],
+    crashed: Sequence[Crashed],
+    unsearched: Sequence[Unsearched],
+    allowed: Collection[str],
+    available: Availability,
 ) -> Verdict:
     events = fault_events(counts.nemesis)
     crashes = (f"The check {crash.anomaly} crashed: {crash.error}" for crash in crashed)
+    missing = (each.sentence for each in unsearched if each.judged)
     return judge(
         run,
         findings=[_finding(one, counts, events, one.anomaly in allowed) for one in found],
-        unknowns=[*unknowns(counts, events), *crashes],
+        unknowns=[*unknowns(counts, events), *crashes, *missing],
         exercised=exercised(counts, events),
+        availability=available,
+        notes=[each.sentence for each in unsearched if not each.judged],
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Severity = Literal["invalid", "unknown"]
+Severity = Literal["invalid", "unknown", "note"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,19 +21,34 @@ class Anomaly:
     jepsen: str | None = None
     """Jepsen's name, where `jepsen.tests.kafka` reports the like."""
     severity: Severity = "invalid"
-    """``invalid``: a promise was broken. ``unknown``: whether it was kept cannot be told."""
+    """``invalid``: a promise was broken. ``unknown``: whether it was kept cannot be told. ``note``: Kafka does not
+    promise otherwise; reported, never judged."""
+
+    @property
+    def link(self) -> str:
+        """Where it is explained, from the root of the project."""
+        return f"docs/anomalies.md#{self.name}"
 
     def summary(self, count: int) -> str:
         return self.sentence.replace("(s)", "" if count == 1 else "s")
 
 
-WRITER = {
+WRITER: dict[str, str] = {
     "process": "the process that wrote it",
     "op": "its send",
     "value": "what was written: writer and sequence number",
 }
-POLLER = {"process": "the process that polled it", "op": "its poll", "value": "what was polled"}
+POLLER: dict[str, str] = {
+    "process": "the process that polled it",
+    "op": "its poll",
+    "value": "what was polled",
+}
 SESSION = {"session": "the session; negative: process -1-n, which stands for itself"}
+
+# Here and not above: they need what is defined so far.
+from analyzers.catalogue_availability import AVAILABILITY  # noqa: E402
+from analyzers.catalogue_groups import GROUPS  # noqa: E402
+from analyzers.catalogue_transactions import TRANSACTIONS  # noqa: E402
 
 CATALOGUE: tuple[Anomaly, ...] = (
     Anomaly(
@@ -178,12 +193,13 @@ CATALOGUE: tuple[Anomaly, ...] = (
         evidence=POLLER | {"offset": "the lowest offset it was polled at"},
     ),
     Anomaly(
-        name="aborted-read",
+        name="G1a",
         jepsen="G1a",
         sentence="value(s) read although the write had failed",
         definition=(
-            "An ok poll returned a value whose send completed with fail, that is, surely did not happen; "
-            "counted per value, whereas Jepsen counts per read."
+            "An ok poll returned a value whose send completed with fail, that is, surely did not happen; of a "
+            "send within a transaction, an ok poll with isolation.level=read_committed; counted per value, "
+            "whereas Jepsen counts per read, whatever its isolation."
         ),
         evidence=POLLER | {"offset": "the lowest offset it was polled at"},
     ),
@@ -208,6 +224,9 @@ CATALOGUE: tuple[Anomaly, ...] = (
         ),
         evidence=POLLER | {"offset": "the offset polled"},
     ),
+    *TRANSACTIONS,
+    *GROUPS,
+    *AVAILABILITY,
 )
 
 ANOMALIES: Mapping[str, Anomaly] = {anomaly.name: anomaly for anomaly in CATALOGUE}

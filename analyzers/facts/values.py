@@ -18,11 +18,15 @@ COLUMNS = {
     "acked_at": f"max(completed) filter (where {ACKED})",
     "sent_at": f"max({TIME}) filter (where f = 'send')",
     "sender": "max(process) filter (where f = 'send')",
+    "begun_at": "min(invoked) filter (where f = 'send')",
+    "transactional": "bool_or(f = 'send' and transaction is not null)",
     # the polls
     "polled": "bool_or(f = 'poll')",
     "read": "bool_or(f = 'poll' and type = 'ok')",
     "in_final": "bool_or(f = 'poll' and type = 'ok'"
     " and coalesce(final and process = final_process and invoked >= final_invoked, false))",
+    "read_committed": "bool_or(f = 'poll' and type = 'ok' and coalesce(committed, false))",
+    "returned_at": "min(completed) filter (where f = 'poll')",
     "polled_offset": "min(offset) filter (where f = 'poll')",
     "polled_at": f"min({TIME}) filter (where f = 'poll')",
     "poll": "min(op) filter (where f = 'poll')",

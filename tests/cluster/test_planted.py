@@ -145,7 +145,7 @@ PLANTS: dict[str, Callable[[Recorded], None]] = {
     "read-your-writes": missed_own,
     "session-nonmonotonic-read": session_back,
     "phantom-read": phantom,
-    "aborted-read": aborted,
+    "G1a": aborted,
     "foreign-read": payload("foreign"),
     "corrupt-read": payload("corrupt"),
     "misrouted-read": payload("misrouted"),

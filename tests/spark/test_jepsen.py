@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.shared]
 # Case: what the reference's own tests assert about it, in our counts.
 EXPECTED: dict[str, dict[str, int]] = {
     "inconsistent-offsets/info-conflict-ignored": {"inconsistent-offsets": 0},
-    "g1a": {"aborted-read": 1},
+    "g1a": {"G1a": 1},
     "lost-write/consistent": {"lost-write": 2, "unseen": 1},
     "lost-write/inconsistent-offsets": {"lost-write": 1},
     # The reference also takes the acknowledged but never polled record for skipped; here that is lost.

@@ -175,7 +175,7 @@ ORACLES: dict[str, Oracle] = {
     "read-your-writes": read_your_writes,
     "session-nonmonotonic-read": session_nonmonotonic,
     "phantom-read": phantom,
-    "aborted-read": aborted,
+    "G1a": aborted,
     "foreign-read": payload("foreign"),
     "corrupt-read": payload("corrupt"),
     "misrouted-read": payload("misrouted"),
