@@ -18,7 +18,7 @@ def redeliveries(history: History) -> DataFrame:
     told), committed (the highest offset of which a commit had been acknowledged by then), and first_polled
     (ns): when the group first polled it. Polls after a seek of the member are left out.
     """
-    polls = of_groups(history)
+    polls = of_groups(history).drop("committed")
     unsought = (
         polls.where("generation is not null").groupBy(*MEMBER).agg(F.min("assignment").alias("unsought"))
     )

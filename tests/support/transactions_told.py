@@ -95,7 +95,7 @@ def torn_by_an_earlier_assignment(s: Any) -> Any:
 
 
 def not_reached_yet(s: Any) -> Any:
-    """One reader stopped before it, one began behind it; another assignment covers nothing between; nobody is torn."""
+    """One reader stopped before it, one began behind it; a third was assigned anew between."""
     two_parts(s).send(TWO, 2, process=2)
     s.poll(ONE, 0, process=11, **READ).poll(TWO, 2, process=12, **READ)
     s.poll(ONE, 0, process=13, **READ).poll(TWO, 2, process=13, assignment=2, **READ)
