@@ -21,6 +21,10 @@ from analyzers.verdict import Availability, Finding, Verdict, judge
 
 NONE = Bounds()
 
+SPANS = ("lasted",)
+MOMENTS = ("began", "ending", "fenced", "healed", "held")
+"""Evidence that is a time: checks tell it in ns, findings in s, of a moment since the run's first operation."""
+
 
 def analyze(
     spark: SparkSession,
@@ -114,4 +118,12 @@ def _example(
 ) -> dict[str, object]:
     time = example["time"]
     assert time is None or isinstance(time, int)
-    return {**example, "time": seconds(time, counts.began), "faults": list(faults_at(events, time))}
+    lasting = {key: span / 1e9 for key in SPANS if isinstance(span := example.get(key), int)}
+    moments = {key: seconds(at, counts.began) for key in MOMENTS if isinstance(at := example.get(key), int)}
+    return {
+        **example,
+        **lasting,
+        **moments,
+        "time": seconds(time, counts.began),
+        "faults": list(faults_at(events, time)),
+    }

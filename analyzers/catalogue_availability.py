@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analyzers.catalogue import Anomaly
+from analyzers.anomaly import Anomaly
 
 AVAILABILITY: tuple[Anomaly, ...] = (
     Anomaly(
@@ -14,7 +14,7 @@ AVAILABILITY: tuple[Anomaly, ...] = (
             "before, or with the first send invoked thereafter, and ends with the next acknowledgement, or "
             "else with the last send. What is shorter than 0.1 s is not told apart."
         ),
-        evidence={"began": "ns, when it began", "lasted": "ns, how long it lasted"},
+        evidence={"began": "when it began (s)", "lasted": "how long it lasted (s)"},
     ),
     Anomaly(
         name="slow-recovery",
@@ -24,6 +24,6 @@ AVAILABILITY: tuple[Anomaly, ...] = (
             "acknowledgement of such a send, or else the last such send, came later after the heal than the bound "
             "that the experiment states (`Bounds.recovery`); counted per partition."
         ),
-        evidence={"healed": "ns, when the last fault was healed", "lasted": "ns, from then on"},
+        evidence={"healed": "when the last fault was healed (s)", "lasted": "from then on (s)"},
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analyzers.catalogue import POLLER, Anomaly
+from analyzers.anomaly import POLLER, Anomaly
 
 MEMBER = {"process": "the member's process", "op": "the operation", "generation": "its generation"}
 
@@ -16,7 +16,7 @@ GROUPS: tuple[Anomaly, ...] = (
             "was told so until its next event about the partition, or about itself, began; where it lost the "
             "partition, was fenced or was never heard of again, only until its last ok commit before that began."
         ),
-        evidence=MEMBER | {"held": "ns, until when another member owned it for certain"},
+        evidence=MEMBER | {"held": "until when another member owned it for certain (s)"},
     ),
     Anomaly(
         name="group-skip",
@@ -80,6 +80,6 @@ GROUPS: tuple[Anomaly, ...] = (
             "its first event to its last event or commit, or until it left; counted per time. A member is "
             "taken for the owner from when the assignment began to be told until its end had been told."
         ),
-        evidence={"began": "ns, when nobody owned it", "lasted": "ns, for how long at least"},
+        evidence={"began": "when nobody owned it (s)", "lasted": "for how long at least (s)"},
     ),
 )

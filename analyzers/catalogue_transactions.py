@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analyzers.catalogue import POLLER, WRITER, Anomaly
+from analyzers.anomaly import POLLER, WRITER, Anomaly
 
 PART = {
     **WRITER,
@@ -43,7 +43,7 @@ TRANSACTIONS: tuple[Anomaly, ...] = (
             "polled, or had completed before the end of the value's transaction was asked for; counted per "
             "value. Jepsen knows only the former, and counts it per transaction and partition."
         ),
-        evidence=PART | {"ending": "ns, when the end of the transaction was asked for"},
+        evidence=PART | {"ending": "when the end of the transaction was asked for (s)"},
     ),
     Anomaly(
         name="future-read",
@@ -133,6 +133,6 @@ TRANSACTIONS: tuple[Anomaly, ...] = (
             "where its transaction was aborted later) or is read by anybody; counted per value. An init counts "
             "only where the sending process did not begin one of its own later: epochs start anew in the end."
         ),
-        evidence=PART | {"fenced": "ns, when the init had completed"},
+        evidence=PART | {"fenced": "when the init had completed (s)"},
     ),
 )

@@ -51,7 +51,7 @@ def _finding(finding: Finding) -> Iterator[str]:
     elif finding.severity == "unknown":
         note = "  [makes the verdict unknown]"
     elif finding.severity == "note":
-        note = "  [a note: Kafka does not promise otherwise]"
+        note = "  [note: not judged]"
     yield f"{finding.anomaly}: {finding.count:,} {finding.summary}{note}"
     yield from (f"    {_example(example)}" for example in finding.examples)
     more = finding.count - len(finding.examples)
@@ -69,10 +69,12 @@ def _example(example: Mapping[str, Any]) -> str:
     return f"{moment}  {example['topic']}-{example['partition']}  {'  '.join(facts)}  ({during})"
 
 
-def _number(key: str, number: int | None) -> str:
-    """A value is written as writer:sequence, and so is the send of it."""
+def _number(key: str, number: float | None) -> str:
+    """A value is written as writer:sequence, and so is the send of it. A fraction is s."""
     if number is None:
         return "unknown"
+    if isinstance(number, float):
+        return f"{number:.3f} s"
     writer = number >> VALUE_BITS
     if key not in VALUES or (key.endswith("op") and writer <= 0):
         return str(number)
