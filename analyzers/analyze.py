@@ -6,17 +6,24 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
+from analyzers.availability import availabilities
+from analyzers.bounds import Bounds
 from analyzers.catalogue import ANOMALIES, require_known
 from analyzers.checks import CHECKS, Check
+from analyzers.cycles import CYCLES, Unsearched, find_cycles
 from analyzers.exercise import Tally, exercised, seconds, tally, unknowns
+from analyzers.facts import NEEDS
 from analyzers.fault_events import FaultEvent, fault_events, faults_at
 from analyzers.find import Crashed, Found, find
-from analyzers.load import load, release
+from analyzers.load import History, load, release
 from analyzers.places import Source, is_empty, places
-from analyzers.verdict import Finding, Verdict, judge
+from analyzers.verdict import Availability, Finding, Verdict, judge
 
-SPANS = ("outstanding", "stale")
-"""Evidence that is a time: checks tell it in ns, findings in s."""
+NONE = Bounds()
+
+SPANS = ("lasted", "outstanding", "stale")
+MOMENTS = ("began", "ending", "fenced", "healed", "held")
+"""Evidence that is a time: checks tell it in ns, findings in s, of a moment since the run's first operation."""
 
 
 def analyze(
@@ -26,6 +33,7 @@ def analyze(
     allow: Collection[str] = (),
     examples: int = 8,
     checks: Sequence[Check] = CHECKS,
+    bounds: Bounds = NONE,
     strict: bool = False,
 ) -> dict[str, Verdict]:
     """Judge the histories of all the run directories together; one verdict for each run, by run id.
@@ -33,9 +41,9 @@ def analyze(
     A run directory is a path, or a URI of any file system that Spark reads (``hdfs://``, ``s3a://``, ``file://``).
     A run id is what the tables say in their column ``run``; a directory without any row goes by its own
     name. Anomalies in `allow` are reported, not judged; at most `examples` of each are shown, the
-    counts are exact. A check that crashes makes every run unknown; with `strict` its error is raised.
-    Raises ValueError for an unknown anomaly or a negative number of examples, and FileNotFoundError for a
-    directory that does not exist.
+    counts are exact. The `bounds` say how long clients may be kept waiting. A check that crashes makes
+    every run unknown; with `strict` its error is raised. Raises ValueError for an unknown anomaly or a
+    negative number of examples, and FileNotFoundError for a directory that does not exist.
     """
     allowed = require_known(allow)
     if examples < 0:
@@ -44,27 +52,60 @@ def analyze(
     history = load(spark, where)
     try:
         tallies = {run.name: Tally() for run in where if is_empty(spark, run)} | tally(history)
-        found, crashed = find(history, checks, examples=examples, strict=strict)
+        done = {f for each in tallies.values() for f in each.types}
+        wanted = [
+            check for check in (*checks, *bounds.checks()) if NEEDS.get(check.over, "send") in {*done, "send"}
+        ]
+        found, crashed = find(history, wanted, examples=examples, strict=strict)
+        circles, unsearched = _circles(history, examples) if "txn" in done else ([], [])
+        available = availabilities(history, {run: each.began for run, each in tallies.items()})
     finally:
         release(spark, history)
     by_run: dict[str, list[Found]] = {}
-    for one in found:
+    for one in (*found, *circles):
         by_run.setdefault(one.run, []).append(one)
     return {
-        run: _verdict(run, tallies[run], by_run.get(run, []), crashed, allowed) for run in sorted(tallies)
+        run: _verdict(
+            run,
+            tallies[run],
+            by_run.get(run, []),
+            crashed,
+            [each for each in unsearched if each.run in (run, None)],
+            allowed,
+            available.get(run, Availability()),
+        )
+        for run in sorted(tallies)
     }
 
 
+def _circles(history: History, examples: int) -> tuple[list[Found], list[Unsearched]]:
+    try:
+        return find_cycles(history, examples=examples)
+    except Exception as error:  # as a check that crashes: it takes no other with it
+        first_line = str(error).strip().partition("\n")[0]
+        sentence = f"The checks {', '.join(CYCLES)} crashed: {type(error).__name__}: {first_line}"
+        return [], [Unsearched(run=None, judged=True, sentence=sentence)]
+
+
 def _verdict(
-    run: str, counts: Tally, found: Sequence[Found], crashed: Sequence[Crashed], allowed: Collection[str]
+    run: str,
+    counts: Tally,
+    found: Sequence[Found],
+    crashed: Sequence[Crashed],
+    unsearched: Sequence[Unsearched],
+    allowed: Collection[str],
+    available: Availability,
 ) -> Verdict:
     events = fault_events(counts.nemesis)
     crashes = (f"The check {crash.anomaly} crashed: {crash.error}" for crash in crashed)
+    missing = (each.sentence for each in unsearched if each.judged)
     return judge(
         run,
         findings=[_finding(one, counts, events, one.anomaly in allowed) for one in found],
-        unknowns=[*unknowns(counts, events), *crashes],
+        unknowns=[*unknowns(counts, events), *crashes, *missing],
         exercised=exercised(counts, events),
+        availability=available,
+        notes=[each.sentence for each in unsearched if not each.judged],
     )
 
 
@@ -84,9 +125,11 @@ def _example(
     time = example["time"]
     assert time is None or isinstance(time, int)
     lasting = {key: span / 1e9 for key in SPANS if isinstance(span := example.get(key), int)}
+    moments = {key: seconds(at, counts.began) for key in MOMENTS if isinstance(at := example.get(key), int)}
     return {
         **example,
         **lasting,
+        **moments,
         "time": seconds(time, counts.began),
         "faults": list(faults_at(events, time)),
     }

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analyzers.anomaly import POLLER, SESSION, WRITER, Anomaly, Severity
+from analyzers.catalogue_availability import AVAILABILITY
+from analyzers.catalogue_groups import GROUPS
 from analyzers.catalogue_log import LOG
 from analyzers.catalogue_order import ORDER
 from analyzers.catalogue_sessions import SESSIONS
+from analyzers.catalogue_transactions import TRANSACTIONS
 
 __all__ = ["ANOMALIES", "CATALOGUE", "POLLER", "SESSION", "WRITER", "Anomaly", "Severity", "require_known"]
 
-CATALOGUE: tuple[Anomaly, ...] = (*LOG, *SESSIONS, *ORDER)
+CATALOGUE: tuple[Anomaly, ...] = (*LOG, *SESSIONS, *ORDER, *TRANSACTIONS, *GROUPS, *AVAILABILITY)
 
 ANOMALIES: Mapping[str, Anomaly] = {anomaly.name: anomaly for anomaly in CATALOGUE}
 

@@ -101,6 +101,8 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
     return Exercised(
         sends=dict(run.count("send")),
         polls=run.count("poll").total(),
+        transactions=dict(run.count("txn")),
+        commits=dict(run.count("commit")),
         final_reads=dict(run.count("final-read")),
         session_reads=dict(run.count("read")),
         faults=tuple(faults),

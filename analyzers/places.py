@@ -46,14 +46,15 @@ def is_empty(spark: SparkSession, place: Place) -> bool:
     )
 
 
+def local_files(run: Path, table: str) -> list[Path]:
+    """The Parquet files of one table of one run, by name."""
+    return sorted((run / "history" / table).resolve().glob("*.parquet"))
+
+
 def _local(run: Path) -> Place:
     if not run.is_dir():
         raise FileNotFoundError(f"run directory {run} does not exist: nothing to analyse")
-    history = run.resolve() / "history"
-    files = {
-        table: {str(file): file.stat().st_size for file in sorted((history / table).glob("*.parquet"))}
-        for table in TABLES
-    }
+    files = {table: {str(file): file.stat().st_size for file in local_files(run, table)} for table in TABLES}
     return Place(name=run.name, local=True, files=files)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analyzers.verdict import Exercised, FaultExercised, Finding, Verdict, struck
+from analyzers.verdict import Availability, Exercised, FaultExercised, Finding, Verdict, struck
 from workloads.history.schema import VALUE_BITS
 
 HEADLINES = {
@@ -34,6 +34,14 @@ def _lines(verdict: Verdict) -> Iterator[str]:
     yield ""
     yield "What was exercised:"
     yield from (f"  {line}" for line in _exercised(verdict.exercised))
+    if verdict.notes:
+        yield ""
+        yield "What was not looked for:"
+        yield from (f"  - {sentence}" for sentence in verdict.notes)
+    if lines := list(_availability(verdict.availability)):
+        yield ""
+        yield "How available it was:"
+        yield from (f"  {line}" for line in lines)
 
 
 def _finding(finding: Finding) -> Iterator[str]:
@@ -81,11 +89,39 @@ def _exercised(exercised: Exercised) -> Iterator[str]:
     yield f"{total:,} sends: {exercised.acks:,} acknowledged, {others}; {exercised.polls:,} records polled"
     final, session = _types(exercised.final_reads), _types(exercised.session_reads)
     yield f"final reads: {final}; reads of sessions: {session}"
+    if exercised.transactions or exercised.commits:
+        transactions, commits = _types(exercised.transactions), _types(exercised.commits)
+        yield f"transactions: {transactions}; commits of offsets: {commits}"
     smallest = "" if exercised.smallest_isr is None else f" (smallest ISR: {exercised.smallest_isr})"
     yield f"leader changes observed: {exercised.leader_changes}; ISR changes: {exercised.isr_changes}{smallest}"
     if not exercised.faults:
         yield "no faults"
     yield from map(_fault, exercised.faults)
+
+
+def _availability(availability: Availability) -> Iterator[str]:
+    if availability.logs:
+        log = max(availability.logs, key=lambda log: log.longest_wait)
+        where = f" on {log.topic}-{log.partition}" + (
+            "" if log.began is None else f", from {log.began:.3f} s on"
+        )
+        yield f"longest time without an acknowledgement: {log.longest_wait:.3f} s{where if log.longest_wait else ''}"
+    again = [log.recovery for log in availability.logs if log.recovery is not None]
+    if again:
+        yield (
+            f"after the last heal {len(again)} of {len(availability.logs)} partitions acknowledged again, "
+            f"the last one after {max(again):.3f} s"
+        )
+    for phase in availability.phases:
+        rates = f"{phase.phase}: {phase.sends:,} sends, {phase.errors / phase.sends:.1%} not acknowledged"
+        latencies = (phase.latency_median, phase.latency_99, phase.latency_worst)
+        names = ("median", "99 %", "worst")
+        told = [
+            f"{name} {time:.3f} s" for name, time in zip(names, latencies, strict=True) if time is not None
+        ]
+        yield f"{rates}; {', '.join(told)}" if told else rates
+    if availability.worst_lag is not None:
+        yield f"worst real-time lag: {availability.worst_lag:.3f} s"
 
 
 def _types(counts: Mapping[str, int]) -> str:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analyzers.bad_history import BadHistory
-from analyzers.load import files
+from analyzers.places import local_files
 from analyzers.validate_rows import WORDS, check_rows, refuse_first
 from workloads.history.schema import FORMAT, TABLES
 
@@ -36,7 +36,7 @@ NOT_NEGATIVE: Mapping[str, tuple[str, ...]] = {
 def run_ids(home: Path) -> frozenset[str]:
     """The runs whose rows a run directory holds. Raises BadHistory for the first thing that is wrong in it."""
     _check_format(home / "history" / "format.json")
-    found = {table: files(home, table) for table in TABLES}
+    found = {table: local_files(home, table) for table in TABLES}
     if not any(found.values()):
         raise BadHistory(
             home / "history",

@@ -76,6 +76,10 @@ class Exercised:
     """By completion type."""
     polls: int = 0
     """Records polled, those of final reads included."""
+    transactions: Mapping[str, int] = field(default_factory=dict)
+    """By completion type; committed and aborted ones together."""
+    commits: Mapping[str, int] = field(default_factory=dict)
+    """Of groups' offsets, by completion type; one per partition."""
     final_reads: Mapping[str, int] = field(default_factory=dict)
     """By completion type; one per attempt on a partition."""
     session_reads: Mapping[str, int] = field(default_factory=dict)
@@ -92,6 +96,45 @@ class Exercised:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LogAvailability:
+    """One topic-partition that was sent to. Times in s."""
+
+    topic: str
+    partition: int
+    longest_wait: float = 0.0
+    """Without any acknowledgement while it was sent to; 0 for less than a moment (0.1 s)."""
+    began: float | None = None
+    """Of the longest wait, since the run's first operation; None where there is none."""
+    recovery: float | None = None
+    """From the last heal to the first acknowledgement of a send invoked since; None where there is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseAvailability:
+    """The sends invoked in one phase of a run. Latencies of acknowledged ones, in s; None where there is none."""
+
+    phase: str
+    sends: int
+    errors: int
+    """Sends that were not acknowledged."""
+    latency_median: float | None = None
+    latency_99: float | None = None
+    latency_worst: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Availability:
+    """How long clients were kept waiting. Reported; judged only where the experiment states a bound."""
+
+    logs: tuple[LogAvailability, ...] = ()
+    phases: tuple[PhaseAvailability, ...] = ()
+    """In their order in time; ``start`` is what came before the first one that was told."""
+    worst_lag: float | None = None
+    """s. The longest time from when a partition was known to go on to when a client that had read it so far
+    got more; None where nobody lagged, or nobody read but finally."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """Invalid wins over unknown, unknown over valid; notes decide nothing."""
 
@@ -101,6 +144,9 @@ class Verdict:
     unknowns: tuple[str, ...] = ()
     """Whatever keeps the run from being called valid, a sentence each."""
     exercised: Exercised = Exercised()
+    availability: Availability = Availability()
+    notes: tuple[str, ...] = ()
+    """What else was not looked for, without any promise depending on it, a sentence each."""
 
     def __post_init__(self) -> None:
         if self.result not in get_args(Result):
@@ -136,6 +182,8 @@ class Verdict:
             findings=found,
             unknowns=tuple(data["unknowns"]),
             exercised=Exercised(**exercised | {"faults": faults}),
+            availability=_availability(data["availability"]),
+            notes=tuple(data["notes"]),
         )
 
     def text(self) -> str:
@@ -152,6 +200,8 @@ def judge(
     findings: Collection[Finding] = (),
     unknowns: Collection[str] = (),
     exercised: Exercised = Exercised(),
+    availability: Availability = Availability(),
+    notes: Collection[str] = (),
 ) -> Verdict:
     """The verdict that follows. Findings come out worst first, then in the order of the catalogue."""
     place = {anomaly: number for number, anomaly in enumerate(ANOMALIES)}
@@ -162,6 +212,8 @@ def judge(
         findings=tuple(order),
         unknowns=tuple(unknowns),
         exercised=exercised,
+        availability=availability,
+        notes=tuple(notes),
     )
 
 
@@ -184,6 +236,17 @@ def amended(
     return replace(verdict, result=judged.result, findings=judged.findings, unknowns=judged.unknowns)
 
 
+def _availability(data: Mapping[str, Any]) -> Availability:
+    logs = tuple(LogAvailability(**one) for one in data["logs"])
+    phases = tuple(PhaseAvailability(**one) for one in data["phases"])
+    for log in logs:
+        _numbers(f"{log.topic}-{log.partition}", log.longest_wait, log.began, log.recovery)
+    for phase in phases:
+        _numbers(phase.phase, phase.latency_median, phase.latency_99, phase.latency_worst)
+    _numbers("availability", data["worst_lag"])
+    return Availability(**{**data, "logs": logs, "phases": phases})
+
+
 def _numbers(of: str, *times: object) -> None:
     for time in times:
         if time is not None and (isinstance(time, bool) or not isinstance(time, (int, float))):
@@ -195,7 +258,7 @@ def _result(findings: Collection[Finding], unknowns: Collection[str]) -> Result:
     counted = {finding.severity for finding in judged} - {"note"}
     if "invalid" in counted:
         return "invalid"
-    return "unknown" if counted or unknowns else "valid"
+    return "unknown" if "unknown" in counted or unknowns else "valid"
 
 
 def struck(nodes: Sequence[int], processes: Sequence[int]) -> str:

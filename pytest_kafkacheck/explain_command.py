@@ -54,9 +54,11 @@ def explain(options: argparse.Namespace) -> int:
     spark = Spark(master=options.spark_master)
     try:
         spark.start()
-        from analyzers.load import load
+        from analyzers.load import load, release
+        from analyzers.places import places
 
-        history = load(spark.session(), [home])
+        session = spark.session()
+        history = load(session, places(session, [home]))
         found = _found(history, wanted, number)
         if wanted is not None and (not found or found[0].count < number):
             there = f"has {found[0].count:,} of it" if found else "has none"
@@ -67,6 +69,7 @@ def explain(options: argparse.Namespace) -> int:
             console.print("Nothing to explain: no anomaly was found.")
         for one in found:
             _print(console, history, one, number, options.around)
+        release(session, history)
     finally:
         spark.stop()
     return AS_EXPECTED

@@ -63,6 +63,7 @@ class Broker:
 
     def _sample(self, connection: Connection) -> None:
         job = self._job
+        asked = time.monotonic_ns()
         views = questions.metadata(connection.ask, job.topics)
         seen = {log: view for log, view in views.items() if log in set(job.logs)}
         if not seen:
@@ -80,7 +81,7 @@ class Broker:
                     job.run, job.process, now, self._node, "partition", *log,
                     view.leader, view.leader_epoch, list(view.isr),
                     mark.log_start if mark else None, mark.high_watermark if mark else None,
-                    end if not code else None, None,
+                    end if not code else None, None, asked,
                 )
             )  # fmt: skip
         job.counts["samples"] += 1
@@ -89,11 +90,12 @@ class Broker:
 def _quorum(job: Job, writer: Writer, nodes: cycle[int]) -> None:
     """Any broker passes the question on to the active controller, and hangs with it: in turns, and apart."""
     node = next(nodes)
+    asked = time.monotonic_ns()
     known = questions.quorum(partial(ask, job.brokers[node], timeout=TIMEOUT))
     if known is not None:
         at = time.monotonic_ns()
         row = (job.run, job.process, at, node, "quorum", None, None, known.leader, known.epoch)
-        writer.append((*row, None, None, None, None, None))
+        writer.append((*row, None, None, None, None, None, asked))
 
 
 def _repeat(job: Job, sample: Callable[[], None]) -> None:

@@ -18,3 +18,7 @@ G1A = Check(
     time="polled_at",
     shows=READ,
 )
+
+FUTURE_READ = Check(
+    anomaly="future-read", over="values", where="returned_at < begun_at", time="returned_at", shows=READ
+)

@@ -26,7 +26,9 @@ COLUMNS = {
     "acked_at": f"max(completed) filter (where {ACKED})",
     "sent_at": f"max({TIME}) filter (where f = 'send')",
     "sender": "max(process) filter (where f = 'send')",
+    "begun_at": "min(invoked) filter (where f = 'send')",
     # the polls
+    "returned_at": "min(completed) filter (where f = 'poll')",
     "polled_offset": "min(offset) filter (where f = 'poll')",
     "polled_at": f"min({TIME}) filter (where f = 'poll')",
     "poll": "min(op) filter (where f = 'poll')",

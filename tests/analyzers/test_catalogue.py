@@ -6,16 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from analyzers.bounds import Bounds
 from analyzers.catalogue import ANOMALIES, CATALOGUE, Anomaly, require_known
 from analyzers.checks import CHECKS, Check
+from analyzers.cycles import CYCLES
+
+ALL = (*CHECKS, *Bounds(unavailable=1, recovery=1, orphaned=1).checks())
 
 
 def test_every_check_has_its_entry_and_every_entry_its_check() -> None:
-    assert sorted(check.anomaly for check in CHECKS) == sorted(anomaly.name for anomaly in CATALOGUE)
+    found = [check.anomaly for check in ALL] + list(CYCLES)
+    assert sorted(found) == sorted(anomaly.name for anomaly in CATALOGUE)
     assert len(ANOMALIES) == len(CATALOGUE)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.anomaly)
+@pytest.mark.parametrize("check", ALL, ids=lambda check: check.anomaly)
 def test_the_evidence_shown_is_the_evidence_explained(check: Check) -> None:
     assert set(check.shows) == set(ANOMALIES[check.anomaly].evidence)
 
@@ -30,7 +35,6 @@ def test_an_entry_says_how_it_is_counted_and_reads_as_a_sentence(anomaly: Anomal
 
 def test_only_what_cannot_be_told_is_unknown() -> None:
     assert {a.name for a in CATALOGUE if a.severity == "unknown"} == {"unseen", "expired"}
-    assert {a.name for a in CATALOGUE if a.severity == "note"} == {"int-send-skip"}
 
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "anomalies.md").read_text()
@@ -49,12 +53,38 @@ STABLE = """
     lost-write unseen duplicate inconsistent-offsets offset-reuse phantom-read foreign-record corrupt-record
     read-your-writes monotonic-reads monotonic-writes writes-follow-reads
     poll-skip nonmonotonic-poll int-poll-skip int-nonmonotonic-poll nonmonotonic-send int-nonmonotonic-send
-    int-send-skip realtime-order G1a
+    int-send-skip realtime-order
+    G1a torn-transaction precommitted-read future-read G0 G0-realtime G1c-wr G1c G1c-realtime read-above-lso
+    zombie-write
+    double-ownership group-skip commit-regression fenced-commit excess-duplicates orphaned-partition
+    unavailable slow-recovery
 """
 
 
 def test_the_stable_identifiers_are_there() -> None:
     assert set(STABLE.split()) <= ANOMALIES.keys()
+
+
+def test_only_what_kafka_does_not_promise_is_a_note() -> None:
+    assert {a.name for a in CATALOGUE if a.severity == "note"} == {
+        "int-send-skip",
+        "G0",
+        "G0-realtime",
+        "G1c",
+    }
+
+
+@pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), True, "1"])
+def test_a_bound_is_a_number_of_seconds(value: object) -> None:
+    with pytest.raises(
+        ValueError, match="recovery: expected seconds, a finite number from 0 on, or None; got "
+    ):
+        Bounds(recovery=value)  # type: ignore[arg-type]
+
+
+def test_only_bounds_that_are_stated_are_checked() -> None:
+    assert list(Bounds().checks()) == []
+    assert [check.anomaly for check in Bounds(recovery=1.5).checks()] == ["slow-recovery"]
 
 
 def test_names_are_checked() -> None:

@@ -51,7 +51,7 @@ def stored(run: Path, table: str = "records") -> list[dict[str, Any]]:
 
 
 def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
-    observation = ("r", 5, 123, 1, "partition", "orders", 0, 2, 7, [1, 2], 0, 10, None, 9)
+    observation = ("r", 5, 123, 1, "partition", "orders", 0, 2, 7, [1, 2], 0, 10, None, 9, 120)
     path = write(tmp_path, 5, observation, table="observations")
     assert read(path, OBSERVATIONS).to_pylist() == [dict(zip(OBSERVATIONS.names, observation, strict=True))]
 
@@ -199,7 +199,7 @@ def test_compaction_keeps_every_table_and_says_its_format(tmp_path: Path) -> Non
     write(
         history,
         5,
-        ("r", 5, 1, 1, "quorum", None, None, 2, 7, None, None, None, None, None),
+        ("r", 5, 1, 1, "quorum", None, None, 2, 7, None, None, None, None, None, None),
         table="observations",
     )
     assert compact(tmp_path) == {"records": 1, "operations": 1, "observations": 1}

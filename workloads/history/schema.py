@@ -58,7 +58,12 @@ RECORDS = pa.schema(
         #                          transaction); null where there is none. Filled on compaction.
     ]
 )
-"""One row per record sent or polled."""
+"""One row per record sent or polled.
+
+A send within a transaction completes with the transaction: ``ok`` once its commit was acknowledged, ``fail``
+when it was refused or the transaction aborted, ``info`` when the outcome is unknown. So ``ok`` always means
+that it shall be read. Its offset is the one at which a broker acknowledged it, whatever came of it then.
+"""
 
 OPERATIONS = pa.schema(
     [
@@ -89,22 +94,25 @@ OPERATIONS = pa.schema(
                 got there. Its records carry the same ``op``.
 ``final-read``  a fresh client reads a whole partition after healing; ``ok`` when it reached ``end_offset``.
 ``txn``         a transaction as a whole; its records carry its `op` as `transaction`: ``{"transactional_id": text,
-                "epoch": of the producer, "outcome": "commit"|"abort"}``. ``ok``: the outcome was acknowledged;
-                ``fail``: nothing of it shall ever be visible; ``info``: unknown, as where the process ended in it.
+                "epoch": of the producer, "outcome": "commit"|"abort", "ending": ns, when that was asked for; null
+                where it never was}``. ``ok``: the outcome was acknowledged; ``fail``: nothing of it shall ever be
+                visible; ``info``: unknown, as where the process ended in it.
 ``init``        a producer claimed its transactional id, which fences those before it: ``{"transactional_id": text,
                 "epoch": int}``.
 ``member``      what a group told its member, one row per partition: ``{"event": "assigned"|"revoked"|"lost",
                 "member": id}``; `start_offset` of ``assigned`` is where it begins to read. With topic and
                 partition null: ``{"event": "joined"|"left"|"fenced", "member": id}``.
 ``commit``      a member commits a position of a group, one row per partition: `end_offset` is the next offset
-                to read; ``{"member": id}``, and ``"reset": true`` where it was set back on purpose.
+                to read; ``{"member": id}``, and ``"reset": true`` where it was set on purpose to another place
+                than where the member had got to. Within a transaction it completes with the transaction.
 ``<fault>``     by NEMESIS, one row for inject and one for heal: ``{"event": id, "stage": "inject"|"heal",
                 "target": as asked, "nodes": [ids], "effective": bool, "evidence": {...}}``; type ``info``.
                 That of heal also has ``"active": {"possibly": [ns, ns], "surely": [ns, ns]}``: from when to when
                 the fault may have been at work, and where it was verified, was for certain. A fault of clients has
                 ``"processes": [numbers]``.
 ``phase``       by HARNESS: ``{"phase": "steady"|"faults"|"recovery"|"final"|"end"}``, when it began.
-``worker``      by HARNESS: ``{"role": ..., "event": "started"|"stopped"|"crashed"|"killed"}``; killed is by a fault.
+``worker``      by HARNESS: ``{"role": ..., "process": number, "event": "started"|"stopped"|"crashed"|"killed"}``, a
+                moment after it ended; killed is by a fault.
 """
 
 OBSERVATIONS = pa.schema(
@@ -126,6 +134,7 @@ OBSERVATIONS = pa.schema(
             "last_stable",
             pa.int64(),
         ),  # the last stable offset, as a read_committed consumer is told it; null: not asked
+        ("asked", pa.int64()),  # ns, before the question: what was over by then, the answer has to reflect
     ]
 )
 """One row per sample of the cluster's own state, as one broker saw it."""

@@ -1,0 +1,143 @@
+"""Circles of transactions that depend on one another: the one check that is not a condition on rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, Row, Window
+from pyspark.sql import functions as F
+
+from analyzers.facts.dependencies import circles
+from analyzers.find import Found
+from analyzers.graph import Graph, components, shortest_cycle
+from analyzers.load import History
+
+EDGES = 200_000
+"""So many dependencies of one run are searched, on the driver: some 100 MB and a few seconds."""
+
+LEVELS: Mapping[str, frozenset[str]] = {
+    "G1c-wr": frozenset({"wr"}),
+    "G1c-realtime": frozenset({"wr", "realtime"}),
+    "G0": frozenset({"ww"}),
+    "G0-realtime": frozenset({"ww", "realtime"}),
+    "G1c": frozenset({"wr", "ww", "realtime"}),
+}
+"""Anomaly to the kinds of edges it is made of, fewer kinds before more."""
+
+CYCLES = tuple(LEVELS)
+JUDGED = ("wr",)
+"""Without the order of writes, which Kafka does not promise, a circle breaks a promise."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unsearched:
+    run: str | None
+    """None: all of them."""
+    sentence: str
+    judged: bool
+    """Whether a promise was left unchecked, or only what is a note."""
+
+
+def find_cycles(
+    history: History, *, examples: int, edges: int = EDGES
+) -> tuple[list[Found], list[Unsearched]]:
+    """The circles of every run with transactions, and which runs had too many dependencies to be searched."""
+    found: list[Found] = []
+    unsearched: list[Unsearched] = []
+    for kinds, levels in (("wr",), ("G1c-wr", "G1c-realtime")), (("wr", "ww"), ("G0", "G0-realtime", "G1c")):
+        for run, rows in _collect(circles(history, kinds), edges).items():
+            if len(rows) > edges:
+                judged = kinds == JUDGED
+                unsearched.append(Unsearched(run=run, judged=judged, sentence=_sentence(levels, edges)))
+            else:
+                found += _found(run, rows, levels, examples)
+    return found, unsearched
+
+
+def _sentence(levels: Sequence[str], edges: int) -> str:
+    return (
+        f"Circles of transactions ({', '.join(levels)}) were not searched: more than {edges:,} dependencies go "
+        f"against the order in which their transactions ended, or lie among such."
+    )
+
+
+def _collect(found: DataFrame, edges: int) -> dict[str, list[Row]]:
+    """By run; one more than so many where there are more."""
+    first = Window.partitionBy("run").orderBy("source", "target", "kind")
+    rows: dict[str, list[Row]] = {}
+    for row in found.withColumn("n", F.row_number().over(first)).where(f"n <= {edges} + 1").collect():
+        rows.setdefault(row.run, []).append(row)
+    return rows
+
+
+def _found(run: str, rows: Sequence[Row], levels: Sequence[str], examples: int) -> Iterator[Found]:
+    """Of each level its sets that hold none of a level with fewer kinds."""
+    nodes = {end.op: end for row in rows for end in (row.source, row.target)}
+    places = {(row.source.op, row.target.op): (row.topic, row.partition) for row in rows}
+    smaller: dict[str, list[frozenset[int]]] = {}
+    for level in LEVELS:
+        graph = _graph(rows, nodes, LEVELS[level])
+        below = [one for other, sets in smaller.items() if LEVELS[other] < LEVELS[level] for one in sets]
+        sets = [frozenset(op for op in each if isinstance(op, int)) for each in components(graph)]
+        sets = [each for each in sets if len(each) > 1]
+        smaller[level] = sets
+        new = [each for each in sets if not any(one <= each for one in below)]
+        if level in levels and new:
+            told = sorted((_example(each, graph, nodes, places) for each in new), key=_order)
+            yield Found(run=run, anomaly=level, count=len(new), examples=tuple(told[:examples]))
+
+
+def _order(example: Mapping[str, int | str | None]) -> tuple[int, int]:
+    time, op = example["time"], example["transaction"]
+    assert isinstance(time, int)
+    assert isinstance(op, int)
+    return time, op
+
+
+def _graph(rows: Sequence[Row], nodes: Mapping[int, Row], kinds: Collection[str]) -> Graph:
+    """Operations, and with the order of time a line of moments: an end leads into it, a beginning out of it."""
+    graph: Graph = {op: [] for op in nodes}
+    for row in rows:
+        if row.kind in kinds:
+            graph[row.source.op].append(row.target.op)
+    if "realtime" not in kinds:
+        return graph
+    ends = [
+        (node.completed, 1, op)
+        for op, node in nodes.items()
+        if node.type == "ok" and node.completed is not None
+    ]
+    begins = [(node.invoked, 0, op) for op, node in nodes.items()]
+    moment: tuple[int] | None = None
+    for number, (_, ended, op) in enumerate(sorted(ends + begins)):
+        if ended:
+            graph[number,] = []
+            graph[op].append((number,))
+            if moment is not None:
+                graph[moment].append((number,))
+            moment = (number,)
+        elif moment is not None:
+            graph[moment].append(op)
+    return graph
+
+
+def _example(
+    members: Collection[int],
+    graph: Graph,
+    nodes: Mapping[int, Row],
+    places: Mapping[tuple[int, int], tuple[str, int]],
+) -> Mapping[str, int | str | None]:
+    first = min(members, key=lambda op: (nodes[op].invoked, op))
+    cycle = [node for node in shortest_cycle(graph, first) if isinstance(node, int)]
+    pairs = zip(cycle, [*cycle[1:], first], strict=True)
+    topic, partition = next((places[pair] for pair in pairs if pair in places), (None, None))
+    return {
+        "topic": topic,
+        "partition": partition,
+        "time": nodes[first].invoked,
+        "transaction": first,
+        "other": cycle[1],
+        "length": len(cycle),
+        "size": len(members),
+    }

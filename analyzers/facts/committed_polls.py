@@ -1,0 +1,43 @@
+"""Per poll of committed records: the last stable offsets told later."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.facts.columns import LOG
+from analyzers.load import History
+
+
+def committed_polls(history: History) -> DataFrame:
+    """One row per poll and log with read_committed that returned records and completed.
+
+    Columns: process, op, offset (the highest returned), value (at it), time (ns, its completion), and
+    last_stable: the lowest one told by the leader to a question asked later; null for none. What is left
+    out of these answers, and why, says the catalogue.
+    """
+    polls = (
+        history.records.where("f = 'poll' and coalesce(committed, false) and offset is not null")
+        .where("completed is not null")
+        .groupBy(*LOG, "process", "op")
+        .agg(F.expr("max(struct(offset, value))").alias("top"), F.max("completed").alias("at"))
+        .selectExpr(*LOG, "process", "op", "top.offset as offset", "top.value as value", "at")
+    )
+    log = Window.partitionBy(*LOG)
+    told = (
+        history.observations.where("kind = 'partition'")
+        .withColumn("latest", F.max("leader_epoch").over(log))
+        .where("node = leader and leader_epoch = latest")
+        .withColumn("least_end", F.min("log_end").over(log))
+        .where("last_stable is not null and high_watermark >= least_end")
+        .selectExpr(*LOG, "asked as at", "last_stable")
+        .where("at is not null")
+    )
+    # Asked at the instant of the completion is not after it: it comes earlier in the line, and is not seen.
+    later = Window.partitionBy(*LOG).orderBy(F.desc("at")).rangeBetween(Window.unboundedPreceding, -1)
+    return (
+        polls.unionByName(told, allowMissingColumns=True)
+        .withColumn("last_stable", F.min("last_stable").over(later))
+        .where("op is not null")
+        .withColumnRenamed("at", "time")
+    )

@@ -1,0 +1,47 @@
+"""Per log: the offsets that readers of committed records passed over."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.facts.columns import LOG
+from analyzers.load import History
+
+FINAL = -1
+"""The reader that all final reads together are."""
+
+
+def coverage(history: History) -> DataFrame:
+    """One row per log. Columns: spans, an array of (reader, low, high), both ends inclusive.
+
+    A span is what a process polled in one assignment, from its first offset to its last, or what a
+    completed read of a process covered that polls nothing but committed records.
+    """
+    polls = history.records.where("f = 'poll' and offset is not null")
+    each = polls.groupBy(*LOG, "process", "assignment", "final").agg(
+        F.expr("min(offset)").alias("low"),
+        F.expr("max(offset)").alias("high"),
+        F.expr("every(coalesce(committed, false))").alias("committed"),
+    )
+    careful = (
+        each.groupBy("run", "process").agg(F.expr("every(committed)").alias("committed")).where("committed")
+    )
+    reads = (
+        history.operations.where("f in ('read', 'final-read') and type = 'ok' and start_offset < end_offset")
+        .join(F.broadcast(careful), ["run", "process"], "left_semi")
+        .selectExpr(
+            *LOG,
+            f"if(f = 'final-read', {FINAL}, process) as reader",
+            "start_offset as low",
+            "end_offset - 1 as high",
+        )
+    )
+    polled = each.where("committed").selectExpr(
+        *LOG, f"if(coalesce(final, false), {FINAL}, process) as reader", "low", "high"
+    )
+    return (
+        polled.unionByName(reads)
+        .groupBy(*LOG)
+        .agg(F.expr("collect_set(struct(reader, low, high))").alias("spans"))
+    )

@@ -1,0 +1,64 @@
+"""Per record that an assignment began beyond: whether anybody in the group polled it, and whether it is there."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.facts.columns import LOG
+from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, commits, members, of_groups
+from analyzers.load import History
+
+# At one instant: an assignment is told what had been reached by then.
+REACHES, BEGINS = 0, 1
+
+
+def handovers(history: History) -> DataFrame:
+    """One row per assignment and record between what the group had reached before it and where it began.
+
+    Columns: process, op, generation, time (ns, when it was told), reached, position, offset; polled: by
+    anybody in the group, ever; there: polled after the assignment by somebody who reads what the group reads.
+    """
+    gaps = _gaps(history).where("reached < position")
+    isolation = of_groups(history).groupBy("run", "group").agg(F.expr("bool_or(committed)").alias("careful"))
+    of = members(history).withColumn("mine", F.lit(True))
+    polls = history.records.where("f = 'poll' and offset is not null")
+    visible = "invoked > time and (coalesce(committed, false) or not coalesce(careful, true))"
+    return (
+        polls.selectExpr(*LOG, "process as poller", "offset", "invoked", "committed")
+        .join(F.broadcast(gaps), LOG)
+        .where("offset between reached and position - 1")
+        .join(F.broadcast(isolation), ["run", "group"], "left")
+        .join(F.broadcast(of.withColumnRenamed("process", "poller")), ["run", "group", "poller"], "left")
+        .groupBy(*GROUP_LOG, "process", "op", "generation", "time", "reached", "position", "offset")
+        .agg(
+            F.expr("bool_or(coalesce(mine, false))").alias("polled"),
+            F.expr(f"bool_or({visible})").alias("there"),
+        )
+    )
+
+
+def _gaps(history: History) -> DataFrame:
+    """Per assignment with a position: where it began, and what the group had reached until then."""
+    began = assignments(history).where("start_offset is not null").selectExpr(
+        *GROUP_LOG, "process", "op", "generation", "completed as at", f"{BEGINS} as kind", "start_offset as reached"
+    )  # fmt: skip
+    polled = (
+        of_groups(history)
+        .groupBy(*GROUP_LOG, "op")
+        .agg(F.max("completed").alias("at"), F.expr("max(offset) + 1").alias("reached"))
+        .withColumn("kind", F.lit(REACHES))
+        .drop("op")
+    )
+    resets = commits(history).where("reset and type <> 'fail'")
+    resets = resets.selectExpr(*GROUP_LOG, "invoked as at", f"{REACHES} as kind", "offset as reached")
+    line = Window.partitionBy(*GROUP_LOG).orderBy("at", "kind", "process", "op").rowsBetween(UNBOUNDED, -1)
+    return (
+        began.unionByName(polled, allowMissingColumns=True)
+        .unionByName(resets, allowMissingColumns=True)
+        .withColumn("position", F.col("reached"))
+        .withColumn("reached", F.max("reached").over(line))
+        .where(f"kind = {BEGINS}")
+        .withColumnRenamed("at", "time")
+        .drop("kind")
+    )

@@ -1,0 +1,127 @@
+"""What members of groups were told, and what they committed: small tables that the facts of groups share."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.load import History
+
+GROUP_LOG = ["run", "group", "topic", "partition"]
+"""What identifies one log as one group reads it."""
+
+UNBOUNDED = Window.unboundedPreceding
+
+ENDLESS = (1 << 63) - 1
+"""ns; later than everything."""
+
+
+def events(history: History) -> DataFrame:
+    """One row per ``member`` operation that did not fail. Columns: run, group, topic, partition, process, op,
+    generation, event, invoked, completed (ns; never null), start_offset."""
+    return history.operations.where("f = 'member' and type <> 'fail'").selectExpr(
+        *GROUP_LOG, "process", "op", "generation", "get_json_object(value, '$.event') as event", "invoked",
+        "coalesce(completed, invoked) as completed", "start_offset",
+    )  # fmt: skip
+
+
+def commits(history: History) -> DataFrame:
+    """One row per ``commit`` operation. Columns: run, group, topic, partition, process, op, generation, type,
+    invoked, completed (ns), offset, reset."""
+    return history.operations.where("f = 'commit'").selectExpr(
+        *GROUP_LOG, "process", "op", "generation", "type", "invoked", "completed", "end_offset as offset",
+        "coalesce(get_json_object(value, '$.reset') = 'true', false) as reset",
+    )  # fmt: skip
+
+
+def members(history: History) -> DataFrame:
+    """Who belongs to which group. Columns: run, process, group."""
+    return history.operations.where("f in ('member', 'commit')").select("run", "process", "group").distinct()
+
+
+def deaths(history: History) -> DataFrame:
+    """One row per client process that ended. Columns: run, process, event (``died``), invoked, completed (ns)."""
+    ended = "f = 'worker' and get_json_object(value, '$.event') in ('stopped', 'crashed', 'killed')"
+    return history.operations.where(ended).selectExpr(
+        "run", "cast(get_json_object(value, '$.process') as int) as process", "'died' as event", "invoked",
+        "coalesce(completed, invoked) as completed",
+    )  # fmt: skip
+
+
+def assignments(history: History) -> DataFrame:
+    """One row per ``assigned`` of a log.
+
+    Columns: run, group, topic, partition, process, op, generation, invoked, completed (ns), start_offset; and
+    ending, ended (ns; null for never): when the process's next event about the log, or about itself, began
+    and was over; ending_event: which.
+    """
+    told = events(history)
+    of_logs = told.where("topic is not null")
+    # A member leaves or dies as a whole: that ends every assignment it has.
+    logs = of_logs.select(*GROUP_LOG, "process").distinct()
+    left = told.where("topic is null and event in ('left', 'fenced')").drop("topic", "partition")
+    gone = left.join(logs, ["run", "group", "process"])
+    dead = deaths(history).join(logs, ["run", "process"])
+    own = Window.partitionBy(*GROUP_LOG, "process").orderBy("invoked", "completed", "op")
+    return (
+        of_logs.unionByName(gone)
+        .unionByName(dead, allowMissingColumns=True)
+        .withColumn("ending", F.lead("invoked").over(own))
+        .withColumn("ended", F.lead("completed").over(own))
+        .withColumn("ending_event", F.lead("event").over(own))
+        .where("event = 'assigned'")
+        .drop("event")
+    )
+
+
+def committed_before(history: History, moments: DataFrame, *, at: str, until: str) -> DataFrame:
+    """The rows with the column `committed`: the highest offset of an ok commit that had completed before `at`.
+
+    moments    have the columns of `GROUP_LOG`, and at and until, in ns.
+    at, until  a reset that began before `until`, and was not over when a commit began, makes it count no more.
+    """
+    resets = (
+        commits(history)
+        .where("reset and type <> 'fail'")
+        .selectExpr(*GROUP_LOG, f"struct(invoked, coalesce(completed, {ENDLESS}L) as completed) as one")
+        .groupBy(*GROUP_LOG)
+        .agg(F.collect_list("one").alias("resets"))
+    )
+    begun = f"coalesce(size(filter(resets, r -> r.invoked < {until})), 0)"
+    over = "coalesce(size(filter(resets, r -> r.completed < invoked)), 0)"
+    done = (
+        commits(history)
+        .where("type = 'ok' and not reset and completed is not null")
+        .join(F.broadcast(resets), GROUP_LOG, "left")
+        .selectExpr(*GROUP_LOG, "completed as moment", "1 as kind", "offset as committed", f"{over} as era")
+    )
+    asked = (
+        moments.join(F.broadcast(resets), GROUP_LOG, "left")
+        .withColumn("era", F.expr(begun))
+        .withColumn("moment", F.col(at))
+        .withColumn("kind", F.lit(0))
+        .drop("resets")
+    )
+    line = Window.partitionBy(*GROUP_LOG, "era").orderBy("moment", "kind").rowsBetween(UNBOUNDED, -1)
+    return (
+        asked.unionByName(done, allowMissingColumns=True)
+        .withColumn("committed", F.max("committed").over(line))
+        .where("kind = 0")
+        .drop("moment", "kind", "era")
+    )
+
+
+def of_groups(history: History) -> DataFrame:
+    """Records polled by members of groups.
+
+    Columns: run, topic, partition, group, process, op, offset, value, generation, assignment, committed,
+    completed (ns, or when it began).
+    """
+    return (
+        history.records.where("f = 'poll' and offset is not null")
+        .join(F.broadcast(members(history)), ["run", "process"])
+        .selectExpr(
+            *GROUP_LOG, "process", "op", "offset", "value", "generation", "assignment",
+            "coalesce(committed, false) as committed", "coalesce(completed, invoked) as completed",
+        )
+    )  # fmt: skip

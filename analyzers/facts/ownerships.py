@@ -1,0 +1,40 @@
+"""Per assignment of a partition: whether another member of its generation held it still."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, commits
+from analyzers.load import History
+
+AT_ONCE = "ending_event in ('revoked', 'left', 'assigned')"
+"""These are told when they happen. That it was lost, fenced or killed, is known only later."""
+
+
+def ownerships(history: History) -> DataFrame:
+    """One row per assignment with a generation.
+
+    Columns: group, process, op, generation, began, until (ns): it was certainly in force between them; held
+    (ns): until when an assignment of the same generation that began no later was certainly in force.
+    """
+    told = assignments(history).where("generation is not null").withColumnRenamed("completed", "began")
+    # A commit that was accepted while it was in force proves that it was.
+    accepted = commits(history).where("type = 'ok'").selectExpr(
+        *GROUP_LOG, "process", "generation", "invoked as proof", "coalesce(completed, invoked) as accepted"
+    )  # fmt: skip
+    key = [*GROUP_LOG, "process", "generation"]
+    proofs = (
+        told.select(*key, "began", "op", "ending")
+        .join(accepted, key)
+        .where("proof >= began and accepted <= coalesce(ending, accepted)")
+        .groupBy(*key, "op")
+        .agg(F.max("proof").alias("proof"))
+    )
+    line = Window.partitionBy(*GROUP_LOG, "generation").orderBy("began", "until", "process", "op")
+    return (
+        told.join(proofs, [*key, "op"], "left")
+        .withColumn("until", F.expr(f"if({AT_ONCE}, ending, coalesce(proof, began))"))
+        .withColumn("held", F.max("until").over(line.rowsBetween(UNBOUNDED, -1)))
+        .select(*GROUP_LOG, "process", "op", "generation", "began", "until", "held")
+    )

@@ -1,0 +1,70 @@
+"""Per value sent within a transaction: who read it, who passed over it, and what became of its transaction."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.facts.columns import LOG, POLLED
+from analyzers.facts.coverage import FINAL, coverage
+from analyzers.facts.transactions import transactions
+from analyzers.load import History
+
+COMMITTED = "f = 'poll' and coalesce(committed, false)"
+READER = f"if(coalesce(final, false), {FINAL}, process)"
+
+
+def written(history: History) -> DataFrame:
+    """One row per log and value of a transaction.
+
+    Columns: value, transaction; of the send: process, kind (its completion type), offset, invoked (ns);
+    of the polls: polled (by anybody), readers (those with read_committed), within (the transactions they
+    polled in), first_read (ns, the first completion), read_offset.
+    """
+    rows = history.records.where(
+        f"value is not null and ((f = 'send' and transaction is not null) or ({POLLED}))"
+    )
+    sent = "f = 'send'"
+    return (
+        rows.groupBy(*LOG, "value")
+        .agg(
+            F.expr(f"max(transaction) filter (where {sent})").alias("transaction"),
+            F.expr(f"max(process) filter (where {sent})").alias("process"),
+            F.expr(f"max(type) filter (where {sent})").alias("kind"),
+            F.expr(f"max(offset) filter (where {sent})").alias("offset"),
+            F.expr(f"min(invoked) filter (where {sent})").alias("invoked"),
+            F.expr("bool_or(f = 'poll')").alias("polled"),
+            F.expr(f"collect_set({READER}) filter (where {COMMITTED})").alias("readers"),
+            F.expr(f"collect_set(transaction) filter (where {COMMITTED})").alias("within"),
+            F.expr(f"min(completed) filter (where {COMMITTED})").alias("first_read"),
+            F.expr(f"min(offset) filter (where {COMMITTED})").alias("read_offset"),
+        )
+        .where("transaction is not null")
+    )
+
+
+def transactional_writes(history: History) -> DataFrame:
+    """The rows of `written` with their offset, and
+
+    - missed: readers (read_committed) that passed over the offset and never found the value,
+    - saw: readers that polled any record of the transaction,
+    - ending (ns): when the end of the transaction was asked for,
+    - fenced (ns): when its producer had been fenced; null for never.
+    """
+    passed = "filter(spans, s -> offset between s.low and s.high and not array_contains(readers, s.reader))"
+    found = coverage(history).select(*LOG, "spans")
+    parts = (
+        written(history)
+        .join(F.broadcast(found), LOG, "left")
+        .withColumn("missed", F.expr(f"coalesce(transform({passed}, s -> s.reader), array())"))
+        .drop("spans")
+    )
+    known = transactions(history).selectExpr("run", "op as transaction", "ending", "fenced")
+    of = Window.partitionBy("run", "transaction")
+    return (
+        parts.unionByName(known, allowMissingColumns=True)
+        .withColumn("saw", F.array_distinct(F.flatten(F.collect_list("readers").over(of))))
+        .withColumn("ending", F.max("ending").over(of))
+        .withColumn("fenced", F.max("fenced").over(of))
+        .where("value is not null")
+    )

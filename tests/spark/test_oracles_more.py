@@ -1,0 +1,196 @@
+"""Random histories of transactions and groups: the checks agree with definitions spelt out in plain Python."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import oracles_groups as groups
+import oracles_transactions as transactions
+import pytest
+from groups_told import commit, died, member
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from transactions_told import A, B, C, init, observe, txn
+
+from analyzers.bounds import Bounds
+from analyzers.checks import CHECKS
+from analyzers.cycles import CYCLES, find_cycles
+from analyzers.facts import NEEDS
+from analyzers.facts.waits import GRAIN
+from analyzers.find import find
+
+pytestmark = pytest.mark.spark
+
+HISTORIES = 300
+BOUNDS = Bounds(unavailable=3 * GRAIN / 1e9, recovery=2 * GRAIN / 1e9, orphaned=2 * GRAIN / 1e9)
+ANSWERED = ("G1a", "future-read")
+"""By the fact of values, which has its own random histories; here with transactions."""
+
+TRANSACTIONS: dict[str, transactions.Oracle] = {
+    "G1a": transactions.aborted,
+    "future-read": transactions.future,
+    "torn-transaction": transactions.torn,
+    "precommitted-read": transactions.precommitted,
+    "read-above-lso": transactions.above_lso,
+    "zombie-write": transactions.zombie,
+    "unavailable": transactions.unavailable(3 * GRAIN),
+    "slow-recovery": transactions.slow(2 * GRAIN),
+} | {name: transactions.cycles(name) for name in CYCLES}
+
+GROUPS: dict[str, groups.Oracle] = {
+    "double-ownership": groups.double,
+    "group-skip": groups.skipped,
+    "commit-regression": groups.regression,
+    "fenced-commit": groups.fenced,
+    "excess-duplicates": groups.duplicates,
+    "orphaned-partition": groups.orphans(2 * GRAIN, GRAIN),
+}
+
+# A moment is what availability tells apart.
+TIME = st.integers(0, 14).map(lambda t: t * GRAIN)
+SPAN = st.tuples(st.integers(0, 14), st.integers(0, 4)).map(lambda t: (t[0] * GRAIN, (t[0] + t[1]) * GRAIN))
+OFFSET = st.integers(0, 4)
+PARTITION = st.sampled_from([0, 0, 1])
+TYPE = st.sampled_from(["ok", "ok", "ok", "info", "fail"])
+TXN = st.sampled_from([A, A, B, C, None])
+
+
+@st.composite
+def transacted(draw: st.DrawFn, story: Any) -> Any:
+    s = story()
+    values = [process << 40 | sequence for process, sequence in product((1, 2), (0, 1, 2))]
+    for value in draw(st.lists(st.sampled_from(values), unique=True, min_size=2)):
+        more = {"type": draw(TYPE), "partition": draw(PARTITION), "transaction": draw(TXN)}
+        s.send(value, draw(st.one_of(st.none(), OFFSET, OFFSET)), at=draw(SPAN), **more)
+    for number in range(draw(st.integers(0, 8))):
+        s.poll(
+            draw(st.sampled_from(values)),
+            draw(OFFSET),
+            at=draw(SPAN),
+            op=1000 + number,
+            process=draw(st.sampled_from([1, 10, 11])),
+            type=draw(st.sampled_from(["ok", "ok", "info"])),
+            partition=draw(PARTITION),
+            assignment=draw(st.sampled_from([1, 1, 2])),
+            final=draw(st.sampled_from([False, False, True])),
+            committed=draw(st.sampled_from([True, True, True, False])),
+            transaction=draw(st.sampled_from([None, A, B, C])),
+        )
+    for _ in range(draw(st.integers(0, 1))):
+        more = {"partition": draw(PARTITION), "process": draw(st.sampled_from([10, 11]))}
+        s.operation("final-read", at=draw(SPAN), start_offset=0, end_offset=draw(st.integers(1, 5)), **more)
+    names, epochs = st.sampled_from(["x", "y"]), st.integers(0, 2)
+    for op in draw(st.lists(st.sampled_from([A, B, C]), unique=True)):
+        more = {"process": draw(st.sampled_from([1, 2])), "kind": draw(TYPE), "ending": draw(TIME)}
+        txn(s, op, draw(SPAN), name=draw(names), epoch=draw(epochs), **more)
+    for _ in range(draw(st.integers(0, 3))):
+        kind = draw(st.sampled_from(["ok", "ok", "info"]))
+        init(s, draw(st.sampled_from([1, 2, 3])), draw(epochs), draw(SPAN), name=draw(names), kind=kind)
+    for _ in range(draw(st.integers(0, 4))):
+        observe(
+            s, draw(st.one_of(st.none(), OFFSET, OFFSET)), draw(TIME), node=draw(st.sampled_from([1, 1, 2])),
+            epoch=draw(st.sampled_from([1, 1, 2])), high=draw(st.integers(3, 5)), end=draw(st.integers(3, 5)),
+            partition=draw(PARTITION),
+        )  # fmt: skip
+    for _ in range(draw(st.integers(0, 1))):
+        s.fault("inject").fault("heal")
+        began = draw(TIME)
+        s.operations[-1] |= {"invoked": began, "completed": began + GRAIN}
+    return s
+
+
+@st.composite
+def grouped(draw: st.DrawFn, story: Any) -> Any:
+    """Members come and go; some of what they do is right, the more so as positions and generations are few."""
+    s = story()
+    processes, generations = st.sampled_from([5, 6, 7]), st.sampled_from([1, 1, 2, 3, None])
+    events = st.sampled_from(["assigned"] * 5 + ["revoked", "lost", "left", "fenced", "joined"])
+    of = st.sampled_from(["g", "g", "g", "g", "h"])
+    for _ in range(draw(st.integers(1, 7))):
+        event, process = draw(events), draw(processes)
+        # A process belongs to one group.
+        group = "h" if process == 7 else "g"
+        whole = event in ("left", "fenced", "joined")
+        partition = None if whole else draw(st.sampled_from([0, 0, 0, 1]))
+        start = draw(OFFSET) if event == "assigned" else None
+        more = {"generation": draw(generations), "start": start, "kind": draw(TYPE)}
+        member(
+            s,
+            process,
+            event,
+            draw(SPAN),
+            partition=partition,
+            group=draw(of) if process == 6 else group,
+            **more,
+        )
+    for _ in range(draw(st.integers(0, 5))):
+        process = draw(processes)
+        more = {"generation": draw(generations), "reset": draw(st.integers(0, 5)) == 0, "kind": draw(TYPE)}
+        commit(s, process, draw(OFFSET), draw(SPAN), group="h" if process == 7 else "g", **more)
+    for number in range(draw(st.integers(0, 8))):
+        s.poll(
+            None,
+            draw(OFFSET),
+            at=draw(SPAN),
+            op=1000 + number // 2,
+            process=draw(st.sampled_from([5, 6, 7, 20])),
+            partition=draw(st.sampled_from([0, 0, 0, 1])),
+            assignment=draw(st.sampled_from([1, 1, 2])),
+            committed=draw(st.booleans()),
+            generation=draw(generations),
+        )
+    for process in draw(st.lists(processes, unique=True, max_size=1)):
+        died(s, process, draw(TIME))
+    return s
+
+
+def drawn(strategy: Any) -> dict[str, Any]:
+    """Hypothesis only draws here: all histories are judged in one job, and none is shrunk."""
+    stories: dict[str, Any] = {}
+
+    @settings(
+        max_examples=HISTORIES,
+        phases=[Phase.generate],
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def draw(one: Any) -> None:
+        stories[f"h{len(stories)}"] = one
+
+    draw()
+    return stories
+
+
+def test_every_check_has_an_oracle() -> None:
+    mine = {check.anomaly for check in CHECKS if check.over in NEEDS}
+    assert mine | {check.anomaly for check in BOUNDS.checks()} | set(CYCLES) | set(ANSWERED) == {
+        *TRANSACTIONS,
+        *GROUPS,
+    }
+
+
+@pytest.mark.parametrize(("strategy", "oracles"), [(transacted, TRANSACTIONS), (grouped, GROUPS)])
+def test_checks_agree_with_the_oracles(story: Any, loaded: Any, strategy: Any, oracles: Any) -> None:
+    stories = drawn(strategy(story))
+    history = loaded(stories)
+    checks = [check for check in (*CHECKS, *BOUNDS.checks()) if check.anomaly in oracles]
+    found, crashed = find(history, checks, examples=0)
+    assert not crashed
+    if strategy is transacted:
+        circles, unsearched = find_cycles(history, examples=0)
+        assert not unsearched
+        found += circles
+    counted = {(one.run, one.anomaly): one.count for one in found}
+    met = dict.fromkeys(oracles, 0)
+    for run, one in stories.items():
+        rows = one.rows(run)
+        for anomaly, oracle in oracles.items():
+            expected = oracle(rows)
+            met[anomaly] += bool(expected)
+            assert counted.get((run, anomaly), 0) == expected, (anomaly, rows)
+    # An agreement on nothing would prove nothing.
+    assert {anomaly: n for anomaly, n in met.items() if n < 5} == {}

@@ -1,0 +1,219 @@
+"""What the anomalies of groups are, spelt out in plain Python."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from oracles_transactions import Oracle, Row, Tables, log, polls
+
+ENDS = ("left", "fenced", "died")
+
+
+def member_events(tables: Tables) -> list[Row]:
+    return [
+        o | {"event": json.loads(o["value"])["event"]}
+        for o in tables["operations"]
+        if o["f"] == "member" and o["type"] != "fail"
+    ]
+
+
+def deaths(tables: Tables) -> list[Row]:
+    told = [o | json.loads(o["value"]) for o in tables["operations"] if o["f"] == "worker"]
+    return [o | {"event": "died", "op": -1} for o in told]
+
+
+def commits(tables: Tables) -> list[Row]:
+    return [
+        o | {"reset": json.loads(o["value"]).get("reset", False), "offset": o["end_offset"]}
+        for o in tables["operations"]
+        if o["f"] == "commit"
+    ]
+
+
+def place(row: Row) -> Any:
+    return row["group"], log(row)
+
+
+def assigned(tables: Tables) -> list[Row]:
+    """With the next event of its process about the log or itself."""
+    told = member_events(tables)
+    rows = []
+    for one in (t for t in told if t["event"] == "assigned" and t["topic"] is not None):
+        mine = [t for t in told if t["process"] == one["process"] and place(t) == place(one)]
+        mine += [
+            t for t in told
+            if t["topic"] is None and t["process"] == one["process"] and t["group"] == one["group"]
+            and t["event"] in ("left", "fenced")
+        ]  # fmt: skip
+        mine += [d for d in deaths(tables) if d["process"] == one["process"]]
+        order = lambda t: (t["invoked"], t["completed"], t["op"])  # noqa: E731
+        later = [t for t in mine if order(t) > order(one)]
+        rows.append(one | {"next": min(later, key=order, default=None)})
+    return rows
+
+
+def until(tables: Tables, one: Row) -> int:
+    following = one["next"]
+    if following and following["event"] in ("revoked", "left", "assigned"):
+        return int(following["invoked"])
+    limit = following["invoked"] if following else math.inf
+    proofs = [
+        c["invoked"]
+        for c in commits(tables)
+        if c["type"] == "ok" and place(c) == place(one) and c["process"] == one["process"]
+        and c["generation"] == one["generation"] and one["completed"] <= c["invoked"] and c["completed"] <= limit
+    ]  # fmt: skip
+    return max(proofs, default=one["completed"])
+
+
+def double(tables: Tables) -> int:
+    owned = [a | {"until": until(tables, a)} for a in assigned(tables) if a["generation"] is not None]
+    order = lambda a: (a["completed"], a["until"], a["process"], a["op"])  # noqa: E731
+    same = lambda a, b: place(a) == place(b) and a["generation"] == b["generation"]  # noqa: E731
+    return sum(
+        any(same(a, b) and order(b) < order(a) and b["until"] > a["completed"] for b in owned) for a in owned
+    )
+
+
+def groups_of(tables: Tables) -> set[tuple[Any, Any]]:
+    return {(o["group"], o["process"]) for o in tables["operations"] if o["f"] in ("member", "commit")}
+
+
+def polled_by(tables: Tables, group: Any) -> list[Row]:
+    return [p for p in polls(tables) if (group, p["process"]) in groups_of(tables)]
+
+
+def skipped(tables: Tables) -> int:
+    broken = 0
+    began = assigned(tables)
+    for one in began:
+        group = polled_by(tables, one["group"])
+        here = [p for p in group if log(p) == log(one)]
+        order = lambda a: (a["completed"], a["process"], a["op"])  # noqa: E731
+        reached = [a["start_offset"] for a in began if place(a) == place(one) and order(a) < order(one)]
+        for op in {p["op"] for p in here}:
+            mine = [p for p in here if p["op"] == op]
+            if max(p["completed"] for p in mine) <= one["completed"]:
+                reached.append(max(p["offset"] for p in mine) + 1)
+        reached += [
+            c["offset"] for c in commits(tables)
+            if c["reset"] and c["type"] != "fail" and place(c) == place(one) and c["invoked"] <= one["completed"]
+        ]  # fmt: skip
+        if not reached:
+            continue
+        careful = not group or any(p.get("committed") for p in group)
+        there = {
+            p["offset"] for p in polls(tables)
+            if log(p) == log(one) and p["invoked"] > one["completed"] and (p.get("committed") or not careful)
+        }  # fmt: skip
+        broken += len(there & set(range(max(reached), one["start_offset"])) - {p["offset"] for p in here})
+    return broken
+
+
+def committed(tables: Tables, at: Row, *, before: int, until: int) -> int:
+    resets = [c for c in commits(tables) if c["reset"] and c["type"] != "fail" and place(c) == place(at)]
+    begun = sum(r["invoked"] < until for r in resets)
+    return max(
+        (
+            c["offset"]
+            for c in commits(tables)
+            if c["type"] == "ok" and not c["reset"] and place(c) == place(at) and c["completed"] < before
+            and begun == sum(r["completed"] is not None and r["completed"] < c["invoked"] for r in resets)
+        ),
+        default=-1,
+    )  # fmt: skip
+
+
+def regression(tables: Tables) -> int:
+    return sum(
+        c["offset"] < committed(tables, c, before=c["invoked"], until=c["completed"])
+        for c in commits(tables)
+        if c["type"] == "ok" and not c["reset"]
+    )
+
+
+def fenced(tables: Tables) -> int:
+    broken = 0
+    for c in commits(tables):
+        newer = [
+            (a["generation"], a["process"]) for a in assigned(tables)
+            if a["generation"] is not None and place(a) == place(c) and a["completed"] < c["invoked"]
+        ]  # fmt: skip
+        if c["type"] == "ok" and c["generation"] is not None and newer:
+            generation, process = max(newer)
+            broken += generation > c["generation"] and process != c["process"]
+    return broken
+
+
+def duplicates(tables: Tables) -> int:
+    broken = 0
+    for who in {
+        (place(a), a["process"], a["generation"]) for a in assigned(tables) if a["generation"] is not None
+    }:
+        mine = [a for a in assigned(tables) if (place(a), a["process"], a["generation"]) == who]
+        first = min(mine, key=lambda a: (a["invoked"], a["completed"], a["start_offset"]))
+        end = committed(tables, first, before=first["invoked"], until=first["completed"])
+        if first["start_offset"] >= end:
+            continue
+        group = [p for p in polled_by(tables, first["group"]) if log(p) == log(first)]
+        own = [p for p in group if (p["process"], p.get("generation")) == who[1:]]
+        for p in own:
+            once = min(q["completed"] for q in group if q["offset"] == p["offset"])
+            unsought = p["assignment"] == min(q["assignment"] for q in own)
+            broken += (
+                p["offset"] < end
+                and unsought
+                and p["completed"] >= first["completed"]
+                and once < first["invoked"]
+            )
+    return broken
+
+
+def lives(tables: Tables, group: Any) -> Iterator[tuple[int, int]]:
+    for process in {process for of, process in groups_of(tables) if of == group}:
+        signs = [m for m in member_events(tables) if (m["group"], m["process"]) == (group, process)]
+        signs += [
+            c | {"event": "commit", "completed": c["invoked"]} for c in commits(tables)
+            if (c["group"], c["process"]) == (group, process)
+        ]  # fmt: skip
+        signs += [d for d in deaths(tables) if d["process"] == process]
+        life: list[Row] = []
+        for sign in sorted(signs, key=lambda s: (s["invoked"], s["completed"], s["event"])):
+            life.append(sign)
+            if sign["event"] in ENDS:
+                yield from span(life)
+                life = []
+        yield from span(life)
+
+
+def span(life: list[Row]) -> Iterator[tuple[int, int]]:
+    born = min((s["completed"] for s in life if s["event"] not in ENDS), default=None)
+    if born is not None and born < max(s["invoked"] for s in life):
+        yield born, max(s["invoked"] for s in life)
+
+
+def orphans(bound: int, unit: int) -> Oracle:
+    """By walking through time, a unit after the other."""
+
+    def count(tables: Tables) -> int:
+        broken = 0
+        for where in {place(a) for a in assigned(tables)}:
+            mine = [a for a in assigned(tables) if place(a) == where]
+            owned = [(a["invoked"], a["next"]["completed"] if a["next"] else math.inf) for a in mine]
+            alive = list(lives(tables, where[0]))
+            lasted = 0
+            last = max((gone for _, gone in alive), default=0)
+            for now in range(min(opens for opens, _ in owned), last + unit, unit):
+                covered = any(opens <= now and now + unit <= closes for opens, closes in owned)
+                free = not covered and any(born <= now and now + unit <= gone for born, gone in alive)
+                if not free or any(opens <= now <= closes for opens, closes in owned):
+                    broken += lasted > bound
+                    lasted = 0
+                lasted += unit if free else 0
+            broken += lasted > bound
+        return broken
+
+    return count

@@ -1,0 +1,232 @@
+"""What the anomalies of transactions and of availability are, spelt out in plain Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+Row = dict[str, Any]
+Tables = dict[str, list[Row]]
+Oracle = Callable[[Tables], int]
+
+
+def log(row: Row) -> tuple[Any, Any]:
+    return row["topic"], row["partition"]
+
+
+def sends(tables: Tables) -> list[Row]:
+    return [r for r in tables["records"] if r["f"] == "send"]
+
+
+def polls(tables: Tables) -> list[Row]:
+    return [r for r in tables["records"] if r["f"] == "poll"]
+
+
+def intact(tables: Tables) -> list[Row]:
+    return [p for p in polls(tables) if p.get("error") is None and p["value"] is not None]
+
+
+def reads(tables: Tables, of: Row) -> list[Row]:
+    return [p for p in intact(tables) if log(p) == log(of) and p["value"] == of["value"]]
+
+
+def careful_reads(tables: Tables, of: Row) -> list[Row]:
+    return [p for p in reads(tables, of) if p.get("committed")]
+
+
+def parts(tables: Tables) -> list[Row]:
+    return [s for s in sends(tables) if s.get("transaction") is not None]
+
+
+def ops(tables: Tables, f: str) -> list[Row]:
+    return [o | {"told": json.loads(o["value"])} for o in tables["operations"] if o["f"] == f]
+
+
+def transaction(tables: Tables, part: Row) -> Row | None:
+    return next((t for t in ops(tables, "txn") if t["op"] == part["transaction"]), None)
+
+
+def reader(poll: Row) -> Any:
+    return "final" if poll.get("final") else poll["process"]
+
+
+def spans(tables: Tables) -> Iterator[tuple[Any, Any, int, int]]:
+    key = lambda p: (log(p), p["process"], p["assignment"], bool(p.get("final")))  # noqa: E731
+    for one in {key(p) for p in polls(tables)}:
+        mine = [p for p in polls(tables) if key(p) == one]
+        if all(p.get("committed") for p in mine):
+            offsets = [p["offset"] for p in mine]
+            yield one[0], reader(mine[0]), min(offsets), max(offsets)
+    for read in tables["operations"]:
+        if read["f"] in ("read", "final-read") and read["type"] == "ok":
+            mine = [p for p in polls(tables) if p["process"] == read["process"]]
+            if mine and all(p.get("committed") for p in mine):
+                who = "final" if read["f"] == "final-read" else read["process"]
+                yield log(read), who, read["start_offset"], read["end_offset"] - 1
+
+
+def torn(tables: Tables) -> int:
+    broken = 0
+    for part in parts(tables):
+        passed = {r for at, r, low, high in spans(tables) if at == log(part) and part["offset"] is not None
+                  and low <= part["offset"] <= high}  # fmt: skip
+        missed = passed - {reader(p) for p in careful_reads(tables, part)}
+        others = [o for o in parts(tables) if o["transaction"] == part["transaction"]]
+        broken += bool(missed & {reader(p) for other in others for p in careful_reads(tables, other)})
+    return broken
+
+
+def precommitted(tables: Tables) -> int:
+    broken = 0
+    for part in parts(tables):
+        of = transaction(tables, part)
+        ending = of["told"]["ending"] if of else None
+        broken += any(
+            (ending is not None and p["completed"] < ending) or p.get("transaction") == part["transaction"]
+            for p in careful_reads(tables, part)
+        )
+    return broken
+
+
+def future(tables: Tables) -> int:
+    return sum(any(p["completed"] < s["invoked"] for p in reads(tables, s)) for s in sends(tables))
+
+
+def aborted(tables: Tables) -> int:
+    broken = 0
+    for send in sends(tables):
+        of = reads(tables, send) if send.get("transaction") is None else careful_reads(tables, send)
+        broken += send["type"] == "fail" and any(p["type"] == "ok" for p in of)
+    return broken
+
+
+def fenced(tables: Tables, txn: Row) -> int | None:
+    inits = [
+        i for i in ops(tables, "init") if i["told"]["transactional_id"] == txn["told"]["transactional_id"]
+    ]
+    own = [i for i in inits if i["process"] == txn["process"]]
+    by = [
+        i["completed"]
+        for i in inits
+        if i["type"] == "ok"
+        and i not in own
+        and i["told"]["epoch"] > txn["told"]["epoch"]
+        and not any(o["invoked"] > i["invoked"] for o in own)
+    ]
+    return min(by, default=None)
+
+
+def zombie(tables: Tables) -> int:
+    broken = 0
+    for part in parts(tables):
+        of = transaction(tables, part)
+        at = fenced(tables, of) if of else None
+        taken = part["type"] == "ok" or part["offset"] is not None or bool(reads(tables, part))
+        broken += at is not None and part["invoked"] > at and taken
+    return broken
+
+
+def above_lso(tables: Tables) -> int:
+    broken = 0
+    careful = [p for p in polls(tables) if p.get("committed")]
+    for place, op in {(log(p), p["op"]) for p in careful}:
+        mine = [p for p in careful if (log(p), p["op"]) == (place, op)]
+        seen = [o for o in tables["observations"] if log(o) == place]
+        last = max((o["leader_epoch"] for o in seen), default=None)
+        seen = [o for o in seen if o["leader_epoch"] == last and o["node"] == o["leader"]]
+        end = min((o["log_end"] for o in seen), default=None)
+        broken += any(
+            o["last_stable"] is not None
+            and o["high_watermark"] >= end
+            and o["asked"] > max(p["completed"] for p in mine)
+            and o["last_stable"] <= max(p["offset"] for p in mine)
+            for o in seen
+        )
+    return broken
+
+
+def edges(tables: Tables) -> Iterator[tuple[str, int, int]]:
+    known = {t["op"]: t for t in ops(tables, "txn")}
+    placed = []
+    for part in parts(tables):
+        read = [p["offset"] for p in careful_reads(tables, part)]
+        at = min(read) if read else part["offset"] if part["type"] == "ok" else None
+        if at is not None and part["type"] != "fail":
+            placed.append((log(part), at, part["value"], part["transaction"]))
+        for p in careful_reads(tables, part):
+            if p.get("transaction") is not None:
+                yield "wr", part["transaction"], p["transaction"]
+    for (here, _, _, a), (there, _, _, b) in pairwise(sorted(placed)):
+        if here == there:
+            yield "ww", a, b
+    for a, b in ((a, b) for a in known.values() for b in known.values()):
+        if a["type"] == "ok" and a["completed"] < b["invoked"]:
+            yield "realtime", a["op"], b["op"]
+
+
+LEVELS = {
+    "G1c-wr": {"wr"},
+    "G1c-realtime": {"wr", "realtime"},
+    "G0": {"ww"},
+    "G0-realtime": {"ww", "realtime"},
+    "G1c": {"wr", "ww", "realtime"},
+}
+
+
+def circles(tables: Tables, kinds: set[str]) -> set[frozenset[int]]:
+    """The largest sets of transactions that reach one another, of two or more."""
+    known = {t["op"] for t in ops(tables, "txn")}
+    reach = {(a, b) for kind, a, b in edges(tables) if kind in kinds and a != b and {a, b} <= known}
+    for middle in known:
+        reach |= {(a, d) for a, b in reach for c, d in reach if b == c == middle}
+    sets = {frozenset(b for b in known if a == b or {(a, b), (b, a)} <= reach) for a in known}
+    return {one for one in sets if len(one) > 1}
+
+
+def cycles(name: str) -> Oracle:
+    def count(tables: Tables) -> int:
+        fewer = [each for kinds in LEVELS.values() if kinds < LEVELS[name] for each in circles(tables, kinds)]
+        return sum(not any(each <= one for each in fewer) for one in circles(tables, LEVELS[name]))
+
+    return count
+
+
+def ended(send: Row) -> int:
+    return send["invoked"] if send["completed"] is None else send["completed"]
+
+
+def unavailable(bound: int) -> Oracle:
+    def count(tables: Tables) -> int:
+        broken = 0
+        for place in {log(s) for s in sends(tables)}:
+            mine = [s for s in sends(tables) if log(s) == place]
+            acks = sorted({s["completed"] for s in mine if s["type"] == "ok"})
+            ends = sorted({*acks, max(map(ended, mine))})
+            for before, end in pairwise([None, *ends]):
+                waiting = [
+                    s["invoked"] for s in mine if (before is None or ended(s) > before) and ended(s) <= end
+                ]
+                broken += end - max(min(waiting), min(waiting) if before is None else before) > bound
+        return broken
+
+    return count
+
+
+def slow(bound: int) -> Oracle:
+    def count(tables: Tables) -> int:
+        heals = [o["completed"] for o in tables["operations"] if o["process"] == -1 and "heal" in o["value"]]
+        if not heals:
+            return 0
+        broken = 0
+        for place in {log(s) for s in sends(tables)}:
+            mine = [s for s in sends(tables) if log(s) == place]
+            before = any(s["type"] == "ok" and s["completed"] < max(heals) for s in mine)
+            since = [s for s in mine if s["invoked"] >= max(heals)]
+            acks = [s["completed"] for s in since if s["type"] == "ok"]
+            at = min(acks) if acks else max(map(ended, since), default=None)
+            broken += before and at is not None and at - max(heals) > bound
+        return broken
+
+    return count
