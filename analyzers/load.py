@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from workloads.history.schema import TABLES
@@ -56,7 +57,9 @@ def _read(spark: SparkSession, table: str, runs: Sequence[Path]) -> DataFrame:
     schema = spark_schema(TABLES[table])
     paths = [str(file) for run in runs for file in files(run, table)]
     if not paths:
-        return spark.createDataFrame([], schema)
+        # Not createDataFrame: of rows, even of none, it makes work for a Python process of its own.
+        nulls = (F.lit(None).cast(field.dataType).alias(field.name) for field in schema)
+        return spark.range(0).select(*nulls)
     # A run directory may be named anything: brackets and colons are no patterns here.
     return spark.read.schema(schema).option("__globPaths__", "false").parquet(*paths)
 

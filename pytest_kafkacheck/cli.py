@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from traceback import extract_tb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_kafkacheck.cluster_commands import add_cluster_commands
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, UsageError
@@ -114,7 +114,19 @@ def _parser() -> argparse.ArgumentParser:
     image.add_parser("ls", help="which images there are").set_defaults(command=_image_ls)
 
     for each in (run, replay, shrink, analyze, demo):
-        each.add_argument("--spark-master", metavar="URL", default="local[*]", help="default: %(default)s")
+        each.add_argument(
+            "--spark-master",
+            metavar="URL",
+            default="local[*]",
+            help="local[N], spark://HOST:PORT, yarn, k8s://..., or sc://HOST:PORT (Connect); default: %(default)s",
+        )
+        each.add_argument(
+            "--spark-conf",
+            metavar="KEY=VALUE",
+            action="append",
+            default=[],
+            help="a setting of Spark; may be given again",
+        )
     for each in (run, replay, demo):
         each.add_argument(
             "--attach",
@@ -125,6 +137,13 @@ def _parser() -> argparse.ArgumentParser:
             "--dir", type=Path, default=Path(".kafkacheck"), help="where runs are kept; default: %(default)s"
         )
     return parser
+
+
+def _spark(options: argparse.Namespace) -> dict[str, Any]:
+    """What a `Harness` is told of Spark."""
+    from pytest_kafkacheck.spark import parse_settings
+
+    return {"master": options.spark_master, "spark_conf": parse_settings(options.spark_conf)}
 
 
 def _say(line: str) -> None:
@@ -201,7 +220,7 @@ def _run(options: argparse.Namespace) -> int:
 
     experiments = load(options.file)
     statuses = []
-    with Harness(options.dir, say=_say, master=options.spark_master, attach=options.attach) as harness:
+    with Harness(options.dir, say=_say, **_spark(options), attach=options.attach) as harness:
         for experiment in experiments:
             harness.check(experiment)
         for experiment in experiments:
@@ -217,7 +236,7 @@ def _replay(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.replay import replayed
 
     experiment = replayed(options.run, symbolic=options.symbolic)
-    with Harness(options.dir, say=_say, master=options.spark_master, attach=options.attach) as harness:
+    with Harness(options.dir, say=_say, **_spark(options), attach=options.attach) as harness:
         run = harness.run(experiment)
     print(run.text(), flush=True)
     return _status(run.result, experiment.expect)
@@ -230,7 +249,7 @@ def _shrink(options: argparse.Namespace) -> int:
     if not options.minutes > 0:
         raise UsageError(f"--minutes {options.minutes:g}: expected a number above 0")
     runs = options.run / "shrink" / "runs"
-    with Harness(runs, say=lambda _: None, fresh=True, master=options.spark_master) as harness:
+    with Harness(runs, say=lambda _: None, fresh=True, **_spark(options)) as harness:
         found = shrink(
             options.run,
             lambda experiment: harness.run(experiment, name="try"),
@@ -246,7 +265,7 @@ def _analyze(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.replay import read_experiment
 
     experiment = read_experiment(options.run)
-    with Harness(options.run.parent, say=_say, master=options.spark_master) as harness:
+    with Harness(options.run.parent, say=_say, **_spark(options)) as harness:
         run = harness.judge(options.run)
     print(run.text())
     return _status(run.result, experiment.expect)
@@ -256,7 +275,7 @@ def _demo(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.demo import demo
     from pytest_kafkacheck.harness import Harness
 
-    with Harness(options.dir, say=_say, master=options.spark_master, attach=options.attach) as harness:
+    with Harness(options.dir, say=_say, **_spark(options), attach=options.attach) as harness:
         demo(harness, print)
     return AS_EXPECTED
 
