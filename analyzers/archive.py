@@ -43,12 +43,12 @@ def find_quick_start(java: Path) -> QuickStart | None:
 
     None also where the environment configures Spark, for the launcher's answer may then differ.
     """
-    if CONFIGURES & os.environ.keys() or (Path(pyspark.__file__).parent / "conf").exists():
+    if _configured():
         return None
-    folder = _folder(java)
     try:
+        folder = _folder(java)
         command = tuple(json.loads((folder / COMMAND).read_text()))
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RuntimeError):  # the last for a user without a home
         return None
     archive = folder / ARCHIVE
     if not archive.is_file() or not all(isinstance(part, str) for part in command):
@@ -57,7 +57,8 @@ def find_quick_start(java: Path) -> QuickStart | None:
 
 
 def make_quick_start(java: Path) -> QuickStart | None:
-    """Find it, or make it: that takes half a minute. None while another process is making it.
+    """Find it, or make it: that takes half a minute. None while another process is making it,
+    and where the environment configures Spark.
 
     May be killed at any moment: what is not finished has no name that anybody looks for.
     Raises RuntimeError when Spark does not start, OSError when the folder cannot be written.
@@ -66,7 +67,7 @@ def make_quick_start(java: Path) -> QuickStart | None:
     from analyzers.jvm import java_command
 
     found = find_quick_start(java)
-    if found is not None:
+    if found is not None or _configured():
         return found
     folder = _folder(java)
     folder.mkdir(parents=True, exist_ok=True)
@@ -91,6 +92,10 @@ def make_quick_start(java: Path) -> QuickStart | None:
         unfinished.write_text(json.dumps(command) + "\n")
         unfinished.replace(folder / COMMAND)
     return find_quick_start(java)
+
+
+def _configured() -> bool:
+    return bool(CONFIGURES & os.environ.keys()) or (Path(pyspark.__file__).parent / "conf").exists()
 
 
 def _folder(java: Path) -> Path:

@@ -11,14 +11,21 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from analyzers.archive import find_quick_start
+from analyzers.archive import QuickStart, find_quick_start
 from analyzers.jvm import end_jvm, start_jvm
 from analyzers.settings import Size, core_settings, is_connect, is_local, java_options, sql_settings
 
 PREFIX = "kafkacheck-spark-"
+FOR_THE_LAUNCHER = {
+    "spark.driver.extraClassPath",
+    "spark.driver.extraLibraryPath",
+    "spark.driver.defaultJavaOptions",
+}
+"""Settings that Spark's launcher turns into a command line: with one of them it is asked again."""
 
 
 def spark_session(
@@ -57,7 +64,8 @@ def spark_session(
     scratch = _scratch()
     java = java or _default_java()
     # The archive has the classes of an embedded Spark; a cluster's driver is started as its site has configured it.
-    quick = find_quick_start(java) if java is not None and is_local(master) else None
+    plain = is_local(master) and not FOR_THE_LAUNCHER & conf.keys()
+    quick = find_quick_start(java) if java is not None and plain else None
     archive = quick.archive if quick is not None and size == "small" else None
     flags = " ".join(java_options(size, scratch=scratch, archive=archive))
     settings = core_settings(master, scratch=scratch, heap=heap) | sql | dict(conf)
@@ -69,9 +77,17 @@ def spark_session(
     # The JVM outlives its contexts: after `stop` the next session starts in the one that is there.
     jvm = SparkContext._gateway
     if jvm is None:
-        jvm = start_jvm(spark_conf, scratch=scratch, java=java, command=quick.command if quick else None)
+        jvm = _start(spark_conf, scratch=scratch, java=java, quick=quick)
         atexit.register(end_jvm, jvm)
     return SparkSession(SparkContext(gateway=jvm, conf=spark_conf))
+
+
+def _start(conf: SparkConf, *, scratch: Path, java: Path | None, quick: QuickStart | None) -> JavaGateway:
+    if quick is not None:
+        # What was prepared only saves time: should it fail, the long way tells why, or works.
+        with contextlib.suppress(RuntimeError):
+            return start_jvm(conf, scratch=scratch, java=java, command=quick.command)
+    return start_jvm(conf, scratch=scratch, java=java)
 
 
 def end() -> None:
