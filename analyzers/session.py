@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from analyzers.archive import QuickStart, find_quick_start
 from analyzers.jvm import end_jvm, start_jvm
-from analyzers.settings import Size, core_settings, is_connect, is_local, java_options, sql_settings
+from analyzers.settings import LARGE, Size, core_settings, is_connect, is_local, java_options, sql_settings
 
 PREFIX = "kafkacheck-spark-"
 FOR_THE_LAUNCHER = {
@@ -44,13 +44,13 @@ def spark_session(
     heap    of the driver's JVM (``2g``, ``512m``).
     java    path of a ``java`` executable, by default ``JAVA_HOME``'s or the first on ``PATH``.
     conf    any settings of Spark; they come last and replace ours.
-    size    of what is to be judged: decides on the flags of the JVM.
+    size    of what is to be judged: decides on the flags of the JVM and on the plans, see `fit` for these.
     Nothing is printed and nothing written into the working directory. Raises RuntimeError with what the JVM
     or the server said when there is no session.
     """
     conf = conf or {}
     sql = {
-        **sql_settings(None),
+        **sql_settings(LARGE if size == "large" else None),
         **{key: value for key, value in conf.items() if key.startswith("spark.sql.")},
     }
     if is_connect(master):

@@ -20,8 +20,8 @@ SQL: Mapping[str, str] = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
 }
 
-INTERPRETED = 100_000
-"""Records up to which a plan is interpreted: generating and compiling its code takes longer than running it."""
+INTERPRETED = 20_000
+"""Records up to which a plan is interpreted: compiling its code takes longer than the code then saves."""
 
 ROWS_PER_PARTITION = 500_000
 FEWEST, MOST = 2, 200
