@@ -15,7 +15,7 @@ test: setup lint
 test-fast: .venv/ready lint
 	$(BIN)/pytest -m "not spark and not cluster and not nightly"
 
-nightly: setup lint
+nightly: setup lint .venv-connect/ready
 	$(BIN)/kafkacheck setup --compose --kafka 2.8.2 3.9.2 4.1.1 4.2.1 4.3.0
 	$(BIN)/pytest tests examples
 
@@ -41,5 +41,13 @@ setup: .venv/ready
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --group dev
 	@touch $@
 
+# Spark Connect wants pandas, which nothing else here does: an environment of its own, on top of the first.
+.venv-connect/ready: .venv/ready
+	$(PYTHON) -m venv .venv-connect
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
+	  "$$(.venv-connect/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/main.pth"
+	.venv-connect/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[connect]"
+	@touch $@
+
 clean:
-	rm -rf .venv .kafkacheck dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv .venv-connect .kafkacheck dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

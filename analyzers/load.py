@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from analyzers.places import Place
@@ -75,7 +76,9 @@ def _files(runs: Sequence[Place], table: str) -> dict[str, int]:
 def _read(spark: SparkSession, table: str, files: Mapping[str, int], *, here: bool) -> DataFrame:
     schema = spark_schema(TABLES[table])
     if not files:
-        return spark.createDataFrame([], schema)
+        # Not createDataFrame: of rows, even of none, it makes work for a Python process of its own.
+        nulls = (F.lit(None).cast(field.dataType).alias(field.name) for field in schema)
+        return spark.range(0).select(*nulls)
     if here and len(files) >= MANY and sum(files.values()) <= FEW_BYTES:
         # Every scan of every check would open each of them again.
         return spark.createDataFrame(_gathered(files, TABLES[table]), schema)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import tempfile
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from analyzers.analyze import analyze
+from analyzers.jvm import end_jvm, start_jvm
+from analyzers.settings import core_settings, java_options, sql_settings
 from workloads.history.schema import NEMESIS, TABLES
 
 RUN = {"run": "rehearsal", "topic": "t", "partition": 0, "invoked": 1, "completed": 2, "process": 0}
@@ -46,3 +51,23 @@ def rehearse(spark: SparkSession) -> None:
             folder.mkdir(parents=True)
             pq.write_table(pa.Table.from_pylist(rows, schema=TABLES[table]), folder / "0.parquet")
         analyze(spark, [run])
+
+
+def dump(java: Path, command: tuple[str, ...], archive: Path) -> None:
+    """Start a JVM, rehearse, and have it write the classes that it loaded to `archive` as it ends."""
+    with tempfile.TemporaryDirectory(prefix="kafkacheck-archive-") as folder:
+        scratch = Path(folder)
+        flags = [*java_options("small", scratch=scratch, archive=None), f"-XX:ArchiveClassesAtExit={archive}"]
+        settings = core_settings("local[*]", scratch=scratch, heap="1g") | sql_settings(None)
+        settings["spark.driver.extraJavaOptions"] = " ".join(flags)
+        conf = SparkConf(loadDefaults=False).setMaster("local[*]").setAppName("kafkacheck-archive")
+        conf.setAll(list(settings.items()))
+        jvm = start_jvm(conf, scratch=scratch, java=java, command=command)
+        try:
+            rehearse(SparkSession(SparkContext(gateway=jvm, conf=conf)))
+        finally:
+            end_jvm(jvm, seconds=300)
+
+
+if __name__ == "__main__":
+    dump(Path(sys.argv[1]), tuple(json.loads(sys.argv[2])), Path(sys.argv[3]))

@@ -1,4 +1,4 @@
-"""The embedded Spark session: silent, small, and gone with the process."""
+"""The Spark session: embedded, on a cluster or remote; silent, fit for its size, and gone with the process."""
 
 from __future__ import annotations
 
@@ -9,57 +9,96 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkRuntimeError
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-# A history is joined and grouped on (run, topic, partition) over and over. Fewer partitions than
-# Spark's 200 and a plan fixed up front halve the time of a small history and cost a large one nothing.
-SQL_SETTINGS = {
-    "spark.sql.shuffle.partitions": "4",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.requireAllClusterKeysForCoPartition": "false",
-    "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
-}
+from analyzers.archive import QuickStart, find_quick_start
+from analyzers.jvm import end_jvm, start_jvm
+from analyzers.settings import LARGE, Size, core_settings, is_connect, is_local, java_options, sql_settings
 
 PREFIX = "kafkacheck-spark-"
+FOR_THE_LAUNCHER = {
+    "spark.driver.extraClassPath",
+    "spark.driver.extraLibraryPath",
+    "spark.driver.defaultJavaOptions",
+}
+"""Settings that Spark's launcher turns into a command line: with one of them it is asked again."""
 
 OUT_OF_MEMORY = 52
 """Spark's exit status then."""
 
 
 def spark_session(
-    *, master: str = "local[*]", app: str = "kafkacheck", heap: str = "2g", java: Path | None = None
+    *,
+    master: str = "local[*]",
+    app: str = "kafkacheck",
+    heap: str = "2g",
+    java: Path | None = None,
+    conf: Mapping[str, str] | None = None,
+    size: Size = "small",
 ) -> SparkSession:
     """Start Spark inside this process, or open a new session in the Spark that already runs in it.
 
-    `heap` is the JVM's (``2g``, ``512m``); `java` the path of a ``java`` executable, by default
-    ``JAVA_HOME``'s or the first on ``PATH``. Nothing is printed and nothing written into the working
-    directory. Raises RuntimeError with what the JVM said when it does not start.
+    master  Spark's: ``local[*]`` (embedded), ``spark://host:7077``, ``yarn``, ``k8s://...``, or ``sc://host:15002``
+            (Spark Connect, which needs the extra ``connect``).
+    heap    of the driver's JVM (``2g``, ``512m``).
+    java    path of a ``java`` executable, by default ``JAVA_HOME``'s or the first on ``PATH``.
+    conf    any settings of Spark; they come last and replace ours.
+    size    of what is to be judged: decides on the flags of the JVM and on the plans, see `fit` for these.
+    Nothing is printed and nothing written into the working directory. Raises RuntimeError with what the JVM
+    or the server said when there is no session.
     """
-    running = SparkContext._active_spark_context
-    if running is not None:
+    conf = conf or {}
+    sql = {
+        **sql_settings(LARGE if size == "large" else None),
+        **{key: value for key, value in conf.items() if key.startswith("spark.sql.")},
+    }
+    if is_connect(master):
+        return _connected(master, app, {**sql, **conf})
+    if SparkContext._active_spark_context is not None:
         session = SparkSession.builder.getOrCreate().newSession()
-        for key, value in SQL_SETTINGS.items():
-            session.conf.set(key, value)
+        for key, value in sql.items():
+            if session.conf.isModifiable(key):
+                session.conf.set(key, value)
         return session
     scratch = _scratch()
-    conf = SparkConf(loadDefaults=False).setMaster(master).setAppName(app).setAll(_settings(scratch, heap))
-    for key, value in SQL_SETTINGS.items():
-        conf.set(key, value)
+    java = java or _default_java()
+    # The archive has the classes of an embedded Spark; a cluster's driver is started as its site has configured it.
+    plain = is_local(master) and not FOR_THE_LAUNCHER & conf.keys()
+    quick = find_quick_start(java) if java is not None and plain else None
+    archive = quick.archive if quick is not None and size == "small" else None
+    flags = " ".join(java_options(size, scratch=scratch, archive=archive))
+    settings = core_settings(master, scratch=scratch, heap=heap) | sql | dict(conf)
+    more = conf.get("spark.driver.extraJavaOptions", "")
+    settings["spark.driver.extraJavaOptions"] = f"{flags} {more}".strip()
+    spark_conf = (
+        SparkConf(loadDefaults=False).setMaster(master).setAppName(app).setAll(list(settings.items()))
+    )
     # The JVM outlives its contexts: after `stop` the next session starts in the one that is there.
     jvm = SparkContext._gateway
     if jvm is None:
-        jvm = _start_jvm(conf, scratch=scratch, java=java)
-        atexit.register(_end_jvm, jvm)
-    return SparkSession(SparkContext(gateway=jvm, conf=conf))
+        jvm = _start(spark_conf, scratch=scratch, java=java, quick=quick)
+        atexit.register(end_jvm, jvm)
+    return SparkSession(SparkContext(gateway=jvm, conf=spark_conf))
+
+
+def _start(conf: SparkConf, *, scratch: Path, java: Path | None, quick: QuickStart | None) -> JavaGateway:
+    if quick is not None:
+        # What was prepared only saves time: should it fail, the long way tells why, or works.
+        with contextlib.suppress(RuntimeError):
+            return start_jvm(conf, scratch=scratch, java=java, command=quick.command)
+    return start_jvm(conf, scratch=scratch, java=java)
+
+
+def end() -> None:
+    """End the Spark of this process with its JVM: the next session gets a new one, with flags of its own."""
+    if SparkContext._gateway is not None:
+        end_jvm(SparkContext._gateway)
 
 
 def warm(spark: SparkSession) -> None:
@@ -105,6 +144,32 @@ def _serves(jvm: JavaGateway) -> bool:
     return True
 
 
+def fit(spark: SparkSession, rows: int, *, conf: Mapping[str, str] | None = None) -> None:
+    """Set what depends on the number of records, except what `conf` says otherwise."""
+    for key, value in sql_settings(rows).items():
+        if key not in (conf or {}):
+            spark.conf.set(key, value)
+
+
+def _connected(master: str, app: str, conf: Mapping[str, str]) -> SparkSession:
+    """A session of a Spark Connect server: settings that only a start takes are the server's own affair."""
+    try:
+        session: SparkSession = SparkSession.builder.remote(master).appName(app).create()
+    except ImportError as error:
+        raise RuntimeError(
+            f"Spark Connect ({master}) needs more packages: {error}. Install pytest-kafkacheck[connect]"
+        ) from error
+    for key, value in conf.items():
+        session.conf.set(key, value)
+    return session
+
+
+def _default_java() -> Path | None:
+    home = os.environ.get("JAVA_HOME")
+    found = Path(home) / "bin" / "java" if home else shutil.which("java")
+    return None if found is None else Path(found)
+
+
 def _scratch() -> Path:
     """A new folder, locked for as long as this process lives; those of processes that were killed are removed."""
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
@@ -117,68 +182,3 @@ def _scratch() -> Path:
     (folder / "locking").rename(folder / "lock")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
-
-
-def _settings(scratch: Path, heap: str) -> list[tuple[str, str]]:
-    return [
-        ("spark.driver.memory", heap),
-        ("spark.driver.extraJavaOptions", f"-Djava.io.tmpdir={scratch}"),
-        ("spark.driver.host", "127.0.0.1"),
-        ("spark.driver.bindAddress", "127.0.0.1"),
-        ("spark.ui.enabled", "false"),
-        ("spark.ui.showConsoleProgress", "false"),
-        ("spark.log.level", "ERROR"),
-        ("spark.local.dir", str(scratch)),
-        # One analysis has some hundred generated classes; what falls out of the cache is compiled again.
-        ("spark.sql.codegen.cache.maxEntries", "2000"),
-        ("spark.sql.warehouse.dir", str(scratch / "warehouse")),
-    ]
-
-
-def _start_jvm(conf: SparkConf, *, scratch: Path, java: Path | None) -> JavaGateway:
-    """The JVM greets its standard error with notes on modules and logging: those go into a file."""
-    log = scratch / "jvm.log"
-    with log.open("wb") as output, _java_home(java):
-        try:
-            streams = {"stdout": output, "stderr": output}
-            jvm: JavaGateway = launch_gateway(conf, {"cwd": scratch, **streams})  # type: ignore[no-untyped-call]
-        except (PySparkRuntimeError, OSError) as error:
-            said = log.read_text(errors="replace").strip()[-2000:] or "nothing"
-            tried = java or os.environ.get("JAVA_HOME") or shutil.which("java") or "no java found"
-            raise RuntimeError(
-                f"Spark did not start (java: {tried}; heap: {conf.get('spark.driver.memory')}). "
-                f"It needs a Java runtime, version 17 or later. The JVM said: {said}"
-            ) from error
-    return jvm
-
-
-def _end_jvm(jvm: JavaGateway) -> None:
-    """The JVM ends when its standard input does; only then it writes no more into its scratch folder."""
-    if jvm.proc.poll() is not None:
-        return
-    if SparkContext._active_spark_context is not None:
-        SparkContext._active_spark_context.stop()  # else its helper thread reports a lost connection
-    jvm.shutdown()
-    jvm.proc.stdin.close()
-    try:
-        jvm.proc.wait(timeout=10)
-    except subprocess.TimeoutExpired:
-        jvm.proc.kill()
-        jvm.proc.wait()
-
-
-@contextmanager
-def _java_home(java: Path | None) -> Iterator[None]:
-    """Spark's launcher takes the runtime from JAVA_HOME alone."""
-    if java is None:
-        yield
-        return
-    before = os.environ.get("JAVA_HOME")
-    os.environ["JAVA_HOME"] = str(java.resolve().parent.parent)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["JAVA_HOME"]
-        else:
-            os.environ["JAVA_HOME"] = before

@@ -50,13 +50,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def analyze(options: argparse.Namespace) -> int:
     """The status is that of the worst run: one not as expected, then one that is unknown."""
     from pytest_kafkacheck.judging import judge_all, places
-    from pytest_kafkacheck.spark import Spark
+    from pytest_kafkacheck.spark import Spark, parse_settings
 
     _check(options)
     found = places(options.paths)
     if all(place.problem for place in found):
         raise UsageError("; ".join(str(place.problem) for place in found))
-    spark = Spark(master=options.spark_master)
+    spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf))
     try:
         spark.start()
         outcomes = judge_all(spark, found, allow=options.allow, examples=options.examples)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from traceback import extract_tb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_kafkacheck import analyze_command, explain_command
 from pytest_kafkacheck.cluster_commands import add_cluster_commands
@@ -124,7 +124,19 @@ def _parser() -> argparse.ArgumentParser:
     image.add_parser("ls", help="which images there are").set_defaults(command=_image_ls)
 
     for each in (run, replay, shrink, analyze, explain, demo):
-        each.add_argument("--spark-master", metavar="URL", default="local[*]", help="default: %(default)s")
+        each.add_argument(
+            "--spark-master",
+            metavar="URL",
+            default="local[*]",
+            help="local[N], spark://HOST:PORT, yarn, k8s://..., or sc://HOST:PORT (Connect); default: %(default)s",
+        )
+        each.add_argument(
+            "--spark-conf",
+            metavar="KEY=VALUE",
+            action="append",
+            default=[],
+            help="a setting of Spark; may be given again",
+        )
     for each in (run, replay, demo):
         each.add_argument(
             "--attach",
@@ -135,6 +147,13 @@ def _parser() -> argparse.ArgumentParser:
             "--dir", type=Path, default=Path(".kafkacheck"), help="where runs are kept; default: %(default)s"
         )
     return parser
+
+
+def _spark(options: argparse.Namespace) -> dict[str, Any]:
+    """What a `Harness` is told of Spark."""
+    from pytest_kafkacheck.spark import parse_settings
+
+    return {"master": options.spark_master, "spark_conf": parse_settings(options.spark_conf)}
 
 
 def _say(line: str) -> None:
@@ -211,7 +230,7 @@ def _run(options: argparse.Namespace) -> int:
 
     experiments = load(options.file)
     statuses = []
-    with Harness(options.dir, say=_say, master=options.spark_master, attach=options.attach) as harness:
+    with Harness(options.dir, say=_say, **_spark(options), attach=options.attach) as harness:
         for experiment in experiments:
             harness.check(experiment)
         for experiment in experiments:
@@ -227,7 +246,7 @@ def _replay(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.replay import replayed
 
     experiment = replayed(options.run, symbolic=options.symbolic)
-    with Harness(options.dir, say=_say, master=options.spark_master, attach=options.attach) as harness:
+    with Harness(options.dir, say=_say, **_spark(options), attach=options.attach) as harness:
         run = harness.run(experiment)
     print(run.text(), flush=True)
     return status(run.result, experiment.expect)
@@ -240,7 +259,7 @@ def _shrink(options: argparse.Namespace) -> int:
     if not 0 < options.minutes < float("inf"):
         raise UsageError(f"--minutes {options.minutes:g}: expected a number above 0, and an end")
     runs = options.run / "shrink" / "runs"
-    with Harness(runs, say=lambda _: None, fresh=True, master=options.spark_master) as harness:
+    with Harness(runs, say=lambda _: None, fresh=True, **_spark(options)) as harness:
         found = shrink(
             options.run,
             lambda experiment: harness.run(experiment, name="try"),
@@ -255,7 +274,7 @@ def _demo(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.demo import demo
     from pytest_kafkacheck.harness import Harness
 
-    with Harness(options.dir, say=_say, master=options.spark_master, attach=options.attach) as harness:
+    with Harness(options.dir, say=_say, **_spark(options), attach=options.attach) as harness:
         demo(harness, print)
     return AS_EXPECTED
 

@@ -42,7 +42,7 @@ def explain(options: argparse.Namespace) -> int:
     from rich.console import Console
 
     from pytest_kafkacheck.judging import local_run
-    from pytest_kafkacheck.spark import Spark
+    from pytest_kafkacheck.spark import Spark, parse_settings
 
     wanted, number = _finding(options.finding)
     if options.around < 0:
@@ -51,7 +51,7 @@ def explain(options: argparse.Namespace) -> int:
     console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console = Console(highlight=False, emoji=False, width=WIDTH)
-    spark = Spark(master=options.spark_master)
+    spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf))
     try:
         spark.start()
         from analyzers.load import load, release

@@ -7,7 +7,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +50,7 @@ class Harness:
     attach     a cluster that somebody else runs, see `attach.attached`: every experiment uses it, whatever its spec.
     shared     use clusters together with other processes, which does not go with fresh and reuse; their owner keeps
                or removes them.
-    master     of Spark.
+    master     of Spark, and spark_conf: any settings of it.
     """
 
     def __init__(
@@ -64,6 +64,7 @@ class Harness:
         attach: str | None = None,
         shared: Shared | None = None,
         master: str = "local[*]",
+        spark_conf: Mapping[str, str] | None = None,
     ) -> None:
         self.failed = False
         self._kept: dict[str, str] = {}
@@ -76,7 +77,7 @@ class Harness:
         self._directory = directory
         self._say = say
         self._fresh = fresh
-        self._spark = Spark(master=master)
+        self._spark = Spark(master=master, conf=spark_conf)
         self._client: Any = None
         self._possible: set[str] = set()
         """Faults that this host was found to be able to do."""

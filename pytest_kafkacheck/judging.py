@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from analyzers.analyze_all import Judged, analyze_all, unjudged
 from analyzers.bad_history import BadHistory
+from analyzers.places import local_files
 from analyzers.validate import run_ids
 from analyzers.verdict import Verdict, amended
 from pytest_kafkacheck.errors import UsageError
@@ -22,7 +26,7 @@ from workloads.history.compact import compact
 
 
 class Sessions(Protocol):
-    def session(self) -> SparkSession: ...
+    def session(self, *, rows: int | None = None) -> SparkSession: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,9 +84,19 @@ def judge_all(
     """Judge them all in one Spark application, and write verdict.json where there is an experiment."""
     problems = {place.home: problem for place in found if (problem := place.problem or _compacted(place))}
     good = [place.home for place in found if place.home not in problems]
-    judged = {one.home: one for one in (analyze_all(spark.session, good, examples=examples) if good else ())}
+    sessions = partial(spark.session, rows=sum(map(_rows, good)))
+    judged = {one.home: one for one in (analyze_all(sessions, good, examples=examples) if good else ())}
     judged |= {home: unjudged(home, problem) for home, problem in problems.items()}
     return [_outcome(place, judged[place.home], allow) for place in found]
+
+
+def _rows(home: Path) -> int:
+    """Of records; what cannot be read is told later, with the reason."""
+    rows = 0
+    for file in local_files(home, "records"):
+        with contextlib.suppress(pa.ArrowException, OSError):
+            rows += pq.read_metadata(file).num_rows
+    return rows
 
 
 def _homes(path: Path) -> list[Path]:

@@ -71,8 +71,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--kafkacheck-spark-master",
         metavar="URL",
-        default="local[*]",
-        help="Judge on this Spark master. Default: %(default)s, embedded",
+        help="Judge on this Spark: local[N], spark://HOST:PORT, yarn, k8s://..., or sc://HOST:PORT (Connect). "
+        "Default: ini kafkacheck_spark_master, else local[*], embedded",
+    )
+    group.addoption(
+        "--kafkacheck-spark-conf",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="A setting of Spark; may be given again. Comes after those of ini kafkacheck_spark_conf",
     )
     parser.addini(
         "kafkacheck_dir", "Folder in which runs are kept, relative to rootdir", default=".kafkacheck"
@@ -81,6 +88,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "kafkacheck_scope", "How long a cluster may serve, see --kafkacheck-scope", default="session"
     )
     parser.addini("kafkacheck_share", "With xdist, see --kafkacheck-share", default="worker")
+    parser.addini("kafkacheck_spark_master", "See --kafkacheck-spark-master", default="local[*]")
+    parser.addini(
+        "kafkacheck_spark_conf", "Settings of Spark, KEY=VALUE on a line each", type="linelist", default=[]
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -175,6 +186,7 @@ def _kafkacheck_harness(
         warnings.simplefilter("ignore", DeprecationWarning)
         from pytest_kafkacheck.harness import Harness
         from pytest_kafkacheck.sharing import Shared
+        from pytest_kafkacheck.spark import parse_settings
 
     directory = pytestconfig.getoption("kafkacheck_dir") or pytestconfig.getini("kafkacheck_dir")
     reporter = pytestconfig.pluginmanager.getplugin("terminalreporter")
@@ -196,7 +208,14 @@ def _kafkacheck_harness(
         reuse=pytestconfig.getoption("kafkacheck_reuse"),
         attach=pytestconfig.getoption("kafkacheck_attach"),
         shared=shared,
-        master=pytestconfig.getoption("kafkacheck_spark_master"),
+        master=pytestconfig.getoption("kafkacheck_spark_master")
+        or pytestconfig.getini("kafkacheck_spark_master"),
+        spark_conf=parse_settings(
+            [
+                *pytestconfig.getini("kafkacheck_spark_conf"),
+                *pytestconfig.getoption("kafkacheck_spark_conf"),
+            ]
+        ),
     )
     # Also when a second Ctrl-C cuts the fixture's own teardown short.
     pytestconfig.add_cleanup(harness.close)

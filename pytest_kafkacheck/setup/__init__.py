@@ -16,9 +16,9 @@ def ensure_all(say: Say, *, versions: Sequence[str]) -> None:
     from pytest_kafkacheck.cluster.engine import connect
     from pytest_kafkacheck.setup.engine import ensure_engine
     from pytest_kafkacheck.setup.image import ensure_images
-    from pytest_kafkacheck.setup.java import ensure_java
+    from pytest_kafkacheck.setup.java import ensure_java, ensure_quick_start
 
-    ensure_java(say)
+    ensure_quick_start(ensure_java(say), say)
     ensure_engine(say)
     with closing(connect()) as client:
         for version in versions:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_kafkacheck.errors import InfrastructureError
+from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.setup import debian, engine, image, java
+from pytest_kafkacheck.spark import parse_settings
 
 
 def program(path: Path, text: str) -> Path:
@@ -86,3 +87,10 @@ def test_images_are_named_after_what_they_are_built_from(
     (folder / "pom.xml").write_text("<project/>")
     assert image.local_image("4.1.1") != before
     assert image.local_image("4.1.1").startswith("kafkacheck/kafka:4.1.1-")
+
+
+def test_settings_of_spark_are_pairs_of_which_the_later_holds() -> None:
+    assert parse_settings(["spark.a=1", "spark.b=x=y", "spark.a=2"]) == {"spark.a": "2", "spark.b": "x=y"}
+    for wrong in ("spark.a", "executor.memory=4g", "=4g"):
+        with pytest.raises(UsageError, match=r"expected spark\.KEY=VALUE"):
+            parse_settings([wrong])

@@ -1,0 +1,182 @@
+"""How instant small histories are: cold, warm, and 2,000 of them at once, as ratios within one run.
+
+  .venv/bin/python benchmarks/small.py [--rounds 5] [--runs 2000] [--only cold warm many] [--json]
+
+cold  a fresh process to the verdict of a 1,000-operation history / a fresh process that only opens the session,
+      with the same flags of the JVM; medians of alternating rounds; at most 1.3. `cpu` is the same ratio in
+      seconds of processor time, which a busy machine disturbs less.
+warm  a verdict, less a query over no rows, in one session; at most 0.5 s
+many  so many small histories in one call / one of them, in one session; at most 4
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from rich.console import Console
+from rich.table import Table
+
+from workloads.history.schema import TABLES
+
+BARS = {"cold": 1.3, "warm": 0.5, "many": 4.0}
+OPERATIONS, FEW = 1000, 50
+BARE = "from analyzers.session import spark_session; spark_session()"
+VERDICT = (
+    "import sys; from pathlib import Path; from analyzers.session import spark_session; spark = spark_session();"
+    "from analyzers.analyze import analyze; (verdict,) = analyze(spark, [Path(sys.argv[1])]).values();"
+    "assert verdict.result == 'valid', verdict.text()"
+)
+
+
+def rows(run: str, operations: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """A healthy run: half of the operations are sends of two writers, half are records of the final reads."""
+    partitions, ends = 2, [0, 0]
+    written: list[list[int]] = [[], []]
+    for i in range(operations // 2):
+        writer, sequence = i % 2 + 1, i // 2
+        partition = sequence % partitions
+        value, offset = writer << 40 | sequence, ends[partition]
+        last = offset - 2 if offset >= 2 else None
+        row = {"run": run, "f": "send", "op": value, "index": sequence, "process": writer, "type": "ok"}
+        row |= {"invoked": i * 1000, "completed": i * 1000 + 900, "topic": "t", "partition": partition}
+        yield "records", row | {"offset": offset, "value": value, "assignment": 0, "previous": last}
+        written[partition].append(value)
+        ends[partition] += 1
+    over = operations * 1000
+    for partition, values in enumerate(written):
+        op = (1 << 62) + partition
+        row = {"run": run, "op": op, "process": 10, "type": "ok", "invoked": over, "completed": over + 9}
+        row |= {"topic": "t", "partition": partition}
+        for offset, value in enumerate(values):
+            read = {"f": "poll", "index": offset, "offset": offset, "value": value, "final": True}
+            yield "records", row | read | {"assignment": 1, "previous": offset - 1 if offset else None}
+        yield "operations", row | {"f": "final-read", "start_offset": 0, "end_offset": len(values)}
+
+
+def write(folder: Path, run: str, operations: int) -> Path:
+    told: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES}
+    for table, row in rows(run, operations):
+        told[table].append(row)
+    for table, of in told.items():
+        place = folder / run / "history" / table
+        place.mkdir(parents=True)
+        pq.write_table(
+            pa.Table.from_pylist(of, schema=TABLES[table]), place / "part-0.parquet", compression="zstd"
+        )
+    return folder / run
+
+
+def cold(folder: Path, rounds: int) -> dict[str, Any]:
+    run = write(folder, "cold", OPERATIONS)
+    calls = {"bare": [sys.executable, "-c", BARE], "verdict": [sys.executable, "-c", VERDICT, str(run)]}
+    walls: dict[str, list[float]] = {name: [] for name in calls}
+    cpus: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            used, began = _children(), time.monotonic()
+            subprocess.run(call, check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+            walls[name].append(time.monotonic() - began)
+            cpus[name].append(_children() - used)
+    medians = {name: statistics.median(of) for name, of in walls.items()}
+    used_cpu = {name: statistics.median(of) for name, of in cpus.items()}
+    return {
+        "figure": medians["verdict"] / medians["bare"],
+        "cpu": used_cpu["verdict"] / used_cpu["bare"],
+        "seconds": medians,
+        "spread": walls,
+    }
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def warm(folder: Path, rounds: int) -> dict[str, Any]:
+    from analyzers.analyze import analyze
+
+    spark = _session()
+    run = write(folder, "warm", OPERATIONS)
+    found = _alternating(
+        {
+            "empty": lambda: spark.range(0).selectExpr("count(*)").collect(),
+            "verdict": lambda: analyze(spark, [run]),
+        },
+        rounds,
+    )
+    return {"figure": found["verdict"] - found["empty"], "seconds": found}
+
+
+def many(folder: Path, rounds: int, number: int) -> dict[str, Any]:
+    from analyzers.analyze import analyze
+
+    spark = _session()
+    runs = [write(folder, f"many-{i}", FEW) for i in range(number)]
+    found = _alternating(
+        {"one": lambda: analyze(spark, runs[:1]), "all": lambda: analyze(spark, runs)}, rounds
+    )
+    return {"figure": found["all"] / found["one"], "seconds": found}
+
+
+def _session() -> Any:
+    from analyzers.session import spark_session, warm
+
+    spark = spark_session()
+    warm(spark)
+    return spark
+
+
+def _alternating(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Medians in seconds; the first round of all only warms up."""
+    found: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds + 1):
+        for name, call in calls.items():
+            began = time.monotonic()
+            call()
+            found[name].append(time.monotonic() - began)
+    return {name: statistics.median(of[1:]) for name, of in found.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--only", nargs="+", choices=BARS, default=list(BARS))
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        measures = {
+            "cold": lambda: cold(folder, options.rounds),
+            "warm": lambda: warm(folder, options.rounds),
+            "many": lambda: many(folder, options.rounds, options.runs),
+        }
+        results = {name: measures[name]() for name in options.only}
+    if options.json:
+        print(json.dumps(results, indent=2))
+        return
+    table = Table("history", "figure", "bar", "cpu ratio", "seconds", box=None)
+    for name, found in results.items():
+        seconds = ", ".join(f"{what} {value:.2f}" for what, value in found["seconds"].items())
+        cpu = f"{found['cpu']:.2f}" if "cpu" in found else ""
+        table.add_row(name, f"{found['figure']:.2f}", f"{BARS[name]}", cpu, seconds)
+    Console(width=140).print(table)
+
+
+if __name__ == "__main__":
+    main()
