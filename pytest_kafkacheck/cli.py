@@ -1,4 +1,4 @@
-"""The command line: ``kafkacheck setup | doctor | run | replay | shrink | analyze | demo | cluster … | image …``."""
+"""The command line: ``kafkacheck setup | doctor | run | replay | shrink | analyze | export | demo …``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ from typing import TYPE_CHECKING
 from pytest_kafkacheck.cluster_commands import add_cluster_commands
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, UsageError
 from pytest_kafkacheck.guard import check_siblings
+from pytest_kafkacheck.jepsen_commands import (
+    VERDICTS,
+    add_export,
+    add_jepsen_options,
+    analyze_jepsen,
+    export,
+    text,
+)
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.experiment import Experiment
@@ -97,8 +105,23 @@ def _parser() -> argparse.ArgumentParser:
     shrink.set_defaults(command=_shrink)
 
     analyze = commands.add_parser("analyze", help="judge a run again, also one that was interrupted")
-    analyze.add_argument("run", type=Path, help="the run's folder")
+    analyze.add_argument(
+        "runs", type=Path, nargs="+", metavar="RUN", help="a run's folder; with --profile jepsen, a history"
+    )
+    analyze.add_argument(
+        "--profile",
+        choices=("native", "jepsen"),
+        default="native",
+        help="whose rules to judge by; jepsen: those of its Kafka checker, for its histories in EDN or JSON; "
+        "default: %(default)s",
+    )
+    analyze.add_argument("--json", type=Path, metavar="OUT", help="write the answers there, one per history")
+    add_jepsen_options(analyze)
     analyze.set_defaults(command=_analyze)
+
+    export = commands.add_parser("export", help="write a run's history in another notation")
+    add_export(export)
+    export.set_defaults(command=_export)
 
     demo = commands.add_parser("demo", help="see acknowledged writes get lost, and kept")
     demo.set_defaults(command=_demo)
@@ -242,14 +265,41 @@ def _shrink(options: argparse.Namespace) -> int:
 
 
 def _analyze(options: argparse.Namespace) -> int:
+    if options.profile == "jepsen":
+        return _analyze_jepsen(options)
     from pytest_kafkacheck.harness import Harness
     from pytest_kafkacheck.replay import read_experiment
 
-    experiment = read_experiment(options.run)
-    with Harness(options.run.parent, say=_say, master=options.spark_master) as harness:
-        run = harness.judge(options.run)
-    print(run.text())
-    return _status(run.result, experiment.expect)
+    for option in ("json", "ww_deps", "sub_via"):
+        if getattr(options, option) is not None:
+            raise UsageError(f"--{option.replace('_', '-')} goes with --profile jepsen only")
+    statuses = []
+    experiments = [read_experiment(path) for path in options.runs]
+    with Harness(options.runs[0].parent, say=_say, master=options.spark_master) as harness:
+        for path, experiment in zip(options.runs, experiments, strict=True):
+            run = harness.judge(path)
+            print(run.text())
+            statuses.append(_status(run.result, experiment.expect))
+    return worst(statuses)
+
+
+def _analyze_jepsen(options: argparse.Namespace) -> int:
+    answers = analyze_jepsen(
+        options.runs,
+        master=options.spark_master,
+        json_file=options.json,
+        ww_deps=options.ww_deps,
+        sub_via=options.sub_via,
+    )
+    for answer in answers:
+        print(text(answer))
+    return worst([_status(VERDICTS[answer.valid], "valid") for answer in answers])
+
+
+def _export(options: argparse.Namespace) -> int:
+    rows = export(options.run, options.edn)
+    print(f"{options.edn}: {rows} rows")
+    return AS_EXPECTED
 
 
 def _demo(options: argparse.Namespace) -> int:

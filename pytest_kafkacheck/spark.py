@@ -16,10 +16,12 @@ class Spark:
     """One session for all verdicts of a process. `start` returns at once, `session` waits.
 
     master  Spark's, such as ``local[*]`` (embedded) or ``spark://host:7077``.
+    warmed  judge a tiny history of ours first, while a cluster boots.
     """
 
-    def __init__(self, *, master: str = "local[*]") -> None:
+    def __init__(self, *, master: str = "local[*]", warmed: bool = True) -> None:
         self._master = master
+        self._warm = warmed
         self._opened: Future[SparkSession] | None = None
         self._warmed: Future[SparkSession] = Future()
         self._lock = threading.Lock()
@@ -58,7 +60,8 @@ class Spark:
                 )
             session = spark_session(master=self._master, java=java)
             opened.set_result(session)
-            warm(session)
+            if self._warm:
+                warm(session)
             warmed.set_result(session)
         except Exception as error:
             told = error
