@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.exits import status, worst
+from pytest_kafkacheck.jepsen_commands import add_jepsen_options, analyze_jepsen
+from pytest_kafkacheck.json_output import check_json, write_json
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.judging import Outcome
@@ -45,10 +45,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=5,
         help="of each anomaly; counts are exact; default: %(default)s",
     )
+    parser.add_argument(
+        "--profile",
+        choices=("native", "jepsen"),
+        default="native",
+        help="whose rules to judge by; jepsen: those of its Kafka checker, for its histories in EDN or JSON; "
+        "default: %(default)s",
+    )
+    add_jepsen_options(parser)
 
 
 def analyze(options: argparse.Namespace) -> int:
     """The status is that of the worst run: one not as expected, then one that is unknown."""
+    check_json(options.json)
+    if options.profile == "jepsen":
+        return analyze_jepsen(options)
     from pytest_kafkacheck.judging import judge_all, places
     from pytest_kafkacheck.spark import Spark, parse_settings
 
@@ -66,7 +77,7 @@ def analyze(options: argparse.Namespace) -> int:
         if outcome.problem is not None:
             print(f"kafkacheck: {outcome.problem}", file=sys.stderr)
     if options.json is not None:
-        _write_json(options.json, [each for outcome in outcomes for each in entries(outcome)])
+        write_json(options.json, [each for outcome in outcomes for each in entries(outcome)])
     if options.json != "-":
         _print(outcomes)
     return worst([status(each.result, outcome.expect) for outcome in outcomes for each in outcome.verdicts])
@@ -100,19 +111,9 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError(f"--{error}") from error
     if options.examples < 0:
         raise UsageError(f"--examples {options.examples}: expected 0 or more")
-    if options.json not in (None, "-") and not Path(options.json).resolve().parent.is_dir():
-        raise UsageError(f"--json {options.json}: its folder does not exist")
-
-
-def _write_json(out: str, told: Sequence[Mapping[str, Any]]) -> None:
-    text = json.dumps(told, indent=2)
-    if out == "-":
-        print(text)
-        return
-    try:
-        Path(out).write_text(text + "\n")
-    except OSError as error:
-        raise UsageError(f"--json {out}: cannot be written ({error})") from error
+    for option in ("ww_deps", "sub_via"):
+        if getattr(options, option) is not None:
+            raise UsageError(f"--{option.replace('_', '-')} goes with --profile jepsen only")
 
 
 def _print(outcomes: Sequence[Outcome]) -> None:

@@ -1,4 +1,4 @@
-"""The command line: ``kafkacheck setup | doctor | run | replay | shrink | analyze | explain | demo | …``."""
+"""The command line: ``kafkacheck setup | doctor | run | replay | shrink | analyze | explain | export | demo | …``."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from pytest_kafkacheck.exits import (
     worst,
 )
 from pytest_kafkacheck.guard import check_siblings
+from pytest_kafkacheck.jepsen_commands import add_export, export
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.experiment import Experiment
@@ -109,6 +110,10 @@ def _parser() -> argparse.ArgumentParser:
     explain = commands.add_parser("explain", help="the evidence for a run's findings, as a time line")
     explain_command.add_options(explain)
     explain.set_defaults(command=explain_command.explain)
+
+    export = commands.add_parser("export", help="write a run's history in another notation")
+    add_export(export)
+    export.set_defaults(command=_export)
 
     demo = commands.add_parser("demo", help="see acknowledged writes get lost, and kept")
     demo.set_defaults(command=_demo)
@@ -268,6 +273,12 @@ def _shrink(options: argparse.Namespace) -> int:
         )
     print(found.text, flush=True)
     return AS_EXPECTED if found.test is not None else NOT_AS_EXPECTED
+
+
+def _export(options: argparse.Namespace) -> int:
+    rows = export(options.run, options.edn)
+    print(f"{options.edn}: {rows} rows")
+    return AS_EXPECTED
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -33,11 +33,15 @@ class Spark:
 
     master  Spark's, such as ``local[*]`` (embedded), ``spark://host:7077`` or ``sc://host:15002``.
     conf    any settings of Spark.
+    warmed  judge a tiny history of ours first, while a cluster boots.
     """
 
-    def __init__(self, *, master: str = "local[*]", conf: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, *, master: str = "local[*]", conf: Mapping[str, str] | None = None, warmed: bool = True
+    ) -> None:
         self._master = master
         self._conf = dict(conf or {})
+        self._warm = warmed
         self._opened: Future[SparkSession] | None = None
         self._warmed: Future[SparkSession] = Future()
         self._lock = threading.Lock()
@@ -105,7 +109,7 @@ class Spark:
                 )
             session = spark_session(master=self._master, java=java, conf=self._conf, size=self._size)
             opened.set_result(session)
-            if is_local(self._master):
+            if self._warm and is_local(self._master):
                 warm(session)
             warmed.set_result(session)
         except Exception as error:

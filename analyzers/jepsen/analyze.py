@@ -1,0 +1,224 @@
+"""Jepsen histories to answers: all files of a call in one Spark application."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from analyzers.jepsen.checks import NO_WRITER, UNSEEN, errors, last_ok, ranked
+from analyzers.jepsen.cycles import Edge, Operation, cycles, evidence
+from analyzers.jepsen.edges import edges, spans, within
+from analyzers.jepsen.tables import Tables, tables
+from analyzers.jepsen.verdict import Judged, Options, judged
+from workloads.history.jepsen_table import write
+
+EXAMPLES = 32
+"""Errors of a type, and unseen messages of a key, that are told; the counts are of all."""
+
+SKIPPED = 1000
+"""Values of one skip that are told."""
+
+EDGES = 2_000_000
+"""Dependencies between operations that may be in a cycle; with more of them in all files, cycles are given up."""
+
+EMPTY, TIMEOUT = "empty-transaction-graph", "cycle-search-timeout"
+
+
+def analyze(
+    spark: SparkSession,
+    files: Sequence[Path],
+    *,
+    options: Options = Options(),  # noqa: B008 - frozen
+    examples: int = EXAMPLES,
+    limit: int = EDGES,
+) -> list[Judged]:
+    """What the reference would say about each file, in their order.
+
+    A file that is no history is answered with the reason. Raises ValueError without any file.
+    """
+    if not files:
+        raise ValueError("files: at least one history is needed, got none")
+    with tempfile.TemporaryDirectory(prefix="kafkacheck-jepsen-") as folder:
+        failed = write(files, Path(folder))
+        with tables(spark, Path(folder), without=failed.keys()) as facts:
+            found = _Found(facts, options, examples, limit)
+            return [
+                Judged(file=str(file), errors={}, error=failed[run])
+                if run in failed
+                else found.judged(run, file)
+                for run, file in enumerate(files)
+            ]
+
+
+class _Found:
+    """What was found in all of the runs."""
+
+    def __init__(self, facts: Tables, options: Options, examples: int, limit: int) -> None:
+        self._options = options
+        self._errors: dict[int, dict[str, Any]] = defaultdict(dict)
+        self._counts: dict[int, dict[str, int]] = defaultdict(dict)
+        self._reasons: dict[int, list[str]] = defaultdict(list)
+        self._take_errors(facts, examples)
+        self._take_cycles(facts, examples, limit)
+
+    def judged(self, run: int, file: Path) -> Judged:
+        return judged(str(file), self._errors[run], self._counts[run], self._reasons[run], self._options)
+
+    def _take_errors(self, facts: Tables, examples: int) -> None:
+        rows = ranked(errors(facts), at_most=max(1, examples)).collect()
+        rows.sort(key=attrgetter("run", "type", "part", "rank"))
+        skipped = _skipped(facts, rows)
+        last = {row.run: row.time for row in last_ok(facts.operations).collect()}
+        for (run, kind), group in groupby(rows, key=attrgetter("run", "type")):
+            mine = list(group)
+            if kind == NO_WRITER.type:
+                self._reasons[run].append(_no_writer(mine))
+            elif kind == UNSEEN.type:
+                self._errors[run][kind] = _unseen(mine, last.get(run))
+                self._counts[run][kind] = sum(self._errors[run][kind]["unseen"].values())
+            else:
+                self._errors[run][kind] = [_entry(row, skipped) for row in mine]
+                self._counts[run][kind] = mine[0].total
+
+    def _take_cycles(self, facts: Tables, examples: int, limit: int) -> None:
+        graph = edges(facts, ww=self._options.ww_deps)
+        connected = {row.run for row in graph.select("run").union(_after_another(facts)).distinct().collect()}
+        for run in _runs(facts) - connected:
+            self._errors[run][EMPTY] = True
+            self._counts[run][EMPTY] = 1
+        where = spans(graph).persist()
+        try:
+            if not where.take(1):
+                return
+            part = within(facts, graph, where)
+            sizes = part.edges.groupBy("run").count().union(part.operations.groupBy("run").count()).collect()
+            if sum(row["count"] for row in sizes) > limit:
+                self._give_up({row.run: row["count"] for row in sizes}, limit)
+                return
+            for run, cycle in _cycles(part.edges, part.operations):
+                kind = cycle["type"]
+                self._counts[run][kind] = self._counts[run].get(kind, 0) + 1
+                if self._counts[run][kind] <= examples:
+                    self._errors[run].setdefault(kind, []).append(cycle)
+        finally:
+            where.unpersist()
+
+    def _give_up(self, sizes: Mapping[int, int], limit: int) -> None:
+        for run, size in sizes.items():
+            self._errors[run][TIMEOUT] = [{"type": TIMEOUT, "edges": size, "limit": limit}]
+            self._counts[run][TIMEOUT] = 1
+
+
+def _skipped(facts: Tables, rows: Sequence[Row]) -> Mapping[tuple[int, str, int], str]:
+    """The values between the two places of each skip that is shown, by run, key and place."""
+    wanted = set()
+    for row in rows:
+        told = json.loads(row.entry)
+        if "from" in told:
+            until = min(told["to"], told["from"] + 1 + SKIPPED)
+            wanted |= {(row.run, told["key"], place) for place in range(told["from"] + 1, until)}
+    if not wanted:
+        return {}
+    places = facts.order.sparkSession.createDataFrame(sorted(wanted), "run int, key string, place bigint")
+    found = facts.order.join(F.broadcast(places), ["run", "key", "place"])
+    return {
+        (row.run, row.key, row.place): row.value
+        for row in found.select("run", "key", "place", "value").collect()
+    }
+
+
+def _entry(row: Row, skipped: Mapping[tuple[int, str, int], str]) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(row.entry)
+    if "from" in told:
+        places = range(told.pop("from") + 1, told.pop("to"))[:SKIPPED]
+        told["skipped"] = [skipped[row.run, told["key"], place] for place in places]
+    for name in ("key", "value"):
+        if name in told:
+            told[name] = json.loads(told[name])
+    for name in ("values", "skipped"):
+        if name in told:
+            told[name] = [json.loads(value) for value in told[name]]
+    if row.type == "inconsistent-offsets":
+        told["values"].sort(key=_in_order)
+    return told
+
+
+def _unseen(rows: Sequence[Row], time: int | None) -> dict[str, Any]:
+    messages: dict[str, list[Any]] = {}
+    totals: dict[str, int] = {}
+    for row in rows:
+        told = json.loads(row.entry)
+        key = _name(told["key"])
+        messages.setdefault(key, []).append(json.loads(told["value"]))
+        totals[key] = row.total
+    for values in messages.values():
+        values.sort(key=_in_order)
+    return {"time": time, "unseen": totals, "messages": messages}
+
+
+def _no_writer(rows: Sequence[Row]) -> str:
+    told = json.loads(rows[0].entry)
+    return (
+        f"{rows[0].total} value(s) polled that no completed operation sent, the first {told['value']} of key "
+        f"{told['key']} in row {told['reader']}; the reference ends its analysis there"
+    )
+
+
+def _name(key: str) -> str:
+    """A key as a key of a JSON object."""
+    decoded = json.loads(key)
+    return decoded if isinstance(decoded, str) else key
+
+
+def _in_order(value: Any) -> tuple[bool, Any]:
+    number = isinstance(value, int | float)
+    return not number, value if number else str(value)
+
+
+def _after_another(facts: Tables) -> DataFrame:
+    """Runs with an operation that began when another was done."""
+    done = facts.operations.where("f in ('send', 'poll', 'txn')")
+    return (
+        done.groupBy("run")
+        .agg(F.expr("min(pos) filter (where type = 'ok')").alias("first"), F.max("invoked").alias("last"))
+        .where("first < last")
+        .select("run")
+    )
+
+
+def _runs(facts: Tables) -> set[int]:
+    return {row.run for row in facts.operations.select("run").distinct().collect()}
+
+
+def _cycles(edges: DataFrame, operations: DataFrame) -> Iterator[tuple[int, dict[str, Any]]]:
+    by_span: dict[tuple[int, int], tuple[list[Operation], list[Row]]] = defaultdict(lambda: ([], []))
+    for row in operations.collect():
+        operation = Operation(pos=row.pos, index=row["index"], type=row.type, invoked=row.invoked)
+        by_span[row.run, row.span][0].append(operation)
+    for row in edges.collect():
+        by_span[row.run, row.span][1].append(row)
+    for (run, _), (inside, rows) in sorted(by_span.items()):
+        rows.sort(key=lambda row: (row["rank"], row.key, row.value))
+        for cycle in cycles(inside, map(_edge, rows)):
+            yield run, cycle
+
+
+def _edge(row: Row) -> Edge:
+    told = evidence(
+        kind=row.kind,
+        key=row.key,
+        value=row.value,
+        following=row.next,
+        source_mop=row.source_mop,
+        target_mop=row.target_mop,
+    )
+    return Edge(source=row.source, target=row.target, kind=row.kind, evidence=told)

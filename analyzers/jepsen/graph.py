@@ -1,0 +1,105 @@
+"""Directed graphs small enough for the driver: strongly connected components, and a short cycle in one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+Graph = Mapping[int, Collection[int]]
+"""Vertex to those after it. A vertex without any need not be a key."""
+
+
+def components(graph: Graph) -> Iterator[list[int]]:
+    """Strongly connected components of two vertices or more: Tarjan's algorithm without recursion."""
+    order: dict[int, int] = {}
+    low: dict[int, int] = {}
+    stack: list[int] = []
+    on_stack: set[int] = set()
+    for root in graph:
+        if root in order:
+            continue
+        path: list[tuple[int, Iterator[int]]] = []
+        _enter(root, graph, order, low, stack, on_stack, path)
+        while path:
+            vertex, rest = path[-1]
+            for after in rest:
+                if after not in order:
+                    _enter(after, graph, order, low, stack, on_stack, path)
+                    break
+                if after in on_stack:
+                    low[vertex] = min(low[vertex], order[after])
+            else:
+                path.pop()
+                if path:
+                    parent = path[-1][0]
+                    low[parent] = min(low[parent], low[vertex])
+                if low[vertex] == order[vertex]:
+                    component: list[int] = []
+                    while not component or component[-1] != vertex:
+                        component.append(stack.pop())
+                        on_stack.discard(component[-1])
+                    if len(component) > 1:
+                        yield component
+
+
+def _enter(
+    vertex: int,
+    graph: Graph,
+    order: dict[int, int],
+    low: dict[int, int],
+    stack: list[int],
+    on_stack: set[int],
+    path: list[tuple[int, Iterator[int]]],
+) -> None:
+    order[vertex] = low[vertex] = len(order)
+    stack.append(vertex)
+    on_stack.add(vertex)
+    path.append((vertex, iter(graph.get(vertex, ()))))
+
+
+def restricted(graph: Graph, vertices: Iterable[int]) -> dict[int, list[int]]:
+    """The graph between some of its vertices."""
+    kept = set(vertices)
+    return {vertex: [after for after in graph.get(vertex, ()) if after in kept] for vertex in kept}
+
+
+def short_cycle(graph: Graph, component: Sequence[int], *, steps: int) -> list[int]:
+    """A cycle in a component, its first vertex again at the end.
+
+    The shortest through those vertices that are tried, in order, until more than so many `steps` are taken; the
+    first of them always has one.
+    """
+    inside = restricted(graph, component)
+    best: list[int] | None = None
+    for start in sorted(component):
+        found, taken = _cycle_through(inside, start, None if best is None else len(best) - 1)
+        if found is not None:
+            best = found
+        steps -= taken
+        if best is not None and (steps <= 0 or len(best) == 3):
+            break
+    assert best is not None, f"no cycle in the component of {component[:8]}"
+    return best
+
+
+def _cycle_through(graph: Graph, start: int, shorter_than: int | None) -> tuple[list[int] | None, int]:
+    before = {start: start}
+    depth = {start: 0}
+    queue = deque([start])
+    taken = 0
+    while queue:
+        vertex = queue.popleft()
+        if shorter_than is not None and depth[vertex] + 1 >= shorter_than:
+            break
+        for after in graph[vertex]:
+            taken += 1
+            if after == start:
+                cycle = [start]
+                while vertex != start:
+                    cycle.append(vertex)
+                    vertex = before[vertex]
+                return [start, *reversed(cycle[1:]), start], taken
+            if after not in before:
+                before[after], depth[after] = vertex, depth[vertex] + 1
+                queue.append(after)
+    return None, taken

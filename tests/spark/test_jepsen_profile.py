@@ -1,0 +1,185 @@
+"""Conformance of the profile jepsen with the reference's own cases, through the whole pipeline, in one call for each
+of --ww-deps and --no-ww-deps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzers.jepsen.analyze import analyze
+from analyzers.jepsen.verdict import Judged, Options, judged
+
+pytestmark = [pytest.mark.spark, pytest.mark.shared]
+
+OTHER = {
+    "gen-poll-unseen/without-wrapper": "a generator: it makes histories, and nothing is judged",
+    "gen-poll-unseen/with-wrapper": "a generator: it makes histories, and nothing is judged",
+    "op-max-offsets": "a helper of the reference's realtime lag, which is not judged here",
+    "log-last-index-values/empty": "a helper inside of lost-write; the logs it stands for are judged there",
+    "log-last-index-values/standard": "a helper inside of lost-write; the logs it stands for are judged there",
+    "log-value-first-index/empty": "a helper inside of lost-write; the logs it stands for are judged there",
+    "log-value-first-index/standard": "a helper inside of lost-write; the logs it stands for are judged there",
+}
+"""Cases without a history that anything could be said about."""
+
+NO_PROCESS = "version-orders/conflict-from-info-proved-by-read"
+"""Its operations have no process, without which the reference's analysis crashes; here they are given one."""
+
+NOT_PART_OF_ERRORS = {
+    "realtime-lag": "the lag makes no history invalid; availability is judged by the native profile",
+    "unseen-series": "how many were unseen after each operation is a plot; what is unseen at the end is judged",
+}
+"""Cases that expect something the answer does not hold; their errors are compared all the same."""
+
+ROTATED = {"G0", "G1c", "G0-realtime", "G1c-realtime"}
+"""A cycle may begin anywhere."""
+
+
+def cases(shared: Path) -> dict[str, Any]:
+    all_cases = json.loads((shared / "conformance" / "jepsen_kafka_cases.json").read_text())["cases"]
+    return {case["name"]: case for case in all_cases}
+
+
+def by_name(kind: Callable[[str], bool]) -> list[str]:
+    place = Path(__file__).resolve().parents[3] / "shared"
+    return [name for name in cases(place) if kind(name)] if place.is_dir() else []
+
+
+NAMES = by_name(lambda name: name not in OTHER)
+
+
+@pytest.fixture(scope="module")
+def answers(
+    shared: Path, spark: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[bool, Mapping[str, Judged]]:
+    files = {}
+    for number, (name, case) in enumerate(cases(shared).items()):
+        if name in OTHER:
+            continue
+        history = case["history"]
+        if name == NO_PROCESS:
+            history = [op | {"process": process} for process, op in enumerate(history)]
+        # What a case says is about JSON: one half is read as EDN, where keys are keywords.
+        file = tmp_path_factory.mktemp("case") / ("history.edn" if number % 2 else "history.json")
+        file.write_text(edn(history) if number % 2 else json.dumps(history))
+        files[name] = file
+    both = {}
+    for ww_deps in (True, False):
+        found = analyze(spark, list(files.values()), options=Options(ww_deps=ww_deps, sub_via="assign"))
+        both[ww_deps] = dict(zip(files, found, strict=True))
+    return both
+
+
+def edn(value: Any) -> str:
+    """As Jepsen writes it: names are keywords, an operation to a line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f":{name} {edn(each)}" for name, each in value.items()) + "}"
+    if isinstance(value, list):
+        whole = all(isinstance(each, dict) and "type" in each for each in value) and value
+        return "\n".join(map(edn, value)) if whole else "[" + " ".join(map(edn, value)) + "]"
+    return "nil" if value is None else f":{value}" if isinstance(value, str) else str(value)
+
+
+def plain(errors: Mapping[str, Any]) -> dict[str, Any]:
+    """Errors with everything that is arbitrary put in order."""
+    return {
+        kind: sorted(json.dumps(one, sort_keys=True) for one in map(settled, found))
+        if isinstance(found, list)
+        else found
+        for kind, found in errors.items()
+    }
+
+
+def settled(error: Mapping[str, Any]) -> dict[str, Any]:
+    told = dict(error)
+    if "scc" in told:
+        told["scc"] = sorted(told["scc"])
+    if told.get("type") in ROTATED:
+        cycle, steps = told["cycle"][:-1], told["steps"]
+        first = cycle.index(min(cycle))
+        told["cycle"], told["steps"] = cycle[first:] + cycle[:first], steps[first:] + steps[:first]
+    return told
+
+
+@pytest.mark.parametrize("ww_deps", [True, False])
+@pytest.mark.parametrize("name", NAMES)
+def test_errors_are_those_of_the_reference(answers: Any, shared: Path, name: str, ww_deps: bool) -> None:
+    observed = cases(shared)[name]["observed_full_output"][f"ww_deps_{str(ww_deps).lower()}"]
+    answer = answers[ww_deps][name]
+    assert answer.error is None
+    if name == NO_PROCESS:
+        assert "exception" in observed
+        return
+    assert plain(answer.errors) == plain(observed["errors"])
+
+
+@pytest.mark.parametrize("sub_via", ["assign", "subscribe"])
+@pytest.mark.parametrize("ww_deps", [True, False])
+@pytest.mark.parametrize("name", NAMES)
+def test_verdict_is_that_of_the_reference(
+    answers: Any, shared: Path, name: str, ww_deps: bool, sub_via: Any
+) -> None:
+    verdict = cases(shared)[name]["observed_full_output"]["checker_verdict"][
+        sub_via + ("+ww_deps" if ww_deps else "")
+    ]
+    if name == NO_PROCESS:
+        assert verdict == {"exception": True}
+        return
+    found = answers[ww_deps][name]
+    options = Options(ww_deps=ww_deps, sub_via=sub_via)
+    answer = judged(found.file, found.errors, found.counts, found.reasons, options).to_json()
+    assert answer["valid"] == verdict["valid?"]
+    assert answer["error-types"] == verdict["error-types"]
+    assert answer["bad-error-types"] == verdict["bad-error-types"]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in NOT_PART_OF_ERRORS])
+def test_what_the_reference_s_own_test_asserts(answers: Any, shared: Path, name: str) -> None:
+    case = cases(shared)[name]
+    expected = case["expected"]
+    answer = answers[bool(case["options"].get("ww_deps"))][name]
+    if case["kind"] == "version-orders":
+        told = [{k: error[k] for k in ("key", "index", "offset", "values")} for error in expected["errors"]]
+        assert plain(answer.errors)["inconsistent-offsets"] == plain({"errors": told})["errors"]
+        return
+    for one in expected.get("all", [expected]):
+        if one["path"] == "valid?":
+            assert answer.valid is False
+            continue
+        assert_equal(one, answer.errors)
+
+
+def assert_equal(expected: Mapping[str, Any], errors: Mapping[str, Any]) -> None:
+    path, _, kind = expected["path"].partition(".")
+    assert path == "errors"
+    if not kind:
+        assert errors == expected["equals"]
+    elif "set_equals" in expected:
+        kind, _, field = kind.partition("[*].")
+        assert sorted(error[field] for error in errors[kind]) == sorted(expected["set_equals"])
+    elif expected["equals"] is None:
+        assert kind not in errors
+    else:
+        assert plain({kind: errors[kind]}) == plain({kind: expected["equals"]})
+
+
+def test_every_case_is_compared_or_named(shared: Path) -> None:
+    every = cases(shared)
+    assert {
+        name for name, case in every.items() if case["kind"] in ("analysis", "checker", "version-orders")
+    } == set(NAMES)
+    assert set(OTHER) | set(NAMES) == set(every)
+
+
+def test_none_is_unknown(answers: Any) -> None:
+    def reasons() -> Iterator[tuple[str, Any]]:
+        for name, answer in answers[True].items():
+            if answer.reasons:
+                yield name, answer.reasons
+
+    # The only case where something is polled that nobody sent.
+    assert [name for name, _ in reasons()] == [NO_PROCESS]
