@@ -117,7 +117,7 @@ def test_the_document_names_the_tests_and_what_they_find() -> None:
     table = DOCUMENT.partition("## Blind spots of the reference")[2]
     rows = {
         name: set(re.findall(r"`([^`]+)`", here))
-        for here, name in re.findall(r"\| ([^|]*) \| `(\w+)` \|", table)
+        for here, name in re.findall(r"\| ([^|]*) \| `(\w+)` \|$", table, re.MULTILINE)
     }
     named = {tell.__name__: set(found) for tell, found in TOLD.items()}
     assert rows.keys() == named.keys()
