@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from analyzers.analyze import analyze
@@ -16,6 +17,9 @@ from analyzers.checks import CHECKS, Check
 from analyzers.session import cause_of_death
 from analyzers.validate import cut_segments, run_ids
 from analyzers.verdict import Verdict, amended, judge
+
+DYING = 20.0
+"""Seconds that a JVM which ran out of memory is given to end. Spark's own sense of it leaves it running."""
 
 Sessions = Callable[[], SparkSession]
 """A session in which a query runs: the one there is, or a new one where its JVM has died."""
@@ -87,7 +91,8 @@ def _halving(
     homes = list(runs)
     try:
         verdicts = analyze(sessions(), homes, examples=examples, checks=checks, strict=True)
-    except Exception:
+    except Exception as error:
+        _told(error)
         if len(homes) == 1:
             return {homes[0]: _one_by_one(sessions, homes[0], runs[homes[0]], examples, checks)}
         middle = len(homes) // 2
@@ -140,11 +145,19 @@ def _with_cuts(home: Path, verdict: Verdict) -> Verdict:
 
 
 def _told(error: Exception) -> str:
-    """What an error says in one line, and not a long one: its head, and what caused it in the end."""
-    died = cause_of_death()
+    """What an error says in one line, and not a long one: its head, and what caused it in the end.
+
+    Where the JVM dies of it, it is gone afterwards: what is asked of a dying one dies with it.
+    """
+    try:
+        text = str(error)
+    except Exception:  # Py4J asks the JVM for it
+        text = ""
+    dying = not text or "OutOfMemoryError" in text or isinstance(error, (Py4JNetworkError, OSError))
+    died = cause_of_death(wait=DYING if dying else 0)
     if died is not None:
         return died
-    lines = [line.strip().removeprefix(": ") for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip().removeprefix(": ") for line in text.splitlines() if line.strip()]
     # What Py4J was about to call tells nothing.
     heads = [line for line in lines if not line.startswith("An error occurred while calling")]
     causes = [line for line in heads if line.startswith("Caused by: ")]

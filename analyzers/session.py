@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JError
@@ -111,22 +112,28 @@ def warm(spark: SparkSession) -> None:
 
 def is_alive(session: SparkSession) -> bool:
     """Whether the JVM of an embedded session is there and serves. Of a remote one nothing is known: True."""
+    context: Any = getattr(session, "_sc", None)  # Connect has none
     jvm = SparkContext._gateway
-    if jvm is None:
+    if context is None:
         return True
+    if jvm is None or context is not SparkContext._active_spark_context:
+        return False
     try:
-        return jvm.proc.poll() is None and not session.sparkContext._jsc.sc().isStopped()
+        return jvm.proc.poll() is None and not context._jsc.sc().isStopped()
     except (Py4JError, OSError, AttributeError):
         return False
 
 
-def cause_of_death() -> str | None:
-    """How the embedded JVM ended; None while it runs. Forgets it, so that the next session starts another."""
+def cause_of_death(*, wait: float = 0) -> str | None:
+    """How the embedded JVM ended; None while it runs. Forgets it, so that the next session starts another.
+
+    wait  seconds that a JVM known to be dying is given: it still answers for some time.
+    """
     jvm = SparkContext._gateway
     if jvm is None:
         return None
     try:
-        status = jvm.proc.wait(timeout=0 if _serves(jvm) else 10)
+        status = jvm.proc.wait(timeout=wait if _serves(jvm) else max(wait, 10))
     except subprocess.TimeoutExpired:
         return None
     SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
