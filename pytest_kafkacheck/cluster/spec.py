@@ -153,7 +153,10 @@ class ClusterSpec:
         return ", ".join([*parts, f"Kafka {self.version}"])
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        data = asdict(self)
+        if self.attached is None:
+            del data["attached"]
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ClusterSpec:
