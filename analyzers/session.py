@@ -116,10 +116,11 @@ def is_alive(session: SparkSession) -> bool:
     jvm = SparkContext._gateway
     if context is None:
         return True
+    java = context._jsc
     if jvm is None or context is not SparkContext._active_spark_context:
         return False
     try:
-        return jvm.proc.poll() is None and not context._jsc.sc().isStopped()
+        return jvm.proc.poll() is None and not java.sc().isStopped()
     except (Py4JError, OSError, AttributeError):
         return False
 
