@@ -356,7 +356,7 @@ def test_the_evidence_is_that_of_the_anomaly(verdicts: Any) -> None:
 SWAPS = [
     (r"<=", "<"), (r"<=", ">"), (r"<(?!=)", "<="), (r"<(?!=)", ">"), (r"(?<!-)>(?!=)", ">="),
     (r"\band\b", "or"), (r"\bor\b", "and"), (r"\bis null\b", "is not null"),
-    (r"\bis not null\b", "is null"), (r"\bnot (?!null)", ""), (r"=(?= ')", "<>"),
+    (r"\bis not null\b", "is null"), (r"\bnot (?!null)", ""), (r"=(?= ')", "<>"), (r"!=", "="),
 ]  # fmt: skip
 
 
