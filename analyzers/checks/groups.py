@@ -33,7 +33,7 @@ COMMIT_REGRESSION = Check(
 FENCED_COMMIT = Check(
     anomaly="fenced-commit",
     over="group_commits",
-    where="generation < newest and process <> newest_process",
+    where="generation < newest and process != newest_process",
     time="time",
     shows=MEMBER | {"offset": "offset", "newest": "newest"},
 )

@@ -18,7 +18,7 @@ def transactions(history: History) -> DataFrame:
     """One row per operation ``txn``.
 
     Columns: run, op, process, type, invoked, completed (ns), outcome, ending (ns, null for none), and
-    fenced (ns): the first completion of an init that fenced its producer before it ended; null for none.
+    fenced (ns): the first completion of an init that fenced its producer; null for none.
     """
     ends = [
         "get_json_object(value, '$.outcome') as outcome",
@@ -38,6 +38,5 @@ def transactions(history: History) -> DataFrame:
     return (
         known.join(F.broadcast(inits), ["run", "name"], "left")
         .withColumn("fenced", F.expr(fenced))
-        .withColumn("fenced", F.expr("if(fenced < coalesce(completed, fenced + 1), fenced, null)"))
         .drop("inits", "name", "epoch")
     )

@@ -8,7 +8,17 @@ import sys
 
 import pytest
 
-from analyzers.verdict import Exercised, FaultExercised, Finding, Verdict, amended, judge
+from analyzers.verdict import (
+    Availability,
+    Exercised,
+    FaultExercised,
+    Finding,
+    LogAvailability,
+    PhaseAvailability,
+    Verdict,
+    amended,
+    judge,
+)
 
 ONE = 1 << 40
 LOST = Finding(
@@ -55,10 +65,33 @@ EXERCISED = Exercised(
 )  # fmt: skip
 FULL = judge("r1", findings=[TWICE, UNSEEN, LOST], unknowns=["Something was not seen."], exercised=EXERCISED)
 
+CIRCLE = Finding(anomaly="G0", count=1, summary="set of transactions")
+AVAILABLE = judge(
+    "r3",
+    findings=[CIRCLE],
+    notes=["Circles were not searched."],
+    exercised=Exercised(sends={"ok": 3, "info": 1}, transactions={"ok": 1, "info": 1}, commits={"ok": 5}),
+    availability=Availability(
+        logs=(
+            LogAvailability(topic="t", partition=0, longest_wait=1.5, began=2.0, recovery=0.25),
+            LogAvailability(topic="t", partition=1),
+        ),
+        phases=(
+            PhaseAvailability(
+                phase="steady", sends=3, errors=0, latency_median=0.001, latency_99=0.01, latency_worst=0.5
+            ),
+            PhaseAvailability(phase="faults", sends=1, errors=1),
+        ),
+        worst_lag=0.75,
+    ),
+)
+
 
 @pytest.mark.parametrize(
     ("findings", "unknowns", "result"),
     [
+        ([CIRCLE], [], "valid"),
+        ([CIRCLE], ["why"], "unknown"),
         ([], [], "valid"),
         ([TWICE], [], "valid"),
         ([], ["why"], "unknown"),
@@ -80,6 +113,7 @@ def test_the_worst_findings_come_first() -> None:
 
 def test_json_round_trip() -> None:
     assert Verdict.from_json(FULL.to_json()) == FULL
+    assert Verdict.from_json(AVAILABLE.to_json()) == AVAILABLE
     assert json.loads(FULL.to_json())["findings"][0]["examples"][0]["offset"] == 7312
     assert Verdict.from_json(judge("r").to_json()) == judge("r")
 
@@ -137,6 +171,23 @@ def test_the_text_of_a_valid_run() -> None:
         "VALID: every promise that was checked was kept  (run r2)\n\nWhat was exercised:\n"
     )
     assert text.endswith("no faults")
+
+
+def test_the_text_tells_how_available_it_was() -> None:
+    lines = AVAILABLE.text().splitlines()
+    assert "G0: 1 set of transactions  [note: not judged]" in lines
+    assert "  transactions: 1 of 2 complete; commits of offsets: 5 of 5 complete" in lines
+    assert lines[lines.index("What was not looked for:") :] == [
+        "What was not looked for:",
+        "  - Circles were not searched.",
+        "",
+        "How available it was:",
+        "  longest time without an acknowledgement: 1.500 s on t-0, from 2.000 s on",
+        "  after the last heal 1 of 2 partitions acknowledged again, the last one after 0.250 s",
+        "  steady: 3 sends, 0.0% not acknowledged; median 0.001 s, 99 % 0.010 s, worst 0.500 s",
+        "  faults: 1 sends, 100.0% not acknowledged",
+        "  worst real-time lag: 0.750 s",
+    ]
 
 
 def test_a_verdict_can_be_read_without_spark() -> None:

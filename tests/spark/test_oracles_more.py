@@ -51,19 +51,19 @@ GROUPS: dict[str, groups.Oracle] = {
 TIME = st.integers(0, 14).map(lambda t: t * GRAIN)
 SPAN = st.tuples(st.integers(0, 14), st.integers(0, 4)).map(lambda t: (t[0] * GRAIN, (t[0] + t[1]) * GRAIN))
 OFFSET = st.integers(0, 4)
-PARTITION = st.sampled_from([0, 0, 1])
+PARTITION = st.sampled_from([0, 0, 0, 1, 1])
 TYPE = st.sampled_from(["ok", "ok", "ok", "info", "fail"])
-TXN = st.sampled_from([A, A, B, C, None])
+TXN = st.sampled_from([A, A, B, B, C, None])
 
 
 @st.composite
 def transacted(draw: st.DrawFn, story: Any) -> Any:
     s = story()
     values = [process << 40 | sequence for process, sequence in product((1, 2), (0, 1, 2))]
-    for value in draw(st.lists(st.sampled_from(values), unique=True, min_size=2)):
+    for value in draw(st.lists(st.sampled_from(values), unique=True, min_size=4)):
         more = {"type": draw(TYPE), "partition": draw(PARTITION), "transaction": draw(TXN)}
-        s.send(value, draw(st.one_of(st.none(), OFFSET, OFFSET)), at=draw(SPAN), **more)
-    for number in range(draw(st.integers(0, 8))):
+        s.send(value, draw(st.one_of(st.none(), OFFSET, OFFSET, OFFSET)), at=draw(SPAN), **more)
+    for number in range(draw(st.integers(2, 9))):
         s.poll(
             draw(st.sampled_from(values)),
             draw(OFFSET),
@@ -75,13 +75,13 @@ def transacted(draw: st.DrawFn, story: Any) -> Any:
             assignment=draw(st.sampled_from([1, 1, 2])),
             final=draw(st.sampled_from([False, False, True])),
             committed=draw(st.sampled_from([True, True, True, False])),
-            transaction=draw(st.sampled_from([None, A, B, C])),
+            transaction=draw(TXN),
         )
     for _ in range(draw(st.integers(0, 1))):
         more = {"partition": draw(PARTITION), "process": draw(st.sampled_from([10, 11]))}
         s.operation("final-read", at=draw(SPAN), start_offset=0, end_offset=draw(st.integers(1, 5)), **more)
     names, epochs = st.sampled_from(["x", "y"]), st.integers(0, 2)
-    for op in draw(st.lists(st.sampled_from([A, B, C]), unique=True)):
+    for op in draw(st.lists(st.sampled_from([A, B, C]), unique=True, min_size=2)):
         more = {"process": draw(st.sampled_from([1, 2])), "kind": draw(TYPE), "ending": draw(TIME)}
         txn(s, op, draw(SPAN), name=draw(names), epoch=draw(epochs), **more)
     for _ in range(draw(st.integers(0, 3))):
@@ -100,42 +100,43 @@ def transacted(draw: st.DrawFn, story: Any) -> Any:
     return s
 
 
+def group(process: int) -> str:
+    return "h" if process == 7 else "g"
+
+
 @st.composite
 def grouped(draw: st.DrawFn, story: Any) -> Any:
     """Members come and go; some of what they do is right, the more so as positions and generations are few."""
     s = story()
-    processes, generations = st.sampled_from([5, 6, 7]), st.sampled_from([1, 1, 2, 3, None])
-    events = st.sampled_from(["assigned"] * 5 + ["revoked", "lost", "left", "fenced", "joined"])
-    of = st.sampled_from(["g", "g", "g", "g", "h"])
-    for _ in range(draw(st.integers(1, 7))):
+    processes, generations = st.sampled_from([5, 5, 6, 6, 7]), st.sampled_from([1, 1, 1, 2, 2, None])
+    events = st.sampled_from(["assigned"] * 4 + ["revoked", "lost", "left", "fenced", "joined"])
+    kinds, here = st.sampled_from(["ok"] * 6 + ["info", "fail"]), st.sampled_from([0] * 6 + [1])
+    for _ in range(draw(st.integers(3, 9))):
         event, process = draw(events), draw(processes)
-        # A process belongs to one group.
-        group = "h" if process == 7 else "g"
         whole = event in ("left", "fenced", "joined")
-        partition = None if whole else draw(st.sampled_from([0, 0, 0, 1]))
         start = draw(OFFSET) if event == "assigned" else None
-        more = {"generation": draw(generations), "start": start, "kind": draw(TYPE)}
+        more = {"generation": draw(generations), "start": start, "kind": draw(kinds)}
         member(
             s,
             process,
             event,
             draw(SPAN),
-            partition=partition,
-            group=draw(of) if process == 6 else group,
+            partition=None if whole else draw(here),
+            group=group(process),
             **more,
         )
-    for _ in range(draw(st.integers(0, 5))):
+    for _ in range(draw(st.integers(1, 6))):
         process = draw(processes)
-        more = {"generation": draw(generations), "reset": draw(st.integers(0, 5)) == 0, "kind": draw(TYPE)}
-        commit(s, process, draw(OFFSET), draw(SPAN), group="h" if process == 7 else "g", **more)
-    for number in range(draw(st.integers(0, 8))):
+        more = {"generation": draw(generations), "reset": draw(st.integers(0, 5)) == 0, "kind": draw(kinds)}
+        commit(s, process, draw(OFFSET), draw(SPAN), group=group(process), **more)
+    for number in range(draw(st.integers(3, 12))):
         s.poll(
             None,
             draw(OFFSET),
             at=draw(SPAN),
             op=1000 + number // 2,
-            process=draw(st.sampled_from([5, 6, 7, 20])),
-            partition=draw(st.sampled_from([0, 0, 0, 1])),
+            process=draw(st.sampled_from([5, 5, 6, 6, 7, 20])),
+            partition=draw(here),
             assignment=draw(st.sampled_from([1, 1, 2])),
             committed=draw(st.booleans()),
             generation=draw(generations),

@@ -705,7 +705,7 @@ def test_a_step_tells_the_key_only_where_the_key_matters(verdicts: Any) -> None:
 SWAPS = [
     (r"<=", "<"), (r"<=", ">"), (r"<(?!=)", "<="), (r"<(?!=)", ">"), (r"(?<!-)>(?!=)", ">="),
     (r"\band\b", "or"), (r"\bor\b", "and"), (r"\bis null\b", "is not null"),
-    (r"\bis not null\b", "is null"), (r"\bnot (?!null)", ""), (r"=(?= ')", "<>"),
+    (r"\bis not null\b", "is null"), (r"\bnot (?!null)", ""), (r"=(?= ')", "<>"), (r"!=", "="),
 ]  # fmt: skip
 
 

@@ -127,8 +127,10 @@ def group_skipped(s: Any) -> Any:
 
 
 def group_skipped_what_was_never_begun(s: Any) -> Any:
+    """The first owner polled nothing, but would have begun at 0."""
     log(s, 2), member(s, 5, "assigned", (10, 20), start=0), member(s, 5, "lost", (30, 35))
-    return member(s, 6, "assigned", (40, 50), generation=2, start=1)
+    member(s, 6, "assigned", (40, 50), generation=2, start=1)
+    return polled(s, 6, range(1, 2), (60, 70), generation=2)
 
 
 def group_went_on(s: Any) -> Any:
@@ -194,7 +196,7 @@ def duplicates_beyond_the_commit(s: Any) -> Any:
 
 
 def duplicates_as_promised(s: Any) -> Any:
-    """Not committed, or not in time; after a seek; of what was never polled before; set back on purpose."""
+    """Not committed, or not in time; after a seek; of what was not polled before; set back on purpose."""
     log(s, 6), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(2), (20, 30))
     commit(s, 5, 2, (31, 40)), member(s, 6, "assigned", (40, 50), generation=2, start=0)
     polled(s, 6, range(2), (50, 60), generation=2)
@@ -206,6 +208,10 @@ def duplicates_as_promised(s: Any) -> Any:
     member(s, 8, "assigned", (100, 110), generation=4, start=4)
     polled(s, 8, range(4, 6), (110, 115), generation=4)
     commit(s, 8, 6, (116, 117), generation=4), commit(s, 8, 1, (118, 119), generation=4, reset=True)
+    s.send(ONE + 9, 0, partition=1, at=(1, 2)), commit(s, 5, 1, (31, 39), partition=1)
+    s.poll(ONE + 9, 0, process=5, partition=1, at=(35, 40), generation=1)
+    member(s, 6, "assigned", (40, 50), generation=2, start=0, partition=1)
+    s.poll(ONE + 9, 0, process=6, partition=1, at=(50, 60), generation=2)
     member(s, 9, "assigned", (120, 130), generation=5, start=1)
     return polled(s, 9, range(1, 3), (130, 140), generation=5)
 

@@ -1,0 +1,101 @@
+"""What verdicts report beside findings: availability, and circles that were too many to search."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from transactions_told import each_read_the_other, written_in_opposite_orders
+
+from analyzers import analyze as analysis
+from analyzers.cycles import find_cycles
+from analyzers.facts import FACTS, NEEDS
+from analyzers.verdict import Availability, LogAvailability, PhaseAvailability
+from workloads.history.schema import HARNESS
+
+pytestmark = pytest.mark.spark
+
+ONE = 1 << 40
+S = 1_000_000_000
+
+
+def phase(s: Any, name: str, at: int) -> None:
+    told = json.dumps({"phase": name})
+    s.operation("phase", process=HARNESS, at=(at, at), value=told, topic=None, partition=None)
+
+
+def waiting(s: Any) -> Any:
+    """Acknowledged after 1 s and 4 s, with an error between; healed at 7 s, there again at 9 s; read with a lag."""
+    s.send(ONE, 0, at=(0, S))
+    phase(s, "steady", S), phase(s, "faults", 2 * S)
+    s.send(ONE + 1, 1, at=(S, 2 * S)).send(ONE + 2, None, at=(3 * S, 4 * S), type="info")
+    s.send(ONE + 3, 2, at=(4 * S, 5 * S)).send(ONE + 4, 0, at=(5 * S, 5 * S + 10), partition=1)
+    s.fault("inject").fault("heal")
+    s.operations[-1] |= {"invoked": 6 * S, "completed": 7 * S}
+    s.send(ONE + 5, 3, at=(8 * S, 9 * S))
+    s.poll(ONE, 0, at=(S, S + 10)).poll(ONE + 1, 1, at=(3 * S, 3 * S + 10)).poll(
+        ONE + 3, 2, at=(5 * S, 5 * S + 10)
+    )
+    s.poll(ONE + 1, 1, process=11, at=(30 * S, 31 * S))
+    s.final({0: ONE, 1: ONE + 1, 2: ONE + 3, 3: ONE + 5}, end=4)
+    return s.final({0: ONE + 4}, end=1, partition=1)
+
+
+def test_availability_is_reported_always(judged: Any, story: Any) -> None:
+    verdict = judged({"waits": waiting(story()), "empty": story().operation("phase", value="{}")})
+    assert verdict["waits"].availability == Availability(
+        logs=(
+            LogAvailability(topic="t", partition=0, longest_wait=2.0, began=3.0, recovery=2.0),
+            LogAvailability(topic="t", partition=1, longest_wait=1e-8, began=5.0, recovery=None),
+        ),
+        phases=(
+            PhaseAvailability(
+                phase="start", sends=1, errors=0, latency_median=1.0, latency_99=1.0, latency_worst=1.0
+            ),
+            PhaseAvailability(
+                phase="steady", sends=1, errors=0, latency_median=1.0, latency_99=1.0, latency_worst=1.0
+            ),
+            PhaseAvailability(
+                phase="faults", sends=4, errors=1, latency_median=1.0, latency_99=1.0, latency_worst=1.0
+            ),
+        ),
+        # Offset 1 was acknowledged at 2 s, and got at 3 s; what came first, or only finally, is no lag.
+        worst_lag=pytest.approx(1.0, abs=1e-6),
+    )  # fmt: skip
+    assert verdict["empty"].availability == Availability()
+
+
+def test_too_many_dependencies_are_not_searched_and_said_so(loaded: Any, story: Any) -> None:
+    history = loaded({"wr": each_read_the_other(story()), "ww": written_in_opposite_orders(story())})
+    found, unsearched = find_cycles(history, examples=1, edges=1)
+    assert found == []
+    assert {(each.run, each.judged) for each in unsearched} == {("wr", True), ("wr", False), ("ww", False)}
+    assert all("more than 1 dependencies" in each.sentence for each in unsearched)
+
+
+def test_what_was_not_searched_is_unknown_only_where_a_promise_depends_on_it(
+    judged: Any, story: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = lambda history, examples: find_cycles(history, examples=examples, edges=1)  # noqa: E731
+    monkeypatch.setattr(analysis, "find_cycles", few)
+    verdicts = judged({"wr": each_read_the_other(story()), "ww": written_in_opposite_orders(story())})
+    assert (verdicts["wr"].result, verdicts["ww"].result) == ("unknown", "valid")
+    assert "G1c-wr, G1c-realtime" in verdicts["wr"].unknowns[0]
+    assert "G0, G0-realtime, G1c" in verdicts["ww"].notes[0]
+
+
+def test_facts_of_what_nobody_did_are_not_asked_for(
+    judged: Any, story: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def find(history: Any, checks: Any, **_: Any) -> Any:
+        asked.extend(check.over for check in checks)
+        return [], []
+
+    monkeypatch.setattr(analysis, "find", find)
+    judged({"plain": story().send(ONE, 0).final({0: ONE}, end=1)})
+    assert asked
+    assert not {*asked} & NEEDS.keys()
+    assert NEEDS.keys() <= FACTS.keys()
