@@ -90,7 +90,7 @@ def test_facts_of_what_nobody_did_are_not_asked_for(
 ) -> None:
     asked = []
 
-    def find(history: Any, checks: Any, **_: Any) -> Any:
+    def find(_: Any, checks: Any, **__: Any) -> Any:
         asked.extend(check.over for check in checks)
         return [], []
 

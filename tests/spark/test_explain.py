@@ -67,8 +67,8 @@ def test_the_evidence_is_as_the_documentation_shows_it(run: str, capsys: pytest.
     """For the first of each finding, and for one alone, the same each time."""
     (example,) = re.findall(r"```text\n(.*?)```", DOCS.read_text(), re.DOTALL)
     first = told_of(run, capsys=capsys)
-    heads = [line for line in first if line.startswith(("lost-write/", "inconsistent-offsets/"))]
-    assert [head.partition(":")[0] for head in heads] == ["lost-write/1 of 2", "inconsistent-offsets/1 of 1"]
+    heads = [line for line in first if line.startswith(("lost-write/", "offset-reuse/"))]
+    assert [head.partition(":")[0] for head in heads] == ["lost-write/1 of 2", "offset-reuse/1 of 1"]
     assert first[: first.index(heads[1])] == [*example.splitlines(), ""]
     second = told_of(run, "lost-write/2", capsys=capsys)
     assert second[0].startswith("lost-write/2 of 2")

@@ -284,7 +284,7 @@ TOLD: dict[Callable[[Any], Any], dict[str, int]] = {
     owned_without_a_generation: {},
     group_skipped: {"group-skip": 2},
     group_skipped_what_was_never_begun: {"group-skip": 1},
-    group_went_on: {"corrupt-read": 4},
+    group_went_on: {"corrupt-record": 4},
     commit_went_back: {"commit-regression": 1},
     commits_in_order: {},
     fenced_member_committed: {"fenced-commit": 1},

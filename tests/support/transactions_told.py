@@ -76,7 +76,7 @@ def torn_in_a_partition(s: Any) -> Any:
 
 def torn_across_partitions(s: Any) -> Any:
     """By the final reads, which are one reader whoever reads; it covers what was acknowledged, so it is lost too."""
-    two_parts(s, other=1).send(TWO, 0, partition=1, process=2)
+    two_parts(s, other=1).send(TWO, 0, partition=1, process=2, at=(1, s.now))
     s.final({0: ONE}, end=1, process=98, **READ)
     return s.final({0: TWO}, end=2, partition=1, process=99, **READ)
 
