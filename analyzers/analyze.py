@@ -58,7 +58,15 @@ def analyze(
         ]
         found, crashed = find(history, wanted, examples=examples, strict=strict)
         circles, unsearched = _circles(history, examples) if "txn" in done else ([], [])
-        available = availabilities(history, {run: each.began for run, each in tallies.items()})
+        try:
+            available = availabilities(history, {run: each.began for run, each in tallies.items()})
+        except Exception as error:  # no promise depends on it
+            if strict:
+                raise
+            available = {}
+            unsearched.append(
+                Unsearched(run=None, judged=False, sentence=_crash("report on availability", error))
+            )
     finally:
         release(spark, history)
     by_run: dict[str, list[Found]] = {}
@@ -82,9 +90,14 @@ def _circles(history: History, examples: int) -> tuple[list[Found], list[Unsearc
     try:
         return find_cycles(history, examples=examples)
     except Exception as error:  # as a check that crashes: it takes no other with it
-        first_line = str(error).strip().partition("\n")[0]
-        sentence = f"The checks {', '.join(CYCLES)} crashed: {type(error).__name__}: {first_line}"
-        return [], [Unsearched(run=None, judged=True, sentence=sentence)]
+        return [], [
+            Unsearched(run=None, judged=True, sentence=_crash(f"search for {', '.join(CYCLES)}", error))
+        ]
+
+
+def _crash(what: str, error: Exception) -> str:
+    first_line = str(error).strip().partition("\n")[0]
+    return f"The {what} crashed: {type(error).__name__}: {first_line}"
 
 
 def _verdict(

@@ -88,7 +88,7 @@ def _phases(history: History) -> DataFrame:
     return (
         history.records.where("f = 'send'")
         .join(F.broadcast(phases), "run", "left")
-        .withColumn("now", F.expr("element_at(filter(phases, p -> p.since <= invoked), -1)"))
+        .withColumn("now", F.expr("try_element_at(filter(phases, p -> p.since <= invoked), -1)"))
         .groupBy(
             "run",
             F.expr("coalesce(now.since, -1)").alias("since"),

@@ -26,7 +26,7 @@ def phase(s: Any, name: str, at: int) -> None:
 
 
 def waiting(s: Any) -> Any:
-    """Acknowledged after 1 s and 4 s, with an error between; healed at 7 s, there again at 9 s; read with a lag."""
+    """Waited for from 3 s to 5 s, with an error between; healed at 7 s, there again at 9 s; read with a lag."""
     s.send(ONE, 0, at=(0, S))
     phase(s, "steady", S), phase(s, "faults", 2 * S)
     s.send(ONE + 1, 1, at=(S, 2 * S)).send(ONE + 2, None, at=(3 * S, 4 * S), type="info")
@@ -83,6 +83,20 @@ def test_what_was_not_searched_is_unknown_only_where_a_promise_depends_on_it(
     assert (verdicts["wr"].result, verdicts["ww"].result) == ("unknown", "valid")
     assert "G1c-wr, G1c-realtime" in verdicts["wr"].unknowns[0]
     assert "G0, G0-realtime, G1c" in verdicts["ww"].notes[0]
+
+
+def test_a_report_that_crashes_takes_no_verdict_with_it(
+    judged: Any, story: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("no memory\nleft")
+
+    monkeypatch.setattr(analysis, "availabilities", crash)
+    monkeypatch.setattr(analysis, "find_cycles", crash)
+    verdicts = judged({"wr": each_read_the_other(story()), "ww": written_in_opposite_orders(story())})
+    assert {verdict.result for verdict in verdicts.values()} == {"unknown"}
+    assert "The search for G1c-wr, " in verdicts["ww"].unknowns[0]
+    assert verdicts["ww"].notes == ("The report on availability crashed: RuntimeError: no memory",)
 
 
 def test_facts_of_what_nobody_did_are_not_asked_for(
