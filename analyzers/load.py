@@ -22,7 +22,7 @@ from workloads.history.layout import BUCKETS, KEY, buckets_of
 from workloads.history.schema import TABLES
 
 SHUFFLE_COSTS = 1.7
-"""Grouping by way of a shuffle takes so many times as long as grouping what lies together (benchmarks/layout.py)."""
+"""Grouping by way of a shuffle takes about so many times as long as grouping what lies together."""
 
 MANY, FEW_BYTES = 32, 64 << 20
 """So many files that are no larger than this together are read once, and handed to Spark as one table."""
@@ -100,9 +100,11 @@ def _by_bucket(spark: SparkSession, files: Mapping[str, int]) -> int | None:
     sizes: Counter[str] = Counter()
     for file, size in files.items():
         sizes[PurePosixPath(file).name] += size
+    # Without rows a file has some size, too: that of the smallest, as a rule.
+    least = min(sizes.values())
     # One bucket is read by one core. Where it takes longer than a shuffle, which evens out, it is worse.
-    fair = sizes.total() / _cores(spark)
-    return buckets if max(sizes.values()) <= SHUFFLE_COSTS * fair else None
+    fair = sum(size - least for size in sizes.values()) / _cores(spark)
+    return buckets if max(sizes.values()) - least <= SHUFFLE_COSTS * fair else None
 
 
 def _cores(spark: SparkSession) -> int:

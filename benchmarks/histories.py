@@ -63,7 +63,7 @@ class Shape:
             "duplicate": n,
             "phantom-read": 2 * n,
             "inconsistent-offsets": n,
-            "nonmonotonic-poll": n,
+            "int-nonmonotonic-poll": n,
         }
 
     def planted_at(self, log: int, kind: int) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,25 +60,28 @@ def bucketed(spark: Any, folder: Path) -> Iterator[History]:
     release(spark, history)
 
 
-def moved(frame: Any) -> list[str]:
-    """The shuffles of a plan that records go through."""
-    plan = frame._jdf.queryExecution().executedPlan()
-    shuffles, nodes = [], [plan]
+def moved(frame: Any) -> int:
+    """How many rows go through the shuffles of a plan while it is carried out."""
+    execution = frame._jdf.queryExecution()
+    execution.toRdd().count()
+    rows, nodes = 0, [execution.executedPlan()]
     while nodes:
         node = nodes.pop()
         children = node.children()
         nodes += [children.apply(at) for at in range(children.size())]
         if node.getClass().getSimpleName() == "ShuffleExchangeExec":
-            shuffles.append(node.treeString())
-    return [tree for tree in shuffles if re.search(r"/records|kafkacheck_", tree)]
+            rows += node.metrics().apply("shuffleRecordsWritten").value()
+    return rows
 
 
-@pytest.mark.parametrize("fact", ["offsets", "values", "polls", "sends"])
+@pytest.mark.parametrize("fact", ["values", "conflicts", "steps", "gaps", "acknowledgements"])
 def test_no_record_moves_for_the_main_facts(spark: Any, bucketed: History, folder: Path, fact: str) -> None:
-    assert moved(FACTS[fact](bucketed)) == []
-    if fact != "sends":  # those are rows as they are
+    """A few rows do: one for each log, and the steps over offsets that were left out."""
+    records = bucketed.records.count()
+    assert moved(FACTS[fact](bucketed)) < records / 20
+    if fact in ("values", "conflicts", "acknowledgements"):
         plain = load(spark, places(spark, [folder / "whole"]))
-        assert moved(FACTS[fact](plain)) != []
+        assert moved(FACTS[fact](plain)) > plain.records.count() / 3
 
 
 def test_however_a_history_lies_the_verdict_is_the_same(spark: Any, folder: Path) -> None:
