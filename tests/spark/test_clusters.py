@@ -130,6 +130,7 @@ def judged_there(
     return json.loads(out.read_text())
 
 
+@pytest.mark.nightly
 def test_a_standalone_cluster_with_two_workers(run: Path, expected: dict[str, Any], tmp_path: Path) -> None:
     wheel = set(HOME.iterdir())
     conf = {
