@@ -158,7 +158,7 @@ def spark_of_tests(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command line uses the session of the tests, and leaves it running."""
     monkeypatch.setattr(Spark, "start", lambda _: None)
     monkeypatch.setattr(Spark, "stop", lambda _: None)
-    monkeypatch.setattr(Spark, "session", lambda _, rows=None: spark)
+    monkeypatch.setattr(Spark, "session", lambda _, **__: spark)
 
 
 @pytest.fixture(scope="session")
