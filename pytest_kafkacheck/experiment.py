@@ -40,6 +40,7 @@ class Experiment:
     cooldown        seconds of load after the cluster has recovered.
     recovery_limit  seconds after the last heal until the brokers must agree again.
     seed            of every random choice the schedule makes.
+    live_checks     judge while it runs as well, and say at once what is found; the verdict is the same without.
     expect          the verdict wanted when run by the command line.
     name            for people.
     """
@@ -52,6 +53,7 @@ class Experiment:
     cooldown: float = 3.0
     recovery_limit: float = 60.0
     seed: int = 0
+    live_checks: bool = False
     expect: Expectation = "valid"
     name: str = ""
 
@@ -67,6 +69,8 @@ class Experiment:
                 raise UsageError(str(error)) from error
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise UsageError(f"Experiment.seed={self.seed!r}: expected a whole number")
+        if not isinstance(self.live_checks, bool):
+            raise UsageError(f"Experiment.live_checks={self.live_checks!r}: expected True or False")
         if not isinstance(self.name, str):
             raise UsageError(f"Experiment.name={self.name!r}: expected text")
         if self.expect not in ("valid", "invalid", "unknown"):
@@ -165,6 +169,7 @@ class Experiment:
             "cooldown": self.cooldown,
             "recovery_limit": self.recovery_limit,
             "seed": self.seed,
+            **({"live_checks": True} if self.live_checks else {}),
             "expect": self.expect,
         }
 

@@ -8,7 +8,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +25,7 @@ from pytest_kafkacheck.conduct import conduct
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment import Experiment
 from pytest_kafkacheck.judging import Place, judge_all
+from pytest_kafkacheck.live import LiveJudge
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.setup.image import image_for
 from pytest_kafkacheck.sharing import Shared
@@ -126,12 +127,18 @@ class Harness:
         alone = bool(experiment.faults)
         with self.cluster(experiment.cluster, logs=home / "logs", alone=alone) as cluster:
             try:
-                conduct(experiment, cluster, run=run, home=home, say=self._say, stop=self._stop)
+                with self._live(experiment, home):
+                    conduct(experiment, cluster, run=run, home=home, say=self._say, stop=self._stop)
             finally:
                 cluster.save_logs(home / "logs")
         result = self.judge(home)
         self._say(f"verdict: {result.result}")
         return result
+
+    def _live(self, experiment: Experiment, home: Path) -> AbstractContextManager[object]:
+        if not experiment.live_checks:
+            return nullcontext()
+        return LiveJudge(home, self._spark, say=self._say, allowed=experiment.workload.allowed)
 
     def check(self, experiment: Experiment) -> None:
         """Refuse what cannot be run here, before anything starts.

@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from logs_drawn import drawn, told
 
 from analyzers.checks import CHECKS
 from analyzers.facts import NEEDS
@@ -303,84 +302,6 @@ ORACLES: dict[str, Oracle] = {
     "realtime-order": realtime,
 }
 
-TIME = st.integers(0, 12)
-SPAN = st.tuples(TIME, st.integers(0, 4)).map(lambda t: (t[0], t[0] + t[1]))
-OFFSET = st.integers(0, 5)
-PARTITION = st.sampled_from([0, 0, 0, 0, 1])
-TYPE = st.sampled_from(["ok", "ok", "ok", "info", "fail"])
-SESSION = st.sampled_from([None, 1, 1, 1, 2])
-PROCESS = st.sampled_from([1, 2, 3])
-MEMBER = 3
-"""The process that polls as a member of a group."""
-KEY = st.sampled_from([None, 5, 5, 6])
-SOMETIMES = st.sampled_from([0, 0, 0, 1])
-
-
-@st.composite
-def told(draw: st.DrawFn, story: Any) -> Any:
-    """A history in which hardly anything is as it should be; small, so that much meets."""
-    s = story()
-    values = [*(1 << 40 | sequence for sequence in range(5)), 2 << 40, 2 << 40 | 1]
-    for value in draw(st.lists(st.sampled_from(values), unique=True, max_size=6)):
-        offset = draw(st.one_of(st.none(), OFFSET, OFFSET, OFFSET))
-        more = {"type": draw(TYPE), "partition": draw(PARTITION), "session": draw(SESSION)}
-        more |= {"transaction": draw(st.sampled_from([None, 70, 70, 71])), "key": draw(KEY)}
-        s.send(value, offset, at=draw(SPAN), **more)
-    # What happens to a member happens in order: it is assigned, it enters a generation, it seeks.
-    generation, seeks = 1, 1
-    for _ in range(draw(st.sampled_from([0, 4, 8, 12]))):
-        error = draw(st.sampled_from([None] * 9 + ["foreign", "corrupt", "misrouted"]))
-        value = draw(st.sampled_from(values)) if error in (None, "misrouted") else None
-        process = draw(st.sampled_from([1, 1, 2, MEMBER, MEMBER]))
-        if process == MEMBER:
-            generation, seeks = generation + draw(SOMETIMES) * 2, seeks + draw(SOMETIMES)
-        if draw(SOMETIMES):
-            event = draw(st.sampled_from(["assigned", "revoked"]))
-            s.operation(
-                "member",
-                process=draw(PROCESS),
-                partition=draw(PARTITION),
-                generation=generation + draw(SOMETIMES),
-                value=f'{{"event": "{event}", "member": "m"}}',
-            )
-        s.poll(
-            value,
-            draw(OFFSET),
-            op=(1 << 61) + process * 2 + draw(st.integers(0, 1)),
-            error=error,
-            at=draw(SPAN),
-            process=process,
-            key=draw(KEY),
-            committed=draw(st.sampled_from([None, False, True])),
-            generation=generation if process == MEMBER else None,
-            leader_epoch=draw(st.sampled_from([None, 0, 1, 2, 3])),
-            type=draw(st.sampled_from(["ok", "ok", "ok", "info"])),
-            partition=draw(PARTITION),
-            session=draw(SESSION),
-            assignment=seeks if process == MEMBER else draw(st.sampled_from([1, 1, 1, 2])),
-            final=draw(st.booleans()),
-        )
-    # What chance hardly ever brings together: three steps of which two have a key or a transaction in common.
-    for f in draw(st.sampled_from([(), (), ("send",), ("poll",)])):
-        for number, offset in enumerate(draw(st.permutations([0, 1, 2, 4]))[:3]):
-            more = {"process": 4, "key": 6 if number == 1 else 5, "at": draw(SPAN), "session": draw(SESSION)}
-            if f == "poll":
-                s.poll(values[number], offset, op=draw(st.sampled_from([8, 9])), committed=None, **more)
-            else:
-                s.send(4 << 40 | number, offset, transaction=72, **more)
-    for _ in range(draw(st.integers(0, 4))):
-        more = {"type": draw(TYPE), "partition": draw(PARTITION), "session": draw(SESSION)}
-        s.operation(
-            "read", end_offset=draw(OFFSET), start_offset=0, process=draw(PROCESS), at=draw(SPAN), **more
-        )
-    for _ in range(draw(st.integers(0, 2))):
-        start, length = draw(st.sampled_from([0, 0, 1, 3, 5])), draw(st.integers(0, 4))
-        ends = {"start_offset": start, "end_offset": start + length}
-        kind = draw(st.sampled_from(["ok", "ok", "ok", "fail"]))
-        more = {"type": kind, "partition": draw(PARTITION), "process": draw(PROCESS)}
-        s.operation("final-read", at=draw(SPAN), **ends, **more)
-    return s
-
 
 def test_every_check_has_an_oracle() -> None:
     """But for those over transactions and groups, which have their own file."""
@@ -388,22 +309,7 @@ def test_every_check_has_an_oracle() -> None:
 
 
 def test_checks_agree_with_the_oracles(story: Any, loaded: Any) -> None:
-    """Hypothesis only draws here: all histories are judged in one job, and none is shrunk."""
-    stories: dict[str, Any] = {}
-
-    @settings(
-        max_examples=HISTORIES,
-        phases=[Phase.generate],
-        derandomize=True,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(told(story))
-    def draw(one: Any) -> None:
-        stories[f"h{len(stories)}"] = one
-
-    draw()
+    stories = drawn(told(story), HISTORIES)
     found, crashed = find(loaded(stories), MINE, examples=0)
     assert not crashed
     counted = {(one.run, one.anomaly): one.count for one in found}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import oracles_groups as groups
 import oracles_transactions as transactions
 import pytest
 from groups_told import commit, died, member
-from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from transactions_told import A, B, C, init, observe, txn
+from logs_drawn import drawn
+from transactions_drawn import OFFSET, SPAN, TIME, transacted
 
 from analyzers.bounds import Bounds
 from analyzers.checks import CHECKS
@@ -46,58 +45,6 @@ GROUPS: dict[str, groups.Oracle] = {
     "excess-duplicates": groups.duplicates,
     "orphaned-partition": groups.orphans(2 * GRAIN, GRAIN),
 }
-
-# A moment is what availability tells apart.
-TIME = st.integers(0, 14).map(lambda t: t * GRAIN)
-SPAN = st.tuples(st.integers(0, 14), st.integers(0, 4)).map(lambda t: (t[0] * GRAIN, (t[0] + t[1]) * GRAIN))
-OFFSET = st.integers(0, 4)
-PARTITION = st.sampled_from([0, 0, 0, 1, 1])
-TYPE = st.sampled_from(["ok", "ok", "ok", "info", "fail"])
-TXN = st.sampled_from([A, A, B, B, C, None])
-
-
-@st.composite
-def transacted(draw: st.DrawFn, story: Any) -> Any:
-    s = story()
-    values = [process << 40 | sequence for process, sequence in product((1, 2), (0, 1, 2))]
-    for value in draw(st.lists(st.sampled_from(values), unique=True, min_size=4)):
-        more = {"type": draw(TYPE), "partition": draw(PARTITION), "transaction": draw(TXN)}
-        s.send(value, draw(st.one_of(st.none(), OFFSET, OFFSET, OFFSET)), at=draw(SPAN), **more)
-    for number in range(draw(st.integers(2, 9))):
-        s.poll(
-            draw(st.sampled_from(values)),
-            draw(OFFSET),
-            at=draw(SPAN),
-            op=1000 + number,
-            process=draw(st.sampled_from([1, 10, 11])),
-            type=draw(st.sampled_from(["ok", "ok", "info"])),
-            partition=draw(PARTITION),
-            assignment=draw(st.sampled_from([1, 1, 2])),
-            final=draw(st.sampled_from([False, False, True])),
-            committed=draw(st.sampled_from([True, True, True, False])),
-            transaction=draw(TXN),
-        )
-    for _ in range(draw(st.integers(0, 1))):
-        more = {"partition": draw(PARTITION), "process": draw(st.sampled_from([10, 11]))}
-        s.operation("final-read", at=draw(SPAN), start_offset=0, end_offset=draw(st.integers(1, 5)), **more)
-    names, epochs = st.sampled_from(["x", "y"]), st.integers(0, 2)
-    for op in draw(st.lists(st.sampled_from([A, B, C]), unique=True, min_size=2)):
-        more = {"process": draw(st.sampled_from([1, 2])), "kind": draw(TYPE), "ending": draw(TIME)}
-        txn(s, op, draw(SPAN), name=draw(names), epoch=draw(epochs), **more)
-    for _ in range(draw(st.integers(0, 3))):
-        kind = draw(st.sampled_from(["ok", "ok", "info"]))
-        init(s, draw(st.sampled_from([1, 2, 3])), draw(epochs), draw(SPAN), name=draw(names), kind=kind)
-    for _ in range(draw(st.integers(0, 4))):
-        observe(
-            s, draw(st.one_of(st.none(), OFFSET, OFFSET)), draw(TIME), node=draw(st.sampled_from([1, 1, 2])),
-            epoch=draw(st.sampled_from([1, 1, 2])), high=draw(st.integers(3, 5)), end=draw(st.integers(3, 5)),
-            partition=draw(PARTITION),
-        )  # fmt: skip
-    for _ in range(draw(st.integers(0, 1))):
-        s.fault("inject").fault("heal")
-        began = draw(TIME)
-        s.operations[-1] |= {"invoked": began, "completed": began + GRAIN}
-    return s
 
 
 def group(process: int) -> str:
@@ -146,26 +93,6 @@ def grouped(draw: st.DrawFn, story: Any) -> Any:
     return s
 
 
-def drawn(strategy: Any) -> dict[str, Any]:
-    """Hypothesis only draws here: all histories are judged in one job, and none is shrunk."""
-    stories: dict[str, Any] = {}
-
-    @settings(
-        max_examples=HISTORIES,
-        phases=[Phase.generate],
-        derandomize=True,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(strategy)
-    def draw(one: Any) -> None:
-        stories[f"h{len(stories)}"] = one
-
-    draw()
-    return stories
-
-
 def test_every_check_has_an_oracle() -> None:
     mine = {check.anomaly for check in CHECKS if check.over in NEEDS}
     assert mine | {check.anomaly for check in BOUNDS.checks()} | set(CYCLES) | set(ANSWERED) == {
@@ -176,7 +103,7 @@ def test_every_check_has_an_oracle() -> None:
 
 @pytest.mark.parametrize(("strategy", "oracles"), [(transacted, TRANSACTIONS), (grouped, GROUPS)])
 def test_checks_agree_with_the_oracles(story: Any, loaded: Any, strategy: Any, oracles: Any) -> None:
-    stories = drawn(strategy(story))
+    stories = drawn(strategy(story), HISTORIES)
     history = loaded(stories)
     checks = [check for check in (*CHECKS, *BOUNDS.checks()) if check.anomaly in oracles]
     found, crashed = find(history, checks, examples=0)

@@ -1,0 +1,63 @@
+"""Random histories of transactions."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from hypothesis import strategies as st
+from transactions_told import A, B, C, init, observe, txn
+
+from analyzers.facts.waits import GRAIN
+
+# A moment is what availability tells apart.
+TIME = st.integers(0, 14).map(lambda t: t * GRAIN)
+SPAN = st.tuples(st.integers(0, 14), st.integers(0, 4)).map(lambda t: (t[0] * GRAIN, (t[0] + t[1]) * GRAIN))
+OFFSET = st.integers(0, 4)
+PARTITION = st.sampled_from([0, 0, 0, 1, 1])
+TYPE = st.sampled_from(["ok", "ok", "ok", "info", "fail"])
+TXN = st.sampled_from([A, A, B, B, C, None])
+
+
+@st.composite
+def transacted(draw: st.DrawFn, story: Any) -> Any:
+    s = story()
+    values = [process << 40 | sequence for process, sequence in product((1, 2), (0, 1, 2))]
+    for value in draw(st.lists(st.sampled_from(values), unique=True, min_size=4)):
+        more = {"type": draw(TYPE), "partition": draw(PARTITION), "transaction": draw(TXN)}
+        s.send(value, draw(st.one_of(st.none(), OFFSET, OFFSET, OFFSET)), at=draw(SPAN), **more)
+    for number in range(draw(st.integers(2, 9))):
+        s.poll(
+            draw(st.sampled_from(values)),
+            draw(OFFSET),
+            at=draw(SPAN),
+            op=1000 + number,
+            process=draw(st.sampled_from([1, 10, 11])),
+            type=draw(st.sampled_from(["ok", "ok", "info"])),
+            partition=draw(PARTITION),
+            assignment=draw(st.sampled_from([1, 1, 2])),
+            final=draw(st.sampled_from([False, False, True])),
+            committed=draw(st.sampled_from([True, True, True, False])),
+            transaction=draw(TXN),
+        )
+    for _ in range(draw(st.integers(0, 1))):
+        more = {"partition": draw(PARTITION), "process": draw(st.sampled_from([10, 11]))}
+        s.operation("final-read", at=draw(SPAN), start_offset=0, end_offset=draw(st.integers(1, 5)), **more)
+    names, epochs = st.sampled_from(["x", "y"]), st.integers(0, 2)
+    for op in draw(st.lists(st.sampled_from([A, B, C]), unique=True, min_size=2)):
+        more = {"process": draw(st.sampled_from([1, 2])), "kind": draw(TYPE), "ending": draw(TIME)}
+        txn(s, op, draw(SPAN), name=draw(names), epoch=draw(epochs), **more)
+    for _ in range(draw(st.integers(0, 3))):
+        kind = draw(st.sampled_from(["ok", "ok", "info"]))
+        init(s, draw(st.sampled_from([1, 2, 3])), draw(epochs), draw(SPAN), name=draw(names), kind=kind)
+    for _ in range(draw(st.integers(0, 4))):
+        observe(
+            s, draw(st.one_of(st.none(), OFFSET, OFFSET)), draw(TIME), node=draw(st.sampled_from([1, 1, 2])),
+            epoch=draw(st.sampled_from([1, 1, 2])), high=draw(st.integers(3, 5)), end=draw(st.integers(3, 5)),
+            partition=draw(PARTITION),
+        )  # fmt: skip
+    for _ in range(draw(st.integers(0, 1))):
+        s.fault("inject").fault("heal")
+        began = draw(TIME)
+        s.operations[-1] |= {"invoked": began, "completed": began + GRAIN}
+    return s

@@ -1,0 +1,133 @@
+"""The last minutes of a history that is still being written: what is certain of them, as tables to be judged."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict, deque
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from workloads.history.compact import SORT
+from workloads.history.joining import joined, not_completed
+from workloads.history.order import with_previous
+from workloads.history.reader import read
+from workloads.history.schema import TABLES
+from workloads.history.segments import NAME, OPEN
+from workloads.history.sorting import flat, in_order, numbered
+
+SPAN = 300.0
+"""Seconds: what happened within them of each other is seen together."""
+
+LIMIT = 64 << 20
+"""Bytes of segments, some 400,000 records; what it takes to make tables of them is a few times as much."""
+
+KEPT = ("records", "operations")
+
+
+class Part(NamedTuple):
+    """A sealed segment. `at`: when it was last written to, s."""
+
+    at: float
+    path: Path
+    size: int
+
+
+class Window:
+    """The segments sealed within the last `span` seconds, of each process without a gap.
+
+    limit   bytes; where there are more, the oldest go. The newest segment always stays.
+    missed  segments that had to go before `tables` was ever asked for them.
+    Memory grows with the span, not with the history; a listing of the folder is read name by name.
+    """
+
+    def __init__(self, history: Path, *, span: float = SPAN, limit: int = LIMIT) -> None:
+        self.missed = 0
+        self._folder = history / "segments"
+        self._span, self._limit = span, limit
+        self._parts: defaultdict[tuple[str, int], deque[Part]] = defaultdict(deque)
+        self._next: defaultdict[tuple[str, int], int] = defaultdict(int)
+        self._new: set[Path] = set()
+
+    def advance(self) -> bool:
+        """Take in what was sealed since the last call, let go what is too old. Whether there was anything new."""
+        for key, number, path in sorted(self._sealed()):
+            # One after the other: what a process did is not known across a hole.
+            if number == self._next[key]:
+                about = path.stat()
+                self._parts[key].append(Part(about.st_mtime, path, about.st_size))
+                self._next[key] += 1
+                self._new.add(path)
+        newest = max((parts[-1].at for parts in self._parts.values()), default=0.0)
+        size = sum(part.size for parts in self._parts.values() for part in parts)
+        while len(self._paths()) > 1:
+            key = min(self._parts, key=lambda key: self._parts[key][0])
+            oldest = self._parts[key][0]
+            if oldest.at >= newest - self._span and size <= self._limit:
+                break
+            self._parts[key].popleft()
+            if not self._parts[key]:
+                del self._parts[key]
+            size -= oldest.size
+            self.missed += oldest.path in self._new
+            self._new.discard(oldest.path)
+        return bool(self._new)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The rows, by table; records as `certain` makes them."""
+        parts = {
+            table: pa.concat_tables(
+                [TABLES[table].empty_table(), *(read(path, TABLES[table]) for path in self._paths(table))]
+            )
+            for table in KEPT
+        }
+        self._new.clear()
+        return parts | {"records": certain(parts["records"])}
+
+    def _sealed(self) -> list[tuple[tuple[str, int], int, Path]]:
+        found = []
+        if self._folder.is_dir():
+            with os.scandir(self._folder) as entries:
+                for entry in entries:
+                    if (name := NAME.fullmatch(entry.name)) and not entry.name.endswith(OPEN):
+                        key, number = (name["table"], int(name["process"])), int(name["number"])
+                        if key[0] in KEPT and number >= self._next[key]:
+                            found.append((key, number, Path(entry.path)))
+        return found
+
+    def _paths(self, *tables: str) -> list[Path]:
+        return [
+            part.path for key, parts in self._parts.items() if key[0] in (tables or KEPT) for part in parts
+        ]
+
+
+def certain(records: pa.Table) -> pa.Table:
+    """Rows of segments of one run as compaction makes them, except that ``previous`` tells only steps that will stay.
+
+    The rows of each process are all that it wrote from some row to another. Then two neighbours in a log may
+    still turn out to be none: a send between them may yet be acknowledged, or was before all this and will be
+    told; and whether a member that entered a generation kept the partition is told by the operations, which may
+    come later. So no step goes over such a send or into a generation. `generation` of sends and `assignment` of
+    polls hold numbers made up for that.
+    """
+    rows = in_order(records.combine_chunks(), ("process", "index"), not_completed).combine_chunks()
+    polled, waiting = pc.equal(rows["f"], "poll"), flat(pc.equal(rows["type"], "invoke"))
+    process, index = flat(rows["process"]), flat(rows["index"])
+    follows = pc.and_(pc.equal(process[1:], process[:-1]), pc.equal(index[1:], pc.add(index[:-1], 1)))
+    settled = pc.invert(pc.or_(waiting[1:], waiting[:-1]))
+    begins = pc.cast(pc.invert(pc.and_(follows, settled)), pa.int32())
+    stretch = pa.concat_arrays([pa.array([0], pa.int32())[: len(rows)], pc.cumulative_sum(begins)])
+    assignment, _ = numbered(rows["assignment"])
+    generation, _ = numbered(rows["generation"])
+    count = (pc.max(generation).as_py() or 0) + 1
+    both = pc.cast(pc.add(pc.multiply(assignment, count), generation), pa.int32())
+    rows = _replaced(rows, "generation", pc.if_else(polled, rows["generation"], stretch))
+    rows = _replaced(rows, "assignment", pc.if_else(polled, both, rows["assignment"]))
+    return pa.concat_tables(with_previous([in_order(joined(rows), SORT["records"])]))
+
+
+def _replaced(rows: pa.Table, name: str, column: pa.ChunkedArray) -> pa.Table:
+    position = rows.schema.get_field_index(name)
+    return rows.set_column(position, rows.schema.field(name), column)
