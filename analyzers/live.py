@@ -23,7 +23,7 @@ from workloads.history.schema import TABLES
 EXAMPLES = 3
 
 _ROW = "a row says so by itself"
-_STEP = "between two rows that are neighbours for certain (see `certain` of the window)"
+_STEP = "a step between two rows that are neighbours for certain (see `certain` of the window)"
 _TWO = "two rows that are there; more rows only add such pairs"
 
 LIVE: Mapping[str, str] = {

@@ -146,6 +146,7 @@ def test_usage_errors_are_value_errors_and_ours() -> None:
          "event 'configure-broker-0': configure-broker settings['log.cleaner.thread']='1': Kafka knows no broker"),
         ({"duration": -1}, "Experiment.duration=-1"),
         ({"cooldown": float("nan")}, "Experiment.cooldown=nan"),
+        ({"live_checks": 1}, "Experiment.live_checks=1: expected True or False"),
         ({"expect": "fine"}, "Experiment.expect='fine'"),
         ({"cluster": ClusterSpec(brokers=1)}, "replication_factor=3"),
         ({"workload": AppendLog(topic_config={"min.insync": 1})}, "Kafka knows no topic setting"),
@@ -174,6 +175,7 @@ def test_experiment_survives_json() -> None:
         ],
         cluster=ClusterSpec(config={"replica.lag.time.max.ms": 3000}),
         seed=7,
+        live_checks=True,
         expect="invalid",
     )
     again = Experiment.from_json(json.loads(json.dumps(experiment.to_json())))

@@ -1,0 +1,105 @@
+"""The window on a history that is being written: which segments it holds, and which steps it is certain of."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from sealed import Clock, poll, record, seal, sealing
+
+from workloads.history.schema import RECORDS
+from workloads.history.segments import segment
+from workloads.history.window import Window, certain
+
+
+def dated(home: Path, process: int, number: int, at: float) -> None:
+    path = segment(home / "history", "records", process, number)
+    os.utime(path, (at, at))
+
+
+def offsets(window: Window) -> list[int]:
+    return sorted(window.tables()["records"]["offset"].to_pylist())
+
+
+def test_a_window_holds_what_was_sealed_lately(tmp_path: Path) -> None:
+    clock = Clock()
+    window = Window(tmp_path / "history", span=100)
+    assert not window.advance(), "the folder is not there yet"
+    writer = sealing(tmp_path, clock)
+    for number in range(3):
+        writer.append(poll(number, number, number))
+        seal(writer, clock)
+        dated(tmp_path, 5, number, 1000 + number)
+        if number == 0:
+            assert window.advance()
+            assert offsets(window) == [0]
+            assert not window.advance(), "nothing was sealed since"
+    other = sealing(tmp_path, clock, process=6)
+    other.append(poll(0, 7, 7, process=6))
+    other.flush()
+    assert window.advance()
+    assert offsets(window) == [0, 1, 2], "what is open is not read"
+    seal(other, clock)
+    dated(tmp_path, 6, 0, 1101.5)
+    assert window.advance()
+    assert offsets(window) == [2, 7]
+    assert window.missed == 0
+
+
+def test_a_window_is_bounded_and_tells_what_it_missed(tmp_path: Path) -> None:
+    clock = Clock()
+    writer = sealing(tmp_path, clock)
+    for number in range(4):
+        writer.append(poll(number, number, number))
+        seal(writer, clock)
+        dated(tmp_path, 5, number, 1000 + number)
+    size = segment(tmp_path / "history", "records", 5).stat().st_size
+    window = Window(tmp_path / "history", limit=2 * size)
+    assert window.advance()
+    assert (offsets(window), window.missed) == ([2, 3], 2)
+    tiny = Window(tmp_path / "history", limit=1)
+    assert tiny.advance()
+    assert offsets(tiny) == [3]
+
+
+def send(index: int, offset: int | None, type: str = "ok", **more: Any) -> tuple[Any, ...]:
+    told = {"invoked": index, "completed": None if type == "invoke" else 9, "offset": offset, "value": index}
+    return record(f="send", index=index, process=1, op=index, type=type, assignment=0, **told, **more)
+
+
+def previous(*rows: tuple[Any, ...]) -> dict[int, int | None]:
+    """By index."""
+    table = pa.table(
+        [
+            pa.array(column, field.type)
+            for column, field in zip(zip(*rows, strict=True), RECORDS, strict=True)
+        ],
+        schema=RECORDS,
+    )
+    made = certain(table)
+    assert made.schema == RECORDS
+    return dict(zip(made["index"].to_pylist(), made["previous"].to_pylist(), strict=True))
+
+
+def test_a_step_between_sends_is_certain_once_all_between_them_are_known() -> None:
+    whole = [send(0, None, "invoke"), send(1, None, "invoke"), send(2, None, "invoke")]
+    whole += [send(0, 5), send(2, 7), send(1, 6)]
+    assert previous(*whole) == {0: None, 1: 5, 2: 6}
+    assert previous(*whole[:-1]) == {0: None, 1: None, 2: None}, "1 is under way"
+    assert previous(*whole[3:-1]) == {0: None, 2: None}, "1 began before the window"
+    assert previous(*whole[:-1], send(1, None, "fail")) == {0: None, 1: 5, 2: 5}, (
+        "1 is over, and has no place"
+    )
+    assert previous(*whole, poll(3, 1, 1, process=1), send(4, 8)) == {0: None, 1: 5, 2: 6, 3: None, 4: 7}
+
+
+def test_a_step_between_polls_ends_with_assignment_and_generation() -> None:
+    rows = [(0, 1, 1), (1, 1, 1), (2, 1, 2), (3, 1, 2), (4, 2, 2), (5, 2, 2), (6, 2, None), (7, 2, None)]
+    polls = [poll(index, index, index, assignment=a, generation=g) for index, a, g in rows]
+    assert previous(*polls) == {0: None, 1: 0, 2: None, 3: 2, 4: None, 5: 4, 6: None, 7: 6}
+
+
+def test_an_empty_window_is_a_table() -> None:
+    assert len(certain(RECORDS.empty_table())) == 0
