@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from analyzers.exercise import seconds
 from analyzers.find import Found
 from analyzers.live import EITHER, find_live
 from pytest_kafkacheck.judging import Sessions
-from workloads.history.window import Window
+from workloads.history.window import LIMIT, Window
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +27,16 @@ EVERY = 15.0
 
 PATIENCE = 60.0
 """Seconds that the end of a run waits for the round under way."""
+
+
+SMALLEST = 1 << 20
+
+
+def fitting(limit: int, *, took: float, every: float) -> int:
+    """Bytes of the next window after a round of so many: a busy machine looks less far back, and stays in time."""
+    if took > every:
+        return max(limit // 2, SMALLEST)
+    return min(limit * 2, LIMIT) if took < every / 3 else limit
 
 
 class LiveJudge:
@@ -87,7 +98,10 @@ class LiveJudge:
         now = self._now(tables)
         if now is None:
             return
-        found, crashed = find_live(self._spark.session(), tables, told=self._told)
+        session = self._spark.session(rows=len(tables["records"]))
+        begun = time.monotonic()
+        found, crashed = find_live(session, tables, told=self._told)
+        self._window.limit = fitting(self._window.limit, took=time.monotonic() - begun, every=self._every)
         if self._stop.is_set():
             return
         for one in found:

@@ -13,7 +13,9 @@ import pytest
 from pytest_kafkacheck import harness as module
 from pytest_kafkacheck.experiment import Experiment
 from pytest_kafkacheck.harness import Harness
+from pytest_kafkacheck.live import SMALLEST, fitting
 from pytest_kafkacheck.spark import Spark
+from workloads.history.window import LIMIT
 from workloads.log import AppendLog
 
 
@@ -45,3 +47,10 @@ def test_judging_meanwhile_lasts_as_long_as_the_load(
         harness.run(experiment)
     assert seen == [["kafkacheck-live"] * live, *([] if fails else [[]])]
     assert live_threads() == []
+
+
+def test_the_window_fits_the_time_there_is() -> None:
+    assert fitting(LIMIT, took=16, every=15) == LIMIT // 2
+    assert fitting(LIMIT // 2, took=10, every=15) == LIMIT // 2
+    assert fitting(LIMIT // 2, took=1, every=15) == LIMIT == fitting(LIMIT, took=1, every=15)
+    assert fitting(SMALLEST, took=100, every=15) == SMALLEST

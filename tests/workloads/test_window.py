@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,16 +70,14 @@ def send(index: int, offset: int | None, type: str = "ok", **more: Any) -> tuple
     return record(f="send", index=index, process=1, op=index, type=type, assignment=0, **told, **more)
 
 
+def as_table(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    columns = zip(zip(*rows, strict=True), RECORDS, strict=True)
+    return pa.table([pa.array(column, field.type) for column, field in columns], schema=RECORDS)
+
+
 def previous(*rows: tuple[Any, ...]) -> dict[int, int | None]:
     """By index."""
-    table = pa.table(
-        [
-            pa.array(column, field.type)
-            for column, field in zip(zip(*rows, strict=True), RECORDS, strict=True)
-        ],
-        schema=RECORDS,
-    )
-    made = certain(table)
+    made = certain(as_table(rows))
     assert made.schema == RECORDS
     return dict(zip(made["index"].to_pylist(), made["previous"].to_pylist(), strict=True))
 
@@ -98,6 +97,11 @@ def test_a_step_between_sends_is_certain_once_all_between_them_are_known() -> No
 def test_a_step_between_polls_ends_with_assignment_and_generation() -> None:
     rows = [(0, 1, 1), (1, 1, 1), (2, 1, 2), (3, 1, 2), (4, 2, 2), (5, 2, 2), (6, 2, None), (7, 2, None)]
     polls = [poll(index, index, index, assignment=a, generation=g) for index, a, g in rows]
+    table = certain(as_table(polls))
+    made = dict(zip(table["index"].to_pylist(), table["assignment"].to_pylist(), strict=True))
+    assert len({made[index] for index, _, _ in rows}) == len({(a, g) for _, a, g in rows}), (
+        "no step from one to the next"
+    )
     assert previous(*polls) == {0: None, 1: 0, 2: None, 3: 2, 4: None, 5: 4, 6: None, 7: 6}
 
 

@@ -38,7 +38,7 @@ class Part(NamedTuple):
 class Window:
     """The segments sealed within the last `span` seconds, of each process without a gap.
 
-    limit   bytes; where there are more, the oldest go. The newest segment always stays.
+    limit   bytes; where there are more, the oldest go. The newest segment always stays. May be set anew.
     missed  segments that had to go before `tables` was ever asked for them.
     Memory grows with the span, not with the history; a listing of the folder is read name by name.
     """
@@ -46,7 +46,7 @@ class Window:
     def __init__(self, history: Path, *, span: float = SPAN, limit: int = LIMIT) -> None:
         self.missed = 0
         self._folder = history / "segments"
-        self._span, self._limit = span, limit
+        self._span, self.limit = span, limit
         self._parts: defaultdict[tuple[str, int], deque[Part]] = defaultdict(deque)
         self._next: defaultdict[tuple[str, int], int] = defaultdict(int)
         self._new: set[Path] = set()
@@ -65,7 +65,7 @@ class Window:
         while len(self._paths()) > 1:
             key = min(self._parts, key=lambda key: self._parts[key][0])
             oldest = self._parts[key][0]
-            if oldest.at >= newest - self._span and size <= self._limit:
+            if oldest.at >= newest - self._span and size <= self.limit:
                 break
             self._parts[key].popleft()
             if not self._parts[key]:

@@ -1,0 +1,33 @@
+"""Judging while clients work on real brokers: what is said meanwhile is in the verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from analyzers.live import EITHER
+from nemesis import api
+from pytest_kafkacheck.experiment import Experiment
+from pytest_kafkacheck.harness import Harness
+from workloads.log import AppendLog
+
+pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(600)]
+
+
+def test_what_is_said_meanwhile_is_in_the_verdict(tmp_path: Path) -> None:
+    """A paused leader takes writes that nobody else has; with acks=1 their offsets are given away again."""
+    said: list[str] = []
+    workload = AppendLog(partitions=1, acks=1, idempotence=False)
+    faults = [api.pause("leader", at=5, lasting=6), api.pause("leader", at=25, lasting=6)]
+    experiment = Experiment(workload=workload, faults=faults, cooldown=60, live_checks=True)
+    with Harness(tmp_path, say=said.append) as harness:
+        run = harness.run(experiment)
+    found = {finding.anomaly for finding in run.verdict.findings}
+    file = run.path / "live.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    assert {"failed" for line in said if line.startswith("live: judging meanwhile failed")} == set()
+    assert all(found & ({line["anomaly"], *line["or"]}) for line in lines)
+    if found & EITHER:
+        assert any(EITHER & set(line["or"]) for line in lines)
