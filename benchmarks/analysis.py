@@ -1,0 +1,131 @@
+"""All checks of the log, of order and of sessions: ours, and DuckDB running the same written plainly.
+
+  .venv/bin/python benchmarks/analysis.py [--records 10000000] [--rounds 3] [--hot] [--whole] [--facts]
+                                          [--history DIRECTORY]
+
+Both read the same Parquet, in the layout that compaction leaves, with two threads; ours with 2 GB of heap. Every
+anomaly must be counted alike by both, and as planted. The ratio is that of the best of the rounds, which
+alternate; at most 1, goal 0.7. The first round, in a JVM that has compiled nothing yet, is told apart.
+
+The history has no sessions that read: checks of these are planned only where there are such, as in `analyze`.
+
+--whole     the verdict as users get it (`analyze`): with the tally, availability and whatever else there is
+--facts     each fact with its checks on its own instead, and no DuckDB: what costs most
+
+Needs DuckDB, which the project does not use otherwise: ``pip install duckdb==2.0.0``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+from pyspark.sql import SparkSession
+
+from analyzers.analyze import analyze, applicable
+from analyzers.checks import CHECKS
+from analyzers.exercise import tally
+from analyzers.find import find
+from analyzers.load import load, release
+from analyzers.places import places
+from analyzers.session import fit, spark_session
+from benchmarks.histories import Shape, write_compacted
+from benchmarks.plain import QUERIES, counts
+
+FACTS = {
+    "values", "conflicts", "steps", "gaps", "acknowledgements", "session_writes", "session_reads", "session_sends",
+}  # fmt: skip
+WANTED = [check for check in CHECKS if check.over in FACTS]
+BAR, GOAL = 1.0, 0.7
+
+Counts = dict[str, int]
+Seconds = dict[str, list[float]]
+
+
+def ours(spark: SparkSession, run: Path, facts: set[str] = FACTS) -> Counts:
+    history = load(spark, places(spark, [run]))
+    try:
+        # The tally is part of every verdict, and tells what there is to check.
+        done = {f for each in tally(history).values() for f in each.types}
+        wanted = applicable([check for check in WANTED if check.over in facts], done)
+        found, _ = find(history, wanted, examples=8, strict=True)
+    finally:
+        release(spark, history)
+    return {one.anomaly: one.count for one in found}
+
+
+def whole(spark: SparkSession, run: Path) -> Counts:
+    (verdict,) = analyze(spark, [run], strict=True).values()
+    return {one.anomaly: one.count for one in verdict.findings}
+
+
+def measure(calls: dict[str, Callable[[], Counts]], rounds: int) -> tuple[Seconds, Seconds, list[Counts]]:
+    """Seconds on the clock and of processors, by round, and what was counted."""
+    walls: Seconds = {name: [] for name in calls}
+    cpus: Seconds = {name: [] for name in calls}
+    told: list[Counts] = []
+    for _ in range(rounds):
+        for name, call in calls.items():
+            used, began = _cpu(), time.monotonic()
+            told.append(call())
+            walls[name].append(time.monotonic() - began)
+            cpus[name].append(_cpu() - used)
+            print(f"  {name:16} {walls[name][-1]:7.2f} s {cpus[name][-1]:7.2f} s of processors", flush=True)
+    return walls, cpus, told
+
+
+def _cpu() -> float:
+    """Of this process, in which DuckDB is, and of the JVM."""
+    me = psutil.Process()
+    times = [each.cpu_times() for each in (me, *me.children(recursive=True))]
+    return sum(each.user + each.system for each in times)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--records", type=int, default=10_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--hot", action="store_true", help="one log has nine tenths of all records")
+    parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--facts", action="store_true")
+    parser.add_argument("--history", type=Path, help="a run directory; default: one is made")
+    options = parser.parse_args()
+    assert {check.anomaly for check in WANTED} == QUERIES.keys(), "not the same checks"
+    with tempfile.TemporaryDirectory() as scratch:
+        run, expected = options.history, None
+        if run is None:
+            shape = Shape(records=options.records, hot=options.hot, planted=5)
+            run, expected = Path(scratch) / "run", shape.expected()
+            write_compacted(shape, run)
+        spark = spark_session(size="large", heap="2g", master="local[2]")
+        fit(spark, options.records)
+        if options.facts:
+            measure(
+                {name: lambda name=name: ours(spark, run, {name}) for name in sorted(FACTS)}, options.rounds
+            )
+            return
+        judge = whole if options.whole else ours
+        walls, cpus, told = measure(
+            {"kafkacheck": lambda: judge(spark, run), "duckdb": lambda: counts(run, threads=2)},
+            options.rounds,
+        )
+    wrong = [each for each in told if each != (expected if expected is not None else told[0])]
+    assert not wrong, f"not alike: {wrong[0]}, expected {expected or told[0]}"
+    first = walls["kafkacheck"][0]
+    mine, theirs = (min(walls[name]) for name in ("kafkacheck", "duckdb"))
+    cpu = min(cpus["kafkacheck"]) / min(cpus["duckdb"])
+    print(f"counted alike: {told[0]}")
+    print(f"first in a fresh JVM {first:.2f} s, {first / theirs:.2f} of DuckDB's best")
+    print(f"best of {options.rounds}: kafkacheck {mine:.2f} s, duckdb {theirs:.2f} s")
+    print(f"ratio {mine / theirs:.2f} (bar {BAR}, goal {GOAL})")
+    print(f"in seconds of processors, which a busy machine disturbs less: {cpu:.2f}")
+
+
+if __name__ == "__main__":
+    main()
