@@ -53,9 +53,7 @@ def analyze(
     try:
         tallies = {run.name: Tally() for run in where if is_empty(spark, run)} | tally(history)
         done = {f for each in tallies.values() for f in each.types}
-        wanted = [
-            check for check in (*checks, *bounds.checks()) if NEEDS.get(check.over, "send") in {*done, "send"}
-        ]
+        wanted = applicable((*checks, *bounds.checks()), done)
         found, crashed = find(history, wanted, examples=examples, strict=strict)
         circles, unsearched = _circles(history, examples) if "txn" in done else ([], [])
         try:
@@ -84,6 +82,11 @@ def analyze(
         )
         for run in sorted(tallies)
     }
+
+
+def applicable(checks: Sequence[Check], done: Collection[str]) -> list[Check]:
+    """The checks that can find something where these kinds of operations (f) were done."""
+    return [check for check in checks if NEEDS.get(check.over, "send") in {*done, "send"}]
 
 
 def _circles(history: History, examples: int) -> tuple[list[Found], list[Unsearched]]:

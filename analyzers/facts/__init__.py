@@ -44,6 +44,8 @@ FACTS: Mapping[str, Fact] = {
 """By the name under which a check asks for it."""
 
 NEEDS: Mapping[str, str] = {
+    "session_writes": "read",
+    "session_reads": "read",
     "transactional_writes": "txn",
     "committed_polls": "txn",
     "ownerships": "member",

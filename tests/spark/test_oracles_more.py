@@ -114,7 +114,7 @@ def drawn(strategy: Any) -> dict[str, Any]:
 
 
 def test_every_check_has_an_oracle() -> None:
-    mine = {check.anomaly for check in CHECKS if check.over in NEEDS}
+    mine = {check.anomaly for check in CHECKS if NEEDS.get(check.over, "read") != "read"}
     assert mine | {check.anomaly for check in BOUNDS.checks()} | set(CYCLES) | set(ANSWERED) == {
         *TRANSACTIONS,
         *GROUPS,
