@@ -10,8 +10,13 @@ from pyspark.sql import functions as F
 
 from analyzers.facts.dependencies import circles
 from analyzers.find import Found
-from analyzers.graph import Graph, components, shortest_cycle
+from analyzers.graph import components, shortest_cycle
 from analyzers.load import History
+
+Node = int | tuple[int]
+"""An operation, or a moment, which is none."""
+
+Graph = dict[Node, list[Node]]
 
 EDGES = 200_000
 """So many dependencies of one run are searched, on the driver: some 100 MB and a few seconds."""

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
-Node = int | tuple[int]
-"""An operation, or a moment, which is none."""
-
-Graph = dict[Node, list[Node]]
-"""Each node to those that follow it."""
+N = TypeVar("N", bound=Hashable)
 
 
-def components(graph: Mapping[Node, Sequence[Node]]) -> Iterator[list[Node]]:
-    """The strongly connected components (Tarjan), without recursion: chains are as long as histories."""
-    number: dict[Node, int] = {}
-    low: dict[Node, int] = {}
-    open_: set[Node] = set()
-    stack: list[Node] = []
+def components(graph: Mapping[N, Collection[N]]) -> Iterator[list[N]]:
+    """The strongly connected components of two nodes or more (Tarjan). Without recursion: chains are as long as
+    histories.
+
+    graph  each node to those that follow it; one that nothing follows need not be a key.
+    """
+    number: dict[N, int] = {}
+    low: dict[N, int] = {}
+    open_: set[N] = set()
+    stack: list[N] = []
     for root in graph:
         if root in number:
             continue
-        path = [(root, iter(graph[root]))]
+        path = [(root, iter(graph.get(root, ())))]
         while path:
             node, rest = path[-1]
             if node not in number:
@@ -29,7 +30,7 @@ def components(graph: Mapping[Node, Sequence[Node]]) -> Iterator[list[Node]]:
                 open_.add(node)
             for following in rest:
                 if following not in number:
-                    path.append((following, iter(graph[following])))
+                    path.append((following, iter(graph.get(following, ()))))
                     break
                 if following in open_:
                     low[node] = min(low[node], number[following])
@@ -43,12 +44,13 @@ def components(graph: Mapping[Node, Sequence[Node]]) -> Iterator[list[Node]]:
                     while component[-1] != node:
                         component.append(stack.pop())
                     open_.difference_update(component)
-                    yield component
+                    if len(component) > 1:
+                        yield component
 
 
-def shortest_cycle(graph: Mapping[Node, Sequence[Node]], start: Node) -> list[Node]:
+def shortest_cycle(graph: Mapping[N, Sequence[N]], start: N) -> list[N]:
     """The nodes of a shortest cycle through `start`, beginning there. Raises ValueError where there is none."""
-    before: dict[Node, Node] = {}
+    before: dict[N, N] = {}
     line = [start]
     for node in line:
         for following in graph[node]:

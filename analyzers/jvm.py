@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyspark
 from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -80,7 +81,13 @@ def _start(command: tuple[str, ...], conf: SparkConf, *, scratch: Path, output: 
     """As `launch_gateway` does, without the shell scripts and without the JVM that only works out a command."""
     told = scratch / "connection"
     settings = [part for key, value in conf.getAll() for part in ("--conf", f"{key}={value}")]
-    environment = {**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told)}
+    environment = {
+        **os.environ,
+        "SPARK_CONNECT_MODE": "0",
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
+        # From here its Python workers take what they import; the scripts would have said so.
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+    }
     options = [f"-Xmx{conf.get('spark.driver.memory')}"]
     options += shlex.split(conf.get("spark.driver.extraJavaOptions") or "")
     process = subprocess.Popen(
@@ -135,8 +142,6 @@ def java_command(java: Path) -> tuple[str, ...]:
 
     Raises RuntimeError with what the launcher said.
     """
-    import pyspark
-
     home = Path(pyspark.__file__).parent
     asked = [
         str(java),

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from analyzers.jepsen.graph import Graph, components, restricted, short_cycle
+from analyzers.graph import components
+from analyzers.jepsen.graph import Graph, restricted, short_cycle
 
 WW, WR, REALTIME = "ww", "wr", "realtime"
 ORDER = (WW, WR, REALTIME)

@@ -1,60 +1,12 @@
-"""Directed graphs small enough for the driver: strongly connected components, and a short cycle in one."""
+"""A short cycle in a part of a graph that is small enough for the driver."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 Graph = Mapping[int, Collection[int]]
 """Vertex to those after it. A vertex without any need not be a key."""
-
-
-def components(graph: Graph) -> Iterator[list[int]]:
-    """Strongly connected components of two vertices or more: Tarjan's algorithm without recursion."""
-    order: dict[int, int] = {}
-    low: dict[int, int] = {}
-    stack: list[int] = []
-    on_stack: set[int] = set()
-    for root in graph:
-        if root in order:
-            continue
-        path: list[tuple[int, Iterator[int]]] = []
-        _enter(root, graph, order, low, stack, on_stack, path)
-        while path:
-            vertex, rest = path[-1]
-            for after in rest:
-                if after not in order:
-                    _enter(after, graph, order, low, stack, on_stack, path)
-                    break
-                if after in on_stack:
-                    low[vertex] = min(low[vertex], order[after])
-            else:
-                path.pop()
-                if path:
-                    parent = path[-1][0]
-                    low[parent] = min(low[parent], low[vertex])
-                if low[vertex] == order[vertex]:
-                    component: list[int] = []
-                    while not component or component[-1] != vertex:
-                        component.append(stack.pop())
-                        on_stack.discard(component[-1])
-                    if len(component) > 1:
-                        yield component
-
-
-def _enter(
-    vertex: int,
-    graph: Graph,
-    order: dict[int, int],
-    low: dict[int, int],
-    stack: list[int],
-    on_stack: set[int],
-    path: list[tuple[int, Iterator[int]]],
-) -> None:
-    order[vertex] = low[vertex] = len(order)
-    stack.append(vertex)
-    on_stack.add(vertex)
-    path.append((vertex, iter(graph.get(vertex, ()))))
 
 
 def restricted(graph: Graph, vertices: Iterable[int]) -> dict[int, list[int]]:

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from analyzers.graph import Graph, components, shortest_cycle
+from analyzers.graph import components, shortest_cycle
 
 
 def test_what_reaches_itself_is_one_component() -> None:
-    graph: Graph = {1: [2], 2: [3], 3: [1, 4], 4: [5], 5: [4], 6: []}
+    graph: dict[int, list[int]] = {1: [2], 2: [3], 3: [1, 4], 4: [5], 5: [4]}
     assert {frozenset(each) for each in components(graph)} == {
         frozenset({1, 2, 3}),
         frozenset({4, 5}),
-        frozenset({6}),
     }
 
 
 def test_chains_may_be_as_long_as_histories() -> None:
     length = 50_000
-    chain: Graph = {number: [number + 1] for number in range(length)} | {length: []}
-    assert sum(1 for _ in components(chain)) == length + 1
+    chain: dict[int, list[int]] = {number: [number + 1] for number in range(length)} | {length: []}
+    assert list(components(chain)) == []
     chain[length] = [0]
     (whole,) = components(chain)
     assert len(whole) == length + 1
 
 
 def test_the_shortest_cycle_is_shown() -> None:
-    graph: Graph = {1: [2, 3], 2: [1], 3: [4], 4: [1], 5: []}
+    graph: dict[int, list[int]] = {1: [2, 3], 2: [1], 3: [4], 4: [1], 5: []}
     assert shortest_cycle(graph, 1) == [1, 2]
     assert shortest_cycle(graph, 3) == [3, 4, 1]
     with pytest.raises(ValueError, match="no cycle through 5"):
