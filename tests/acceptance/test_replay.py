@@ -46,6 +46,7 @@ def struck(run: Path) -> dict[str, list[int]]:
     return {value["event"]: value["nodes"] for value in values if value["stage"] == "inject"}
 
 
+@pytest.mark.nightly  # three minutes
 def test_run_replay_shrink(tmp_path: Path) -> None:
     (tmp_path / "loses.py").write_text(EXPERIMENT)
     status, said = kafkacheck("run", "loses.py", "--dir", "first", cwd=tmp_path)

@@ -86,7 +86,7 @@ def test_answers_are_written_and_told(
     assert "c: unknown\n  c: holds no operation\n" in said
 
 
-@pytest.mark.parametrize("option", [["--ww-deps"], ["--sub-via", "assign"], ["--json", "x"]])
+@pytest.mark.parametrize("option", [["--ww-deps"], ["--sub-via", "assign"]])
 def test_options_of_the_other_profile_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str]
 ) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from analyzers.jepsen.analyze import analyze
 from analyzers.jepsen.verdict import Options
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 Op = dict[str, Any]
 HISTORIES = 250
