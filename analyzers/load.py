@@ -37,6 +37,8 @@ class History:
     observations: DataFrame
     registered: str | None = None
     """The name of the table that holds the records, where Spark had to be told of one."""
+    closely: str = "true"
+    """SQL: the records to which a fact about single values or offsets may confine itself (see `screen`)."""
 
 
 def load(spark: SparkSession, runs: Sequence[Place]) -> History:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from logs_drawn import drawn, told
 
+from analyzers import screen
 from analyzers.checks import CHECKS
 from analyzers.facts import NEEDS
 from analyzers.find import find
@@ -308,7 +309,12 @@ def test_every_check_has_an_oracle() -> None:
     assert set(ORACLES) == {check.anomaly for check in MINE}
 
 
-def test_checks_agree_with_the_oracles(story: Any, loaded: Any) -> None:
+@pytest.mark.parametrize("many", [screen.MANY, 0])
+def test_checks_agree_with_the_oracles(
+    story: Any, loaded: Any, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    """Also where there are too many suspects to look at no others."""
+    monkeypatch.setattr(screen, "MANY", many)
     stories = drawn(told(story), HISTORIES)
     found, crashed = find(loaded(stories), MINE, examples=0)
     assert not crashed
