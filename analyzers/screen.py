@@ -167,7 +167,8 @@ def _statement() -> str:
             max(at) as most, min(begun) as begun, min(returned) as returned
         from offsets group by {log}, low, if(low < high, at, null)
     ), judged as (
-        select *, value is not null and ({suspicious["values"]}) as broken, {suspicious["conflicts"]} as conflict from (select *, {bits} from fates)
+        select *, value is not null and ({suspicious["values"]}) as broken, {suspicious["conflicts"]} as conflict
+        from (select *, {bits} from fates)
     ), overtaken as (
         select run, invoked, min(completed) over (
             partition by {log} order by offset desc range between unbounded preceding and 1 preceding
@@ -182,5 +183,6 @@ def _statement() -> str:
         bitmap_construct_agg(pmod(shared, {RESIDUES})) filter (where conflict) as offsets
     from judged where broken or conflict or steps or gaps group by run
     union all
-    select run, array('acknowledgements'), null, null from overtaken where {suspicious["acknowledgements"]} group by run
+    select run, array('acknowledgements'), null, null from overtaken
+    where {suspicious["acknowledgements"]} group by run
     """
