@@ -52,7 +52,7 @@ def analyze(
     history = load(spark, where)
     try:
         tallies = {run.name: Tally() for run in where if is_empty(spark, run)} | tally(history)
-        done = {f for each in tallies.values() for f in each.types}
+        done = {kind for each in tallies.values() for kind in each.kinds()}
         wanted = applicable((*checks, *bounds.checks()), done)
         found, crashed = find(history, wanted, examples=examples, strict=strict)
         circles, unsearched = _circles(history, examples) if "txn" in done else ([], [])

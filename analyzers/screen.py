@@ -19,6 +19,11 @@ from analyzers.load import History
 RESIDUES = 1 << 15
 """Suspects are told modulo this number: as one bitmap for each run, however many there are."""
 
+BLOCK = 4
+"""16 offsets are a block. Whole blocks are ruled out by two of their times, so that few sends have to be sorted:
+those of blocks with a send that began at or after an acknowledgement in the same block or in a later one, and those
+of the first acknowledgements there."""
+
 MANY = 1_000
 """So many residues are looked up for each row; beyond, everything is looked at."""
 
@@ -90,8 +95,7 @@ class Suspects:
 
 def screen(history: History) -> Suspects:
     """One Spark job, and a second one where an offset held several values."""
-    spark = history.records.sparkSession
-    rows = spark.sql(_statement(), records=history.records, operations=history.operations).collect()
+    rows = history.sql(_statement()).collect()
     runs = {fact: frozenset(row.run for row in rows if fact in row.facts) for fact in SCREENED}
     values, offsets = (_residues(getattr(row, name) for row in rows) for name in ("values", "offsets"))
     if runs["conflicts"]:
@@ -169,11 +173,24 @@ def _statement() -> str:
     ), judged as (
         select *, value is not null and ({suspicious["values"]}) as broken, {suspicious["conflicts"]} as conflict
         from (select *, {bits} from fates)
+    ), sends as (
+        select {log}, shiftright(offset, {BLOCK}) as block, offset, invoked, completed
+        from {{records}} where {ACKED} and offset is not null
+    ), blocks as (
+        select {log}, block, min(completed) as first, max(invoked) as last from sends group by {log}, block
+    ), onwards as (
+        select *, min(if(first is null, null, struct(first as at, block))) over (
+            partition by {log} order by block desc rows between unbounded preceding and 1 preceding
+        ) as later
+        from blocks
+    ), crowded as (
+        select {log}, explode(array(block, coalesce(later.block, block))) as block
+        from onwards where first <= last or later.at <= last
     ), overtaken as (
         select run, invoked, min(completed) over (
             partition by {log} order by offset desc range between unbounded preceding and 1 preceding
         ) as overtaken
-        from {{records}} where {ACKED} and offset is not null
+        from sends left semi join crowded using ({log}, block)
     )
     select run, array_compact(array(
             if(bool_or(broken), 'values', null), if(bool_or(conflict), 'conflicts', null),

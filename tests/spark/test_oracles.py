@@ -11,7 +11,7 @@ from logs_drawn import drawn, told
 
 from analyzers import screen
 from analyzers.checks import CHECKS
-from analyzers.facts import NEEDS
+from analyzers.facts import NEEDS, USER
 from analyzers.find import find
 
 pytestmark = pytest.mark.spark
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 Row = dict[str, Any]
 Oracle = Callable[[list[Row], list[Row]], int]
 HISTORIES = 400
-MINE = [check for check in CHECKS if NEEDS.get(check.over, "read") == "read"]
+MINE = [check for check in CHECKS if NEEDS.get(check.over, "read") in ("read", USER)]
 
 
 def sends(records: list[Row], *types: str) -> list[Row]:
