@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Row
 
@@ -17,13 +17,19 @@ BEFORE = "start"
 """The name of what comes before the first phase."""
 
 
-def availabilities(history: History, began: Mapping[str, int | None]) -> dict[str, Availability]:
-    """By run id, for every run with a send or a poll; in one Spark job.
+def measure(history: History) -> list[Row]:
+    """What `availabilities` are made of, in one Spark job."""
+    return history.sql(_STATEMENT).collect()
 
+
+def availabilities(rows: Sequence[Row], began: Mapping[str, int | None]) -> dict[str, Availability]:
+    """By run id, for every run with a send or a poll.
+
+    rows   see `measure`.
     began  ns, of each run's first operation.
     """
     by_run: dict[str, list[Row]] = {}
-    for row in history.sql(_STATEMENT).collect():
+    for row in rows:
         by_run.setdefault(row.run, []).append(row)
     return {run: _availability(of, began.get(run)) for run, of in by_run.items()}
 

@@ -28,7 +28,7 @@ MANY, FEW_BYTES = 32, 64 << 20
 """So many files that are no larger than this together are read once here, and handed to Spark as one table."""
 
 
-ONE_PIECE = 1 << 20
+ONE_PIECE = 256 << 10
 """Bytes of files up to which a history is handed to Spark in one piece, so that nothing is ever shuffled: to divide
 the work would take longer than to do it."""
 

@@ -95,7 +95,7 @@ class Suspects:
 
 def screen(history: History) -> Suspects:
     """One Spark job, and a second one where an offset held several values."""
-    rows = history.sql(_statement()).collect()
+    rows = history.sql(statement()).collect()
     runs = {fact: frozenset(row.run for row in rows if fact in row.facts) for fact in SCREENED}
     values, offsets = (_residues(getattr(row, name) for row in rows) for name in ("values", "offsets"))
     if runs["conflicts"]:
@@ -138,7 +138,7 @@ def _one_of(column: str, residues: Collection[int] | None) -> str:
     return f"pmod({column}, {RESIDUES}) in ({', '.join(map(str, sorted(residues))) or 'null'})"
 
 
-def _statement() -> str:
+def statement() -> str:
     """One row per run with something suspicious: facts (which), values, offsets (bitmaps; null or empty for none)."""
     log = ", ".join(LOG)
     suspicious = {

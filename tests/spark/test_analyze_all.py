@@ -48,11 +48,13 @@ def test_what_crashes_for_one_run_is_unknown_for_that_run_only(
 PROGRAM = """
 import sys
 from pathlib import Path
+import analyzers.load
 from analyzers.analyze_all import analyze_all
 from analyzers.checks import Check
 from analyzers.checks.durability import LOST_WRITE
 from analyzers.session import cause_of_death, is_alive, spark_session
 
+analyzers.load.ONE_PIECE = 0  # as it is for large histories: the work is done by tasks
 sessions = [spark_session(heap="600m")]
 
 def session():
