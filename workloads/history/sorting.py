@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import heapq
-import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,12 @@ Key = tuple[tuple[bool, Any], ...]
 WORD = 63
 """Bits of a positive int64."""
 
-SMALL_BATCHES, SMALL_ROWS = 512, 1024
-"""So many batches are put together where they have fewer rows than this: each costs some kilobytes besides."""
+PIECES = 8
+"""Of a chunk. So large a piece is put together first of batches, which cost some kilobytes each besides, and is
+sorted at a time when runs are merged: to sort less takes as long."""
 
+SPILLED = pa.ipc.IpcWriteOptions(compression="lz4")
+"""Pressing costs less than writing and reading all of it."""
 
 Thin = Callable[[Callable[[str], pa.Array]], pa.Array]
 """Which of sorted rows are kept, from what gives it a column of them by name."""
@@ -46,6 +49,8 @@ def numbered(column: pa.ChunkedArray | pa.Array) -> tuple[pa.Array, int]:
     """A number from 0 for each value, in their order and null last, and the bits that it takes."""
     column = flat(column) if isinstance(column, pa.ChunkedArray) else column
     if pa.types.is_string(column.type):
+        if len(column) and pc.all(pc.equal(column, column[0]), skip_nulls=False).as_py():
+            return pa.repeat(pa.scalar(0, pa.int64()), len(column)), 0
         coded = column.dictionary_encode()
         places = pc.cast(pc.subtract(pc.rank(coded.dictionary), 1), pa.int64())
         return pc.fill_null(pc.take(places, coded.indices), len(places)), len(places).bit_length()
@@ -64,30 +69,44 @@ def _packed(table: pa.Table, keys: Sequence[str]) -> pa.Array | None:
         return None
     packed, _ = columns[0]
     for column, bits in columns[1:]:
-        packed = pc.bit_wise_or(pc.shift_left(packed, bits), column)
+        if bits:
+            packed = pc.bit_wise_or(pc.shift_left(packed, bits), column)
     return packed
 
 
 def chunks(batches: Iterable[pa.RecordBatch], *, memory: int) -> Iterator[pa.Table]:
     """The batches put together until they have about `memory` bytes."""
     held: list[pa.RecordBatch] = []
-    small: list[pa.RecordBatch] = []
-    size = rows = 0
-    for batch in batches:
-        small.append(batch)
-        size += batch.nbytes
-        rows += len(batch)
-        if len(small) == SMALL_BATCHES or size >= memory:
-            held += [pa.concat_batches(small)] if rows < SMALL_ROWS * len(small) else small
-            small, rows = [], 0
+    size = 0
+    for piece in _pieces(batches, memory=memory // PIECES):
+        held.append(piece)
+        size += piece.nbytes
+        del piece
         if size >= memory:
             whole, held, size = pa.Table.from_batches(held), [], 0
             yield whole
             del whole
-    if held or small:
-        yield pa.Table.from_batches(held + small)
+    if held:
+        yield pa.Table.from_batches(held)
 
 
+def _pieces(batches: Iterable[pa.RecordBatch], *, memory: int) -> Iterator[pa.RecordBatch]:
+    held: list[pa.RecordBatch] = []
+    rows, enough = 0, 1
+    for batch in batches:
+        held.append(batch)
+        rows += len(batch)
+        if rows >= enough:
+            piece, held, rows = pa.concat_batches(held) if len(held) > 1 else batch, [], 0
+            # Bytes are counted once for a piece: to count those of every batch takes as long as to read it.
+            enough = max(1, memory * len(piece) // max(1, piece.nbytes))
+            yield piece
+            del piece
+    if held:
+        yield pa.concat_batches(held)
+
+
+@contextmanager
 def externally_sorted(
     chunks: Iterable[pa.Table],
     keys: Sequence[str],
@@ -96,8 +115,10 @@ def externally_sorted(
     memory: int,
     expected: int,
     thin: Thin | None = None,
-) -> Iterator[pa.Table]:
+) -> Iterator[Iterator[pa.Table]]:
     """The rows of all chunks in order of `keys`, as tables; rows of equal keys are never split.
+
+    Chunks have been taken, sorted and spilled when the context is entered; what is left is to merge them.
 
     spill     a file for sorted chunks where there are several; removed at the end.
     memory    bytes of a chunk; the batches that are merged have about as many together.
@@ -110,16 +131,16 @@ def externally_sorted(
         for chunk in chunks:
             # One chunk alone is not spilled; so each is, as soon as there is another.
             if ordered is not None:
-                runs = runs or Runs(spill, keys, bytes_per_batch=memory * memory // max(expected, memory))
+                runs = runs or Runs(spill, keys, memory=memory, expected=expected)
                 runs.add(ordered)
             ordered = in_order(chunk, keys, thin)
             del chunk
-        if runs is not None:
+        if runs is None:
+            yield iter([] if ordered is None else [ordered])
+        else:
             runs.add(ordered)
             del ordered
-            yield from runs.merged()
-        elif ordered is not None:
-            yield ordered
+            yield runs.merged()
     finally:
         if runs is not None:
             runs.close()
@@ -128,39 +149,43 @@ def externally_sorted(
 class Runs:
     """Sorted runs, in batches one behind the other in a file, with the first key of each batch in memory."""
 
-    def __init__(self, path: Path, keys: Sequence[str], *, bytes_per_batch: int) -> None:
+    def __init__(self, path: Path, keys: Sequence[str], *, memory: int, expected: int) -> None:
         self._path, self._keys = path, keys
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-        self._bytes = bytes_per_batch
+        self._file = pa.OSFile(str(path), "wb")
+        self._bytes, self._piece = memory * memory // max(expected, memory), memory // PIECES
         self._places: list[tuple[Key, int, int]] = []
-        self._end = 0
+        self._schema: pa.Schema | None = None
 
     def close(self) -> None:
-        os.close(self._file)
+        self._file.close()
         self._path.unlink()
 
     def add(self, table: pa.Table) -> None:
         """A run. Written in batches of about the size asked for."""
-        self._schema = table.schema
+        if self._schema is None:
+            self._schema = table.schema
+            self._stream = pa.ipc.new_stream(self._file, table.schema, options=SPILLED)
+            # The schema is written with the first batch, and shall not be a part of one that is read again.
+            self._stream.write_batch(pa.RecordBatch.from_pylist([], table.schema))
         rows = max(256, min(65_536, self._bytes * len(table) // max(1, table.nbytes)))
         for batch in table.to_batches(max_chunksize=rows):
-            message = batch.serialize()
-            self._places.append((_key(batch, self._keys, 0), self._end, len(message)))
-            rest = memoryview(message)
-            while rest:
-                written = os.pwrite(self._file, rest, self._end)
-                self._end += written
-                rest = rest[written:]
+            begin = self._file.tell()
+            self._stream.write_batch(batch)
+            self._places.append((_key(batch, self._keys, 0), begin, self._file.tell() - begin))
 
     def merged(self) -> Iterator[pa.Table]:
         """What is below the first key of all batches not yet read can be handed out."""
         places = sorted(self._places)
+        with pa.OSFile(str(self._path)) as spilled:
+            yield from self._merged(places, spilled)
+
+    def _merged(self, places: list[tuple[Key, int, int]], spilled: pa.NativeFile) -> Iterator[pa.Table]:
         held: list[tuple[Key, int, pa.RecordBatch]] = []
+        ready: list[pa.RecordBatch] = []
         for at, (key, offset, length) in enumerate(places):
-            message = pa.py_buffer(os.pread(self._file, length, offset))
+            message = pa.py_buffer(spilled.read_at(length, offset))
             heapq.heappush(held, (key, offset, pa.ipc.read_record_batch(message, self._schema)))
             limit = places[at + 1][0] if at + 1 < len(places) else None
-            ready = []
             while held and (limit is None or held[0][0] < limit):
                 _, offset, batch = heapq.heappop(held)
                 cut = len(batch) if limit is None else self._below(batch, limit)
@@ -168,9 +193,10 @@ class Runs:
                 if cut < len(batch):
                     rest = batch.slice(cut)
                     heapq.heappush(held, (_key(rest, self._keys, 0), offset, rest))
-            if ready:
-                table = pa.Table.from_batches(ready, self._schema)
-                yield table if len(ready) == 1 else in_order(table, self._keys)
+            if limit is None or sum(batch.nbytes for batch in ready) >= self._piece:
+                table, ready = pa.Table.from_batches(ready, self._schema), []
+                yield in_order(table, self._keys)
+                del table
 
     def _below(self, batch: pa.RecordBatch, limit: Key) -> int:
         return bisect_left(range(len(batch)), limit, key=lambda row: _key(batch, self._keys, row))
