@@ -30,13 +30,34 @@ Thin = Callable[[Callable[[str], pa.Array]], pa.Array]
 
 def in_order(table: pa.Table, keys: Sequence[str], thin: Thin | None = None) -> pa.Table:
     """Sorted by `keys`, ascending, nulls last; of equal rows, the first stays the first."""
-    packed = _packed(table, keys)
-    by = [(key, "ascending") for key in keys]
-    places = pc.sort_indices(table, by) if packed is None else pc.sort_indices(packed)
+    same = _same(table)
+    varying = [key for key in keys if key not in same]
+    packed = _packed(table, varying)
+    if packed is None:
+        places = pc.sort_indices(table, [(key, "ascending") for key in varying])
+    else:
+        places = pc.sort_indices(packed)
+
+    def moved(name: str) -> pa.Array:
+        return pa.repeat(same[name], len(places)) if name in same else flat(table[name].take(places))
+
     if thin:
         # Before the other columns are moved: that is what costs.
-        places = places.filter(thin(lambda name: flat(table[name].take(places))))
-    return table.take(places)
+        places = places.filter(thin(moved))
+    return pa.Table.from_arrays([moved(name) for name in table.column_names], schema=table.schema)
+
+
+def _same(table: pa.Table) -> dict[str, pa.Scalar]:
+    """Columns that have one value in all rows, with it; only of those kinds that take long to be moved."""
+    found = {}
+    for name, column in zip(table.column_names, table.columns, strict=True) if len(table) else ():
+        if column.null_count == len(column) or (
+            pa.types.is_string(column.type)
+            and column[0].equals(column[-1])
+            and pc.all(pc.equal(column, column[0]), skip_nulls=False).as_py()
+        ):
+            found[name] = column[0]
+    return found
 
 
 def flat(column: pa.ChunkedArray) -> pa.Array:
@@ -49,8 +70,6 @@ def numbered(column: pa.ChunkedArray | pa.Array) -> tuple[pa.Array, int]:
     """A number from 0 for each value, in their order and null last, and the bits that it takes."""
     column = flat(column) if isinstance(column, pa.ChunkedArray) else column
     if pa.types.is_string(column.type):
-        if len(column) and pc.all(pc.equal(column, column[0]), skip_nulls=False).as_py():
-            return pa.repeat(pa.scalar(0, pa.int64()), len(column)), 0
         coded = column.dictionary_encode()
         places = pc.cast(pc.subtract(pc.rank(coded.dictionary), 1), pa.int64())
         return pc.fill_null(pc.take(places, coded.indices), len(places)), len(places).bit_length()
@@ -67,8 +86,8 @@ def _packed(table: pa.Table, keys: Sequence[str]) -> pa.Array | None:
     columns = [numbered(table[key]) for key in keys]
     if sum(bits for _, bits in columns) > WORD:
         return None
-    packed, _ = columns[0]
-    for column, bits in columns[1:]:
+    packed = pa.repeat(pa.scalar(0, pa.int64()), len(table))
+    for column, bits in columns:
         if bits:
             packed = pc.bit_wise_or(pc.shift_left(packed, bits), column)
     return packed
