@@ -48,16 +48,22 @@ def in_order(table: pa.Table, keys: Sequence[str], thin: Thin | None = None) -> 
 
 
 def _same(table: pa.Table) -> dict[str, pa.Scalar]:
-    """Columns that have one value in all rows, with it; only of those kinds that take long to be moved."""
-    found = {}
-    for name, column in zip(table.column_names, table.columns, strict=True) if len(table) else ():
-        if column.null_count == len(column) or (
-            pa.types.is_string(column.type)
-            and column[0].equals(column[-1])
-            and pc.all(pc.equal(column, column[0]), skip_nulls=False).as_py()
-        ):
-            found[name] = column[0]
-    return found
+    """Columns that have one value in all rows, with it."""
+    values = {name: _value(table[name]) for name in table.column_names}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _value(column: pa.ChunkedArray | pa.Array) -> pa.Scalar | None:
+    """The only value, maybe null, of a column of text or nulls; None for others, which are moved in no time."""
+    if not len(column):
+        return None
+    first = column[0]
+    if column.null_count == len(column):
+        return first
+    if pa.types.is_string(column.type) and first.equals(column[-1]):
+        same = pc.all(pc.equal(column, first), skip_nulls=False)
+        return first if same.as_py() else None
+    return None
 
 
 def flat(column: pa.ChunkedArray) -> pa.Array:
@@ -69,16 +75,24 @@ def flat(column: pa.ChunkedArray) -> pa.Array:
 def numbered(column: pa.ChunkedArray | pa.Array) -> tuple[pa.Array, int]:
     """A number from 0 for each value, in their order and null last, and the bits that it takes."""
     column = flat(column) if isinstance(column, pa.ChunkedArray) else column
+    if _value(column) is not None:
+        return pa.repeat(pa.scalar(0, pa.int64()), len(column)), 0
     if pa.types.is_string(column.type):
         coded = column.dictionary_encode()
         places = pc.cast(pc.subtract(pc.rank(coded.dictionary), 1), pa.int64())
         return pc.fill_null(pc.take(places, coded.indices), len(places)), len(places).bit_length()
     ends = pc.min_max(column)
     low, high = ends["min"].as_py(), ends["max"].as_py()
-    if low is None:
+    if low is None or (low == high and not column.null_count):
         return pa.repeat(pa.scalar(0, pa.int64()), len(column)), 0
+    if (high - low + 1).bit_length() > WORD:
+        # Too wide to count from the lowest; nulls come last.
+        ranks = pc.rank(column, tiebreaker="dense")
+        return pc.cast(pc.subtract(ranks, 1), pa.int64()), len(column).bit_length()
     above = pc.subtract(pc.cast(column, pa.int64()), low)
-    return pc.fill_null(above, high - low + 1), (high - low + 1).bit_length()
+    if column.null_count:
+        above = pc.fill_null(above, high - low + 1)
+    return above, (high - low + 1).bit_length()
 
 
 def _packed(table: pa.Table, keys: Sequence[str]) -> pa.Array | None:
@@ -172,25 +186,31 @@ class Runs:
         self._path, self._keys = path, keys
         self._file = pa.OSFile(str(path), "wb")
         self._bytes, self._piece = memory * memory // max(expected, memory), memory // PIECES
-        self._places: list[tuple[Key, int, int]] = []
-        self._schema: pa.Schema | None = None
+        self._places: list[tuple[Key, int, int, int]] = []
+        self._runs: list[tuple[pa.Schema, dict[str, pa.Scalar]]] = []
 
     def close(self) -> None:
         self._file.close()
         self._path.unlink()
 
     def add(self, table: pa.Table) -> None:
-        """A run. Written in batches of about the size asked for."""
-        if self._schema is None:
-            self._schema = table.schema
-            self._stream = pa.ipc.new_stream(self._file, table.schema, options=SPILLED)
-            # The schema is written with the first batch, and shall not be a part of one that is read again.
-            self._stream.write_batch(pa.RecordBatch.from_pylist([], table.schema))
+        """A run. Written in batches of about the size asked for, without columns of one value."""
+        self._schema, same = table.schema, _same(table)
+        # A batch of no columns would have no rows.
+        same.pop(table.column_names[-1], None)
+        kept = table.drop_columns(list(same))
+        run = len(self._runs)
+        self._runs.append((kept.schema, same))
+        stream = pa.ipc.new_stream(self._file, kept.schema, options=SPILLED)
+        # The schema is written with the first batch, and shall not be a part of one that is read again.
+        stream.write_batch(pa.RecordBatch.from_pylist([], kept.schema))
         rows = max(256, min(65_536, self._bytes * len(table) // max(1, table.nbytes)))
-        for batch in table.to_batches(max_chunksize=rows):
-            begin = self._file.tell()
-            self._stream.write_batch(batch)
-            self._places.append((_key(batch, self._keys, 0), begin, self._file.tell() - begin))
+        for begin in range(0, len(table), rows):
+            key = _key(table, self._keys, begin)
+            offset = self._file.tell()
+            for batch in kept.slice(begin, rows).combine_chunks().to_batches():
+                stream.write_batch(batch)
+            self._places.append((key, offset, self._file.tell() - offset, run))
 
     def merged(self) -> Iterator[pa.Table]:
         """What is below the first key of all batches not yet read can be handed out."""
@@ -198,12 +218,11 @@ class Runs:
         with pa.OSFile(str(self._path)) as spilled:
             yield from self._merged(places, spilled)
 
-    def _merged(self, places: list[tuple[Key, int, int]], spilled: pa.NativeFile) -> Iterator[pa.Table]:
+    def _merged(self, places: list[tuple[Key, int, int, int]], spilled: pa.NativeFile) -> Iterator[pa.Table]:
         held: list[tuple[Key, int, pa.RecordBatch]] = []
         ready: list[pa.RecordBatch] = []
-        for at, (key, offset, length) in enumerate(places):
-            message = pa.py_buffer(spilled.read_at(length, offset))
-            heapq.heappush(held, (key, offset, pa.ipc.read_record_batch(message, self._schema)))
+        for at, (key, offset, length, run) in enumerate(places):
+            heapq.heappush(held, (key, offset, self._read(spilled.read_at(length, offset), run)))
             limit = places[at + 1][0] if at + 1 < len(places) else None
             while held and (limit is None or held[0][0] < limit):
                 _, offset, batch = heapq.heappop(held)
@@ -217,10 +236,18 @@ class Runs:
                 yield in_order(table, self._keys)
                 del table
 
+    def _read(self, message: bytes, run: int) -> pa.RecordBatch:
+        schema, same = self._runs[run]
+        batch = pa.ipc.read_record_batch(pa.py_buffer(message), schema)
+        columns = [
+            pa.repeat(same[name], len(batch)) if name in same else batch[name] for name in self._schema.names
+        ]
+        return pa.record_batch(columns, schema=self._schema)
+
     def _below(self, batch: pa.RecordBatch, limit: Key) -> int:
         return bisect_left(range(len(batch)), limit, key=lambda row: _key(batch, self._keys, row))
 
 
-def _key(batch: pa.RecordBatch, keys: Sequence[str], row: int) -> Key:
+def _key(batch: pa.RecordBatch | pa.Table, keys: Sequence[str], row: int) -> Key:
     """Comparable, with null last."""
     return tuple((value is None, value) for value in (batch[key][row].as_py() for key in keys))
