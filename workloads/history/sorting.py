@@ -221,6 +221,7 @@ class Runs:
     def _merged(self, places: list[tuple[Key, int, int, int]], spilled: pa.NativeFile) -> Iterator[pa.Table]:
         held: list[tuple[Key, int, pa.RecordBatch]] = []
         ready: list[pa.RecordBatch] = []
+        size = 0
         for at, (key, offset, length, run) in enumerate(places):
             heapq.heappush(held, (key, offset, self._read(spilled.read_at(length, offset), run)))
             limit = places[at + 1][0] if at + 1 < len(places) else None
@@ -228,11 +229,12 @@ class Runs:
                 _, offset, batch = heapq.heappop(held)
                 cut = len(batch) if limit is None else self._below(batch, limit)
                 ready.append(batch.slice(0, cut))
+                size += ready[-1].nbytes
                 if cut < len(batch):
                     rest = batch.slice(cut)
                     heapq.heappush(held, (_key(rest, self._keys, 0), offset, rest))
-            if limit is None or sum(batch.nbytes for batch in ready) >= self._piece:
-                table, ready = pa.Table.from_batches(ready, self._schema), []
+            if limit is None or size >= self._piece:
+                table, ready, size = pa.Table.from_batches(ready, self._schema), [], 0
                 yield in_order(table, self._keys)
                 del table
 
