@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +26,10 @@ SHUFFLE_COSTS = 1.7
 """Grouping by way of a shuffle takes about so many times as long as grouping what lies together."""
 
 MANY, FEW_BYTES = 32, 64 << 20
-"""So many files that are no larger than this together are read once here, and handed to Spark as one table."""
+"""So many files that are no larger than this together are put together into one, which is then read over and over."""
+
+GATHERED = 50_000
+"""Rows of one of its row groups: what one task reads, as far as Spark divides files as it does by default."""
 
 
 ONE_PIECE = 256 << 10
@@ -42,6 +46,8 @@ class History:
     observations: DataFrame
     registered: str | None = None
     """The name of the table that holds the records, where Spark had to be told of one."""
+    scratch: tempfile.TemporaryDirectory[str] | None = None
+    """Of files that were put together to be read."""
     closely: str = "true"
     """SQL: the records to which a fact about single values or offsets may confine itself (see `screen`)."""
 
@@ -68,7 +74,14 @@ def load(spark: SparkSession, runs: Sequence[Place]) -> History:
         frames = {table: _handed_over(spark, table, files).coalesce(1) for table, files in tables.items()}
         return History(**frames)
     name = f"kafkacheck_{secrets.token_hex(8)}" if _by_bucket(spark, tables["records"]) else None
-    frames = {table: _read(spark, table, files, here=here) for table, files in tables.items()}
+    scratch = None
+    if here and any(_scattered(files) for files in tables.values()):
+        scratch = tempfile.TemporaryDirectory(prefix="kafkacheck-gathered-")
+        tables = {
+            table: _put_together(Path(scratch.name), table, files) if _scattered(files) else files
+            for table, files in tables.items()
+        }
+    frames = {"scratch": scratch} | {table: _read(spark, table, files) for table, files in tables.items()}
     if name:
         records = _bucketed(spark, name, runs)
         # A folder that Spark cannot find counts as an empty one there: rows must never go missing unnoticed.
@@ -79,9 +92,11 @@ def load(spark: SparkSession, runs: Sequence[Place]) -> History:
 
 
 def release(spark: SparkSession, history: History) -> None:
-    """Forget the table that Spark was told of. No file is touched."""
+    """Forget the table that Spark was told of, and remove what was put together. No file of a run is touched."""
     if history.registered:
         spark.sql(f"drop table if exists {history.registered}")
+    if history.scratch:
+        history.scratch.cleanup()
 
 
 def spark_schema(schema: pa.Schema) -> T.StructType:
@@ -93,15 +108,23 @@ def _files(runs: Sequence[Place], table: str) -> dict[str, int]:
     return {file: size for run in runs for file, size in run.files[table].items()}
 
 
-def _read(spark: SparkSession, table: str, files: Mapping[str, int], *, here: bool) -> DataFrame:
+def _scattered(files: Mapping[str, int]) -> bool:
+    """Whether every scan of every check would open many files, none of them of any size."""
+    return len(files) >= MANY and sum(files.values()) <= FEW_BYTES
+
+
+def _put_together(folder: Path, table: str, files: Iterable[str]) -> dict[str, int]:
+    place = folder / f"{table}.parquet"
+    pq.write_table(_gathered(files, TABLES[table]), place, compression="lz4", row_group_size=GATHERED)
+    return {str(place): place.stat().st_size}
+
+
+def _read(spark: SparkSession, table: str, files: Mapping[str, int]) -> DataFrame:
     schema = spark_schema(TABLES[table])
     if not files:
         # Not createDataFrame: of rows, even of none, it makes work for a Python process of its own.
         nulls = (F.lit(None).cast(field.dataType).alias(field.name) for field in schema)
         return spark.range(0).select(*nulls)
-    if here and len(files) >= MANY and sum(files.values()) <= FEW_BYTES:
-        # Every scan of every check would open each of them again.
-        return _handed_over(spark, table, files)
     # A run directory may be named anything: brackets and colons are no patterns here.
     return spark.read.schema(schema).option("__globPaths__", "false").parquet(*files)
 
