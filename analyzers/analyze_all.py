@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from analyzers.analyze import analyze
 from analyzers.bad_history import BadHistory
+from analyzers.bounds import Bounds
+from analyzers.bounds import checks as demanded
 from analyzers.checks import CHECKS, Check
 from analyzers.session import cause_of_death
 from analyzers.validate import cut_segments, run_ids
@@ -35,9 +38,16 @@ class Judged:
 
 
 def analyze_all(
-    sessions: Sessions, homes: Sequence[Path], *, examples: int = 8, checks: Sequence[Check] = CHECKS
+    sessions: Sessions,
+    homes: Sequence[Path],
+    *,
+    examples: int = 8,
+    checks: Sequence[Check] = CHECKS,
+    bounds: Mapping[Path, Bounds] = MappingProxyType({}),
 ) -> list[Judged]:
     """Judge run directories, in their order: together where all goes well.
+
+    bounds  how long clients may be kept waiting, by directory; one that is not named has no bounds.
 
     What is no history is told so, by file, row and reason. Where an analysis dies, of memory say, the runs
     are judged in halves, then alone, then check by check; what still dies is unknown, with the reason, and
@@ -53,7 +63,9 @@ def analyze_all(
     found: dict[Path, dict[str, Verdict]] = {}
     with _quiet():
         for together in _disjoint(runs):
-            found |= _halving(sessions, {home: runs[home] for home in together}, examples, checks)
+            group = {home: runs[home] for home in together}
+            stated = {run: bounds[home] for home, of in group.items() for run in of if home in bounds}
+            found |= _halving(sessions, group, examples, (*checks, *demanded(stated)))
     return [
         unjudged(home, problems[home])
         if home in problems

@@ -12,6 +12,7 @@ from pytest_kafkacheck.exits import AS_EXPECTED
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from analyzers.bounds import Bounds
     from analyzers.explain import Explanation
     from analyzers.find import Found
     from analyzers.load import History
@@ -47,19 +48,21 @@ def explain(options: argparse.Namespace) -> int:
     wanted, number = _finding(options.finding)
     if options.around < 0:
         raise UsageError(f"--around {options.around}: expected 0 or more")
-    home = local_run(options.run)
+    place = local_run(options.run)
     console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console = Console(highlight=False, emoji=False, width=WIDTH)
     spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf))
     try:
         spark.start()
+        from analyzers.bounds import NONE
         from analyzers.load import load, release
         from analyzers.places import places
 
         session = spark.session()
-        history = load(session, places(session, [home]))
-        found = _found(history, wanted, number)
+        history = load(session, places(session, [place.home]))
+        bounds = place.experiment.bounds if place.experiment is not None else NONE
+        found = _found(history, wanted, number, bounds)
         if wanted is not None and (not found or found[0].count < number):
             there = f"has {found[0].count:,} of it" if found else "has none"
             raise UsageError(
@@ -88,13 +91,13 @@ def _finding(text: str | None) -> tuple[str | None, int]:
     return name, int(number) if slash else 1
 
 
-def _found(history: History, wanted: str | None, number: int) -> list[Found]:
+def _found(history: History, wanted: str | None, number: int, bounds: Bounds) -> list[Found]:
     """In the order of a verdict. What crashes is left out: `kafkacheck analyze` tells of it."""
     from analyzers.catalogue import ANOMALIES
     from analyzers.checks import CHECKS
     from analyzers.find import find
 
-    checks = [check for check in CHECKS if wanted in (None, check.anomaly)]
+    checks = [check for check in (*CHECKS, *bounds.checks()) if wanted in (None, check.anomaly)]
     found, crashed = find(history, checks, examples=number)
     if crashed and not found:
         raise UsageError(f"the check {crashed[0].anomaly} crashed: {crashed[0].error}")

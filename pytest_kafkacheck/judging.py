@@ -61,8 +61,8 @@ def places(paths: Sequence[str]) -> list[Place]:
     return list(found.values())
 
 
-def local_run(text: str) -> Path:
-    """One run's folder, with its history in tables. Raises UsageError for what is none, or holds several."""
+def local_run(text: str) -> Place:
+    """One run's folder, its history in tables. Raises UsageError for what is none, or holds several."""
     found = places([text])
     if len(found) > 1:
         raise UsageError(f"{text}: holds {len(found)} runs; name one of them")
@@ -75,7 +75,7 @@ def local_run(text: str) -> Path:
         raise UsageError(str(error)) from error
     if len(runs) > 1:
         raise UsageError(f"{text}: its history holds several runs ({', '.join(sorted(runs))}), expected one")
-    return place.home
+    return place
 
 
 def judge_all(
@@ -85,7 +85,9 @@ def judge_all(
     problems = {place.home: problem for place in found if (problem := place.problem or _compacted(place))}
     good = [place.home for place in found if place.home not in problems]
     sessions = partial(spark.session, rows=sum(map(_rows, good)))
-    judged = {one.home: one for one in (analyze_all(sessions, good, examples=examples) if good else ())}
+    bounds = {place.home: place.experiment.bounds for place in found if place.experiment is not None}
+    told = analyze_all(sessions, good, examples=examples, bounds=bounds) if good else ()
+    judged = {one.home: one for one in told}
     judged |= {home: unjudged(home, problem) for home, problem in problems.items()}
     return [_outcome(place, judged[place.home], allow) for place in found]
 
