@@ -224,9 +224,18 @@ class Experiment:
     def read(cls, path: Path) -> Experiment:
         """From a file that `to_json` was written to. Raises UsageError naming the file."""
         try:
-            return cls.from_json(json.loads(path.read_text()))
-        except (OSError, ValueError, RecursionError) as error:
+            text = path.read_text()
+        except (OSError, ValueError) as error:
             raise UsageError(f"{path}: {error}") from error
+        return cls.parse(text, str(path))
+
+    @classmethod
+    def parse(cls, text: str, file: str) -> Experiment:
+        """Of the text of such a file. Raises UsageError naming the file."""
+        try:
+            return cls.from_json(json.loads(text))
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"{file}: {error}") from error
 
 
 def _bounds(data: Any) -> Bounds:
