@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
-from analyzers.availability import availabilities
+from analyzers.availability import availabilities, measure
 from analyzers.bounds import NONE, Bounds
 from analyzers.bounds import checks as demanded
 from analyzers.catalogue import ANOMALIES, require_known
@@ -18,6 +19,7 @@ from analyzers.fault_events import FaultEvent, fault_events, faults_at
 from analyzers.find import Crashed, Found, find
 from analyzers.load import History, load, release
 from analyzers.places import Source, is_empty, places
+from analyzers.screen import SCREENED, screen
 from analyzers.verdict import Availability, Finding, Verdict, judge
 
 SPANS = ("lasted", "outstanding", "stale")
@@ -50,14 +52,20 @@ def analyze(
         raise ValueError(f"examples: expected 0 or more, got {examples}")
     where = places(spark, runs)
     history = load(spark, where)
+    screened = any(check.over in SCREENED for check in checks)
     try:
-        tallies = {run.name: Tally() for run in where if is_empty(spark, run)} | tally(history)
-        done = {f for each in tallies.values() for f in each.types}
+        # None of these needs another, and of a small history most of the time goes by in Spark's driver.
+        with ThreadPoolExecutor(3, thread_name_prefix="kafkacheck-analysis") as pool:
+            counting, waiting = pool.submit(tally, history), pool.submit(measure, history)
+            looking = pool.submit(screen, history) if screened else None
+        tallies = {run.name: Tally() for run in where if is_empty(spark, run)} | counting.result()
+        done = {kind for each in tallies.values() for kind in each.kinds()}
         wanted = applicable((*checks, *demanded(bounds)), done)
-        found, crashed = find(history, wanted, examples=examples, strict=strict)
+        look = (lambda _: looking.result()) if looking else screen
+        found, crashed = find(history, wanted, examples=examples, strict=strict, look=look)
         circles, unsearched = _circles(history, examples) if "txn" in done else ([], [])
         try:
-            available = availabilities(history, {run: each.began for run, each in tallies.items()})
+            available = availabilities(waiting.result(), {run: each.began for run, each in tallies.items()})
         except Exception as error:  # no promise depends on it
             if strict:
                 raise

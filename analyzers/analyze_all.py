@@ -169,7 +169,9 @@ def _told(error: Exception) -> str:
         text = str(error)
     except Exception:  # Py4J asks the JVM for it
         text = ""
-    dying = not text or "OutOfMemoryError" in text or isinstance(error, (Py4JNetworkError, OSError))
+    # Of several jobs one runs out of memory, and the others find the context stopped under them.
+    signs = ("OutOfMemoryError", "stopped SparkContext", "SparkContext was shut down")
+    dying = not text or any(sign in text for sign in signs) or isinstance(error, (Py4JNetworkError, OSError))
     died = cause_of_death(wait=DYING if dying else 0)
     if died is not None:
         return died

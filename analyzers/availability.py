@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import reduce
+from collections.abc import Mapping, Sequence
 
-from pyspark.sql import DataFrame, Row, Window
-from pyspark.sql import functions as F
+from pyspark.sql import Row
 
-from analyzers.facts.columns import ACKED, LOG
-from analyzers.facts.recoveries import recoveries
-from analyzers.facts.waits import GRAIN, waits
+from analyzers.facts.columns import ACKED
+from analyzers.facts.recoveries import RECOVERIES
+from analyzers.facts.waits import GRAIN, WAITS
 from analyzers.load import History
 from analyzers.verdict import Availability, LogAvailability, PhaseAvailability
 from workloads.history.schema import HARNESS
@@ -19,13 +17,17 @@ BEFORE = "start"
 """The name of what comes before the first phase."""
 
 
-def availabilities(history: History, began: Mapping[str, int | None]) -> dict[str, Availability]:
-    """By run id, for every run with a send or a poll; in one Spark job.
+def measure(history: History) -> list[Row]:
+    """What `availabilities` are made of, in one Spark job."""
+    return history.sql(_STATEMENT).collect()
 
+
+def availabilities(rows: Sequence[Row], began: Mapping[str, int | None]) -> dict[str, Availability]:
+    """By run id, for every run with a send or a poll.
+
+    rows   see `measure`.
     began  ns, of each run's first operation.
     """
-    parts = (_logs(history), _phases(history), _lags(history))
-    rows = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts).collect()
     by_run: dict[str, list[Row]] = {}
     for row in rows:
         by_run.setdefault(row.run, []).append(row)
@@ -33,32 +35,31 @@ def availabilities(history: History, began: Mapping[str, int | None]) -> dict[st
 
 
 def _availability(rows: list[Row], began: int | None) -> Availability:
-    logs = sorted((row for row in rows if row.part == "log"), key=lambda row: (row.topic, row.partition))
-    phases = sorted((row for row in rows if row.part == "phase"), key=lambda row: row.since)
-    lag = next((row for row in rows if row.part == "lag"), None)
+    logs = sorted((row.log for row in rows if row.log), key=lambda log: (log.topic, log.partition))
+    phases = sorted((row.phase for row in rows if row.phase), key=lambda phase: phase.since)
     return Availability(
         logs=tuple(
             LogAvailability(
-                topic=row.topic,
-                partition=row.partition,
-                longest_wait=_s(row.lasted) or 0.0,
-                began=None if row.began is None or began is None else _s(row.began - began),
-                recovery=_s(row.recovered),
+                topic=log.topic,
+                partition=log.partition,
+                longest_wait=_s(log.lasted) or 0.0,
+                began=None if log.began is None or began is None else _s(log.began - began),
+                recovery=_s(log.recovered),
             )
-            for row in logs
+            for log in logs
         ),
         phases=tuple(
             PhaseAvailability(
-                phase=row.phase,
-                sends=row.sends,
-                errors=row.errors,
-                latency_median=_s(row.median),
-                latency_99=_s(row.high),
-                latency_worst=_s(row.worst),
+                phase=phase.phase,
+                sends=phase.sends,
+                errors=phase.errors,
+                latency_median=_s(phase.quantiles[0]) if phase.quantiles else None,
+                latency_99=_s(phase.quantiles[1]) if phase.quantiles else None,
+                latency_worst=_s(phase.worst),
             )
-            for row in phases
+            for phase in phases
         ),
-        worst_lag=_s(lag.lag) if lag else None,
+        worst_lag=next((_s(row.lag) for row in rows if row.lag is not None), None),
     )
 
 
@@ -66,78 +67,54 @@ def _s(time: int | None) -> float | None:
     return None if time is None else time / 1e9
 
 
-def _logs(history: History) -> DataFrame:
-    """Per log: its longest wait, and how soon it was there again."""
-    longest = waits(history).groupBy(*LOG).agg(F.expr("max(struct(lasted, -began as earlier))").alias("most"))
-    again = recoveries(history).select(*LOG, "recovered")
-    sent = history.records.where("f = 'send'").groupBy(*LOG).agg(F.lit("log").alias("part"))
-    return (
-        sent.join(longest, LOG, "left")
-        .join(again, LOG, "left")
-        .selectExpr("part", *LOG, "most.lasted as lasted", "-most.earlier as began", "recovered")
-    )
-
-
-def _phases(history: History) -> DataFrame:
-    """Per run and phase in which a send was invoked: how many, how many were not acknowledged, and latencies."""
-    told = history.operations.where(f"process = {HARNESS} and f = 'phase'").selectExpr(
-        "run", "struct(invoked as since, get_json_object(value, '$.phase') as phase) as one"
-    )
-    phases = told.groupBy("run").agg(F.expr("array_sort(collect_list(one))").alias("phases"))
-    quantiles = f"percentile_approx(completed - invoked, array(0.5, 0.99)) filter (where {ACKED})"
-    return (
-        history.records.where("f = 'send'")
-        .join(F.broadcast(phases), "run", "left")
-        .withColumn("now", F.expr("try_element_at(filter(phases, p -> p.since <= invoked), -1)"))
-        .groupBy(
-            "run",
-            F.expr("coalesce(now.since, -1)").alias("since"),
-            F.expr(f"coalesce(now.phase, '{BEFORE}')").alias("phase"),
-        )
-        .agg(
-            F.count("*").alias("sends"),
-            F.expr("count_if(type <> 'ok')").alias("errors"),
-            F.expr(quantiles).alias("quantiles"),
-            F.expr(f"max(completed - invoked) filter (where {ACKED})").alias("worst"),
-        )
-        .selectExpr(
-            "'phase' as part",
-            "run",
-            "since",
-            "phase",
-            "sends",
-            "errors",
-            "quantiles[0] as median",
-            "quantiles[1] as high",
-            "worst",
+_STATEMENT = f"""
+    with {WAITS}, {RECOVERIES}, sent as (
+        select distinct run, topic, partition from {{records}} where f = 'send'
+    ), longest as (
+        select run, topic, partition, max(struct(lasted, -began as earlier)) as most
+        from waits group by run, topic, partition
+    ), phases as (
+        select run, array_sort(collect_list(
+            struct(invoked as since, get_json_object(value, '$.phase') as phase)
+        )) as phases
+        from {{operations}} where process = {HARNESS} and f = 'phase' group by run
+    ), sends as (
+        select /*+ BROADCAST(phases) */ *, try_element_at(filter(phases, p -> p.since <= invoked), -1) as now
+        from (select * from {{records}} where f = 'send') left join phases using (run)
+    ), by_phase as (
+        select run, coalesce(now.since, -1) as since, coalesce(now.phase, '{BEFORE}') as phase, count(*) as sends,
+            count_if(type <> 'ok') as errors,
+            percentile_approx(completed - invoked, array(0.5, 0.99)) filter (where {ACKED}) as quantiles,
+            max(completed - invoked) filter (where {ACKED}) as worst
+        from sends group by run, coalesce(now.since, -1), coalesce(now.phase, '{BEFORE}')
+    ), acks as (
+        select run, topic, partition, max(offset) as offset, max(completed) as known
+        from {{records}} where {ACKED} and offset is not null
+        group by run, topic, partition, completed div {GRAIN}
+    ), polls as (
+        select run, topic, partition, min(previous) as offset, min(completed) as polled
+        from {{records}}
+        where f = 'poll' and not coalesce(final, false) and previous is not null and completed is not null
+        group by run, topic, partition, process, assignment, completed div {GRAIN}
+    ), known as (
+        select run, polled, min(known) over (
+            partition by run, topic, partition order by offset desc
+            range between unbounded preceding and 1 preceding
+        ) as known
+        from (
+            select run, topic, partition, offset, polled, null as known from polls union all
+            select run, topic, partition, offset, null, known from acks
         )
     )
-
-
-def _lags(history: History) -> DataFrame:
-    """Per run: the longest time from when a log was known to go on to when a client that had read it so far got more.
-
-    To within the grain, and never more than it was; final reads apart, and what a client reads first.
-    """
-    acks = (
-        history.records.where(f"{ACKED} and offset is not null")
-        .groupBy(*LOG, F.expr(f"completed div {GRAIN} as grain"))
-        .agg(F.max("offset").alias("offset"), F.max("completed").alias("known"))
-        .drop("grain")
-    )
-    polls = (
-        history.records.where("f = 'poll' and not coalesce(final, false) and previous is not null")
-        .where("completed is not null")
-        .groupBy(*LOG, "process", "assignment", F.expr(f"completed div {GRAIN} as grain"))
-        .agg(F.min("previous").alias("offset"), F.min("completed").alias("polled"))
-        .select(*LOG, "offset", "polled")
-    )
-    beyond = Window.partitionBy(*LOG).orderBy(F.desc("offset")).rangeBetween(Window.unboundedPreceding, -1)
-    return (
-        polls.unionByName(acks, allowMissingColumns=True)
-        .withColumn("known", F.min("known").over(beyond))
-        .where("polled > known")
-        .groupBy("run")
-        .agg(F.expr("max(polled - known)").alias("lag"))
-        .selectExpr("'lag' as part", "run", "lag")
-    )
+    select run, struct(topic, partition, most.lasted as lasted, -most.earlier as began, recovered) as log,
+        null as phase, null as lag
+    from sent left join longest using (run, topic, partition) left join recoveries using (run, topic, partition)
+    union all
+    select run, null, struct(since, phase, sends, errors, quantiles, worst), null from by_phase
+    union all
+    select run, null, null, max(polled - known) from known where polled > known group by run
+"""
+"""Per log: its longest wait, and how soon it was there again. Per run and phase in which a send was invoked: how
+many, how many were not acknowledged, and latencies. Per run the lag: the longest time from when a log was known to go
+on to when a client that had read it so far got more; to within the grain, and never more than it was; final reads
+apart, and what a client reads first. All times in ns."""

@@ -6,17 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame, Row, Window
-from pyspark.sql import functions as F
+from pyspark.sql import Row
 
 from analyzers.course import Course
-from analyzers.facts.columns import ACKED, LOG
+from analyzers.facts import USER
+from analyzers.facts.columns import ACKED, SESSION
 from analyzers.fault_events import FaultEvent
 from analyzers.load import History
 from analyzers.verdict import Exercised, FaultExercised
 from workloads.history.schema import HARNESS, NEMESIS
-
-UNBOUNDED = Window.unboundedPreceding
 
 
 @dataclass(kw_only=True)
@@ -33,6 +31,10 @@ class Tally:
     """Topic-partitions with a completed final read."""
     attempted: set[tuple[str, int]] = field(default_factory=set)
     """Topic-partitions with a final read of any kind."""
+    senders: set[int] = field(default_factory=set)
+    """Sessions with an acknowledged send; a process without a session stands for itself, as a negative number."""
+    pollers: set[int] = field(default_factory=set)
+    """Sessions that polled."""
     nemesis: list[Row] = field(default_factory=list)
     acks: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     """Fault event to acknowledgements before, during and after it."""
@@ -44,36 +46,44 @@ class Tally:
     def count(self, f: str) -> Counter[str]:
         return self.types.get(f, Counter())
 
+    def kinds(self) -> set[str]:
+        """What was done: operations by f, and `USER` where one session both sends and polls, or may in two
+        clients."""
+        ordered = any(session >= 0 or session in self.pollers for session in self.senders)
+        return {*self.types, *([USER] if ordered else [])}
+
 
 def tally(history: History) -> dict[str, Tally]:
-    """By run id, for every run that has a record or an operation."""
-    tallies: dict[str, Tally] = {}
-    for row in _counts(history).collect():
-        run = tallies.setdefault(row.run, Tally())
-        if row.began is not None:
-            run.began = row.began if run.began is None else min(run.began, row.began)
-        run.types.setdefault(row.f, Counter())[row.type] += row.n
-        log = (row.topic, row.partition)
-        if row.f == "send" and row.type != "fail":
-            run.written.add(log)
-        if row.f == "final-read":
-            run.attempted.add(log)
-            if row.type == "ok":
-                run.finished.add(log)
-    told = history.operations.where(f"process in ({NEMESIS}, {HARNESS})").collect()
-    for row in sorted(told, key=lambda row: (row.run, row.invoked, row.op)):
-        run = tallies[row.run]
-        if row.process == NEMESIS:
-            run.nemesis.append(row)
+    """By run id, for every run with a record or an operation; in one Spark job, or two where there were faults."""
+    rows = history.sql(_TALLY).collect()
+    tallies = {row.run: Tally() for row in rows if row.counted is not None}
+    for run, counted in ((tallies[row.run], row.counted) for row in rows if row.counted is not None):
+        run.began = min((at for at in (run.began, counted.began) if at is not None), default=None)
+        run.types.setdefault(counted.f, Counter())[counted.type] += counted.n
+        logs = {(log.topic, log.partition) for log in counted.logs}
+        if counted.f == "send" and counted.type != "fail":
+            run.written |= logs
+        if counted.f == "final-read":
+            run.attempted |= logs
+            if counted.type == "ok":
+                run.finished |= logs
+        if counted.f == "send" and counted.type == "ok":
+            run.senders |= set(counted.sessions)
+        if counted.f == "poll":
+            run.pollers |= set(counted.sessions)
+    told = [(row.run, row.told) for row in rows if row.told is not None]
+    for name, operation in sorted(told, key=lambda one: (one[0], one[1].invoked, one[1].op)):
+        if operation.process == NEMESIS:
+            tallies[name].nemesis.append(operation)
         else:
-            run.course.note(row.f, row.value)
-    if any(run.nemesis for run in tallies.values()):
-        for row in _acks(history).collect():
-            tallies[row.run].acks[row.event] = (row.before, row.during, row.after)
-    for row in _changes(history).collect():
-        if row.run in tallies:
+            tallies[name].course.note(operation.f, operation.value)
+    for row in rows:
+        if row.changed is not None and row.run in tallies:
             run = tallies[row.run]
-            run.leader_changes, run.isr_changes, run.smallest_isr = row.leaders, row.isrs, row.smallest
+            run.leader_changes, run.isr_changes, run.smallest_isr = row.changed
+    if any(run.nemesis for run in tallies.values()):
+        for row in history.sql(_ACKS).collect():
+            tallies[row.run].acks[row.event] = (row.before, row.during, row.after)
     return tallies
 
 
@@ -139,78 +149,69 @@ def seconds(time: int | None, began: int | None) -> float | None:
     return None if time is None or began is None else (time - began) / 1e9
 
 
-def _counts(history: History) -> DataFrame:
-    columns = [*LOG, "f", "type"]
-    rows = history.records.select(*columns, "invoked").unionByName(
-        history.operations.select(*columns, "invoked")
+# Leader changes go by epoch, over what all brokers said. ISRs in the order in which one broker saw them, for two
+# brokers lag behind one another; of the brokers the one that saw the most. All of a run in one place: samples are
+# few, and then nothing is shuffled a second time.
+_TALLY = f"""
+    with each as (
+        select run, topic, partition, f, type, {SESSION} as session, count(*) as n, min(invoked) as began
+        from (
+            select run, topic, partition, f, type, session, process, invoked from {{records}} union all
+            select run, topic, partition, f, type, session, process, invoked from {{operations}}
+        ) group by run, topic, partition, f, type, {SESSION}
+    ), counted as (
+        select run, f, type, sum(n) as n, min(began) as began, collect_set(struct(topic, partition)) as logs,
+            collect_set(session) as sessions
+        from each group by run, f, type
+    ), seen as (
+        select /*+ REPARTITION(run) */ run, topic, partition, node, time, leader_epoch,
+            nullif(leader, -1) as leader, array_sort(isr) as isr
+        from {{observations}} where kind = 'partition'
+    ), beside as (
+        select *, last(leader, true) over (
+            partition by run, topic, partition order by leader_epoch, leader
+            rows between unbounded preceding and 1 preceding
+        ) as last_leader, last(isr, true) over (
+            partition by run, topic, partition, node order by time rows between unbounded preceding and 1 preceding
+        ) as last_isr
+        from seen
+    ), by_node as (
+        select run, topic, partition, node, count_if(leader <> last_leader) as leaders,
+            count_if(isr <> last_isr) as isrs, min(size(isr)) as smallest
+        from beside group by run, topic, partition, node
+    ), by_log as (
+        select run, topic, partition, sum(leaders) as leaders, max(isrs) as isrs, min(smallest) as smallest
+        from by_node group by run, topic, partition
+    ), changed as (
+        select run, sum(leaders) as leaders, sum(isrs) as isrs, min(smallest) as smallest
+        from by_log group by run
     )
-    return rows.groupBy(*columns).agg(F.count("*").alias("n"), F.min("invoked").alias("began"))
+    select run, struct(f, type, n, began, logs, sessions) as counted, null as told, null as changed from counted
+    union all
+    select run, null, struct(f, op, process, invoked, completed, value), null
+    from {{operations}} where process in ({NEMESIS}, {HARNESS})
+    union all
+    select run, null, null, struct(leaders, isrs, smallest) from changed
+"""
+"""Per run and f and type: how many, since when (ns), of which logs and sessions; the operations of nemesis and
+harness; and per run, how often a partition's leader and its ISR changed."""
 
-
-def _acks(history: History) -> DataFrame:
-    """Per run and fault event: acknowledgements before, during and after."""
-    stages = history.operations.where(f"process = {NEMESIS}").selectExpr(
-        "run",
-        "get_json_object(value, '$.event') as event",
-        "get_json_object(value, '$.stage') as stage",
-        "invoked",
-        "completed",
+_ACKS = f"""
+    with stages as (
+        select run, get_json_object(value, '$.event') as event, get_json_object(value, '$.stage') as stage,
+            invoked, completed
+        from {{operations}} where process = {NEMESIS}
+    ), windows as (
+        select run, event, min(invoked) filter (where stage = 'inject') as opening,
+            min(completed) filter (where stage = 'inject') as opened,
+            min(invoked) filter (where stage = 'heal') as closing,
+            min(completed) filter (where stage = 'heal') as closed
+        from stages group by run, event
     )
-    windows = stages.groupBy("run", "event").agg(
-        F.expr("min(invoked) filter (where stage = 'inject')").alias("opening"),
-        F.expr("min(completed) filter (where stage = 'inject')").alias("opened"),
-        F.expr("min(invoked) filter (where stage = 'heal')").alias("closing"),
-        F.expr("min(completed) filter (where stage = 'heal')").alias("closed"),
-    )
-    acks = history.records.where(ACKED).select("run", "invoked", "completed")
-    return (
-        acks.join(F.broadcast(windows), "run")
-        .groupBy("run", "event")
-        .agg(
-            F.expr("count_if(completed < opening)").alias("before"),
-            F.expr("count_if(invoked >= opened and completed <= coalesce(closing, completed))").alias(
-                "during"
-            ),
-            F.expr("count_if(completed > closed)").alias("after"),
-        )
-    )
-
-
-def _changes(history: History) -> DataFrame:
-    """Per run: how often a partition's leader changed, and its ISR.
-
-    Leaders by epoch, over what all brokers said. ISRs in the order in which one broker saw them, for
-    two brokers lag behind one another; of the brokers the one that saw the most.
-    """
-    # All of a run in one place: samples are few, and then nothing is shuffled a second time.
-    seen = (
-        history.observations.where("kind = 'partition'")
-        .selectExpr(
-            *LOG, "node", "time", "leader_epoch", "nullif(leader, -1) as leader", "array_sort(isr) as isr"
-        )
-        .repartition("run")
-    )
-    by_epoch = Window.partitionBy(*LOG).orderBy("leader_epoch", "leader").rowsBetween(UNBOUNDED, -1)
-    by_time = Window.partitionBy(*LOG, "node").orderBy("time").rowsBetween(UNBOUNDED, -1)
-    return (
-        seen.withColumn("last_leader", F.last("leader", ignorenulls=True).over(by_epoch))
-        .withColumn("last_isr", F.last("isr", ignorenulls=True).over(by_time))
-        .groupBy(*LOG, "node")
-        .agg(
-            F.expr("count_if(leader <> last_leader) as leaders"),
-            F.expr("count_if(isr <> last_isr) as isrs"),
-            F.expr("min(size(isr)) as smallest"),
-        )
-        .groupBy(*LOG)
-        .agg(
-            F.sum("leaders").alias("leaders"),
-            F.max("isrs").alias("isrs"),
-            F.min("smallest").alias("smallest"),
-        )
-        .groupBy("run")
-        .agg(
-            F.sum("leaders").alias("leaders"),
-            F.sum("isrs").alias("isrs"),
-            F.min("smallest").alias("smallest"),
-        )
-    )
+    select /*+ BROADCAST(windows) */ run, event, count_if(completed < opening) as before,
+        count_if(invoked >= opened and completed <= coalesce(closing, completed)) as during,
+        count_if(completed > closed) as after
+    from (select run, invoked, completed from {{records}} where {ACKED}) join windows using (run)
+    group by run, event
+"""
+"""Per run and fault event: acknowledgements before, during and after it."""

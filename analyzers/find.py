@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from analyzers.checks import Check
 from analyzers.facts import FACTS, Fact
 from analyzers.load import History
+from analyzers.screen import SCREENED, Suspects, screen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +40,12 @@ def find(
     examples: int,
     facts: Mapping[str, Fact] = FACTS,
     strict: bool = False,
+    look: Callable[[History], Suspects] = screen,
 ) -> tuple[list[Found], list[Crashed]]:
-    """What the checks find, in one Spark job. A check that crashes takes no other with it; with `strict` it
-    is raised instead."""
+    """What the checks find, in one Spark job after a first look. A check that crashes takes no other with it; with
+    `strict` it is raised instead."""
     try:
-        return list(_run(history, checks, examples, facts)), []
+        return list(_run(history, checks, examples, facts, look)), []
     except Exception:  # one of them; which one, and the findings of the others, tells the loop
         if strict:
             raise
@@ -51,7 +53,7 @@ def find(
         crashed: list[Crashed] = []
         for check in checks:
             try:
-                found += _run(history, [check], examples, facts)
+                found += _run(history, [check], examples, facts, look)
             except Exception as error:
                 first_line = str(error).strip().partition("\n")[0]
                 crashed.append(Crashed(anomaly=check.anomaly, error=f"{type(error).__name__}: {first_line}"))
@@ -59,10 +61,17 @@ def find(
 
 
 def _run(
-    history: History, checks: Sequence[Check], examples: int, facts: Mapping[str, Fact]
+    history: History,
+    checks: Sequence[Check],
+    examples: int,
+    facts: Mapping[str, Fact],
+    look: Callable[[History], Suspects],
 ) -> Iterator[Found]:
     by_fact = groupby(sorted(checks, key=attrgetter("over")), key=attrgetter("over"))
-    hits = [_hits(facts[name](history), list(group)) for name, group in by_fact]
+    wanted = [(name, list(group)) for name, group in by_fact]
+    suspects = look(history) if any(name in SCREENED for name, _ in wanted) else None
+    narrowed = {name: suspects.within(history, name) if suspects else history for name, _ in wanted}
+    hits = [_hits(facts[name](part), group) for name, group in wanted if (part := narrowed[name]) is not None]
     if not hits:
         return
     kind = Window.partitionBy("run", "anomaly")

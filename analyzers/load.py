@@ -25,7 +25,12 @@ SHUFFLE_COSTS = 1.7
 """Grouping by way of a shuffle takes about so many times as long as grouping what lies together."""
 
 MANY, FEW_BYTES = 32, 64 << 20
-"""So many files that are no larger than this together are read once, and handed to Spark as one table."""
+"""So many files that are no larger than this together are read once here, and handed to Spark as one table."""
+
+
+ONE_PIECE = 256 << 10
+"""Bytes of files up to which a history is handed to Spark in one piece, so that nothing is ever shuffled: to divide
+the work would take longer than to do it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +42,17 @@ class History:
     observations: DataFrame
     registered: str | None = None
     """The name of the table that holds the records, where Spark had to be told of one."""
+    closely: str = "true"
+    """SQL: the records to which a fact about single values or offsets may confine itself (see `screen`)."""
+
+    def sql(self, statement: str) -> DataFrame:
+        """What one statement asks of ``{records}``, ``{operations}`` and ``{observations}``.
+
+        Spark analyses a statement once, and a plan that is built of frames with each of its steps: of small
+        histories that takes longer than all the rest.
+        """
+        named = {name: getattr(self, name) for name in TABLES if f"{{{name}}}" in statement}
+        return self.records.sparkSession.sql(statement, **named)
 
 
 def load(spark: SparkSession, runs: Sequence[Place]) -> History:
@@ -47,8 +63,12 @@ def load(spark: SparkSession, runs: Sequence[Place]) -> History:
     """
     tables = {table: _files(runs, table) for table in TABLES}
     here = all(run.local for run in runs)
+    frames: dict[str, Any]
+    if here and sum(size for files in tables.values() for size in files.values()) <= ONE_PIECE:
+        frames = {table: _handed_over(spark, table, files).coalesce(1) for table, files in tables.items()}
+        return History(**frames)
     name = f"kafkacheck_{secrets.token_hex(8)}" if _by_bucket(spark, tables["records"]) else None
-    frames: dict[str, Any] = {table: _read(spark, table, files, here=here) for table, files in tables.items()}
+    frames = {table: _read(spark, table, files, here=here) for table, files in tables.items()}
     if name:
         records = _bucketed(spark, name, runs)
         # A folder that Spark cannot find counts as an empty one there: rows must never go missing unnoticed.
@@ -81,9 +101,15 @@ def _read(spark: SparkSession, table: str, files: Mapping[str, int], *, here: bo
         return spark.range(0).select(*nulls)
     if here and len(files) >= MANY and sum(files.values()) <= FEW_BYTES:
         # Every scan of every check would open each of them again.
-        return spark.createDataFrame(_gathered(files, TABLES[table]), schema)
+        return _handed_over(spark, table, files)
     # A run directory may be named anything: brackets and colons are no patterns here.
     return spark.read.schema(schema).option("__globPaths__", "false").parquet(*files)
+
+
+def _handed_over(spark: SparkSession, table: str, files: Iterable[str]) -> DataFrame:
+    schema = TABLES[table]
+    rows = _gathered(files, schema) if files else schema.empty_table()
+    return spark.createDataFrame(rows, spark_schema(schema))
 
 
 def _gathered(files: Iterable[str], schema: pa.Schema) -> pa.Table:

@@ -1,11 +1,13 @@
-"""A history of a few rows, judged once so that Spark has compiled what the next verdict needs."""
+"""A history of a few rows, judged once so that Spark has loaded and compiled what the next verdict needs."""
 
 from __future__ import annotations
 
 import json
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,15 +20,19 @@ from analyzers.settings import core_settings, java_options, sql_settings
 from workloads.history.schema import NEMESIS, TABLES
 
 RUN = {"run": "rehearsal", "topic": "t", "partition": 0, "invoked": 1, "completed": 2, "process": 0}
-ROWS = {
+SEND = RUN | {"f": "send", "type": "ok"}
+POLL = RUN | {"f": "poll", "type": "ok", "process": 1, "final": False, "committed": True}
+
+HEALTHY: dict[str, list[dict[str, Any]]] = {
     "records": [
-        RUN | {"op": 0, "index": 0, "f": "send", "type": "ok", "offset": 0, "value": 0},
-        RUN | {"op": 1, "index": 0, "f": "send", "type": "ok", "offset": 1, "value": 1, "session": 1},
-        RUN | {"op": 2, "index": 0, "f": "poll", "type": "ok", "offset": 0, "value": 0, "final": False},
+        SEND | {"op": 0, "index": 0, "offset": 0, "value": 0},
+        SEND | {"op": 1, "index": 1, "offset": 1, "value": 1, "session": 1, "previous": 0},
+        POLL | {"op": 2, "index": 0, "offset": 0, "value": 0},
+        POLL | {"op": 2, "index": 1, "offset": 1, "value": 1, "previous": 0, "within": True},
     ],
     "operations": [
-        RUN | {"op": 3, "session": 1, "f": "read", "type": "ok", "end_offset": 1},
-        RUN | {"op": 4, "f": "final-read", "type": "ok", "start_offset": 0, "end_offset": 1},
+        RUN | {"op": 3, "session": 1, "f": "read", "type": "ok", "start_offset": 0, "end_offset": 0},
+        RUN | {"op": 4, "f": "final-read", "type": "ok", "start_offset": 0, "end_offset": 0},
         RUN
         | {
             "op": 5,
@@ -41,12 +47,35 @@ ROWS = {
         | {"leader": 0, "leader_epoch": 0, "isr": [0]},
     ],
 }
+"""What most histories hold: the first look at it suffices."""
+
+GROUP = RUN | {"process": 1, "type": "ok", "group": "g", "generation": 1}
+SUSPICIOUS: dict[str, list[dict[str, Any]]] = {
+    "records": [
+        *HEALTHY["records"],
+        # Overtaken, and never read; in a transaction.
+        SEND | {"op": 5, "index": 2, "offset": 2, "value": 5, "invoked": 8, "completed": 9, "transaction": 9},
+        SEND | {"op": 6, "index": 3, "offset": 3, "value": 6, "previous": 2, "transaction": 9},
+        # Over a record, back again, and another one at the same offset; polled in a group.
+        POLL | {"op": 7, "index": 2, "offset": 3, "value": 0, "previous": 1, "generation": 1},
+        POLL | {"op": 7, "index": 3, "offset": 2, "value": 1, "previous": 3, "generation": 1, "key": 1},
+        POLL | {"op": 7, "index": 4, "offset": 3, "value": 1, "previous": 2, "generation": 1, "key": 1},
+    ],
+    "operations": [
+        *HEALTHY["operations"],
+        RUN | {"op": 9, "f": "txn", "type": "ok", "value": '{"transactional_id": "t", "outcome": "commit"}'},
+        GROUP | {"op": 10, "f": "member", "start_offset": 0, "value": '{"event": "assigned", "member": "m"}'},
+        GROUP | {"op": 11, "f": "commit", "end_offset": 1, "value": '{"member": "m"}'},
+    ],
+    "observations": HEALTHY["observations"],
+}
+"""Something for each fact."""
 
 
-def rehearse(spark: SparkSession) -> None:
+def rehearse(spark: SparkSession, tables: Mapping[str, list[dict[str, Any]]] = HEALTHY) -> None:
     with tempfile.TemporaryDirectory(prefix="kafkacheck-rehearsal-") as scratch:
         run = Path(scratch)
-        for table, rows in ROWS.items():
+        for table, rows in tables.items():
             folder = run / "history" / table
             folder.mkdir(parents=True)
             pq.write_table(pa.Table.from_pylist(rows, schema=TABLES[table]), folder / "0.parquet")
@@ -64,7 +93,9 @@ def dump(java: Path, command: tuple[str, ...], archive: Path) -> None:
         conf.setAll(list(settings.items()))
         jvm = start_jvm(conf, scratch=scratch, java=java, command=command)
         try:
-            rehearse(SparkSession(SparkContext(gateway=jvm, conf=conf)))
+            spark = SparkSession(SparkContext(gateway=jvm, conf=conf))
+            for tables in (HEALTHY, SUSPICIOUS):
+                rehearse(spark, tables)
         finally:
             end_jvm(jvm, seconds=300)
 

@@ -39,9 +39,14 @@ def sql_settings(rows: int | None, *, cores: int | None = None) -> dict[str, str
     interpreted = known <= INTERPRETED
     return {
         **SQL,
-        "spark.sql.shuffle.partitions": str(_partitions(known, cores or os.cpu_count() or 1)),
+        "spark.sql.shuffle.partitions": str(
+            1 if interpreted else _partitions(known, cores or os.cpu_count() or 1)
+        ),
         "spark.sql.codegen.wholeStage": str(not interpreted).lower(),
         "spark.sql.codegen.factoryMode": "NO_CODEGEN" if interpreted else "FALLBACK",
+        # A table in one piece is joined where it is: to hand the other side around would be a job of its own.
+        "spark.sql.optimizer.disableHints": str(interpreted).lower(),
+        "spark.sql.autoBroadcastJoinThreshold": "-1" if interpreted else "10MB",
     }
 
 

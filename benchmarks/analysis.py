@@ -50,7 +50,7 @@ def ours(spark: SparkSession, run: Path, facts: set[str] = FACTS) -> Counts:
     history = load(spark, places(spark, [run]))
     try:
         # The tally is part of every verdict, and tells what there is to check.
-        done = {f for each in tally(history).values() for f in each.types}
+        done = {kind for each in tally(history).values() for kind in each.kinds()}
         wanted = applicable([check for check in WANTED if check.over in facts], done)
         found, _ = find(history, wanted, examples=8, strict=True)
     finally:

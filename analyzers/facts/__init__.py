@@ -43,9 +43,13 @@ FACTS: Mapping[str, Fact] = {
 }  # fmt: skip
 """By the name under which a check asks for it."""
 
+USER = "user"
+"""Besides kinds of operations (f): some session's sends and polls have an order between them, see `of_users`."""
+
 NEEDS: Mapping[str, str] = {
     "session_writes": "read",
     "session_reads": "read",
+    "session_sends": USER,
     "transactional_writes": "txn",
     "committed_polls": "txn",
     "ownerships": "member",

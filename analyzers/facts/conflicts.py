@@ -25,7 +25,8 @@ def conflicts(history: History) -> DataFrame:
     time (ns): when the latest was first seen; settled (ns): the last acknowledgement, else the first
     poll.
     """
-    views = history.records.where(f"value is not null and offset is not null and (({ACKED}) or ({POLLED}))")
+    seen = f"value is not null and offset is not null and (({ACKED}) or ({POLLED}))"
+    views = history.records.where(seen).where(history.closely)
     several = (
         views.groupBy(*LOG, "offset")
         .agg(F.min("value").alias("low"), F.max("value").alias("high"))

@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from analyzers.facts.columns import ACKED, LOG, TIME
+from analyzers.facts.columns import ACKED, TIME
 from analyzers.load import History
 from workloads.history.schema import NEMESIS
+
+RECOVERIES = f"""
+    heals as (
+        select run, max(completed) as healed
+        from {{operations}}
+        where process = {NEMESIS} and get_json_object(value, '$.stage') = 'heal' group by run
+    ), tries as (
+        select /*+ BROADCAST(heals) */ run, topic, partition, healed,
+            min(completed) filter (where {ACKED} and invoked >= healed) - healed as recovered,
+            max({TIME}) filter (where invoked >= healed) - healed as tried,
+            coalesce(bool_or({ACKED} and completed < healed), false) as acked_before
+        from (select * from {{records}} where f = 'send') join heals using (run)
+        group by run, topic, partition, healed
+    ), recoveries as (
+        select run, topic, partition, healed, recovered, acked_before, coalesce(recovered, tried) as lasted
+        from tries
+    )
+"""
+"""Common table expressions, of which the last is the fact."""
 
 
 def recoveries(history: History) -> DataFrame:
@@ -17,22 +35,4 @@ def recoveries(history: History) -> DataFrame:
     acknowledgement of a send invoked since), lasted (ns, the same, or to the end of the last such send where
     none was acknowledged), each null for none; acked_before: whether anything was acknowledged before.
     """
-    healed = (
-        history.operations.where(f"process = {NEMESIS} and get_json_object(value, '$.stage') = 'heal'")
-        .groupBy("run")
-        .agg(F.max("completed").alias("healed"))
-    )
-    return (
-        history.records.where("f = 'send'")
-        .join(F.broadcast(healed), "run")
-        .groupBy(*LOG, "healed")
-        .agg(
-            F.expr(f"min(completed) filter (where {ACKED} and invoked >= healed) - healed").alias(
-                "recovered"
-            ),
-            F.expr(f"max({TIME}) filter (where invoked >= healed) - healed").alias("tried"),
-            F.expr(f"coalesce(bool_or({ACKED} and completed < healed), false)").alias("acked_before"),
-        )
-        .withColumn("lasted", F.expr("coalesce(recovered, tried)"))
-        .drop("tried")
-    )
+    return history.sql(f"with {RECOVERIES} select * from recoveries")

@@ -9,6 +9,9 @@ from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
 from analyzers.facts.final_reads import final_reads
 from analyzers.load import History
 
+OF_VALUES = f"(value is not null and (f = 'send' or ({POLLED})))"
+"""A row that tells of a value."""
+
 # What is true of any of a value's rows, as bits of one number: that is what makes a row narrow.
 SAID = {
     "sent": "f = 'send'",
@@ -50,7 +53,7 @@ def values(history: History) -> DataFrame:
     """
     finals = F.broadcast(final_reads(history.operations))
     said = " | ".join(f"if(coalesce({sql}, false), {1 << bit}, 0)" for bit, sql in enumerate(SAID.values()))
-    rows = history.records.where(f"value is not null and (f = 'send' or {POLLED})")
+    rows = history.records.where(OF_VALUES).where(history.closely)
     placed = rows.join(finals.select(*LOG, "final_process", "final_invoked"), LOG, "left").withColumn(
         "said", F.expr(said)
     )

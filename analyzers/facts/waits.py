@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
-from analyzers.facts.columns import ACKED, LOG, TIME
+from analyzers.facts.columns import ACKED, TIME
 from analyzers.load import History
 
 GRAIN = 100_000_000
 """ns. Sends are counted together by the tenth of a second, so that nothing but such counts is shuffled."""
+
+WAITS = f"""
+    grains as (
+        select run, topic, partition, {TIME} div {GRAIN} as grain,
+            min(completed) filter (where {ACKED}) as first_ack, max(completed) filter (where {ACKED}) as last_ack,
+            min(invoked) as asked, max({TIME}) as last
+        from {{records}} where f = 'send' group by run, topic, partition, {TIME} div {GRAIN}
+    ), numbered as (
+        select *, count(first_ack) over earlier as number, max(last_ack) over earlier as before
+        from grains
+        window earlier as (
+            partition by run, topic, partition order by grain rows between unbounded preceding and 1 preceding
+        )
+    ), waited as (
+        select run, topic, partition, greatest(max(before), min(asked)) as began,
+            coalesce(min(first_ack), max(last)) as ended
+        from numbered group by run, topic, partition, number
+    ), waits as (
+        select run, topic, partition, began, ended - began as lasted from waited where began < ended
+    )
+"""
+"""Common table expressions, of which the last is the fact."""
 
 
 def waits(history: History) -> DataFrame:
@@ -18,25 +39,4 @@ def waits(history: History) -> DataFrame:
     A wait ends with an acknowledgement, the last one of a log with its last send; it begins with the
     acknowledgement before, or the first invocation of the sends that ended in it if that came later.
     """
-    grains = (
-        history.records.where("f = 'send'")
-        .groupBy(*LOG, F.expr(f"{TIME} div {GRAIN} as grain"))
-        .agg(
-            F.expr(f"min(completed) filter (where {ACKED})").alias("first_ack"),
-            F.expr(f"max(completed) filter (where {ACKED})").alias("last_ack"),
-            F.min("invoked").alias("asked"),
-            F.expr(f"max({TIME})").alias("last"),
-        )
-    )
-    before = Window.partitionBy(*LOG).orderBy("grain").rowsBetween(Window.unboundedPreceding, -1)
-    return (
-        grains.withColumn("number", F.count("first_ack").over(before))
-        .withColumn("before", F.max("last_ack").over(before))
-        .groupBy(*LOG, "number")
-        .agg(
-            F.expr("greatest(max(before), min(asked))").alias("began"),
-            F.expr("coalesce(min(first_ack), max(last))").alias("ended"),
-        )
-        .where("began < ended")
-        .selectExpr(*LOG, "began", "ended - began as lasted")
-    )
+    return history.sql(f"with {WAITS} select * from waits")

@@ -74,11 +74,13 @@ def test_each_run_is_held_to_its_own_bounds(
 PROGRAM = """
 import sys
 from pathlib import Path
+import analyzers.load
 from analyzers.analyze_all import analyze_all
 from analyzers.checks import Check
 from analyzers.checks.durability import LOST_WRITE
 from analyzers.session import cause_of_death, is_alive, spark_session
 
+analyzers.load.ONE_PIECE = 0  # as it is for large histories: the work is done by tasks
 sessions = [spark_session(heap="600m")]
 
 def session():

@@ -13,6 +13,7 @@ from analyzers.analyze import analyze
 from analyzers.facts import FACTS
 from analyzers.load import History, load, release
 from analyzers.places import places
+from analyzers.screen import statement
 from workloads.history.layout import BUCKETS, bucket
 
 pytestmark = pytest.mark.spark
@@ -52,6 +53,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.fixture(autouse=True)
+def in_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These histories stand for large ones."""
+    monkeypatch.setattr("analyzers.load.ONE_PIECE", 0)
+
+
 @pytest.fixture
 def bucketed(spark: Any, folder: Path) -> Iterator[History]:
     history = load(spark, places(spark, [folder / "one", folder / "two's 100% [x]"]))
@@ -82,6 +89,10 @@ def test_no_record_moves_for_the_main_facts(spark: Any, bucketed: History, folde
     if fact in ("values", "conflicts", "acknowledgements"):
         plain = load(spark, places(spark, [folder / "whole"]))
         assert moved(FACTS[fact](plain)) > plain.records.count() / 3
+
+
+def test_no_record_moves_for_the_first_look(bucketed: History) -> None:
+    assert moved(bucketed.sql(statement())) < bucketed.records.count() / 20
 
 
 def test_however_a_history_lies_the_verdict_is_the_same(spark: Any, folder: Path) -> None:

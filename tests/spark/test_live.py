@@ -16,7 +16,7 @@ from sealed import Clock, poll, seal, sealing
 from transactions_drawn import transacted
 
 from analyzers.checks import CHECKS
-from analyzers.facts import NEEDS
+from analyzers.facts import NEEDS, USER
 from analyzers.find import find
 from analyzers.live import EITHER, LATER, LIVE, find_live
 from pytest_kafkacheck.live import LiveJudge
@@ -85,7 +85,9 @@ def test_what_is_found_in_a_window_is_found_in_the_whole(
     story: Any, loaded: Any, spark: Any, strategy: Any, histories: int, over: str
 ) -> None:
     stories = drawn(strategy(story), histories)
-    checks = [check for check in CHECKS if check.anomaly in LIVE and NEEDS.get(check.over) in {None, over}]
+    checks = [
+        check for check in CHECKS if check.anomaly in LIVE and NEEDS.get(check.over) in {None, over, USER}
+    ]
     found, crashed = find(loaded(stories), checks, examples=100)
     assert not crashed
     whole = {

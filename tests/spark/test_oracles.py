@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from logs_drawn import drawn, told
 
+from analyzers import screen
 from analyzers.checks import CHECKS
-from analyzers.facts import NEEDS
+from analyzers.facts import NEEDS, USER
 from analyzers.find import find
 
 pytestmark = pytest.mark.spark
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.spark
 Row = dict[str, Any]
 Oracle = Callable[[list[Row], list[Row]], int]
 HISTORIES = 400
-MINE = [check for check in CHECKS if NEEDS.get(check.over, "read") == "read"]
+MINE = [check for check in CHECKS if NEEDS.get(check.over, "read") in ("read", USER)]
 
 
 def sends(records: list[Row], *types: str) -> list[Row]:
@@ -308,7 +309,12 @@ def test_every_check_has_an_oracle() -> None:
     assert set(ORACLES) == {check.anomaly for check in MINE}
 
 
-def test_checks_agree_with_the_oracles(story: Any, loaded: Any) -> None:
+@pytest.mark.parametrize("many", [screen.MANY, 0])
+def test_checks_agree_with_the_oracles(
+    story: Any, loaded: Any, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    """Also where there are too many suspects to look at no others."""
+    monkeypatch.setattr(screen, "MANY", many)
     stories = drawn(told(story), HISTORIES)
     found, crashed = find(loaded(stories), MINE, examples=0)
     assert not crashed
