@@ -89,7 +89,7 @@ def session():
         sessions.append(spark_session(heap="600m"))
     return sessions[-1]
 
-hungry = "size(sequence(0L, if(run = 'heavy', 200000000L, 0L))) > 1"
+hungry = "size(sequence(0L, if(run = 'heavy', 200000000L + least(value, 0L), 0L))) > 1"
 checks = [LOST_WRITE, Check(anomaly="duplicate", over="values", where=hungry, time="1", shows={})]
 for each in analyze_all(session, [Path(home) for home in sys.argv[1:]], checks=checks):
     (verdict,) = each.verdicts.values()

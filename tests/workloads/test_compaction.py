@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from workloads.history import compact as compact_module
+from workloads.history import sorting
 from workloads.history.compact import compact
 from workloads.history.layout import bucket, file_name
 from workloads.history.schema import RECORDS
@@ -56,6 +61,55 @@ def test_the_rows_are_those_that_were_recorded(
     names = {each.name for each in (tmp_path / "history" / "records").iterdir()}
     logs = {file_name(bucket("synthetic", "orders", log), 32) for log in range(4)}
     assert names == ({"part-0.parquet"} if large else logs)
+
+
+@pytest.mark.parametrize("step", ["read", "sorted", "spilled", "merged", "encoded"])
+@pytest.mark.parametrize("failure", [OSError("disk is full"), KeyboardInterrupt()])
+def test_what_fails_in_any_step_is_told_and_leaves_no_thread_and_no_half_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: pa.Table, step: str, failure: BaseException
+) -> None:
+    """Steps run at the same time; the second call of each fails, when others are under way."""
+    write_segments(SHAPE, tmp_path)
+    places: dict[str, tuple[Any, str]] = {
+        "read": (compact_module, "with_bucket"),
+        "sorted": (sorting, "_packed"),
+        "spilled": (sorting.Runs, "add"),
+        "merged": (compact_module, "joined"),
+        "encoded": (pq.ParquetWriter, "write_table"),
+    }
+    place, name = places[step]
+    works, calls = getattr(place, name), count(1)
+
+    def fails(*args: Any, **kwargs: Any) -> Any:
+        if next(calls) == 2:
+            raise failure
+        return works(*args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(place, name, fails)
+        patch.setattr(sorting, "PIECES", 1000)
+        with pytest.raises(type(failure)) as raised:
+            compact(tmp_path, memory=700_000, large=0)
+    assert raised.value is failure
+    assert raised.traceback[-1].name == "fails"
+    assert [each.name for each in threading.enumerate() if each.name.startswith("ahead")] == []
+    assert not (tmp_path / "history" / "records").exists()
+    assert not list((tmp_path / "history").glob("*/spill"))
+    compact(tmp_path, memory=700_000, large=0)
+    assert rows(tmp_path).equals(expected)
+
+
+def test_however_rows_are_cut_the_files_have_them_in_the_same_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for name, memory, pieces in (("whole", 1 << 30, 1), ("few", 3_000_000, 2), ("many", 300_000, 1000)):
+        monkeypatch.setattr(sorting, "PIECES", pieces)
+        write_segments(SHAPE, tmp_path / name)
+        compact(tmp_path / name, memory=memory, large=0)
+        files = sorted((tmp_path / name / "history" / "records").iterdir())
+        found.append({file.name: pq.ParquetFile(file).read() for file in files})
+    assert found[0] == found[1] == found[2]
 
 
 LIMITED = """

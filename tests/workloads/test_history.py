@@ -22,6 +22,7 @@ from workloads.history.order import GROUP, with_previous
 from workloads.history.reader import read
 from workloads.history.schema import FORMAT, OBSERVATIONS, OPERATIONS, RECORDS, TABLES
 from workloads.history.segments import segment, segments
+from workloads.history.sorting import Runs
 from workloads.history.writer import Writer
 
 Row = tuple[Any, ...]
@@ -264,7 +265,7 @@ def test_compaction_interrupted_anywhere_is_finished_by_the_next(
 
     with monkeypatch.context() as patch:
         patch.setattr(pq.ParquetWriter, "write_table", dying(pq.ParquetWriter.write_table))
-        patch.setattr(os, "pwrite", dying(os.pwrite))
+        patch.setattr(Runs, "add", dying(Runs.add))
         patch.setattr(os, "replace", dying(os.replace))
         patch.setattr(Path, "rename", dying(Path.rename))
         # The last step dies in the middle: half of the folder is gone.

@@ -19,11 +19,19 @@ def with_bucket(records: pa.Table, *, buckets: int) -> pa.Table:
     codes = pa.repeat(pa.scalar(0, pa.int64()), len(records))
     for name in KEY:
         column, bits = numbered(records[name])
-        codes = pc.bit_wise_or(pc.shift_left(codes, bits), column)
+        # Most have one value alone.
+        codes = pc.bit_wise_or(pc.shift_left(codes, bits), column) if bits else codes
     logs = codes.dictionary_encode()
-    examples = records.select(KEY).take(pc.index_in(logs.dictionary, codes)).to_pylist()
+    examples = records.select(KEY).take(_firsts(logs.indices)).to_pylist()
     numbers = pa.array([bucket(*log.values(), buckets=buckets) for log in examples], pa.int32())
     return records.append_column(BUCKET, numbers.take(logs.indices))
+
+
+def _firsts(codes: pa.Array) -> pa.Array:
+    """Where each code is met first; codes are given from 0 in the order of that."""
+    highest = pc.cumulative_max(codes)
+    begins = pc.indices_nonzero(pc.not_equal(highest[1:], highest[:-1]))
+    return pa.concat_arrays([pa.array([0], pa.int64())[: len(codes)], pc.add(begins, 1)])
 
 
 def by_bucket(tables: Iterable[pa.Table]) -> Iterator[tuple[int | None, pa.Table]]:

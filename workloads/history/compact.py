@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -13,11 +14,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from workloads.history.ahead import ahead
 from workloads.history.bucketing import BUCKET, by_bucket, with_bucket
 from workloads.history.joining import joined, not_completed
 from workloads.history.layout import BUCKETS, WHOLE, file_name
 from workloads.history.order import with_previous
-from workloads.history.parquet import write
+from workloads.history.parquet import row_groups, write
 from workloads.history.reader import batches, is_cut
 from workloads.history.schema import FORMAT, TABLES
 from workloads.history.segments import segments
@@ -29,8 +31,8 @@ SORT = {
     "observations": ("time", "process"),
 }
 
-MEMORY = 128 << 20
-"""Bytes of rows that are sorted at a time; what compaction needs is some four times as much."""
+MEMORY = 64 << 20
+"""Bytes of rows that are sorted at a time; what compaction needs is some seven times as much."""
 
 LARGE = 192 << 20
 """Bytes of records in segments, a million of them or so, from which on they are divided into buckets: below, Spark
@@ -71,31 +73,47 @@ def _compact(history: Path, name: str, memory: int, large: int) -> None:
     place, unfinished = history / name, history / f".{name}.unfinished"
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
-    schema = TABLES[name]
-    rows = _sorted(history, name, memory, large, unfinished / "spill")
-    if name == "records":
-        rows = with_previous(joined(table) for table in rows)
-    # A table of no rows has no buckets, and is a file all the same.
-    for bucket, tables in groupby(by_bucket(rows), key=itemgetter(0)):
-        file = WHOLE if bucket is None else file_name(bucket, BUCKETS)
-        write(unfinished / file, (table for _, table in tables), schema)
+    with _sorted(history, name, memory, large, unfinished / "spill") as rows:
+        if name == "records":
+            rows = with_previous(joined(table) for table in rows)
+        # The next row group is merged while one is encoded: never more than these two are held.
+        with closing(ahead(_groups(rows))) as groups:
+            # A table of no rows has no buckets, and is a file all the same.
+            for bucket, tables in groupby(groups, key=itemgetter(0)):
+                file = WHOLE if bucket is None else file_name(bucket, BUCKETS)
+                write(unfinished / file, (table for _, table in tables), TABLES[name])
     if not any(unfinished.iterdir()):
-        write(unfinished / WHOLE, [], schema)
+        write(unfinished / WHOLE, [], TABLES[name])
     shutil.rmtree(place, ignore_errors=True)
     unfinished.rename(place)
 
 
-def _sorted(history: Path, name: str, memory: int, large: int, spill: Path) -> Iterator[pa.Table]:
+def _groups(rows: Iterable[pa.Table]) -> Generator[tuple[int | None, pa.Table]]:
+    """Row groups, each with its bucket."""
+    for bucket, tables in groupby(by_bucket(rows), key=itemgetter(0)):
+        for group in row_groups(table for _, table in tables):
+            yield bucket, group
+
+
+@contextmanager
+def _sorted(history: Path, name: str, memory: int, large: int, spill: Path) -> Iterator[Iterator[pa.Table]]:
     paths = segments(history, name)
     size = sum(path.stat().st_size for path in paths)
-    rows = chunks((batch for path in paths for batch in batches(path, TABLES[name])), memory=memory)
-    keys, thin = SORT[name], None
-    if name == "records":
-        thin = not_completed
-        if size >= large:
-            rows = (with_bucket(chunk, buckets=BUCKETS) for chunk in rows)
-            keys = (BUCKET, *keys)
-    return externally_sorted(rows, keys, spill=spill, memory=memory, expected=size, thin=thin)
+    divided = name == "records" and size >= large
+    keys = (BUCKET, *SORT[name]) if divided else SORT[name]
+    thin = not_completed if name == "records" else None
+    with (
+        # The next chunk is read while one is sorted.
+        closing(ahead(_chunks(paths, TABLES[name], memory, BUCKETS if divided else None))) as rows,
+        externally_sorted(rows, keys, spill=spill, memory=memory, expected=size, thin=thin) as tables,
+    ):
+        yield tables
+
+
+def _chunks(paths: list[Path], schema: pa.Schema, memory: int, buckets: int | None) -> Generator[pa.Table]:
+    for chunk in chunks((batch for path in paths for batch in batches(path, schema)), memory=memory):
+        yield chunk if buckets is None else with_bucket(chunk, buckets=buckets)
+        del chunk
 
 
 def _parts(history: Path, name: str) -> list[Path]:

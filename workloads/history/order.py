@@ -37,7 +37,7 @@ def _filled(records: pa.Table) -> tuple[pa.Table, pa.Array]:
     group = _groups(records)
     polled = pc.equal(records["f"], "poll")
     matters = pc.and_(pc.or_(polled, pc.equal(records["type"], "ok")), pc.is_valid(records["offset"]))
-    counts = pc.if_else(flat(matters), rows, None)
+    counts = pc.if_else(flat(matters), rows, pa.NA)
     last = pc.fill_null_forward(_shifted(counts))
     same = pc.fill_null(pc.equal(pc.take(group, last), group), False)
     operation = flat(pc.if_else(polled, records["op"], records["transaction"]))
@@ -45,7 +45,7 @@ def _filled(records: pa.Table) -> tuple[pa.Table, pa.Array]:
     previous = pc.take(flat(records["offset"]), last)
     for name, column in (("previous", previous), ("within", within)):
         position = records.schema.get_field_index(name)
-        records = records.set_column(position, records.schema.field(name), pc.if_else(same, column, None))
+        records = records.set_column(position, records.schema.field(name), pc.if_else(same, column, pa.NA))
     return records, counts
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,29 +12,21 @@ ROW_GROUP = 500_000
 
 
 def write(path: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
-    """All rows into one file; it is there, with no rows, if there are none."""
+    """All rows into one file, each of `row_groups` a row group; it is there, with no rows, if there are none."""
     numbers = [field.name for field in schema if field.type == pa.int64()]
-    with (
-        ThreadPoolExecutor(1) as pool,
-        pq.ParquetWriter(
-            path,
-            schema,
-            compression="zstd",
-            use_dictionary=[_leaf(field) for field in schema if field.name not in numbers],
-            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
-        ) as writer,
-    ):
-        # The group before is encoded while the next is merged; never more than these two are held.
-        under_way: Future[None] | None = None
-        for group in _groups(tables, schema):
-            if under_way is not None:
-                under_way.result()
-            under_way = pool.submit(writer.write_table, group, ROW_GROUP)
-        if under_way is not None:
-            under_way.result()
+    with pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        use_dictionary=[_leaf(field) for field in schema if field.name not in numbers],
+        column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+    ) as writer:
+        for group in row_groups(tables):
+            writer.write_table(group, ROW_GROUP)
 
 
-def _groups(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterable[pa.Table]:
+def row_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in tables of `ROW_GROUP`, the last of fewer; none where there are no rows."""
     held: list[pa.Table] = []
     rows = 0
     for table in tables:
@@ -43,11 +34,13 @@ def _groups(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterable[pa.Table]
         rows += len(table)
         while rows >= ROW_GROUP:
             whole = pa.concat_tables(held)
+            rows -= ROW_GROUP
+            # An empty rest would hold the memory of all.
+            held = [whole.slice(ROW_GROUP)] if rows else []
             yield whole.slice(0, ROW_GROUP)
-            held, rows = [whole.slice(ROW_GROUP)], rows - ROW_GROUP
             del whole
     if rows:
-        yield pa.concat_tables([schema.empty_table(), *held])
+        yield pa.concat_tables(held)
 
 
 def _leaf(field: pa.Field) -> str:

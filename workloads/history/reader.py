@@ -44,11 +44,12 @@ def is_cut(path: Path) -> bool:
     if not size:
         return True
     with pa.memory_map(str(path)) as source:
+        # Messages, of which the first is the schema: what is in them need not be decoded.
+        messages = pa.ipc.MessageReader.open_stream(source)
+        whole = 0
         try:
-            stream = pa.ipc.open_stream(source)
-        except (pa.ArrowInvalid, OSError):
-            return True
-        whole = source.tell()
-        while _next(stream) is not None:
-            whole = source.tell()
-        return bool(whole < size)
+            while True:
+                messages.read_next_message()
+                whole = source.tell()
+        except (StopIteration, pa.ArrowInvalid, OSError):
+            return bool(whole < size)
