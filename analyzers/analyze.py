@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pyspark.sql import SparkSession
 
 from analyzers.availability import availabilities, measure
-from analyzers.bounds import Bounds
+from analyzers.bounds import NONE, Bounds
+from analyzers.bounds import checks as demanded
 from analyzers.catalogue import ANOMALIES, require_known
 from analyzers.checks import CHECKS, Check
 from analyzers.cycles import CYCLES, Unsearched, find_cycles
@@ -20,8 +21,6 @@ from analyzers.load import History, load, release
 from analyzers.places import Source, is_empty, places
 from analyzers.screen import SCREENED, screen
 from analyzers.verdict import Availability, Finding, Verdict, judge
-
-NONE = Bounds()
 
 SPANS = ("lasted", "outstanding", "stale")
 MOMENTS = ("began", "ending", "fenced", "healed", "held")
@@ -35,7 +34,7 @@ def analyze(
     allow: Collection[str] = (),
     examples: int = 8,
     checks: Sequence[Check] = CHECKS,
-    bounds: Bounds = NONE,
+    bounds: Bounds | Mapping[str, Bounds] = NONE,
     strict: bool = False,
 ) -> dict[str, Verdict]:
     """Judge the histories of all the run directories together; one verdict for each run, by run id.
@@ -43,9 +42,10 @@ def analyze(
     A run directory is a path, or a URI of any file system that Spark reads (``hdfs://``, ``s3a://``, ``file://``).
     A run id is what the tables say in their column ``run``; a directory without any row goes by its own
     name. Anomalies in `allow` are reported, not judged; at most `examples` of each are shown, the
-    counts are exact. The `bounds` say how long clients may be kept waiting. A check that crashes makes
-    every run unknown; with `strict` its error is raised. Raises ValueError for an unknown anomaly or a
-    negative number of examples, and FileNotFoundError for a directory that does not exist.
+    counts are exact. The `bounds` say how long clients may be kept waiting: in all runs or, by run id, in
+    each. A check that crashes makes every run unknown; with `strict` its error is raised. Raises ValueError
+    for an unknown anomaly or a negative number of examples, and FileNotFoundError for a directory that
+    does not exist.
     """
     allowed = require_known(allow)
     if examples < 0:
@@ -60,7 +60,7 @@ def analyze(
             looking = pool.submit(screen, history) if screened else None
         tallies = {run.name: Tally() for run in where if is_empty(spark, run)} | counting.result()
         done = {kind for each in tallies.values() for kind in each.kinds()}
-        wanted = applicable((*checks, *bounds.checks()), done)
+        wanted = applicable((*checks, *demanded(bounds)), done)
         look = (lambda _: looking.result()) if looking else screen
         found, crashed = find(history, wanted, examples=examples, strict=strict, look=look)
         circles, unsearched = _circles(history, examples) if "txn" in done else ([], [])

@@ -7,13 +7,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
+from analyzers import distant
 from analyzers.analyze import analyze
 from analyzers.bad_history import BadHistory
+from analyzers.bounds import Bounds
+from analyzers.bounds import checks as demanded
 from analyzers.checks import CHECKS, Check
+from analyzers.places import Source, is_uri, name_of
 from analyzers.session import cause_of_death
 from analyzers.validate import cut_segments, run_ids
 from analyzers.verdict import Verdict, amended, judge
@@ -27,7 +32,7 @@ Sessions = Callable[[], SparkSession]
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    home: Path
+    home: Source
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
     """By run id; of a directory with a problem the one verdict that it is unknown, by the directory's name."""
     problem: str | None = None
@@ -35,45 +40,56 @@ class Judged:
 
 
 def analyze_all(
-    sessions: Sessions, homes: Sequence[Path], *, examples: int = 8, checks: Sequence[Check] = CHECKS
+    sessions: Sessions,
+    homes: Sequence[Source],
+    *,
+    examples: int = 8,
+    checks: Sequence[Check] = CHECKS,
+    bounds: Mapping[Source, Bounds] = MappingProxyType({}),
 ) -> list[Judged]:
-    """Judge run directories, in their order: together where all goes well.
+    """Judge run directories, paths or URIs, in their order: together where all goes well.
+
+    bounds  how long clients may be kept waiting, by directory; one that is not named has no bounds.
 
     What is no history is told so, by file, row and reason. Where an analysis dies, of memory say, the runs
     are judged in halves, then alone, then check by check; what still dies is unknown, with the reason, and
     what the other checks find of that run counts.
     """
-    runs: dict[Path, frozenset[str]] = {}
-    problems: dict[Path, str] = {}
+    runs: dict[Source, frozenset[str]] = {}
+    problems: dict[Source, str] = {}
     for home in homes:
         try:
-            runs[home] = run_ids(home)
+            runs[home] = distant.run_ids(sessions(), str(home)) if is_uri(home) else run_ids(Path(home))
         except BadHistory as error:
             problems[home] = str(error)
-    found: dict[Path, dict[str, Verdict]] = {}
+    found: dict[Source, dict[str, Verdict]] = {}
     with _quiet():
         for together in _disjoint(runs):
-            found |= _halving(sessions, {home: runs[home] for home in together}, examples, checks)
+            group = {home: runs[home] for home in together}
+            stated = {run: bounds[home] for home, of in group.items() for run in of if home in bounds}
+            found |= _halving(sessions, group, examples, (*checks, *demanded(stated)))
     return [
         unjudged(home, problems[home])
         if home in problems
-        else Judged(home=home, verdicts={run: _with_cuts(home, one) for run, one in found[home].items()})
+        else Judged(
+            home=home, verdicts={run: _with_cuts(sessions, home, one) for run, one in found[home].items()}
+        )
         for home in homes
     ]
 
 
-def unjudged(home: Path, problem: str) -> Judged:
+def unjudged(home: Source, problem: str) -> Judged:
     """What is said of a directory that holds no history."""
-    unknown = judge(home.name, unknowns=[f"The history cannot be judged: {problem}"])
-    return Judged(home=home, verdicts={home.name: unknown}, problem=problem)
+    unknown = judge(name_of(home), unknowns=[f"The history cannot be judged: {problem}"])
+    return Judged(home=home, verdicts={name_of(home): unknown}, problem=problem)
 
 
-def _disjoint(runs: Mapping[Path, frozenset[str]]) -> Iterator[list[Path]]:
+def _disjoint(runs: Mapping[Source, frozenset[str]]) -> Iterator[list[Source]]:
     """Directories in groups without a run in common: a copy of a run, judged with it, would double its rows."""
     rest = list(runs)
     while rest:
-        group: list[Path] = []
-        later: list[Path] = []
+        group: list[Source] = []
+        later: list[Source] = []
         seen: set[str] = set()
         for home in rest:
             if seen & runs[home]:
@@ -86,8 +102,8 @@ def _disjoint(runs: Mapping[Path, frozenset[str]]) -> Iterator[list[Path]]:
 
 
 def _halving(
-    sessions: Sessions, runs: Mapping[Path, frozenset[str]], examples: int, checks: Sequence[Check]
-) -> dict[Path, dict[str, Verdict]]:
+    sessions: Sessions, runs: Mapping[Source, frozenset[str]], examples: int, checks: Sequence[Check]
+) -> dict[Source, dict[str, Verdict]]:
     homes = list(runs)
     try:
         verdicts = analyze(sessions(), homes, examples=examples, checks=checks, strict=True)
@@ -104,13 +120,13 @@ def _halving(
     return {home: {run: verdicts[run] for run in sorted(_named(home, of))} for home, of in runs.items()}
 
 
-def _named(home: Path, runs: frozenset[str]) -> frozenset[str]:
+def _named(home: Source, runs: frozenset[str]) -> frozenset[str]:
     # Tables without any row do not tell a run's id.
-    return runs or frozenset([home.name])
+    return runs or frozenset([name_of(home)])
 
 
 def _one_by_one(
-    sessions: Sessions, home: Path, runs: frozenset[str], examples: int, checks: Sequence[Check]
+    sessions: Sessions, home: Source, runs: frozenset[str], examples: int, checks: Sequence[Check]
 ) -> dict[str, Verdict]:
     """One directory, of which the analysis died as a whole: first without any check, then with each."""
     names = sorted(_named(home, runs))
@@ -133,8 +149,8 @@ def _one_by_one(
     return verdicts
 
 
-def _with_cuts(home: Path, verdict: Verdict) -> Verdict:
-    cuts = cut_segments(home)
+def _with_cuts(sessions: Sessions, home: Source, verdict: Verdict) -> Verdict:
+    cuts = distant.cut_segments(sessions(), str(home)) if is_uri(home) else cut_segments(Path(home))
     if not cuts:
         return verdict
     why = (

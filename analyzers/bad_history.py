@@ -8,7 +8,7 @@ from pathlib import Path
 class BadHistory(ValueError):
     """A file that cannot be judged: which, in which row (counted from 0), and why."""
 
-    def __init__(self, file: Path, reason: str, *, row: int | None = None) -> None:
+    def __init__(self, file: Path | str, reason: str, *, row: int | None = None) -> None:
         where = f"{file}" if row is None else f"{file}, row {row}"
         super().__init__(f"{where}: {reason}")
         self.file, self.row, self.reason = file, row, reason

@@ -35,6 +35,19 @@ JUDGED = ("wr",)
 """Without the order of writes, which Kafka does not promise, a circle breaks a promise."""
 
 
+SEARCHES = (("wr",), ("G1c-wr", "G1c-realtime")), (("wr", "ww"), ("G0", "G0-realtime", "G1c"))
+"""Kinds of dependencies, and the anomalies that are looked for among them; realtime needs no row."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Circle:
+    """A set of transactions that reach one another. `example`: as it is shown; `cycle`: the operations of a shortest
+    cycle in it, from its first transaction on."""
+
+    example: Mapping[str, int | str | None]
+    cycle: tuple[int, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Unsearched:
     run: str | None
@@ -50,7 +63,7 @@ def find_cycles(
     """The circles of every run with transactions, and which runs had too many dependencies to be searched."""
     found: list[Found] = []
     unsearched: list[Unsearched] = []
-    for kinds, levels in (("wr",), ("G1c-wr", "G1c-realtime")), (("wr", "ww"), ("G0", "G0-realtime", "G1c")):
+    for kinds, levels in SEARCHES:
         for run, rows in _collect(circles(history, kinds), edges).items():
             if len(rows) > edges:
                 judged = kinds == JUDGED
@@ -58,6 +71,19 @@ def find_cycles(
             else:
                 found += _found(run, rows, levels, examples)
     return found, unsearched
+
+
+def find_cycle(history: History, anomaly: str, number: int, *, edges: int = EDGES) -> tuple[int, ...]:
+    """The transactions of the cycle that stands for a finding (from 1), in a history of one run.
+
+    Raises IndexError where there is no such finding, also because there is too much to search.
+    """
+    for kinds, levels in SEARCHES:
+        if anomaly in levels:
+            for rows in _collect(circles(history, kinds), edges).values():
+                if len(rows) <= edges:
+                    return _circles(rows, levels)[anomaly][number - 1].cycle
+    raise IndexError(f"{anomaly}/{number}: no such circle")
 
 
 def _sentence(levels: Sequence[str], edges: int) -> str:
@@ -73,28 +99,43 @@ def _collect(found: DataFrame, edges: int) -> dict[str, list[Row]]:
     rows: dict[str, list[Row]] = {}
     for row in found.withColumn("n", F.row_number().over(first)).where(f"n <= {edges} + 1").collect():
         rows.setdefault(row.run, []).append(row)
-    return rows
+    # Of several shortest cycles the same one each time.
+    return {
+        run: sorted(some, key=lambda row: (row.source, row.target, row.kind)) for run, some in rows.items()
+    }
 
 
 def _found(run: str, rows: Sequence[Row], levels: Sequence[str], examples: int) -> Iterator[Found]:
-    """Of each level its sets that hold none of a level with fewer kinds."""
+    for level, new in _circles(rows, levels).items():
+        if new:
+            shown = tuple(each.example for each in new[:examples])
+            yield Found(run=run, anomaly=level, count=len(new), examples=shown)
+
+
+def _circles(rows: Sequence[Row], levels: Sequence[str]) -> dict[str, list[Circle]]:
+    """Of each level its sets that hold none of a level with fewer kinds, in order of time."""
     nodes = {end.op: end for row in rows for end in (row.source, row.target)}
-    places = {(row.source.op, row.target.op): (row.topic, row.partition) for row in rows}
+    found: dict[str, list[Circle]] = {}
     smaller: dict[str, list[frozenset[int]]] = {}
-    for level in LEVELS:
-        graph = _graph(rows, nodes, LEVELS[level])
-        below = [one for other, sets in smaller.items() if LEVELS[other] < LEVELS[level] for one in sets]
+    for level, kinds in LEVELS.items():
+        graph = _graph(rows, nodes, kinds)
+        below = [one for other, sets in smaller.items() if LEVELS[other] < kinds for one in sets]
         sets = [frozenset(op for op in each if isinstance(op, int)) for each in components(graph)]
         sets = [each for each in sets if len(each) > 1]
         smaller[level] = sets
-        new = [each for each in sets if not any(one <= each for one in below)]
-        if level in levels and new:
-            told = sorted((_example(each, graph, nodes, places) for each in new), key=_order)
-            yield Found(run=run, anomaly=level, count=len(new), examples=tuple(told[:examples]))
+        if level in levels:
+            places = {
+                (row.source.op, row.target.op): (row.topic, row.partition)
+                for row in rows
+                if row.kind in kinds
+            }
+            new = [each for each in sets if not any(one <= each for one in below)]
+            found[level] = sorted((_circle(each, graph, nodes, places) for each in new), key=_order)
+    return found
 
 
-def _order(example: Mapping[str, int | str | None]) -> tuple[int, int]:
-    time, op = example["time"], example["transaction"]
+def _order(circle: Circle) -> tuple[int, int]:
+    time, op = circle.example["time"], circle.example["transaction"]
     assert isinstance(time, int)
     assert isinstance(op, int)
     return time, op
@@ -127,17 +168,17 @@ def _graph(rows: Sequence[Row], nodes: Mapping[int, Row], kinds: Collection[str]
     return graph
 
 
-def _example(
+def _circle(
     members: Collection[int],
     graph: Graph,
     nodes: Mapping[int, Row],
     places: Mapping[tuple[int, int], tuple[str, int]],
-) -> Mapping[str, int | str | None]:
+) -> Circle:
     first = min(members, key=lambda op: (nodes[op].invoked, op))
     cycle = [node for node in shortest_cycle(graph, first) if isinstance(node, int)]
     pairs = zip(cycle, [*cycle[1:], first], strict=True)
     topic, partition = next((places[pair] for pair in pairs if pair in places), (None, None))
-    return {
+    example = {
         "topic": topic,
         "partition": partition,
         "time": nodes[first].invoked,
@@ -146,3 +187,4 @@ def _example(
         "length": len(cycle),
         "size": len(members),
     }
+    return Circle(example=example, cycle=tuple(cycle))

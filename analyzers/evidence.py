@@ -58,8 +58,9 @@ def sends(history: History, values: Collection[int]) -> Some:
         "completed",
         "offset",
         "error",
+        "transaction",
     ]
-    return _first(rows.select(*columns), ["invoked", "value", "op", "process"])
+    return first(rows.select(*columns), ["invoked", "value", "op", "process"])
 
 
 def polls(history: History, values: Collection[int]) -> Some:
@@ -67,7 +68,7 @@ def polls(history: History, values: Collection[int]) -> Some:
     partition, offset, leader_epoch, type, final, times (how often)."""
     rows = history.records.where(F.col("value").isin(*values) & (F.col("f") == "poll"))
     key = ["value", "process", "session", "topic", "partition", "offset", "leader_epoch", "type", "final"]
-    return _first(
+    return first(
         rows.groupBy(*key).agg(F.expr(f"min({TIME})").alias("time"), F.count("*").alias("times")),
         ["time", "process", "offset", "value", "type"],
     )
@@ -85,7 +86,7 @@ def slots(history: History, log: Log, offsets: Sequence[int], around: int) -> tu
         F.expr("min(leader_epoch)").alias("epoch"),
         F.expr(f"min({TIME}) filter (where f = 'poll')").alias("first_read"),
     )
-    return _first(rows, ["offset", "value", "problem"], cap=CAP * 2).rows
+    return first(rows, ["offset", "value", "problem"], cap=CAP * 2).rows
 
 
 def readers(history: History, log: Log, offsets: Sequence[int], around: int) -> Some:
@@ -96,7 +97,7 @@ def readers(history: History, log: Log, offsets: Sequence[int], around: int) -> 
     once = near.groupBy("process", "session", "assignment", "final", "offset", "value").agg(
         F.expr(f"min(struct({TIME} as time, index))").alias("first")
     )
-    return _first(
+    return first(
         once.groupBy("process", "session", "assignment", "final").agg(
             F.expr("min(first.time)").alias("time"),
             F.expr("sort_array(collect_list(struct(first.index as i, offset, value)))").alias("seen"),
@@ -109,7 +110,7 @@ def reads(history: History, log: Log, ops: Collection[int]) -> Some:
     """The final reads of the log, and the reads among `ops`."""
     rows = log.rows(history.operations).where(FINDING_READS)
     wanted = rows.where((F.col("f") == "final-read") | F.col("op").isin(*ops))
-    return _first(wanted, ["invoked", "op", "process"])
+    return first(wanted, ["invoked", "op", "process"])
 
 
 def changes(history: History, log: Log, began: int, ended: int) -> Some:
@@ -129,7 +130,7 @@ def changes(history: History, log: Log, began: int, ended: int) -> Some:
         .where(F.col("time").between(began, ended) | (F.col("next") > began) | F.col("next").isNull())
     )
     columns = ["time", "node", "leader", "leader_epoch", "isr", "high_watermark", "log_end"]
-    return _first(changed.select(*columns), ["time", "node"])
+    return first(changed.select(*columns), ["time", "node"])
 
 
 def leaders(history: History, log: Log, at: int) -> tuple[Row, ...]:
@@ -150,10 +151,20 @@ def _near(rows: DataFrame, offsets: Sequence[int], around: int) -> DataFrame:
     return rows.where(near)
 
 
-def _first(rows: DataFrame, order: Sequence[str], *, cap: int = CAP) -> Some:
+def first(rows: DataFrame, order: Sequence[str], *, cap: int = CAP) -> Some:
+    """The first rows in this order (SQL), nulls last; the order has to tell all of them apart."""
     everything = Window.partitionBy(F.lit(1))
     ranked = rows.withColumn("total", F.count("*").over(everything)).withColumn(
-        "rank", F.row_number().over(everything.orderBy(*(F.col(name).asc_nulls_last() for name in order)))
+        "rank", F.row_number().over(everything.orderBy(*(F.expr(each).asc_nulls_last() for each in order)))
     )
     found = sorted(ranked.where(F.col("rank") <= cap).collect(), key=lambda row: row["rank"])
     return Some(rows=tuple(found), total=found[0]["total"] if found else 0)
+
+
+def nearest(rows: DataFrame, column: str, began: int, ended: int, order: Sequence[str]) -> Some:
+    """The rows with the least time (ns, SQL) between `column` and the span, in order of time."""
+    away = f"greatest({began}L - ({column}), ({column}) - {ended}L, 0L)"
+    some = first(rows, [away, column, *order])
+    return Some(
+        rows=tuple(sorted(some.rows, key=lambda row: tuple(row[name] for name in order))), total=some.total
+    )

@@ -3,64 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pyspark.sql import Row
 from pyspark.sql import functions as F
 
 from analyzers import evidence
+from analyzers.analyze import MOMENTS, SPANS
 from analyzers.catalogue import ANOMALIES
+from analyzers.cycles import CYCLES, find_cycle
 from analyzers.evidence import Log
-from analyzers.exercise import seconds
+from analyzers.explain_groups import NAMES as OF_GROUPS
+from analyzers.explain_groups import of_group
+from analyzers.explain_transactions import of_cycle, of_stable_offsets, of_transaction
+from analyzers.explanation import (
+    Clock,
+    Entry,
+    Explanation,
+    Slot,
+    Surroundings,
+    line,
+    name,
+    operation_name,
+)
 from analyzers.fault_events import FaultEvent, fault_events
 from analyzers.find import Found
 from analyzers.load import History
-from workloads.history.schema import NEMESIS, VALUE_BITS
+from workloads.history.schema import NEMESIS
 
 VALUES = ("value", "other_value")
 OFFSETS = ("offset", "last_offset", "previous", "skipped")
 OPERATIONS = ("op", "read_op")
+OF_TRANSACTIONS = {"ok": "committed", "fail": "not committed", "info": "not known to be committed"}
+"""A send within one completes with it, whatever was answered to the send."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Moment:
-    """One line of the time line."""
-
-    time: float | None
-    """s since the run's first operation."""
-    who: str
-    what: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Slot:
-    """What was seen at one offset; of an offset at which nothing was seen, `value` is None."""
-
-    offset: int
-    value: str | None
-    epoch: int | None = None
-    written: str = ""
-    read: str = ""
-    focus: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Explanation:
-    run: str
-    anomaly: str
-    number: int
-    """Which of `count`, from 1, in order of time."""
-    count: int
-    summary: str
-    log: Log
-    facts: Mapping[str, str]
-    """What the check itself shows, as text."""
-    line: tuple[Moment, ...]
-    slots: tuple[Slot, ...]
-    readers: tuple[tuple[str, str], ...]
-    """Who, and the records nearby in the order in which they came to it."""
-    notes: tuple[str, ...]
-    """What is left out, and how much of it."""
+NAMED = (*OPERATIONS, "transaction", "other")
 
 
 def explain(history: History, found: Found, number: int, *, around: int = 3) -> Explanation:
@@ -68,6 +44,8 @@ def explain(history: History, found: Found, number: int, *, around: int = 3) -> 
 
     around  how many offsets to show on either side.
     """
+    if found.anomaly in CYCLES:
+        return _explain_cycle(history, found, number)
     began = _began(history)
     example = found.examples[number - 1]
     log = Log(topic=example["topic"], partition=example["partition"])
@@ -82,20 +60,23 @@ def explain(history: History, found: Found, number: int, *, around: int = 3) -> 
     readers = evidence.readers(history, log, offsets, around)
     events = _events(history)
 
-    clock = _Clock(began)
+    clock = Clock(began)
     moments = [
         *_sent(history, sends.rows),
         *_polled(polls.rows),
         *_read(reads.rows),
     ]
-    times = [at for at, *_ in moments] + [example["time"]] * (example["time"] is not None)
+    times = [at for at, *_ in moments]
+    if example["time"] is not None:
+        times += [example["time"], example["time"] + (example.get("lasted") or 0)]
     first, last = (min(times), max(times)) if times else (0, 0)
     changes = evidence.changes(history, log, first, last)
     moments += _led(changes.rows, first, clock)
     moments += _struck(events, first, last)
+    more = _surroundings(history, found.anomaly, log, example, clock)
+    moments += more.entries
     if example["time"] is not None:
         moments.append((example["time"], 9, "finding", f"{found.anomaly} {_faults(events, example['time'])}"))
-    moments.sort()
     notes = [
         f"{what}: the first {len(some.rows)} of {some.total:,} are shown"
         for what, some in (
@@ -111,16 +92,52 @@ def explain(history: History, found: Found, number: int, *, around: int = 3) -> 
         count=found.count,
         summary=ANOMALIES[found.anomaly].summary(found.count),
         log=log,
-        facts={
-            name: _fact(name, told)
-            for name, told in example.items()
-            if name not in ("topic", "partition", "time")
-        },
-        line=tuple(Moment(time=seconds(at, began), who=who, what=what) for at, _, who, what in moments),
+        facts=_facts(example, clock),
+        line=line(moments, began),
+        tables=more.tables,
         slots=tuple(_slots(near, offsets, values, around, clock)),
         readers=tuple(_reader(row) for row in readers.rows),
-        notes=tuple(notes),
+        notes=(*notes, *more.notes),
     )
+
+
+def _explain_cycle(history: History, found: Found, number: int) -> Explanation:
+    """Of transactions that depend on one another in a circle, which has no place in one log."""
+    began = _began(history)
+    clock = Clock(began)
+    example = found.examples[number - 1]
+    told = of_cycle(history, found.anomaly, find_cycle(history, found.anomaly, number), clock)
+    times = [at for at, *_ in told.entries] + [example["time"]]
+    events = _events(history)
+    moments = [
+        *told.entries,
+        *_struck(events, min(times), max(times)),
+        (example["time"], 9, "finding", f"{found.anomaly}: the first transaction of the cycle begins"),
+    ]
+    return Explanation(
+        run=found.run,
+        anomaly=found.anomaly,
+        number=number,
+        count=found.count,
+        summary=ANOMALIES[found.anomaly].summary(found.count),
+        log=None,
+        facts=_facts(example, clock),
+        line=line(moments, began),
+        tables=told.tables,
+        notes=told.notes,
+    )
+
+
+def _surroundings(
+    history: History, anomaly: str, log: Log, example: Mapping[str, int | None], clock: Clock
+) -> Surroundings:
+    if anomaly in OF_GROUPS:
+        return of_group(history, log, example, clock)
+    if anomaly == "read-above-lso":
+        return of_stable_offsets(history, log, example)
+    if example.get("transaction") is not None:
+        return of_transaction(history, example, clock)
+    return Surroundings()
 
 
 def _began(history: History) -> int | None:
@@ -129,36 +146,25 @@ def _began(history: History) -> int | None:
     return min(told, default=None)
 
 
-Entry = tuple[int, int, str, str]
-"""Time (ns), order within an instant, who, what."""
+def _facts(example: Mapping[str, int | None], clock: Clock) -> dict[str, str]:
+    """What the check shows besides its place and time."""
+    return {
+        what: _fact(what, told, clock)
+        for what, told in example.items()
+        if what not in ("topic", "partition", "time")
+    }
 
 
-@dataclass(frozen=True)
-class _Clock:
-    began: int | None
-
-    def at(self, time: int | None) -> str:
-        moment = seconds(time, self.began)
-        return "at an unknown time" if moment is None else f"at {moment:.3f} s"
-
-
-def name(value: int | None) -> str:
-    """A value as its writer and the number it gave it."""
-    return (
-        "no value of this run"
-        if value is None
-        else f"{value >> VALUE_BITS}:{value & ((1 << VALUE_BITS) - 1)}"
-    )
-
-
-def _fact(what: str, told: int | None) -> str:
+def _fact(what: str, told: int | None, clock: Clock) -> str:
     if told is None:
         return "unknown"
-    return (
-        name(told)
-        if what in VALUES or (what in OPERATIONS and 0 < told >> VALUE_BITS < 1 << 20)
-        else str(told)
-    )
+    if what in SPANS:
+        return f"{told / 1e9:.3f} s"
+    if what in MOMENTS:
+        return clock.at(told)
+    if what in VALUES:
+        return name(told)
+    return operation_name(told) if what in NAMED else str(told)
 
 
 def _events(history: History) -> tuple[FaultEvent, ...]:
@@ -176,7 +182,8 @@ def _sent(history: History, rows: Sequence[Row]) -> Iterator[Entry]:
         if row.completed is None:
             yield row.invoked, 2, who, f"never learns what became of {name(row.value)}{why}"
             continue
-        yield row.completed, 2, who, f"{outcomes[row.type]}: {name(row.value)}{place}{why}"
+        came = outcomes[row.type] if row.transaction is None else OF_TRANSACTIONS[row.type]
+        yield row.completed, 2, who, f"{came}: {name(row.value)}{place}{why}"
         if row.type == "ok":
             for told in evidence.leaders(history, log, row.completed):
                 age = (row.completed - told.time) / 1e9
@@ -211,7 +218,7 @@ def _read(rows: Sequence[Row]) -> Iterator[Entry]:
             yield row.completed, 5, who, f"{how}: {what} to the end {row.end_offset} it was told (exclusive)"
 
 
-def _led(rows: Sequence[Row], first: int, clock: _Clock) -> Iterator[Entry]:
+def _led(rows: Sequence[Row], first: int, clock: Clock) -> Iterator[Entry]:
     for row in rows:
         since = "" if row.time >= first else f", since {clock.at(row.time).removeprefix('at ')}"
         yield max(row.time, first), 0, f"broker {row.node}", f"leads {_view(row)}{since}"
@@ -242,7 +249,7 @@ def _faults(events: Sequence[FaultEvent], time: int) -> str:
 
 
 def _slots(
-    rows: Sequence[Row], offsets: Sequence[int], values: Sequence[int], around: int, clock: _Clock
+    rows: Sequence[Row], offsets: Sequence[int], values: Sequence[int], around: int, clock: Clock
 ) -> Iterator[Slot]:
     seen = {row.offset for row in rows}
     # Where the log was seen on both sides, a hole is worth a line; beyond that there may be nothing.
@@ -262,7 +269,7 @@ def _slots(
             epoch=row.epoch,
             written=f"acknowledged to process {row.acked}" if row.acked is not None else "",
             read=_readers(row, clock),
-            focus=row.value in values and offset in offsets,
+            focus=offset in offsets and (not values or row.value in values),
         )
 
 
@@ -270,7 +277,7 @@ def _order(row: Row | None) -> int:
     return -1 if row is None or row.value is None else int(row.value)
 
 
-def _readers(row: Row, clock: _Clock) -> str:
+def _readers(row: Row, clock: Clock) -> str:
     if not row.readers:
         return "nobody"
     many = f"{row.readers:,} process{'es' * (row.readers > 1)}"

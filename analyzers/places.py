@@ -36,6 +36,11 @@ def is_uri(run: Source) -> bool:
     return isinstance(run, str) and "://" in run
 
 
+def name_of(run: Source) -> str:
+    """Of the directory alone."""
+    return run.rstrip("/").rpartition("/")[2] if isinstance(run, str) else run.name
+
+
 def is_empty(spark: SparkSession, place: Place) -> bool:
     """Whether neither an operation nor a record was written down."""
     files = [file for table in ("records", "operations") for file in place.files[table]]

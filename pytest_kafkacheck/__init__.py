@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from analyzers.bounds import Bounds as Bounds
     from analyzers.verdict import Finding as Finding
     from analyzers.verdict import Verdict as Verdict
     from nemesis.api import add_broker as add_broker
@@ -125,6 +126,7 @@ _WAYS = ("every", "overlap", "repeat", "sequence", "storm")
 
 _HOMES = {
     "AppendLog": "workloads.log",
+    "Bounds": "analyzers.bounds",
     "Budget": "nemesis.budget",
     "CapabilityError": "pytest_kafkacheck.errors",
     "ClusterSpec": "pytest_kafkacheck.cluster.spec",

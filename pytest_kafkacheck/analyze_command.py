@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_kafkacheck.errors import UsageError
@@ -15,7 +16,7 @@ from pytest_kafkacheck.jepsen_commands import add_jepsen_options, analyze_jepsen
 from pytest_kafkacheck.json_output import check_json, write_json
 
 if TYPE_CHECKING:
-    from pytest_kafkacheck.judging import Outcome
+    from pytest_kafkacheck.judging import Outcome, Place
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "paths",
         metavar="PATH",
         nargs="+",
-        help="the folder of a run, a folder of such folders, or a file: URI of either",
+        help="the folder of a run, a folder of such folders, or a URI of either on any file system that Spark reads",
     )
     parser.add_argument(
         "--json",
@@ -60,16 +61,17 @@ def analyze(options: argparse.Namespace) -> int:
     check_json(options.json)
     if options.profile == "jepsen":
         return analyze_jepsen(options)
-    from pytest_kafkacheck.judging import judge_all, places
+    from pytest_kafkacheck.judging import judge_all, places, reached
     from pytest_kafkacheck.spark import Spark, parse_settings
 
     _check(options)
     found = places(options.paths)
-    if all(place.problem for place in found):
-        raise UsageError("; ".join(str(place.problem) for place in found))
+    _refuse_nothing(found)
     spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf))
     try:
         spark.start()
+        found = reached(spark, found)
+        _refuse_nothing(found)
         outcomes = judge_all(spark, found, allow=options.allow, examples=options.examples)
     finally:
         spark.stop()
@@ -81,6 +83,11 @@ def analyze(options: argparse.Namespace) -> int:
     if options.json != "-":
         _print(outcomes)
     return worst([status(each.result, outcome.expect) for outcome in outcomes for each in outcome.verdicts])
+
+
+def _refuse_nothing(found: Sequence[Place]) -> None:
+    if all(place.problem for place in found):
+        raise UsageError("; ".join(str(place.problem) for place in found))
 
 
 def entries(outcome: Outcome) -> Iterator[dict[str, Any]]:
@@ -121,9 +128,11 @@ def _print(outcomes: Sequence[Outcome]) -> None:
     for outcome, verdict in verdicts:
         print(verdict.text())
         print(f"kept in:      {outcome.home}")
-        if (outcome.home / "experiment.json").is_file():
+        # Both read what is on this machine.
+        here = isinstance(outcome.home, Path)
+        if isinstance(outcome.home, Path) and (outcome.home / "experiment.json").is_file():
             print(f"run again:    kafkacheck replay {shlex.quote(str(outcome.home))}")
-        if verdict.findings:
+        if verdict.findings and here:
             print(f"evidence:     kafkacheck explain {shlex.quote(str(outcome.home))}")
         if len(verdicts) > 1:
             print()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from analyzers.bounds import NONE, Bounds
 from nemesis.budget import Budget
 from nemesis.faults import Configure, ConfigureBroker
 from nemesis.faults.checked import seconds
@@ -40,6 +41,7 @@ class Experiment:
     cooldown        seconds of load after the cluster has recovered.
     recovery_limit  seconds after the last heal until the brokers must agree again.
     seed            of every random choice the schedule makes.
+    bounds          how long clients may be kept waiting; none by default. What takes longer makes the run invalid.
     live_checks     judge while it runs as well, and say at once what is found; the verdict is the same without.
     expect          the verdict wanted when run by the command line.
     name            for people.
@@ -53,6 +55,7 @@ class Experiment:
     cooldown: float = 3.0
     recovery_limit: float = 60.0
     seed: int = 0
+    bounds: Bounds = NONE
     live_checks: bool = False
     expect: Expectation = "valid"
     name: str = ""
@@ -69,6 +72,7 @@ class Experiment:
                 raise UsageError(str(error)) from error
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise UsageError(f"Experiment.seed={self.seed!r}: expected a whole number")
+        self._check_bounds()
         if not isinstance(self.live_checks, bool):
             raise UsageError(f"Experiment.live_checks={self.live_checks!r}: expected True or False")
         if not isinstance(self.name, str):
@@ -120,6 +124,24 @@ class Experiment:
             disks=cluster.disk_mb is not None,
         )
 
+    def _check_bounds(self) -> None:
+        """A bound that says nothing about this workload would be kept, or broken, by every run of it."""
+        if not isinstance(self.bounds, Bounds):
+            raise UsageError(
+                f"Experiment.bounds={self.bounds!r}: expected Bounds, such as Bounds(unavailable=10)"
+            )
+        if self.bounds.orphaned is not None:
+            raise UsageError(
+                f"Experiment.bounds: orphaned={self.bounds.orphaned!r} is about partitions of groups, and "
+                f"{type(self.workload).__name__} has none; leave it out"
+            )
+        for name in ("unavailable", "recovery"):
+            if self.workload.acks == 0 and (value := getattr(self.bounds, name)) is not None:
+                raise UsageError(
+                    f"Experiment.bounds: {name}={value!r} is about acknowledgements, and with acks=0 of the workload "
+                    f"there are none; leave it out, or ask for acks"
+                )
+
     def _check_topics(self) -> None:
         brokers = {member.id for member in self.cluster.members if member.is_broker}
         for topic in self.workload.topics("check"):
@@ -169,6 +191,7 @@ class Experiment:
             "cooldown": self.cooldown,
             "recovery_limit": self.recovery_limit,
             "seed": self.seed,
+            **({"bounds": self.bounds.to_json()} if self.bounds != NONE else {}),
             **({"live_checks": True} if self.live_checks else {}),
             "expect": self.expect,
         }
@@ -186,6 +209,8 @@ class Experiment:
                 raise UsageError(f"workload type {kind!r}: expected one of {', '.join(WORKLOADS)}")
             if rest.get("budget") is not None:
                 rest["budget"] = Budget.from_json(rest["budget"])
+            if "bounds" in rest:
+                rest["bounds"] = _bounds(rest["bounds"])
             return cls(
                 workload=WORKLOADS[kind].from_json(workload),
                 faults=Schedule.from_json(rest.pop("faults")).events,
@@ -199,6 +224,22 @@ class Experiment:
     def read(cls, path: Path) -> Experiment:
         """From a file that `to_json` was written to. Raises UsageError naming the file."""
         try:
-            return cls.from_json(json.loads(path.read_text()))
-        except (OSError, ValueError, RecursionError) as error:
+            text = path.read_text()
+        except (OSError, ValueError) as error:
             raise UsageError(f"{path}: {error}") from error
+        return cls.parse(text, str(path))
+
+    @classmethod
+    def parse(cls, text: str, file: str) -> Experiment:
+        """Of the text of such a file. Raises UsageError naming the file."""
+        try:
+            return cls.from_json(json.loads(text))
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"{file}: {error}") from error
+
+
+def _bounds(data: Any) -> Bounds:
+    try:
+        return Bounds.from_json(data)
+    except ValueError as error:
+        raise UsageError(f"Experiment.bounds: {error}") from error

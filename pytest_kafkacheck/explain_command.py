@@ -12,7 +12,8 @@ from pytest_kafkacheck.exits import AS_EXPECTED
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from analyzers.explain import Explanation
+    from analyzers.bounds import Bounds
+    from analyzers.explanation import Explanation
     from analyzers.find import Found
     from analyzers.load import History
 
@@ -47,19 +48,21 @@ def explain(options: argparse.Namespace) -> int:
     wanted, number = _finding(options.finding)
     if options.around < 0:
         raise UsageError(f"--around {options.around}: expected 0 or more")
-    home = local_run(options.run)
+    place = local_run(options.run)
     console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console = Console(highlight=False, emoji=False, width=WIDTH)
     spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf))
     try:
         spark.start()
+        from analyzers.bounds import NONE
         from analyzers.load import load, release
         from analyzers.places import places
 
         session = spark.session()
-        history = load(session, places(session, [home]))
-        found = _found(history, wanted, number)
+        history = load(session, places(session, [place.home]))
+        bounds = place.experiment.bounds if place.experiment is not None else NONE
+        found = _found(history, wanted, number, bounds)
         if wanted is not None and (not found or found[0].count < number):
             there = f"has {found[0].count:,} of it" if found else "has none"
             raise UsageError(
@@ -88,18 +91,31 @@ def _finding(text: str | None) -> tuple[str | None, int]:
     return name, int(number) if slash else 1
 
 
-def _found(history: History, wanted: str | None, number: int) -> list[Found]:
+def _found(history: History, wanted: str | None, number: int, bounds: Bounds) -> list[Found]:
     """In the order of a verdict. What crashes is left out: `kafkacheck analyze` tells of it."""
     from analyzers.catalogue import ANOMALIES
     from analyzers.checks import CHECKS
     from analyzers.find import find
 
-    checks = [check for check in CHECKS if wanted in (None, check.anomaly)]
+    checks = [check for check in (*CHECKS, *bounds.checks()) if wanted in (None, check.anomaly)]
     found, crashed = find(history, checks, examples=number)
+    found += _circles(history, wanted, number)
     if crashed and not found:
         raise UsageError(f"the check {crashed[0].anomaly} crashed: {crashed[0].error}")
     place = {name: at for at, name in enumerate(ANOMALIES)}
     return sorted(found, key=lambda one: (ANOMALIES[one.anomaly].severity != "invalid", place[one.anomaly]))
+
+
+def _circles(history: History, wanted: str | None, number: int) -> list[Found]:
+    from analyzers.cycles import CYCLES, find_cycles
+
+    if wanted not in (None, *CYCLES) or not history.operations.where("f = 'txn'").limit(1).count():
+        return []
+    found, unsearched = find_cycles(history, examples=number)
+    found = [one for one in found if wanted in (None, one.anomaly)]
+    if wanted is not None and not found and unsearched:
+        raise UsageError(f"{wanted}: {unsearched[0].sentence}")
+    return found
 
 
 def _print(console: Console, history: History, found: Found, number: int, around: int) -> None:
@@ -114,9 +130,8 @@ def _parts(told: Explanation) -> Iterator[object]:
 
     head = f"{told.anomaly}/{told.number} of {told.count:,}: {told.summary}"
     yield Text(head, style="bold red", end="\n")
-    yield f"  run {told.run}, {told.log}: " + ", ".join(
-        f"{what.replace('_', ' ')} {said}" for what, said in told.facts.items()
-    )
+    where = f"run {told.run}" if told.log is None else f"run {told.run}, {told.log}"
+    yield f"  {where}: " + ", ".join(f"{what.replace('_', ' ')} {said}" for what, said in told.facts.items())
     yield ""
     yield from _table(
         "Time line",
@@ -125,6 +140,10 @@ def _parts(told: Explanation) -> Iterator[object]:
         marked=[m.who == "finding" for m in told.line],
         right=(0,),
     )
+    for each in told.tables:
+        marked = [position in each.marked for position in range(len(each.rows))]
+        right = [position for position, heading in enumerate(each.headings) if heading == "offset"]
+        yield from _table(each.title, each.headings, each.rows, marked=marked, right=right)
     if told.slots:
         yield from _table(
             f"The log around it ({told.log})",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,15 +15,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from analyzers import distant
 from analyzers.analyze_all import Judged, analyze_all, unjudged
 from analyzers.bad_history import BadHistory
-from analyzers.places import local_files
+from analyzers.places import Source, local_files
 from analyzers.validate import run_ids
 from analyzers.verdict import Verdict, amended
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment import Experiment
 from pytest_kafkacheck.run import Run
 from workloads.history.compact import compact
+
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 class Sessions(Protocol):
@@ -33,15 +37,18 @@ class Sessions(Protocol):
 class Place:
     """A run's folder, or what was named and is none."""
 
-    home: Path
+    home: Source
+    """A URI of what only Spark reads; see `reached`."""
     experiment: Experiment | None = None
     """None where it holds a history only."""
+    rows: int = 0
+    """Of records, where it lies elsewhere."""
     problem: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    home: Path
+    home: Source
     expect: str
     verdicts: tuple[Verdict, ...]
     """One, unless somebody put several runs into the folder."""
@@ -50,19 +57,35 @@ class Outcome:
 
 
 def places(paths: Sequence[str]) -> list[Place]:
-    """The runs that are meant, each once: a folder of a run, of runs (by name), or a file: URI of either.
+    """The runs that are meant, each once: a folder of a run, of runs (by name), or a URI of either.
 
-    Raises UsageError for a URI of another kind.
+    What lies on another machine is only named: see `reached`. Raises UsageError for a file: URI of another host.
     """
-    found: dict[Path, Place] = {}
+    found: dict[Source, Place] = {}
     for text in paths:
+        if _is_distant(text):
+            found.setdefault(text.rstrip("/"), Place(home=text.rstrip("/")))
+            continue
         for home in _homes(_local(text)):
             found.setdefault(home.resolve(), _place(home))
     return list(found.values())
 
 
-def local_run(text: str) -> Path:
-    """One run's folder, with its history in tables. Raises UsageError for what is none, or holds several."""
+def reached(spark: Sessions, found: Sequence[Place]) -> list[Place]:
+    """With the runs that are there in place of each URI, each once; or with the reason why there is none."""
+    places: dict[Source, Place] = {}
+    for place in found:
+        for one in [place] if isinstance(place.home, Path) else _at(spark.session(), place.home):
+            places.setdefault(one.home, one)
+    return list(places.values())
+
+
+def local_run(text: str) -> Place:
+    """One run's folder, its history in tables. Raises UsageError for what is none, or holds several."""
+    if _is_distant(text):
+        raise UsageError(
+            f"{text}: expected a path, or a URI such as file:///runs/one; copy the run here first"
+        )
     found = places([text])
     if len(found) > 1:
         raise UsageError(f"{text}: holds {len(found)} runs; name one of them")
@@ -70,22 +93,28 @@ def local_run(text: str) -> Path:
     if problem := place.problem or _compacted(place):
         raise UsageError(problem)
     try:
-        runs = run_ids(place.home)
+        runs = run_ids(Path(place.home))
     except BadHistory as error:
         raise UsageError(str(error)) from error
     if len(runs) > 1:
         raise UsageError(f"{text}: its history holds several runs ({', '.join(sorted(runs))}), expected one")
-    return place.home
+    return place
 
 
 def judge_all(
     spark: Sessions, found: Sequence[Place], *, allow: Collection[str] = (), examples: int
 ) -> list[Outcome]:
-    """Judge them all in one Spark application, and write verdict.json where there is an experiment."""
+    """Judge them all in one Spark application, and write verdict.json where there is an experiment.
+
+    found  with `reached` where there may be URIs. Nothing is written to these.
+    """
     problems = {place.home: problem for place in found if (problem := place.problem or _compacted(place))}
     good = [place.home for place in found if place.home not in problems]
-    sessions = partial(spark.session, rows=sum(map(_rows, good)))
-    judged = {one.home: one for one in (analyze_all(sessions, good, examples=examples) if good else ())}
+    rows = sum(place.rows for place in found) + sum(_rows(home) for home in good if isinstance(home, Path))
+    sessions = partial(spark.session, rows=rows)
+    bounds = {place.home: place.experiment.bounds for place in found if place.experiment is not None}
+    told = analyze_all(sessions, good, examples=examples, bounds=bounds) if good else ()
+    judged = {one.home: one for one in told}
     judged |= {home: unjudged(home, problem) for home, problem in problems.items()}
     return [_outcome(place, judged[place.home], allow) for place in found]
 
@@ -122,17 +151,43 @@ def _place(home: Path) -> Place:
         return Place(home=home, problem=str(error))
 
 
+def _is_distant(text: str) -> bool:
+    return SCHEME.match(text) is not None and not text.startswith("file:")
+
+
 def _local(text: str) -> Path:
-    if "://" not in text and not text.startswith("file:"):
+    if "://" in text and not text.startswith("file:"):
+        raise UsageError(
+            f"{text}: expected a path, or a URI such as file:///runs/one or hdfs://host/runs/one"
+        )
+    if not text.startswith("file:"):
         return Path(text)
     parts = urlsplit(text)
-    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
-        raise UsageError(f"{text}: expected a path, or a URI such as file:///runs/one")
+    if parts.netloc not in ("", "localhost"):
+        raise UsageError(f"{text}: a file: URI is one of this machine, such as file:///runs/one")
     return Path(unquote(parts.path))
+
+
+def _at(session: SparkSession, uri: str) -> Iterator[Place]:
+    try:
+        homes = distant.runs_at(session, uri)
+    except BadHistory as error:
+        yield Place(home=uri, problem=str(error))
+        return
+    for home in homes:
+        try:
+            text = distant.text_at(session, home, "experiment.json")
+            experiment = None if text is None else Experiment.parse(text, f"{home}/experiment.json")
+        except (BadHistory, UsageError) as error:
+            yield Place(home=home, problem=str(error))
+        else:
+            yield Place(home=home, experiment=experiment, rows=distant.rows_at(session, home))
 
 
 def _compacted(place: Place) -> str | None:
     """Why the segments of a run cannot be made into tables; None when they are, or there are none."""
+    if not isinstance(place.home, Path):
+        return None
     if place.experiment is None and not (place.home / "history" / "segments").is_dir():
         return None
     try:
@@ -151,6 +206,7 @@ def _outcome(place: Place, judged: Judged, allow: Collection[str]) -> Outcome:
     verdicts = tuple(amended(verdict, allow=allowed) for verdict in judged.verdicts.values())
     if experiment is not None:
         (verdict,) = verdicts
+    if experiment is not None and isinstance(place.home, Path):
         Run(place.home, verdict).save()
     return Outcome(
         home=place.home,

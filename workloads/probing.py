@@ -81,7 +81,7 @@ class Broker:
                     job.run, job.process, now, self._node, "partition", *log,
                     view.leader, view.leader_epoch, list(view.isr),
                     mark.log_start if mark else None, mark.high_watermark if mark else None,
-                    end if not code else None, None, asked,
+                    end if not code else None, mark.last_stable if mark else None, asked,
                 )
             )  # fmt: skip
         job.counts["samples"] += 1

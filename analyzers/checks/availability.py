@@ -5,8 +5,8 @@ from __future__ import annotations
 from analyzers.checks.check import Check
 
 
-def unavailable(bound: int) -> Check:
-    """For a bound in ns."""
+def unavailable(bound: int | str) -> Check:
+    """For a bound in ns, or SQL of it; null: no bound."""
     return Check(
         anomaly="unavailable",
         over="waits",
@@ -16,8 +16,8 @@ def unavailable(bound: int) -> Check:
     )
 
 
-def slow_recovery(bound: int) -> Check:
-    """For a bound in ns."""
+def slow_recovery(bound: int | str) -> Check:
+    """For a bound in ns, or SQL of it; null: no bound."""
     return Check(
         anomaly="slow-recovery",
         over="recoveries",

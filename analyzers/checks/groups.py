@@ -47,8 +47,8 @@ EXCESS_DUPLICATES = Check(
 )
 
 
-def orphaned_partition(bound: int) -> Check:
-    """For a bound in ns."""
+def orphaned_partition(bound: int | str) -> Check:
+    """For a bound in ns, or SQL of it; null: no bound."""
     return Check(
         anomaly="orphaned-partition",
         over="orphans",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from analyzers import bounds
 from analyzers.bounds import Bounds
 from analyzers.catalogue import ANOMALIES, CATALOGUE, Anomaly, require_known
 from analyzers.checks import CHECKS, Check
@@ -85,6 +87,27 @@ def test_a_bound_is_a_number_of_seconds(value: object) -> None:
 def test_only_bounds_that_are_stated_are_checked() -> None:
     assert list(Bounds().checks()) == []
     assert [check.anomaly for check in Bounds(recovery=1.5).checks()] == ["slow-recovery"]
+
+
+def test_bounds_of_several_runs_are_one_check_for_each_kind() -> None:
+    stated = {"a": Bounds(recovery=1), "it's": Bounds(recovery=1), "b": Bounds(recovery=2), "none": Bounds()}
+    (check,) = bounds.checks(stated)
+    bound = r"case when run in ('a', 'it\'s') then 1000000000 when run in ('b') then 2000000000 end"
+    assert (check.anomaly, check.where) == ("slow-recovery", f"acked_before and lasted > {bound}")
+    assert list(bounds.checks({"none": Bounds()})) == []
+
+
+def test_bounds_survive_json() -> None:
+    stated = Bounds(unavailable=1.5, orphaned=0)
+    assert stated.to_json() == {"unavailable": 1.5, "orphaned": 0}
+    assert Bounds.from_json(stated.to_json()) == stated
+    for data, said in (
+        ({"unavailible": 1}, "no bound named unavailible; there are unavailable, recovery, orphaned"),
+        ({"recovery": "1"}, "recovery: expected seconds"),
+        ([1], "expected an object, got [1]"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(said)):
+            Bounds.from_json(data)  # type: ignore[arg-type]
 
 
 def test_names_are_checked() -> None:

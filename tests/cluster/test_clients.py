@@ -141,6 +141,10 @@ def test_a_leader_is_lost_and_comes_back(cluster: DockerCluster, tmp_path: Path,
     assert any(row["high_watermark"] for row in seen)
     assert not [row for row in seen if row["log_end"] is not None and row["high_watermark"] is not None
                 and row["high_watermark"] > row["log_end"]]  # fmt: skip
+    # Without transactions nothing is unstable; who tells one of them tells the other.
+    assert {row["last_stable"] is None for row in seen if row["high_watermark"] is not None} == {False}
+    assert not [row for row in seen if None not in (row["log_end"], row["last_stable"])
+                and row["last_stable"] > row["log_end"]]  # fmt: skip
     assert count(rows(tmp_path, "observations"), "kind")[("quorum",)] > 0
     # The session read its own writes, each to an end that its leader told. How often is the machine's affair:
     # a session on a frozen leader waits for its time-out while the producers go on.

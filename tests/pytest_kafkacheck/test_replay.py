@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from analyzers.bounds import Bounds
 from nemesis.api import bridge, corrupt, delete_records, isolate, kill, kill_client, partition, pause
 from nemesis.schedule import Event
 from pytest_kafkacheck import cli, conduct
@@ -36,7 +37,8 @@ def run_of(
     layout: Mapping[int, Sequence[int]] | None = LAYOUT,
     workload: AppendLog | None = None,
 ) -> Experiment:
-    experiment = Experiment(workload=workload or AppendLog(), faults=faults, seed=5)
+    bounds = Bounds(unavailable=20)
+    experiment = Experiment(workload=workload or AppendLog(), faults=faults, seed=5, bounds=bounds)
     (home / "experiment.json").write_text(json.dumps(experiment.to_json()))
     facts = {} if layout is None else {"layout": {str(key): nodes for key, nodes in layout.items()}}
     (home / "environment.json").write_text(json.dumps(facts))

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from analyzers.bounds import Bounds
 from analyzers.verdict import Exercised, FaultExercised, Finding, judge
 from nemesis import api
 from nemesis.schedule import Event, Schedule
@@ -417,6 +418,7 @@ def test_every_fault_is_written_by_its_function(name: str) -> None:
             duration=2.5,
             cooldown=0,
             seed=11,
+            bounds=Bounds(unavailable=0.5, recovery=20),
             expect="invalid",
         ),
     ],

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from analyzers.bounds import Bounds
 from nemesis.api import configure, configure_broker, isolate, kill, partition, pause
 from pytest_kafkacheck.cluster import properties as profiles
 from pytest_kafkacheck.cluster.member import Place
@@ -147,6 +148,10 @@ def test_usage_errors_are_value_errors_and_ours() -> None:
         ({"duration": -1}, "Experiment.duration=-1"),
         ({"cooldown": float("nan")}, "Experiment.cooldown=nan"),
         ({"live_checks": 1}, "Experiment.live_checks=1: expected True or False"),
+        ({"bounds": 5}, "Experiment.bounds=5: expected Bounds, such as Bounds(unavailable=10)"),
+        ({"bounds": Bounds(orphaned=60)}, "orphaned=60 is about partitions of groups, and AppendLog has none"),
+        ({"bounds": Bounds(recovery=5), "workload": AppendLog(acks=0, idempotence=False)},
+         "recovery=5 is about acknowledgements, and with acks=0"),
         ({"expect": "fine"}, "Experiment.expect='fine'"),
         ({"cluster": ClusterSpec(brokers=1)}, "replication_factor=3"),
         ({"workload": AppendLog(topic_config={"min.insync": 1})}, "Kafka knows no topic setting"),
@@ -175,11 +180,33 @@ def test_experiment_survives_json() -> None:
         ],
         cluster=ClusterSpec(config={"replica.lag.time.max.ms": 3000}),
         seed=7,
+        bounds=Bounds(unavailable=20, recovery=9.5),
         live_checks=True,
         expect="invalid",
     )
     again = Experiment.from_json(json.loads(json.dumps(experiment.to_json())))
     assert again == experiment
+
+
+def test_bounds_are_written_only_where_they_are_stated() -> None:
+    """What was recorded before there were bounds is read as it is."""
+    data = Experiment(workload=AppendLog()).to_json()
+    assert "bounds" not in data
+    assert Experiment.from_json(data).bounds == Bounds()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"recovery": -1}, "Experiment.bounds: recovery: expected seconds"),
+        ({"recover": 1}, "Experiment.bounds: no bound named recover"),
+        (None, "Experiment.bounds: expected an object, got None"),
+    ],
+)
+def test_bounds_of_a_file_are_checked(wrong: object, said: str) -> None:
+    data = {**Experiment(workload=AppendLog()).to_json(), "bounds": wrong}
+    with pytest.raises(UsageError, match=re.escape(said)):
+        Experiment.from_json(data)
 
 
 def test_json_of_another_format_is_refused() -> None:

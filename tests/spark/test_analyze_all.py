@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from analyzers.analyze_all import analyze_all
+from analyzers.bounds import Bounds
 from analyzers.checks import Check
 from analyzers.checks.durability import LOST_WRITE
 
@@ -43,6 +44,31 @@ def test_what_crashes_for_one_run_is_unknown_for_that_run_only(
     (why,) = verdicts[1].unknowns
     assert why.startswith("The check duplicate died: ")
     assert "too much" in why
+
+
+@pytest.mark.parametrize("check", [LOST_WRITE, crashing("cast(raise_error('too much') as boolean)")])
+def test_each_run_is_held_to_its_own_bounds(
+    spark: Any, write: Any, story: Any, tmp_path: Path, check: Check
+) -> None:
+    """Judged together or, where that dies, alone. All waited for 2 s."""
+    bounds = {
+        "none": None, "it's": Bounds(unavailable=1.5), "kept": Bounds(unavailable=3), "other": Bounds(recovery=1),
+    }  # fmt: skip
+    homes = {}
+    for name in bounds:
+        told = (
+            story()
+            .send(ONE, 0, at=(0, 1))
+            .send(ONE + 1, 1, at=(1, 2 * 10**9))
+            .final({0: ONE, 1: ONE + 1}, end=2)
+        )
+        homes[name] = write(tmp_path / name, {name: told})
+    stated = {homes[name]: each for name, each in bounds.items() if each is not None}
+    judged = analyze_all(lambda: spark, list(homes.values()), checks=[check], bounds=stated)
+    found = {
+        each.home.name: [one.anomaly for one in each.verdicts[each.home.name].findings] for each in judged
+    }
+    assert found == {"none": [], "it's": ["unavailable"], "kept": [], "other": []}
 
 
 PROGRAM = """

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analyzers.bounds import Bounds
 from pytest_kafkacheck import cli
 from pytest_kafkacheck.experiment import Experiment
 from workloads.history.schema import HARNESS, RECORDS, TABLES
@@ -118,6 +119,42 @@ def test_what_is_allowed_is_reported_and_not_judged(runs: Runs, tmp_path: Path) 
     }
     assert json.loads((place / "asked" / "verdict.json").read_text())["result"] == "valid"
     assert analyzed(tmp_path, str(place), "--allow", "duplicate")[0] == cli.AS_EXPECTED
+
+
+def waited(s: Any) -> Any:
+    s.send(ONE, 0, at=(0, 1)).send(ONE + 1, 1, at=(1, 2 * 10**9))
+    return s.final({0: ONE, 1: ONE + 1}, end=2)
+
+
+def test_a_run_is_judged_by_the_bounds_of_its_experiment(
+    runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As often as it is judged, and beside runs with other bounds or none."""
+    place = runs({"strict": waited, "lenient": waited, "bare": waited})
+    for name, limit in (("strict", 1), ("lenient", 10)):
+        experiment = Experiment(workload=AppendLog(), bounds=Bounds(unavailable=limit))
+        (place / name / "experiment.json").write_text(json.dumps(experiment.to_json()))
+    status, entries = analyzed(tmp_path, str(place))
+    assert status == cli.NOT_AS_EXPECTED
+    assert {name: entry["bad-error-types"] for name, entry in entries.items()} == {
+        "strict": ["unavailable"],
+        "lenient": [],
+        "bare": [],
+    }
+    capsys.readouterr()
+    assert cli.main(["explain", str(place / "strict"), "unavailable"]) == cli.AS_EXPECTED
+    assert capsys.readouterr().out.startswith("unavailable/1 of 1: ")
+
+
+def test_bounds_that_are_wrong_are_told_by_file(
+    runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = runs({"wrong": waited, "right": waited}) / "wrong"
+    data = {**Experiment(workload=AppendLog()).to_json(), "bounds": {"unavailable": "soon"}}
+    (place / "experiment.json").write_text(json.dumps(data))
+    _, entries = analyzed(tmp_path, str(place.parent))
+    assert (entries["wrong"]["valid"], entries["right"]["valid"]) == ("unknown", True)
+    assert "experiment.json: Experiment.bounds: unavailable: expected seconds" in capsys.readouterr().err
 
 
 def test_a_run_and_its_copy_are_judged_apart(runs: Runs, write: Any, story: Any, tmp_path: Path) -> None:
@@ -297,7 +334,6 @@ def test_paths_that_are_no_runs_are_refused(
     for path, said in (
         (tmp_path / "notes.txt", "no folder"),
         (nothing, "no such folder"),
-        ("hdfs://host/runs", "expected a path, or a URI such as file:///runs/one"),
     ):
         assert cli.main(["analyze", str(path)]) == cli.USAGE
         assert said in capsys.readouterr().err

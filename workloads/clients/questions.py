@@ -33,9 +33,16 @@ class Leadership(NamedTuple):
     replicas: tuple[int, ...] = ()
 
 
+COMMITTED = 1
+"""Isolation level: a reader that is also told up to where no transaction is open."""
+
+
 class Watermarks(NamedTuple):
+    """`last_stable`: the first offset that read_committed consumers are not given yet; None where it is not told."""
+
     high_watermark: int
     log_start: int
+    last_stable: int | None = None
 
 
 class Quorum(NamedTuple):
@@ -110,7 +117,7 @@ def watermarks(ask: Ask, start: Mapping[Log, int]) -> dict[Log, Watermarks]:
         max_wait_ms=0,
         min_bytes=0,
         max_bytes=1,
-        isolation_level=0,
+        isolation_level=COMMITTED,
         session_id=0,
         session_epoch=-1,
         forgotten_topics_data=[],
@@ -135,7 +142,9 @@ def watermarks(ask: Ask, start: Mapping[Log, int]) -> dict[Log, Watermarks]:
     )
     return {
         (topic.topic, partition.partition_index): Watermarks(
-            partition.high_watermark, partition.log_start_offset
+            partition.high_watermark,
+            partition.log_start_offset,
+            partition.last_stable_offset if partition.last_stable_offset >= 0 else None,
         )
         for topic in ask(request).responses
         for partition in topic.partitions

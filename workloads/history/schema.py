@@ -133,7 +133,7 @@ OBSERVATIONS = pa.schema(
         (
             "last_stable",
             pa.int64(),
-        ),  # the last stable offset, as a read_committed consumer is told it; null: not asked
+        ),  # the last stable offset of the replica on `node`, as a read_committed consumer is told it; null: not told
         ("asked", pa.int64()),  # ns, before the question: what was over by then, the answer has to reflect
     ]
 )

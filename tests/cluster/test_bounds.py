@@ -1,0 +1,30 @@
+"""Bounds on real brokers: an outage longer than an experiment allows is found, also when it is judged again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzers.bounds import Bounds
+from nemesis import api
+from pytest_kafkacheck.experiment import Experiment
+from pytest_kafkacheck.harness import Harness
+from workloads.log import AppendLog
+
+pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(600)]
+
+
+def test_an_outage_is_measured_against_the_bounds(tmp_path: Path) -> None:
+    """All brokers are paused for 8 s: nobody acknowledges meanwhile, and everybody soon after."""
+    experiment = Experiment(
+        workload=AppendLog(partitions=1),
+        faults=[api.pause("all", at=3, lasting=8)],
+        bounds=Bounds(unavailable=4, recovery=60),
+    )
+    with Harness(tmp_path) as harness:
+        run = harness.run(experiment)
+        again = harness.judge(run.path)
+    assert Experiment.read(run.path / "experiment.json").bounds == experiment.bounds
+    assert {finding.anomaly for finding in run.verdict.findings} == {"unavailable"}
+    assert again.verdict == run.verdict

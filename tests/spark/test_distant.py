@@ -1,0 +1,185 @@
+"""``kafkacheck analyze`` of URIs: a view of Hadoop stands for a file system that only Spark reads."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analyzers.analyze_all import analyze_all
+from analyzers.bounds import Bounds
+from pytest_kafkacheck import cli
+from pytest_kafkacheck.experiment import Experiment
+from workloads.log import AppendLog
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_of_tests")]
+
+ONE = 1 << 40
+
+Far = Callable[[Path], str]
+
+
+@pytest.fixture
+def far(spark: Any) -> Far:
+    """Mounts a folder as ``viewfs://<name>/runs``; the name is another each time, for views are kept."""
+
+    def mount(folder: Path) -> str:
+        name = f"far-{folder.parent.name}".replace("_", "-")
+        spark.conf.set(f"fs.viewfs.mounttable.{name}.link./runs", folder.as_uri())
+        return f"viewfs://{name}/runs"
+
+    return mount
+
+
+@pytest.fixture
+def runs(write: Any, story: Any, tmp_path: Path) -> Path:
+    """One that is good, one that lost a write, and one that its experiment finds too slow and may not be."""
+    lost = story().send(ONE, 0).send(ONE + 1, 1).final({1: ONE + 1}, end=2)
+    slow = (
+        story().send(ONE, 0, at=(0, 1)).send(ONE + 1, 1, at=(1, 2 * 10**9)).final({0: ONE, 1: ONE + 1}, end=2)
+    )
+    told = {"good": story().send(ONE, 0).final({0: ONE}, end=1), "lost": lost, "slow": slow}
+    for name, each in told.items():
+        write(tmp_path / "runs" / name, {name: each})
+    experiment = Experiment(workload=AppendLog(), bounds=Bounds(unavailable=1), expect="invalid")
+    (tmp_path / "runs" / "slow" / "experiment.json").write_text(json.dumps(experiment.to_json()))
+    return tmp_path / "runs"
+
+
+def analyzed(tmp_path: Path, *arguments: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    out = tmp_path / "out.json"
+    status = cli.main(["analyze", *arguments, "--json", str(out)])
+    return status, {entry["file"]: entry for entry in json.loads(out.read_text())}
+
+
+def test_a_folder_of_runs_there_is_judged_as_one_here(
+    runs: Path, far: Far, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By their experiments, with the same status; a run that is named twice counts once. Nothing is written there."""
+    uri = far(runs)
+    status, there = analyzed(tmp_path, f"{uri}/", f"{uri}/good")
+    said = capsys.readouterr().out
+    assert not (runs / "slow" / "verdict.json").exists()
+    assert "explain" not in said, "which reads what is here"
+    here_status, here = analyzed(tmp_path, str(runs))
+    assert status == here_status == cli.NOT_AS_EXPECTED
+    assert {file: entry["error-types"] for file, entry in there.items()} == {
+        f"{uri}/good": [], f"{uri}/lost": ["lost-write"], f"{uri}/slow": ["unavailable"],
+    }  # fmt: skip
+    strip = [{**entry, "file": Path(entry["file"]).name} for entry in there.values()]
+    assert strip == [{**entry, "file": Path(entry["file"]).name} for entry in here.values()]
+    assert cli.main(["analyze", f"{uri}/slow"]) == cli.AS_EXPECTED
+
+
+def test_a_run_there_and_one_here_in_one_call(runs: Path, far: Far, tmp_path: Path) -> None:
+    uri = far(runs)
+    status, entries = analyzed(tmp_path, f"{uri}/good", (runs / "lost").as_uri())
+    assert status == cli.NOT_AS_EXPECTED
+    assert {file: entry["valid"] for file, entry in entries.items()} == {
+        f"{uri}/good": True,
+        str(runs / "lost"): False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("uri", "said"),
+    [
+        ("{far}/none", "/none: no such folder"),
+        ("{far}/good/history/records/x", "no such folder"),
+        (
+            "nosuch://host/runs",
+            "cannot be read (org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem",
+        ),
+        ("file://elsewhere/runs", "a file: URI is one of this machine"),
+        ("1://host", "expected a path, or a URI such as file:///runs/one or hdfs://host/runs/one"),
+    ],
+)
+def test_what_is_not_there_is_refused(
+    runs: Path, far: Far, capsys: pytest.CaptureFixture[str], uri: str, said: str
+) -> None:
+    assert cli.main(["analyze", uri.format(far=far(runs))]) == cli.USAGE
+    assert said in capsys.readouterr().err
+
+
+def test_a_folder_without_runs_is_refused(runs: Path, far: Far, capsys: pytest.CaptureFixture[str]) -> None:
+    for each in runs.iterdir():
+        shutil.rmtree(each / "history")
+    assert cli.main(["analyze", far(runs)]) == cli.USAGE
+    assert "no run's folder, and none of runs: expected history/records/*.parquet" in capsys.readouterr().err
+
+
+def test_only_runs_here_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", "hdfs://host/runs/one"]) == cli.USAGE
+    assert (
+        "hdfs://host/runs/one: expected a path, or a URI such as file:///runs/one; copy"
+        in capsys.readouterr().err
+    )
+
+
+def without(table: pa.Table, name: str) -> pa.Table:
+    return table.drop_columns([name])
+
+
+def with_null(table: pa.Table, name: str) -> pa.Table:
+    cells = [None, *table[name].to_pylist()[1:]]
+    field = table.schema.field(name)
+    return table.set_column(table.schema.get_field_index(name), name, pa.array(cells, field.type))
+
+
+def as_text(table: pa.Table, name: str) -> pa.Table:
+    column = table[name].cast(pa.string())
+    return table.set_column(table.schema.get_field_index(name), name, column)
+
+
+def rewritten(change: Callable[[pa.Table, str], pa.Table], column: str) -> Callable[[Path], Any]:
+    return lambda file: pq.write_table(change(pq.read_table(file), column), file)
+
+
+BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "truncated": (
+        lambda file: file.write_bytes(file.read_bytes()[:-9]),
+        "is truncated, or no Parquet file (",
+    ),
+    "lacking": (rewritten(without, "offset"), "lacks the columns offset of records"),
+    "typed": (rewritten(as_text, "op"), "column op is string, expected bigint"),
+    "null": (rewritten(with_null, "invoked"), "invoked is null in 1 row"),
+    "old": (
+        lambda file: (file.parents[1] / "format.json").write_text('{"format": 1}'),
+        "history format 1; this",
+    ),
+    "cut": (
+        lambda file: (file.parents[1] / "format.json").write_text("{"),
+        "format.json: cannot be read as JSON",
+    ),
+    "vague": (lambda file: (file.parents[2] / "experiment.json").write_text("{}"), "experiment format None"),
+}
+
+
+def test_what_is_no_history_there_is_told_by_file(
+    runs: Path, far: Far, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The others of the call are judged."""
+    for name, (change, _) in BROKEN.items():
+        shutil.copytree(runs / "good", runs / name)
+        change(runs / name / "history" / "records" / "0.parquet")
+    uri = far(runs)
+    _, entries = analyzed(tmp_path, uri)
+    valid = {file.rpartition("/")[2]: entry["valid"] for file, entry in entries.items()}
+    assert valid == {"good": True, "lost": False, "slow": False, **dict.fromkeys(BROKEN, "unknown")}
+    told = capsys.readouterr().err
+    for name, (_, said) in BROKEN.items():
+        assert said in told
+        assert said in entries[f"{uri}/{name}"]["unknowns"][0]
+        assert f"/runs/{name}" in entries[f"{uri}/{name}"]["unknowns"][0]
+
+
+def test_segments_that_were_cut_make_it_unknown(spark: Any, runs: Path, far: Far) -> None:
+    (runs / "good" / "history" / "format.json").write_text('{"format": 2, "cut": ["records-50-0"]}')
+    (judged,) = analyze_all(lambda: spark, [f"{far(runs)}/good"])
+    assert "records-50-0 end within a batch" in judged.verdicts["good"].unknowns[0]

@@ -1,0 +1,82 @@
+"""No false alarm: 200 histories of a cluster that keeps its promises, whatever strikes it, give no finding.
+
+And one alarm for each promise that it can be told to break, so that the histories are such as would show it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safe_cluster import Cluster
+
+from analyzers.analyze import analyze
+from analyzers.validate import run_ids
+
+pytestmark = pytest.mark.spark
+
+HISTORIES = 200
+
+EXERCISED = {
+    "faults": 500, "elections": 400, "truncated": 300, "crashes": 100, "unknown": 100, "aborts": 400,
+    "fencings": 30, "rebalances": 500, "kicked": 40, "refusals": 10,
+}  # fmt: skip
+"""At least so much happened in all of them together; chance gives about twice that."""
+
+FLAWS = {
+    "lost": "lost-write",
+    "duplicate": "duplicate",
+    "disorder": "int-nonmonotonic-poll",
+    "aborted": "G1a",
+    "early": "precommitted-read",
+    "torn": "torn-transaction",
+    "zombie": "zombie-write",
+    "stale": "read-your-writes",
+    "double": "double-ownership",
+    "skip": "group-skip",
+    "rewind": "excess-duplicates",
+    "fenced": "fenced-commit",
+}
+"""Promise that is broken, to what has to be found of it."""
+
+
+def clusters(story: Any, seeds: range, *flaws: str) -> dict[str, Cluster]:
+    """By run id, each with its history."""
+    found = {f"{'-'.join(flaws) or 'safe'}-{seed}": Cluster(story(), seed, flaws=flaws) for seed in seeds}
+    for cluster in found.values():
+        cluster.run()
+    return found
+
+
+def test_safe_histories_give_no_finding(spark: Any, write: Any, story: Any, tmp_path: Path) -> None:
+    safe = clusters(story, range(HISTORIES))
+    exercised = {name: sum(getattr(cluster, name) for cluster in safe.values()) for name in EXERCISED}
+    assert {name: least for name, least in EXERCISED.items() if exercised[name] < least} == {}, exercised
+    home = write(tmp_path / "runs", {run: cluster.story for run, cluster in safe.items()})
+    assert run_ids(home) == safe.keys(), "they are histories such as the project writes"
+    verdicts = analyze(spark, [home])
+    found = {
+        run: [(each.anomaly, each.count, each.examples[:1]) for each in verdict.findings if each.severity != "note"]
+        for run, verdict in verdicts.items()
+    }  # fmt: skip
+    assert {run: some for run, some in found.items() if some} == {}
+    assert {verdict.unknowns for verdict in verdicts.values()} == {()}
+    assert Counter(verdict.result for verdict in verdicts.values()) == {"valid": HISTORIES}
+    told = [verdict.exercised for verdict in verdicts.values()]
+    assert sum(each.leader_changes for each in told) > 200
+    assert all(each.acks and each.polls and each.transactions and each.commits for each in told)
+
+
+def test_each_promise_that_is_broken_is_found(judged: Any, story: Any) -> None:
+    seeds = range(HISTORIES, HISTORIES + 8)
+    broken = {run: one for flaw in FLAWS for run, one in clusters(story, seeds, flaw).items()}
+    verdicts = judged({run: cluster.story for run, cluster in broken.items()})
+    found: dict[str, set[str]] = {flaw: set() for flaw in FLAWS}
+    for run, verdict in verdicts.items():
+        found[run.partition("-")[0]] |= {
+            each.anomaly for each in verdict.findings if each.severity == "invalid"
+        }
+    missed = {flaw: found[flaw] for flaw, anomaly in FLAWS.items() if anomaly not in found[flaw]}
+    assert missed == {}
