@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
@@ -87,6 +87,7 @@ def analyze(
             [each for each in unsearched if each.run in (run, None)],
             allowed,
             available.get(run, Availability()),
+            bounds if isinstance(bounds, Bounds) else bounds.get(run, NONE),
         )
         for run in sorted(tallies)
     }
@@ -119,6 +120,7 @@ def _verdict(
     unsearched: Sequence[Unsearched],
     allowed: Collection[str],
     available: Availability,
+    bounds: Bounds,
 ) -> Verdict:
     events = fault_events(counts.nemesis)
     crashes = (f"The check {crash.anomaly} crashed: {crash.error}" for crash in crashed)
@@ -126,11 +128,21 @@ def _verdict(
     return judge(
         run,
         findings=[_finding(one, counts, events, one.anomaly in allowed) for one in found],
-        unknowns=[*unknowns(counts, events), *crashes, *missing],
+        unknowns=[*unknowns(counts, events), *crashes, *missing, *_unrecovered(bounds, events, available)],
         exercised=exercised(counts, events),
         availability=available,
         notes=[each.sentence for each in unsearched if not each.judged],
     )
+
+
+def _unrecovered(bounds: Bounds, events: Sequence[FaultEvent], available: Availability) -> Iterator[str]:
+    """A bound on recovery that nothing acknowledged since: where the attempts ended early, it may have been kept."""
+    logs = [f"{log.topic}-{log.partition}" for log in available.logs if log.recovery is None]
+    if bounds.recovery is not None and logs and any(event.heal is not None for event in events):
+        yield (
+            f"Whether {', '.join(logs)} recovered within {bounds.recovery:g} s is not known: nothing that was sent "
+            f"after the last heal was acknowledged."
+        )
 
 
 def _finding(found: Found, counts: Tally, events: Sequence[FaultEvent], allowed: bool) -> Finding:

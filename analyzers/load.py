@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from analyzers.bad_history import BadHistory
 from analyzers.places import Place
 from workloads.history.layout import BUCKETS, KEY, buckets_of
 from workloads.history.schema import TABLES
@@ -136,8 +137,14 @@ def _handed_over(spark: SparkSession, table: str, files: Iterable[str]) -> DataF
 
 
 def _gathered(files: Iterable[str], schema: pa.Schema) -> pa.Table:
+    def read(file: str) -> pa.Table:
+        try:
+            return pq.ParquetFile(file).read().select(schema.names)
+        except (OSError, pa.ArrowException) as error:  # neither tells which file
+            raise BadHistory(file, f"it cannot be read: {error}") from error
+
     with ThreadPoolExecutor() as pool:
-        tables = list(pool.map(lambda file: pq.ParquetFile(file).read().select(schema.names), files))
+        tables = list(pool.map(read, files))
     return pa.concat_tables(tables).cast(schema).combine_chunks()
 
 

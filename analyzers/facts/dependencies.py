@@ -43,8 +43,13 @@ def circles(history: History, kinds: tuple[str, ...]) -> DataFrame:
     wanted = ", ".join(f"'{kind}'" for kind in kinds)
     node = "struct(coalesce(completed, invoked) as ended, op, invoked, completed, type)"
     nodes = transactions(history).selectExpr("run", "op", f"{node} as node")
+    # Of several records that tell the same, the first place: examples are the same each time.
     edges = (
-        dependencies(history).where(f"kind in ({wanted})").dropDuplicates(["run", "kind", "source", "target"])
+        dependencies(history)
+        .where(f"kind in ({wanted})")
+        .groupBy("run", "kind", "source", "target")
+        .agg(F.expr("min(struct(topic, partition)) as place"))
+        .select("run", "place.topic", "place.partition", "kind", "source", "target")
     )
     for end in ("source", "target"):
         named = nodes.selectExpr("run", f"op as {end}", f"node as {end}_node")

@@ -9,6 +9,7 @@ import pytest
 from transactions_told import each_read_the_other, written_in_opposite_orders
 
 from analyzers import analyze as analysis
+from analyzers.bounds import Bounds
 from analyzers.cycles import find_cycles
 from analyzers.facts import FACTS, NEEDS
 from analyzers.verdict import Availability, LogAvailability, PhaseAvailability
@@ -113,3 +114,16 @@ def test_facts_of_what_nobody_did_are_not_asked_for(
     assert asked
     assert not {*asked} & NEEDS.keys()
     assert NEEDS.keys() <= FACTS.keys()
+
+
+def test_a_bound_on_recovery_that_nobody_put_to_the_test_is_unknown(judged: Any, story: Any) -> None:
+    def told(*, after: bool) -> Any:
+        s = story().send(ONE, 0).fault("inject").fault("heal")
+        return (s.send(ONE + 1, 1).final({0: ONE, 1: ONE + 1}, end=2)) if after else s.final({0: ONE}, end=1)
+
+    stories = {"tried": told(after=True), "not tried": told(after=False)}
+    verdicts = judged(stories, bounds=Bounds(recovery=1))
+    assert (verdicts["tried"].unknowns, verdicts["not tried"].result) == ((), "unknown")
+    (why,) = verdicts["not tried"].unknowns
+    assert why.startswith("Whether t-0 recovered within 1 s is not known")
+    assert judged(stories)["not tried"].unknowns == ()
