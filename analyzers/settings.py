@@ -26,8 +26,8 @@ INTERPRETED = 20_000
 ROWS_PER_PARTITION = 500_000
 FEWEST, MOST = 2, 200
 
-# Small: no compiler that optimises, and none of its bookkeeping. Large: it optimises what is called for every row, and
-# leaves be what only plans: that took half of the first verdict's processor time.
+# Small: no compiler that optimises, and none of its bookkeeping. Large: it optimises what is called for every row,
+# and leaves be what only plans, which takes much of the processor time of a first verdict.
 OPTIMISED_FROM = {
     "Tier4InvocationThreshold": 200_000,
     "Tier4MinInvocationThreshold": 50_000,
