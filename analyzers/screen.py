@@ -105,8 +105,7 @@ def screen(history: History) -> Suspects:
             .where(f"value is not null and {_one_of('offset', offsets)}")
             .selectExpr(f"bitmap_construct_agg(pmod(value, {RESIDUES})) as values")
         )
-        more = _residues(row.values for row in beside.collect())
-        values = None if values is None or more is None else values | more
+        values |= _residues(row.values for row in beside.collect())
     return Suspects(runs=runs, values=_few(values), offsets=_few(offsets))
 
 
@@ -117,8 +116,8 @@ def everything(history: History) -> Suspects:
     return Suspects(runs=dict.fromkeys(SCREENED, runs), values=None, offsets=None)
 
 
-def _few(residues: frozenset[int] | None) -> frozenset[int] | None:
-    return None if residues is None or len(residues) > MANY else residues
+def _few(residues: frozenset[int]) -> frozenset[int] | None:
+    return None if len(residues) > MANY else residues
 
 
 def _residues(bitmaps: Iterable[bytes | None]) -> frozenset[int]:
