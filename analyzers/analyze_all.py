@@ -16,7 +16,6 @@ from analyzers import distant
 from analyzers.analyze import analyze
 from analyzers.bad_history import BadHistory
 from analyzers.bounds import Bounds
-from analyzers.bounds import checks as demanded
 from analyzers.checks import CHECKS, Check
 from analyzers.places import Source, is_uri, name_of
 from analyzers.session import cause_of_death
@@ -67,7 +66,7 @@ def analyze_all(
         for together in _disjoint(runs):
             group = {home: runs[home] for home in together}
             stated = {run: bounds[home] for home, of in group.items() for run in of if home in bounds}
-            found |= _halving(sessions, group, examples, (*checks, *demanded(stated)))
+            found |= _halving(sessions, group, examples, checks, stated)
     return [
         unjudged(home, problems[home])
         if home in problems
@@ -102,19 +101,24 @@ def _disjoint(runs: Mapping[Source, frozenset[str]]) -> Iterator[list[Source]]:
 
 
 def _halving(
-    sessions: Sessions, runs: Mapping[Source, frozenset[str]], examples: int, checks: Sequence[Check]
+    sessions: Sessions,
+    runs: Mapping[Source, frozenset[str]],
+    examples: int,
+    checks: Sequence[Check],
+    bounds: Mapping[str, Bounds],
 ) -> dict[Source, dict[str, Verdict]]:
     homes = list(runs)
     try:
-        verdicts = analyze(sessions(), homes, examples=examples, checks=checks, strict=True)
+        verdicts = analyze(sessions(), homes, examples=examples, checks=checks, bounds=bounds, strict=True)
     except Exception as error:
         _told(error)
         if len(homes) == 1:
-            return {homes[0]: _one_by_one(sessions, homes[0], runs[homes[0]], examples, checks)}
+            return {homes[0]: _one_by_one(sessions, homes[0], runs[homes[0]], examples, checks, bounds)}
         middle = len(homes) // 2
         halves = (homes[:middle], homes[middle:])
         first, second = (
-            _halving(sessions, {home: runs[home] for home in half}, examples, checks) for half in halves
+            _halving(sessions, {home: runs[home] for home in half}, examples, checks, bounds)
+            for half in halves
         )
         return first | second
     return {home: {run: verdicts[run] for run in sorted(_named(home, of))} for home, of in runs.items()}
@@ -126,7 +130,12 @@ def _named(home: Source, runs: frozenset[str]) -> frozenset[str]:
 
 
 def _one_by_one(
-    sessions: Sessions, home: Source, runs: frozenset[str], examples: int, checks: Sequence[Check]
+    sessions: Sessions,
+    home: Source,
+    runs: frozenset[str],
+    examples: int,
+    checks: Sequence[Check],
+    bounds: Mapping[str, Bounds],
 ) -> dict[str, Verdict]:
     """One directory, of which the analysis died as a whole: first without any check, then with each."""
     names = sorted(_named(home, runs))
@@ -135,11 +144,16 @@ def _one_by_one(
     except Exception as error:
         why = f"The analysis died: {_told(error)}. Nothing is known of this run."
         return {run: judge(run, unknowns=[why]) for run in names}
-    for check in checks:
+    parts: list[tuple[str, Sequence[Check], Mapping[str, Bounds]]] = [
+        (check.anomaly, [check], {}) for check in checks
+    ]
+    if bounds:
+        parts.append(("of the bounds", [], bounds))
+    for name, some, stated in parts:
         try:
-            of_check = analyze(sessions(), [home], examples=examples, checks=[check], strict=True)
+            of_check = analyze(sessions(), [home], examples=examples, checks=some, bounds=stated, strict=True)
         except Exception as error:
-            why = f"The check {check.anomaly} died: {_told(error)}. Whether it would find any is not known."
+            why = f"The check {name} died: {_told(error)}. Whether it would find any is not known."
             verdicts = {run: amended(verdicts[run], unknowns=[why]) for run in names}
         else:
             verdicts = {

@@ -112,3 +112,11 @@ def test_a_jvm_that_ends_for_want_of_memory(write: Any, story: Any, tmp_path: Pa
     assert lines[2] == "lost invalid lost-write"
     assert int(lines[3].removeprefix("sessions ")) > 1, "the JVM did end"
     assert "Traceback" not in done.stderr
+
+
+def test_a_bound_that_nothing_tested_is_unknown(spark: Any, write: Any, story: Any, tmp_path: Path) -> None:
+    told = story().send(ONE, 0).fault("inject").fault("heal").final({0: ONE}, end=1)
+    home = write(tmp_path / "run", {"run": told})
+    (plain,) = analyze_all(lambda: spark, [home])
+    (bound,) = analyze_all(lambda: spark, [home], bounds={home: Bounds(recovery=1)})
+    assert (plain.verdicts["run"].result, bound.verdicts["run"].result) == ("valid", "unknown")
