@@ -20,6 +20,8 @@ def test_small_plans_are_interpreted_and_large_ones_compiled() -> None:
     for key, (few, many) in {
         "spark.sql.codegen.wholeStage": ("false", "true"),
         "spark.sql.codegen.factoryMode": ("NO_CODEGEN", "FALLBACK"),
+        "spark.sql.optimizer.disableHints": ("true", "false"),
+        "spark.sql.autoBroadcastJoinThreshold": ("-1", "10MB"),
     }.items():
         assert (small[key], large[key]) == (few, many)
     assert (size_of(None), size_of(1_000), size_of(10_000_000)) == ("small", "small", "large")
@@ -27,7 +29,14 @@ def test_small_plans_are_interpreted_and_large_ones_compiled() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "cores", "partitions"),
-    [(1_000, 64, 2), (600_000, 2, 4), (600_000, 64, 128), (10_000_000, 2, 20), (10**9, 2, 200)],
+    [
+        (1_000, 64, 1),
+        (100_000, 64, 2),
+        (600_000, 2, 4),
+        (600_000, 64, 128),
+        (10_000_000, 2, 20),
+        (10**9, 2, 200),
+    ],
 )
 def test_partitions_grow_with_the_rows(rows: int, cores: int, partitions: int) -> None:
     assert sql_settings(rows, cores=cores)["spark.sql.shuffle.partitions"] == str(partitions)
