@@ -15,6 +15,7 @@ from pytest_kafkacheck.cluster.agent import Agent
 from pytest_kafkacheck.cluster.disk import Disk
 from pytest_kafkacheck.cluster.executing import execute
 from pytest_kafkacheck.cluster.member import EXTERNAL, Member, Place
+from pytest_kafkacheck.cluster.pausing import pause
 from workloads.clients.raw import Address
 from workloads.clients.security import Security
 
@@ -134,7 +135,7 @@ class DockerNode:
 
     def freeze(self) -> None:
         try:
-            self._api.pause(self.container)
+            pause(self._api, self.container)
         except APIError as error:
             raise OSError(
                 f"the engine could not freeze {self.container[:12]}: {error.explanation}"

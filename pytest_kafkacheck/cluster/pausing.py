@@ -1,0 +1,22 @@
+"""A container's pause, which the kernel may refuse for a moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docker.errors import APIError
+from tenacity import retry, retry_if_exception, stop_after_attempt
+
+ATTEMPTS = 3
+
+
+def _gave_up(error: BaseException) -> bool:
+    # With control groups of version 1 a container freezes only while none of its threads is being made or sits in the
+    # kernel. The engine tries for some time, thaws what is frozen already, and says this.
+    return isinstance(error, APIError) and "unable to freeze" in str(error.explanation)
+
+
+@retry(retry=retry_if_exception(_gave_up), stop=stop_after_attempt(ATTEMPTS), reraise=True)
+def pause(api: Any, container: str) -> None:
+    """Raises docker's APIError, "unable to freeze" only after `ATTEMPTS`."""
+    api.pause(container)

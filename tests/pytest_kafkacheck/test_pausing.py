@@ -1,0 +1,38 @@
+"""What the kernel refuses for a moment is asked for again, and nothing else.
+
+The engine is not real here: nobody can have the kernel refuse on purpose.
+"""
+
+from __future__ import annotations
+
+import pytest
+from docker.errors import APIError
+
+from pytest_kafkacheck.cluster.pausing import ATTEMPTS, pause
+
+
+class Engine:
+    def __init__(self, *answers: str) -> None:
+        self.answers, self.asked = list(answers), 0
+
+    def pause(self, container: str) -> None:
+        self.asked += 1
+        if self.answers and (why := self.answers.pop(0)):
+            raise APIError("500 Server Error", explanation=f"Cannot pause container {container}: {why}")
+
+
+MOMENT = "OCI runtime pause failed: unable to freeze: unknown"
+
+
+def test_a_moment_is_waited_for() -> None:
+    engine = Engine(MOMENT, MOMENT)
+    pause(engine, "c")
+    assert engine.asked == 3
+
+
+@pytest.mark.parametrize(("why", "asked"), [(MOMENT, ATTEMPTS), ("container is not running", 1)])
+def test_what_lasts_is_told(why: str, asked: int) -> None:
+    engine = Engine(*[why] * 9)
+    with pytest.raises(APIError, match="Cannot pause") as caught:
+        pause(engine, "c")
+    assert (engine.asked, why in str(caught.value)) == (asked, True)
