@@ -18,6 +18,7 @@ from analyzers.bad_history import BadHistory
 from analyzers.bounds import Bounds
 from analyzers.checks import CHECKS, Check
 from analyzers.places import Source, is_uri, name_of
+from analyzers.reason import reason
 from analyzers.session import cause_of_death
 from analyzers.validate import cut_segments, run_ids
 from analyzers.verdict import Verdict, amended, judge
@@ -189,12 +190,7 @@ def _told(error: Exception) -> str:
     died = cause_of_death(wait=DYING if dying else 0)
     if died is not None:
         return died
-    lines = [line.strip().removeprefix(": ") for line in text.splitlines() if line.strip()]
-    # What Py4J was about to call tells nothing.
-    heads = [line for line in lines if not line.startswith("An error occurred while calling")]
-    causes = [line for line in heads if line.startswith("Caused by: ")]
-    said = [*heads[:1], *causes[-1:]] or ["no reason was told"]
-    return f"{type(error).__name__}: " + "; ".join(each[:300].rstrip(".") for each in dict.fromkeys(said))
+    return f"{type(error).__name__}: {reason(text) or 'no reason was told'}"
 
 
 @contextmanager

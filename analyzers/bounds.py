@@ -44,7 +44,7 @@ class Bounds:
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) is not None}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Bounds:
+    def from_json(cls, data: Any) -> Bounds:
         """Raises ValueError for anything that `to_json` does not write."""
         if not isinstance(data, Mapping):
             raise ValueError(f"expected an object, got {data!r}")

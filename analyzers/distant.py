@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from analyzers.bad_history import BadHistory
 from analyzers.load import spark_schema
 from analyzers.places import places
+from analyzers.reason import reason
 from analyzers.validate import NOT_NEGATIVE, REQUIRED
 from workloads.history.schema import FORMAT, TABLES
 
@@ -187,8 +188,4 @@ def _is_missing(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong in one line: the head of the error, and what caused it in the end."""
-    lines = [line.strip().removeprefix(": ") for line in str(error).splitlines() if line.strip()]
-    heads = [line for line in lines if not line.startswith("An error occurred while calling")]
-    causes = [line for line in heads if line.startswith("Caused by: ")]
-    return "; ".join(dict.fromkeys(each[:300] for each in (*heads[:1], *causes[-1:]))) or type(error).__name__
+    return reason(str(error)) or type(error).__name__

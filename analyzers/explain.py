@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from pyspark.sql import Row
 from pyspark.sql import functions as F
@@ -86,13 +87,8 @@ def explain(history: History, found: Found, number: int, *, around: int = 3) -> 
         if some.more
     ]  # fmt: skip
     return Explanation(
-        run=found.run,
-        anomaly=found.anomaly,
-        number=number,
-        count=found.count,
-        summary=ANOMALIES[found.anomaly].summary(found.count),
+        **_of_itself(found, number, clock),
         log=log,
-        facts=_facts(example, clock),
         line=line(moments, began),
         tables=more.tables,
         slots=tuple(_slots(near, offsets, values, around, clock)),
@@ -115,17 +111,24 @@ def _explain_cycle(history: History, found: Found, number: int) -> Explanation:
         (example["time"], 9, "finding", f"{found.anomaly}: the first transaction of the cycle begins"),
     ]
     return Explanation(
-        run=found.run,
-        anomaly=found.anomaly,
-        number=number,
-        count=found.count,
-        summary=ANOMALIES[found.anomaly].summary(found.count),
+        **_of_itself(found, number, clock),
         log=None,
-        facts=_facts(example, clock),
         line=line(moments, began),
         tables=told.tables,
         notes=told.notes,
     )
+
+
+def _of_itself(found: Found, number: int, clock: Clock) -> dict[str, Any]:
+    """What a finding says without a look at the history."""
+    return {
+        "run": found.run,
+        "anomaly": found.anomaly,
+        "number": number,
+        "count": found.count,
+        "summary": ANOMALIES[found.anomaly].summary(found.count),
+        "facts": _facts(found.examples[number - 1], clock),
+    }
 
 
 def _surroundings(

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG
+from analyzers.facts.final_reads import FINAL_READS
+from analyzers.facts.steps import DONE
 from analyzers.facts.values import OF_VALUES, SAID
 from analyzers.load import History
 
@@ -26,8 +28,6 @@ of the first acknowledgements there."""
 
 MANY = 1_000
 """So many residues are looked up for each row; beyond, everything is looked at."""
-
-DONE = f"(f = 'poll' or {ACKED})"
 
 ROW: Mapping[str, str] = {
     **SAID,
@@ -109,13 +109,6 @@ def screen(history: History) -> Suspects:
     return Suspects(runs=runs, values=_few(values), offsets=_few(offsets))
 
 
-def everything(history: History) -> Suspects:
-    """Rules out nothing."""
-    told = history.records.select("run").union(history.operations.select("run")).distinct().collect()
-    runs = frozenset(row.run for row in told)
-    return Suspects(runs=dict.fromkeys(SCREENED, runs), values=None, offsets=None)
-
-
 def _few(residues: frozenset[int]) -> frozenset[int] | None:
     return None if len(residues) > MANY else residues
 
@@ -150,13 +143,7 @@ def statement() -> str:
     said = " | ".join(f"if(coalesce({sql}, false), {1 << bit}, 0)" for bit, sql in enumerate(rows.values()))
     bits = ", ".join(f"said & {1 << bit} <> 0 as {name}" for bit, name in enumerate(rows))
     return f"""
-    with final_reads as (
-        select {log}, last.process as final_process, last.invoked as final_invoked, last.end_offset as final_end
-        from (
-            select {log}, max(struct(completed, invoked, process, start_offset, end_offset)) as last
-            from {{operations}} where f = 'final-read' and type = 'ok' group by {log}
-        )
-    ), told as (
+    with {FINAL_READS}, told as (
         select {log}, if(f = 'poll' or type = 'ok', offset, null) as at, if({OF_VALUES}, value, null) as value,
             if(f = 'send', invoked, null) as begun, if({OF_VALUES} and f = 'poll', completed, null) as returned,
             {said} as said

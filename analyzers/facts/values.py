@@ -51,7 +51,7 @@ def values(history: History) -> DataFrame:
     - settled: whether that final read had to find the value, being acknowledged before it began or
       below the end it was told.
     """
-    finals = F.broadcast(final_reads(history.operations))
+    finals = F.broadcast(final_reads(history))
     said = " | ".join(f"if(coalesce({sql}, false), {1 << bit}, 0)" for bit, sql in enumerate(SAID.values()))
     rows = history.records.where(OF_VALUES).where(history.closely)
     placed = rows.join(finals.select(*LOG, "final_process", "final_invoked"), LOG, "left").withColumn(

@@ -7,12 +7,13 @@ from typing import Any
 from docker.errors import APIError
 from tenacity import retry, retry_if_exception, stop_after_attempt
 
-ATTEMPTS = 3
+ATTEMPTS = 2
+"""Each takes the engine half a minute before it gives up."""
 
 
 def _gave_up(error: BaseException) -> bool:
-    # With control groups of version 1 a container freezes only while none of its threads is being made or sits in the
-    # kernel. The engine tries for some time, thaws what is frozen already, and says this.
+    # A kernel with control groups of version 1 may fail to freeze a container in which threads keep appearing. What
+    # runs containers then tries a thousand times, thaws what is frozen already, and says this.
     return isinstance(error, APIError) and "unable to freeze" in str(error.explanation)
 
 

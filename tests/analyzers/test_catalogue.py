@@ -107,7 +107,7 @@ def test_bounds_survive_json() -> None:
         ([1], "expected an object, got [1]"),
     ):
         with pytest.raises(ValueError, match=re.escape(said)):
-            Bounds.from_json(data)  # type: ignore[arg-type]
+            Bounds.from_json(data)
 
 
 def test_names_are_checked() -> None:

@@ -25,9 +25,9 @@ MOMENT = "OCI runtime pause failed: unable to freeze: unknown"
 
 
 def test_a_moment_is_waited_for() -> None:
-    engine = Engine(MOMENT, MOMENT)
+    engine = Engine(MOMENT)
     pause(engine, "c")
-    assert engine.asked == 3
+    assert engine.asked == 2
 
 
 @pytest.mark.parametrize(("why", "asked"), [(MOMENT, ATTEMPTS), ("container is not running", 1)])

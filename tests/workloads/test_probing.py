@@ -68,7 +68,8 @@ def test_an_observation_holds_what_its_broker_told(monkeypatch: pytest.MonkeyPat
     job: Any = SimpleNamespace(
         run="r", process=50, topics=["t"], logs=[LOG, OTHER], counts=Counter(), stop=threading.Event()
     )
-    Broker(job, SimpleNamespace(append=rows.append), 1, None).sample()  # type: ignore[arg-type]
+    writer: Any = SimpleNamespace(append=rows.append)
+    Broker(job, writer, 1, None).sample()
     first, second = (dict(zip(OBSERVATIONS.names, row, strict=True)) for row in rows)
     told = ("log_start", "high_watermark", "log_end", "last_stable")
     assert [first[name] for name in told] == [2, 9, 12, 7]
