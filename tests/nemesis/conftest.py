@@ -351,7 +351,7 @@ class FakeNode:
         self.bytes_allowed: int | None = None
         self.disk = FakeDisk(self)
         self.clock = FakeClock(self)
-        self._held_back = 0
+        self._held_back = self._cached = 0
         self._burst = False
         self._exit, self._short_of_memory = 0, False
         self.start_error: Exception | None = None
@@ -477,13 +477,16 @@ class FakeNode:
 
     def memory(self) -> tuple[int, int]:
         self.execute("cat memory.stat")
-        return 100 << 20, self.bytes_allowed or 1 << 40
+        allowed = self.bytes_allowed or 1 << 40
+        return min((100 << 20) + self._cached, allowed), allowed
 
     def execute(self, command: str) -> tuple[int, str]:
         if self.state() != "running":
             raise RuntimeError("409: the container does not run, or is paused")
         if self.bytes_allowed and "oom_score_adj" in command:
             self.die(137, of_memory=True)
+        if "/dev/zero >" in command:
+            self._cached = int(command.split()[2])
         return 0, ""
 
     def _filter(self, text: str) -> tuple[int, str]:
