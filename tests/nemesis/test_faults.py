@@ -488,6 +488,12 @@ def test_beats_that_fail_do_not_end_the_run(drama) -> None:
     assert all(drama.effective().values())
 
 
+def test_no_beat_follows_the_heal_that_was_due_at_the_same_time(drama) -> None:
+    # The restart ends at a time where began + lasting, rounded, lies between the last beat and the heal.
+    drama.play(event("leader-storm", at=1, lasting=1), event("rolling-restart", at=0))
+    assert drama.cluster.assignment == (2, 3, 1)
+
+
 def test_beats_stop_with_the_run(drama) -> None:
     drama.stop.arrange(4, drama.stop.set)
     drama.play(api.crash_loop(1, every=2, at=1, lasting=100))
