@@ -58,7 +58,8 @@ def analyze(
         with ThreadPoolExecutor(3, thread_name_prefix="kafkacheck-analysis") as pool:
             counting, waiting = pool.submit(tally, history), pool.submit(measure, history)
             looking = pool.submit(screen, history) if screened else None
-        tallies = {run.name: Tally() for run in where if is_empty(spark, run)} | counting.result()
+            empty = [run.name for run in where if is_empty(spark, run)]
+        tallies = {name: Tally() for name in empty} | counting.result()
         done = {kind for each in tallies.values() for kind in each.kinds()}
         wanted = applicable((*checks, *demanded(bounds)), done)
         look = (lambda _: looking.result()) if looking else screen

@@ -8,7 +8,7 @@ from pyspark.sql import Row
 
 from analyzers.facts.columns import ACKED
 from analyzers.facts.recoveries import RECOVERIES
-from analyzers.facts.waits import GRAIN, WAITS
+from analyzers.facts.waits import GRAIN, WAITED
 from analyzers.load import History
 from analyzers.verdict import Availability, LogAvailability, PhaseAvailability
 from workloads.history.schema import HARNESS
@@ -68,11 +68,10 @@ def _s(time: int | None) -> float | None:
 
 
 _STATEMENT = f"""
-    with {WAITS}, {RECOVERIES}, sent as (
-        select distinct run, topic, partition from {{records}} where f = 'send'
-    ), longest as (
-        select run, topic, partition, max(struct(lasted, -began as earlier)) as most
-        from waits group by run, topic, partition
+    with {WAITED}, {RECOVERIES}, longest as (
+        select run, topic, partition,
+            max(if(began < ended, struct(ended - began as lasted, -began as earlier), null)) as most
+        from waited group by run, topic, partition
     ), phases as (
         select run, array_sort(collect_list(
             struct(invoked as since, get_json_object(value, '$.phase') as phase)
@@ -108,7 +107,7 @@ _STATEMENT = f"""
     )
     select run, struct(topic, partition, most.lasted as lasted, -most.earlier as began, recovered) as log,
         null as phase, null as lag
-    from sent left join longest using (run, topic, partition) left join recoveries using (run, topic, partition)
+    from longest left join recoveries using (run, topic, partition)
     union all
     select run, null, struct(since, phase, sends, errors, quantiles, worst), null from by_phase
     union all

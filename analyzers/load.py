@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -20,6 +22,7 @@ from pyspark.sql import types as T
 
 from analyzers.bad_history import BadHistory
 from analyzers.places import Place
+from analyzers.settings import ONE_PIECE
 from workloads.history.layout import BUCKETS, KEY, buckets_of
 from workloads.history.schema import TABLES
 
@@ -32,10 +35,11 @@ MANY, FEW_BYTES = 32, 64 << 20
 GATHERED = 50_000
 """Rows of one of its row groups: what one task reads, as far as Spark divides files as it does by default."""
 
+READERS = 2
+"""Threads; more do not help, for they wait for the interpreter."""
 
-ONE_PIECE = 256 << 10
-"""Bytes of files up to which a history is handed to Spark in one piece, so that nothing is ever shuffled: to divide
-the work would take longer than to do it."""
+HANDED_OVER = 256 << 10
+"""Bytes of files up to which a history is handed to Spark as rows, which saves it the reading."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +75,8 @@ def load(spark: SparkSession, runs: Sequence[Place]) -> History:
     tables = {table: _files(runs, table) for table in TABLES}
     here = all(run.local for run in runs)
     frames: dict[str, Any]
-    if here and sum(size for files in tables.values() for size in files.values()) <= ONE_PIECE:
+    size = sum(size for files in tables.values() for size in files.values())
+    if here and size <= HANDED_OVER:
         frames = {table: _handed_over(spark, table, files).coalesce(1) for table, files in tables.items()}
         return History(**frames)
     name = f"kafkacheck_{secrets.token_hex(8)}" if _by_bucket(spark, tables["records"]) else None
@@ -82,7 +87,10 @@ def load(spark: SparkSession, runs: Sequence[Place]) -> History:
             table: _put_together(Path(scratch.name), table, files) if _scattered(files) else files
             for table, files in tables.items()
         }
-    frames = {"scratch": scratch} | {table: _read(spark, table, files) for table, files in tables.items()}
+    frames = {table: _read(spark, table, files) for table, files in tables.items()}
+    if here and size <= FEW_BYTES and _rows_of(tables["records"]) <= ONE_PIECE:
+        return History(**{table: frame.coalesce(1) for table, frame in frames.items()}, scratch=scratch)
+    frames["scratch"] = scratch
     if name:
         records = _bucketed(spark, name, runs)
         # A folder that Spark cannot find counts as an empty one there: rows must never go missing unnoticed.
@@ -114,6 +122,14 @@ def _scattered(files: Mapping[str, int]) -> bool:
     return len(files) >= MANY and sum(files.values()) <= FEW_BYTES
 
 
+def _rows_of(files: Iterable[str]) -> int:
+    rows = 0
+    for file in files:
+        with _naming(file):
+            rows += pq.read_metadata(file).num_rows
+    return rows
+
+
 def _put_together(folder: Path, table: str, files: Iterable[str]) -> dict[str, int]:
     place = folder / f"{table}.parquet"
     pq.write_table(_gathered(files, TABLES[table]), place, compression="lz4", row_group_size=GATHERED)
@@ -137,15 +153,33 @@ def _handed_over(spark: SparkSession, table: str, files: Iterable[str]) -> DataF
 
 
 def _gathered(files: Iterable[str], schema: pa.Schema) -> pa.Table:
-    def read(file: str) -> pa.Table:
-        try:
-            return pq.ParquetFile(file).read().select(schema.names)
-        except (OSError, pa.ArrowException) as error:  # neither tells which file
-            raise BadHistory(file, f"it cannot be read: {error}") from error
+    """In the order of the files. Of small ones, to hand each to a thread takes as long as to read it."""
+    everything = list(files)
+    share = -(-len(everything) // READERS)
+    shares = [everything[start : start + share] for start in range(0, len(everything), share)]
+    with ThreadPoolExecutor(READERS) as pool:
+        tables = [table for some in pool.map(partial(_rows, schema=schema), shares) for table in some]
+    return pa.concat_tables(tables).combine_chunks()
 
-    with ThreadPoolExecutor() as pool:
-        tables = list(pool.map(read, files))
-    return pa.concat_tables(tables).cast(schema).combine_chunks()
+
+def _rows(files: Iterable[str], *, schema: pa.Schema) -> list[pa.Table]:
+    tables = [schema.empty_table()]
+    for file in files:
+        with _naming(file):
+            parquet = pq.ParquetFile(file, pre_buffer=False)
+            if parquet.metadata.num_rows:
+                rows = parquet.read(use_threads=False)
+                tables.append(rows if rows.schema == schema else rows.select(schema.names).cast(schema))
+    return tables
+
+
+@contextlib.contextmanager
+def _naming(file: str) -> Iterator[None]:
+    """What goes wrong with a file does not tell which one it was."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        raise BadHistory(file, f"it cannot be read: {error}") from error
 
 
 def _by_bucket(spark: SparkSession, files: Mapping[str, int]) -> int | None:

@@ -23,6 +23,10 @@ SQL: Mapping[str, str] = {
 INTERPRETED = 20_000
 """Records up to which a plan is interpreted: compiling its code takes longer than the code then saves."""
 
+ONE_PIECE = 200_000
+"""Records up to which nothing is divided, so that nothing is shuffled or broadcast: to divide the work of one
+statement takes longer than to do it, and there are three side by side."""
+
 ROWS_PER_PARTITION = 500_000
 FEWEST, MOST = 2, 200
 
@@ -46,17 +50,17 @@ def sql_settings(rows: int | None, *, cores: int | None = None) -> dict[str, str
     cores  that run tasks, on all machines; default: this machine's.
     """
     known = rows or 0
-    interpreted = known <= INTERPRETED
+    interpreted, whole = known <= INTERPRETED, known <= ONE_PIECE
     return {
         **SQL,
-        "spark.sql.shuffle.partitions": str(
-            1 if interpreted else _partitions(known, cores or os.cpu_count() or 1)
-        ),
+        "spark.sql.shuffle.partitions": str(1 if whole else _partitions(known, cores or os.cpu_count() or 1)),
         "spark.sql.codegen.wholeStage": str(not interpreted).lower(),
         "spark.sql.codegen.factoryMode": "NO_CODEGEN" if interpreted else "FALLBACK",
         # A table in one piece is joined where it is: to hand the other side around would be a job of its own.
-        "spark.sql.optimizer.disableHints": str(interpreted).lower(),
-        "spark.sql.autoBroadcastJoinThreshold": "-1" if interpreted else "10MB",
+        "spark.sql.optimizer.disableHints": str(whole).lower(),
+        "spark.sql.autoBroadcastJoinThreshold": "-1" if whole else "10MB",
+        # What follows from filters and keys spares rows, of which there are few, and takes part of the planning.
+        "spark.sql.constraintPropagation.enabled": str(not interpreted).lower(),
     }
 
 

@@ -1,7 +1,7 @@
 """All checks of the log, of order and of sessions: ours, and DuckDB running the same written plainly.
 
   .venv/bin/python benchmarks/analysis.py [--records 10000000] [--rounds 3] [--hot] [--whole] [--facts]
-                                          [--history DIRECTORY]
+                                          [--history DIRECTORY] [--than hot|ten]
 
 Both read the same Parquet, in the layout that compaction leaves, with two threads; ours with 2 GB of heap. Every
 anomaly must be counted alike by both, and as planted. The ratio is that of the best of the rounds, which
@@ -11,6 +11,8 @@ The history has no sessions that read: checks of these are planned only where th
 
 --whole     the verdict as users get it (`analyze`): with the tally, availability and whatever else there is
 --facts     each fact with its checks on its own instead, and no DuckDB: what costs most
+--than      instead of DuckDB: a history of which one log has nine tenths (hot; at most 2 times the balanced time), or
+            one of ten times as many records (ten; at most 12 times), in the same JVM and heap
 
 Needs DuckDB, which the project does not use otherwise: ``pip install duckdb==2.0.0``.
 """
@@ -21,6 +23,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -41,6 +44,7 @@ FACTS = {
 }  # fmt: skip
 WANTED = [check for check in CHECKS if check.over in FACTS]
 BAR, GOAL = 1.0, 0.7
+OTHERS = {"hot": 2.0, "ten": 12.0}
 
 Counts = dict[str, int]
 Seconds = dict[str, list[float]]
@@ -78,6 +82,28 @@ def measure(calls: dict[str, Callable[[], Counts]], rounds: int) -> tuple[Second
     return walls, cpus, told
 
 
+def compare(
+    spark: SparkSession,
+    shape: Shape,
+    run: Path,
+    other: str,
+    judge: Callable[[SparkSession, Path], Counts],
+    rounds: int,
+) -> None:
+    """Print how much longer another history takes; the first verdict of all only warms up."""
+    far = replace(shape, hot=True) if other == "hot" else replace(shape, records=10 * shape.records)
+    with tempfile.TemporaryDirectory() as scratch:
+        there = Path(scratch) / "run"
+        write_compacted(far, there)
+        assert judge(spark, run) == shape.expected()
+        walls, _, told = measure(
+            {"balanced": lambda: judge(spark, run), other: lambda: judge(spark, there)}, rounds
+        )
+    assert told == [shape.expected(), far.expected()] * rounds, told
+    plain, more = min(walls["balanced"]), min(walls[other])
+    print(f"{other} {more:.2f} s, balanced {plain:.2f} s: {more / plain:.2f} (bar {OTHERS[other]})")
+
+
 def _cpu() -> float:
     """Of this process, in which DuckDB is, and of the JVM."""
     me = psutil.Process()
@@ -94,12 +120,13 @@ def main() -> None:
     parser.add_argument("--hot", action="store_true", help="one log has nine tenths of all records")
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--facts", action="store_true")
+    parser.add_argument("--than", choices=OTHERS)
     parser.add_argument("--history", type=Path, help="a run directory; default: one is made")
     options = parser.parse_args()
     assert {check.anomaly for check in WANTED} == QUERIES.keys(), "not the same checks"
     with tempfile.TemporaryDirectory() as scratch:
         run, expected = options.history, None
-        if run is None:
+        if run is None or options.than:
             shape = Shape(records=options.records, hot=options.hot, planted=5)
             run, expected = Path(scratch) / "run", shape.expected()
             write_compacted(shape, run)
@@ -111,6 +138,9 @@ def main() -> None:
             )
             return
         judge = whole if options.whole else ours
+        if options.than:
+            compare(spark, shape, run, options.than, judge, options.rounds)
+            return
         walls, cpus, told = measure(
             {"kafkacheck": lambda: judge(spark, run), "duckdb": lambda: counts(run, threads=2)},
             options.rounds,

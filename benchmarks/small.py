@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
+from workloads.history import parquet
 from workloads.history.schema import TABLES
 
 BARS = {"cold": 1.3, "warm": 0.5, "many": 4.0}
@@ -73,9 +73,8 @@ def write(folder: Path, run: str, operations: int) -> Path:
     for table, of in told.items():
         place = folder / run / "history" / table
         place.mkdir(parents=True)
-        pq.write_table(
-            pa.Table.from_pylist(of, schema=TABLES[table]), place / "part-0.parquet", compression="zstd"
-        )
+        rows_of = pa.Table.from_pylist(of, schema=TABLES[table])
+        parquet.write(place / "part-0.parquet", [rows_of], TABLES[table])
     return folder / run
 
 

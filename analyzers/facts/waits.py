@@ -10,7 +10,7 @@ from analyzers.load import History
 GRAIN = 100_000_000
 """ns. Sends are counted together by the tenth of a second, so that nothing but such counts is shuffled."""
 
-WAITS = f"""
+WAITED = f"""
     grains as (
         select run, topic, partition, {TIME} div {GRAIN} as grain,
             min(completed) filter (where {ACKED}) as first_ack, max(completed) filter (where {ACKED}) as last_ack,
@@ -26,11 +26,9 @@ WAITS = f"""
         select run, topic, partition, greatest(max(before), min(asked)) as began,
             coalesce(min(first_ack), max(last)) as ended
         from numbered group by run, topic, partition, number
-    ), waits as (
-        select run, topic, partition, began, ended - began as lasted from waited where began < ended
     )
 """
-"""Common table expressions, of which the last is the fact."""
+"""Common table expressions, of which the last tells every wait, from when to when (ns); at least one for each log."""
 
 
 def waits(history: History) -> DataFrame:
@@ -39,4 +37,6 @@ def waits(history: History) -> DataFrame:
     A wait ends with an acknowledgement, the last one of a log with its last send; it begins with the
     acknowledgement before, or the first invocation of the sends that ended in it if that came later.
     """
-    return history.sql(f"with {WAITS} select * from waits")
+    return history.sql(
+        f"with {WAITED} select run, topic, partition, began, ended - began as lasted from waited where began < ended"
+    )

@@ -15,15 +15,16 @@ from pytest_kafkacheck.setup.java import find_java
 
 
 def test_small_plans_are_interpreted_and_large_ones_compiled() -> None:
-    small, large = sql_settings(1_000), sql_settings(10_000_000)
-    assert sql_settings(None) == small
-    for key, (few, many) in {
-        "spark.sql.codegen.wholeStage": ("false", "true"),
-        "spark.sql.codegen.factoryMode": ("NO_CODEGEN", "FALLBACK"),
-        "spark.sql.optimizer.disableHints": ("true", "false"),
-        "spark.sql.autoBroadcastJoinThreshold": ("-1", "10MB"),
+    sizes = [sql_settings(rows) for rows in (20_000, 20_001, 200_000, 200_001)]
+    assert sql_settings(None) == sizes[0]
+    for key, by_size in {
+        "spark.sql.codegen.wholeStage": ["false", "true", "true", "true"],
+        "spark.sql.codegen.factoryMode": ["NO_CODEGEN", "FALLBACK", "FALLBACK", "FALLBACK"],
+        "spark.sql.constraintPropagation.enabled": ["false", "true", "true", "true"],
+        "spark.sql.optimizer.disableHints": ["true", "true", "true", "false"],
+        "spark.sql.autoBroadcastJoinThreshold": ["-1", "-1", "-1", "10MB"],
     }.items():
-        assert (small[key], large[key]) == (few, many)
+        assert [settings[key] for settings in sizes] == by_size
     assert (size_of(None), size_of(1_000), size_of(10_000_000)) == ("small", "small", "large")
 
 
@@ -31,7 +32,8 @@ def test_small_plans_are_interpreted_and_large_ones_compiled() -> None:
     ("rows", "cores", "partitions"),
     [
         (1_000, 64, 1),
-        (100_000, 64, 2),
+        (200_000, 64, 1),
+        (200_001, 64, 2),
         (600_000, 2, 4),
         (600_000, 64, 128),
         (10_000_000, 2, 20),

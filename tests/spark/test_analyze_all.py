@@ -80,7 +80,7 @@ from analyzers.checks import Check
 from analyzers.checks.durability import LOST_WRITE
 from analyzers.session import cause_of_death, is_alive, spark_session
 
-analyzers.load.ONE_PIECE = 0  # as it is for large histories: the work is done by tasks
+analyzers.load.HANDED_OVER = analyzers.load.ONE_PIECE = 0  # as it is for large histories: the work is done by tasks
 sessions = [spark_session(heap="600m")]
 
 def session():

@@ -56,7 +56,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def in_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """These histories stand for large ones."""
-    monkeypatch.setattr("analyzers.load.ONE_PIECE", 0)
+    for limit in ("HANDED_OVER", "ONE_PIECE"):
+        monkeypatch.setattr(f"analyzers.load.{limit}", 0)
 
 
 @pytest.fixture
