@@ -106,6 +106,18 @@ def test_however_a_history_lies_the_verdict_is_the_same(spark: Any, folder: Path
             assert verdict.unknowns == ()
 
 
+@pytest.mark.parametrize("limit", ["HANDED_OVER", "ONE_PIECE"])
+def test_nothing_moves_of_what_is_one_piece(
+    spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(f"analyzers.load.{limit}", 1 << 40)
+    history = load(spark, places(spark, [folder / "one"]))
+    assert history.registered is None
+    assert moved(history.sql(statement())) == 0
+    (verdict,) = analyze(spark, [folder / "one"]).values()
+    assert {finding.anomaly: finding.count for finding in verdict.findings} == shape("one").expected()
+
+
 def test_a_bucket_far_larger_than_the_others_is_shared_out(spark: Any, folder: Path) -> None:
     assert load(spark, places(spark, [folder / "hot"])).registered is None
 
