@@ -123,10 +123,12 @@ def main() -> None:
     parser.add_argument("--than", choices=OTHERS)
     parser.add_argument("--history", type=Path, help="a run directory; default: one is made")
     options = parser.parse_args()
+    if options.than and options.history:
+        parser.error("--than makes both histories itself: leave out --history")
     assert {check.anomaly for check in WANTED} == QUERIES.keys(), "not the same checks"
     with tempfile.TemporaryDirectory() as scratch:
         run, expected = options.history, None
-        if run is None or options.than:
+        if run is None:
             shape = Shape(records=options.records, hot=options.hot, planted=5)
             run, expected = Path(scratch) / "run", shape.expected()
             write_compacted(shape, run)
