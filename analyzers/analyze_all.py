@@ -150,17 +150,24 @@ def _one_by_one(
     ]
     if bounds:
         parts.append(("of the bounds", [], bounds))
+    died: dict[str, list[str]] = {}
     for name, some, stated in parts:
         try:
             of_check = analyze(sessions(), [home], examples=examples, checks=some, bounds=stated, strict=True)
         except Exception as error:
-            why = f"The check {name} died: {_told(error)}. Whether it would find any is not known."
-            verdicts = {run: amended(verdicts[run], unknowns=[why]) for run in names}
+            died.setdefault(_told(error), []).append(name)
         else:
             verdicts = {
                 run: amended(one, findings=of_check[run].findings, unknowns=of_check[run].unknowns)
                 for run, one in verdicts.items()
             }
+    for why, checks_of in died.items():
+        many = len(checks_of) > 1
+        sentence = (
+            f"The check{'s' * many} {', '.join(checks_of)} died: {why}. "
+            f"Whether {'they' if many else 'it'} would find any is not known."
+        )
+        verdicts = {run: amended(verdicts[run], unknowns=[sentence]) for run in names}
     return verdicts
 
 

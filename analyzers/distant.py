@@ -22,7 +22,7 @@ from analyzers.bad_history import BadHistory
 from analyzers.load import spark_schema
 from analyzers.places import places
 from analyzers.reason import reason
-from analyzers.validate import NOT_NEGATIVE, REQUIRED
+from analyzers.validate import NOT_NEGATIVE, REQUIRED, check_complete
 from workloads.history.schema import FORMAT, TABLES
 
 AT_ONCE = 8
@@ -81,11 +81,13 @@ def run_ids(spark: SparkSession, uri: str) -> frozenset[str]:
         wanted = ", ".join(f"{table}/*.parquet" for table in TABLES)
         raise BadHistory(f"{uri}/history", f"holds no table of a history: expected {wanted}")
     runs: set[str] = set()
+    rows: dict[str, dict[str, int]] = {}
     for table, files in place.files.items():
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(partial(_check_schema, spark, table), files, files.values()))
-        if files:
-            runs |= _check_rows(spark, table, list(files))
+        found, rows[table] = _check_rows(spark, table, list(files)) if files else (set(), {})
+        runs |= found
+    check_complete(f"{uri.rstrip('/')}/history", told or {}, rows)
     return frozenset(runs)
 
 
@@ -144,8 +146,11 @@ def _check_schema(spark: SparkSession, table: str, file: str, size: int) -> None
             )
 
 
-def _check_rows(spark: SparkSession, table: str, files: Sequence[str]) -> set[str]:
-    """The runs. Of what is wrong the number of rows is told: which they are, only a file on this machine tells."""
+def _check_rows(spark: SparkSession, table: str, files: Sequence[str]) -> tuple[set[str], dict[str, int]]:
+    """The runs, and the rows of each file by its name.
+
+    Of what is wrong the number of rows is told: which they are, only a file on this machine tells.
+    """
     problems = {
         **{f"{name} is null": f"`{name}` is null" for name in REQUIRED[table]},
         **{f"{name} is negative": f"`{name}` < 0" for name in NOT_NEGATIVE[table]},
@@ -157,7 +162,7 @@ def _check_rows(spark: SparkSession, table: str, files: Sequence[str]) -> set[st
             .parquet(*files)
             .selectExpr("*", "input_file_name() as `its file`")
             .groupBy("its file")
-            .agg(*(F.expr(each) for each in ("collect_set(run) as runs", *counts)))
+            .agg(*(F.expr(each) for each in ("collect_set(run) as runs", "count(*) as `its rows`", *counts)))
             .collect()
         )
     except Exception as error:
@@ -166,7 +171,13 @@ def _check_rows(spark: SparkSession, table: str, files: Sequence[str]) -> set[st
         for said in problems:
             if row[said]:
                 raise BadHistory(row["its file"], f"{said} in {row[said]:,} row{'s' * (row[said] > 1)}")
-    return {run for row in rows for run in row.runs}
+    held = dict.fromkeys((_name(file) for file in files), 0)
+    held |= {_name(row["its file"]): row["its rows"] for row in rows}
+    return {run for row in rows for run in row.runs}, held
+
+
+def _name(file: str) -> str:
+    return file.rpartition("/")[2]
 
 
 def _parts(file: str) -> tuple[str, str] | None:

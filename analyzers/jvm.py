@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import shlex
@@ -99,6 +100,8 @@ def _start(command: tuple[str, ...], conf: SparkConf, *, scratch: Path, output: 
         stderr=output,
         preexec_fn=_ignore_interrupts,
     )
+    # Until it has told its port nobody else can end it: not `end_jvm`, nor the end of its standard input.
+    atexit.register(_kill_at_exit, process)
     deadline = time.monotonic() + STARTS_WITHIN
     while not told.is_file():
         if process.poll() is not None or time.monotonic() > deadline:
@@ -114,6 +117,15 @@ def _start(command: tuple[str, ...], conf: SparkConf, *, scratch: Path, output: 
         gateway: JavaGateway = launch_gateway()  # type: ignore[no-untyped-call]
     gateway.proc = process
     return gateway
+
+
+def _kill_at_exit(process: subprocess.Popen[bytes]) -> None:
+    """Runs after `end_jvm`, for the one that was registered last is called first. A second Ctrl-C changes nothing."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if process.poll() is None:
+        process.kill()
+        process.wait()
 
 
 def _ignore_interrupts() -> None:

@@ -22,6 +22,7 @@ from pyspark.sql import types as T
 
 from analyzers.bad_history import BadHistory
 from analyzers.places import Place
+from analyzers.session import scratch_of
 from analyzers.settings import ONE_PIECE
 from workloads.history.layout import BUCKETS, KEY, buckets_of
 from workloads.history.schema import TABLES
@@ -82,7 +83,7 @@ def load(spark: SparkSession, runs: Sequence[Place]) -> History:
     name = f"kafkacheck_{secrets.token_hex(8)}" if _by_bucket(spark, tables["records"]) else None
     scratch = None
     if here and any(_scattered(files) for files in tables.values()):
-        scratch = tempfile.TemporaryDirectory(prefix="kafkacheck-gathered-")
+        scratch = tempfile.TemporaryDirectory(prefix="kafkacheck-gathered-", dir=scratch_of(spark))
         tables = {
             table: _put_together(Path(scratch.name), table, files) if _scattered(files) else files
             for table, files in tables.items()
@@ -166,7 +167,7 @@ def _rows(files: Iterable[str], *, schema: pa.Schema) -> list[pa.Table]:
     tables = [schema.empty_table()]
     for file in files:
         with _naming(file):
-            parquet = pq.ParquetFile(file, pre_buffer=False)
+            parquet = pq.ParquetFile(file, pre_buffer=False, page_checksum_verification=True)
             if parquet.metadata.num_rows:
                 rows = parquet.read(use_threads=False)
                 tables.append(rows if rows.schema == schema else rows.select(schema.names).cast(schema))

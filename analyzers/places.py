@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -52,8 +53,12 @@ def is_empty(spark: SparkSession, place: Place) -> bool:
 
 
 def local_files(run: Path, table: str) -> list[Path]:
-    """The Parquet files of one table of one run, by name."""
-    return sorted((run / "history" / table).resolve().glob("*.parquet"))
+    """The Parquet files of one table of one run, by name. Raises OSError for a folder that cannot be listed."""
+    folder = (run / "history" / table).resolve()
+    try:  # not `glob`, to which a folder that it may not read is an empty one
+        return sorted(folder / name for name in os.listdir(folder) if name.endswith(".parquet"))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def _local(run: Path) -> Place:

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from analyzers.analyze import analyze
 from analyzers.jvm import end_jvm, start_jvm
+from analyzers.session import scratch_of
 from analyzers.settings import core_settings, java_options, sql_settings
 from workloads.history.schema import NEMESIS, TABLES
 
@@ -73,7 +74,7 @@ SUSPICIOUS: dict[str, list[dict[str, Any]]] = {
 
 
 def rehearse(spark: SparkSession, tables: Mapping[str, list[dict[str, Any]]] = HEALTHY) -> None:
-    with tempfile.TemporaryDirectory(prefix="kafkacheck-rehearsal-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="kafkacheck-rehearsal-", dir=scratch_of(spark)) as scratch:
         run = Path(scratch)
         for table, rows in tables.items():
             folder = run / "history" / table

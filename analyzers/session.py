@@ -96,6 +96,12 @@ def _start(conf: SparkConf, *, scratch: Path, java: Path | None, quick: QuickSta
     return start_jvm(conf, scratch=scratch, java=java)
 
 
+def scratch_of(spark: SparkSession) -> str | None:
+    """The folder that goes with the process, however that ends; None in a session that was not started here."""
+    folder: str = spark.conf.get("spark.local.dir", "") or ""
+    return folder if Path(folder).name.startswith(PREFIX) and Path(folder).is_dir() else None
+
+
 def end() -> None:
     """End the Spark of this process with its JVM: the next session gets a new one, with flags of its own."""
     if SparkContext._gateway is not None:

@@ -94,6 +94,8 @@ def core_settings(master: str, *, scratch: Path, heap: str) -> dict[str, str]:
         # One analysis has some hundred generated classes; what falls out of the cache is compiled again.
         "spark.sql.codegen.cache.maxEntries": "2000",
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        # A flipped bit is damage, and not another value.
+        "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
     }
     if is_local(master):
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}

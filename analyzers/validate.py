@@ -35,18 +35,42 @@ NOT_NEGATIVE: Mapping[str, tuple[str, ...]] = {
 
 def run_ids(home: Path) -> frozenset[str]:
     """The runs whose rows a run directory holds. Raises BadHistory for the first thing that is wrong in it."""
-    _check_format(home / "history" / "format.json")
-    found = {table: local_files(home, table) for table in TABLES}
+    try:
+        _check_format(home / "history" / "format.json")
+        found = {table: local_files(home, table) for table in TABLES}
+    except OSError as error:
+        raise BadHistory(error.filename or home, f"cannot be read ({error.strerror})") from error
     if not any(found.values()):
         raise BadHistory(
             home / "history",
             f"holds no table of a history: expected {', '.join(f'{table}/*.parquet' for table in TABLES)}",
         )
     runs: set[str] = set()
+    rows: dict[str, dict[str, int]] = {table: {} for table in TABLES}
     for table, paths in found.items():
         for path in paths:
-            runs |= _check(path, table)
+            of, rows[table][path.name] = _check(path, table)
+            runs |= of
+    if (home / "history" / "format.json").exists():
+        check_complete(home / "history", _format(home / "history" / "format.json"), rows)
     return frozenset(runs)
+
+
+def check_complete(
+    history: Path | str, told: Mapping[str, Any], rows: Mapping[str, Mapping[str, int]]
+) -> None:
+    """Raises BadHistory where a file is missing, or is another one than compaction left.
+
+    told  by ``format.json``; of a history that was not compacted it tells nothing of files.
+    rows  by table and name of the files that are there.
+    """
+    for table, files in told.get("rows", {}).items():
+        for name, number in files.items():
+            file = f"{history}/{table}/{name}"
+            if name not in rows.get(table, {}):
+                raise BadHistory(file, f"is missing; {number:,} rows were written into it")
+            if (here := rows[table][name]) != number:
+                raise BadHistory(file, f"holds {here:,} rows; {number:,} were written into it")
 
 
 def cut_segments(home: Path) -> tuple[str, ...]:
@@ -72,18 +96,21 @@ def _check_format(path: Path) -> None:
         raise BadHistory(path, f"history format {found!r}; this kafkacheck reads format {FORMAT}")
 
 
-def _check(path: Path, table: str) -> set[str]:
-    """The runs of a file."""
-    size = path.stat().st_size
-    if not size:
-        raise BadHistory(path, "is empty, not even a Parquet file without rows")
+def _check(path: Path, table: str) -> tuple[set[str], int]:
+    """The runs of a file, and its rows."""
+    size = 0
     try:
+        size = path.stat().st_size
+        if not size:
+            raise BadHistory(path, "is empty, not even a Parquet file without rows")
         about = pq.read_metadata(path)
         _check_schema(path, table, about.schema.to_arrow_schema())
         words = ["run", *WORDS[table]]
         with pq.ParquetFile(path, read_dictionary=words, metadata=about, pre_buffer=False) as file:
             _check_statistics(path, table, file)
-            return check_rows(path, table, file)
+            return check_rows(path, table, file), about.num_rows
+    except (FileNotFoundError, PermissionError, IsADirectoryError) as error:
+        raise BadHistory(path, f"cannot be read ({error.strerror or error})") from error
     except (pa.ArrowException, OSError) as error:
         first = str(error).partition("\n")[0]
         raise BadHistory(path, f"is truncated, or no Parquet file ({size:,} bytes; {first})") from error

@@ -27,6 +27,7 @@ from pytest_kafkacheck.exits import (
 )
 from pytest_kafkacheck.guard import check_siblings
 from pytest_kafkacheck.jepsen_commands import add_export, export
+from pytest_kafkacheck.termination import terminated_like_interrupted
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.experiment import Experiment
@@ -37,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command: Callable[[argparse.Namespace], int] = options.command
     try:
         check_siblings()
-        return command(options)
+        with terminated_like_interrupted():
+            return command(options)
     except UsageError as error:
         print(f"kafkacheck: {error}", file=sys.stderr)
         return USAGE

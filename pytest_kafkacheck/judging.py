@@ -122,9 +122,10 @@ def judge_all(
 def _rows(home: Path) -> int:
     """Of records; what cannot be read is told later, with the reason."""
     rows = 0
-    for file in local_files(home, "records"):
-        with contextlib.suppress(pa.ArrowException, OSError):
-            rows += pq.read_metadata(file).num_rows
+    with contextlib.suppress(OSError):
+        for file in local_files(home, "records"):
+            with contextlib.suppress(pa.ArrowException, OSError):
+                rows += pq.read_metadata(file).num_rows
     return rows
 
 
@@ -134,7 +135,11 @@ def _homes(path: Path) -> list[Path]:
 
 
 def _is_run(path: Path) -> bool:
-    return (path / "history").is_dir() or (path / "experiment.json").is_file()
+    """Also where it cannot be read, or is damaged: that is told later, with the reason."""
+    try:
+        return (path / "history").exists() or (path / "experiment.json").exists()
+    except OSError:
+        return True
 
 
 def _place(home: Path) -> Place:
@@ -143,12 +148,14 @@ def _place(home: Path) -> Place:
         if home.is_dir():
             what = "no run's folder (it has neither experiment.json nor history/), and none of runs"
         return Place(home=home, problem=f"{home}: {what}; runs are kept below .kafkacheck/")
-    if not (home / "experiment.json").is_file():
-        return Place(home=home)
     try:
+        if not (home / "experiment.json").exists():
+            return Place(home=home)
         return Place(home=home, experiment=Experiment.read(home / "experiment.json"))
     except UsageError as error:
         return Place(home=home, problem=str(error))
+    except OSError as error:
+        return Place(home=home, problem=f"{home}: cannot be read ({error.strerror})")
 
 
 def _is_distant(text: str) -> bool:
@@ -188,10 +195,9 @@ def _compacted(place: Place) -> str | None:
     """Why the segments of a run cannot be made into tables; None when they are, or there are none."""
     if not isinstance(place.home, Path):
         return None
-    if place.experiment is None and not (place.home / "history" / "segments").is_dir():
-        return None
     try:
-        compact(place.home)
+        if place.experiment is not None or (place.home / "history" / "segments").is_dir():
+            compact(place.home)
     except (ValueError, OSError, pa.ArrowException) as error:
         return f"{place.home}: its history cannot be compacted ({type(error).__name__}: {error})"
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from analyzers import validate_rows
 from analyzers.bad_history import BadHistory
 from analyzers.validate import run_ids
+from workloads.history.compact import compact
 from workloads.history.schema import RECORDS
 
 ROW = {"op": 1, "f": "poll", "type": "ok", "topic": "t", "partition": 0, "offset": 0, "process": 1}
@@ -87,6 +89,44 @@ def test_offsets_and_completions_may_be_unknown(tmp_path: Path) -> None:
     told = [each | {"offset": None} for each in ORDERLY]
     told[4] |= {"invoked": 1, "completed": None}
     assert run_ids(history(tmp_path, told)) == {"a", "b"}
+
+
+def test_a_file_that_is_missing_or_another_one_is_named(tmp_path: Path) -> None:
+    home = history(tmp_path, ORDERLY)
+    folder = home / "history" / "records"
+    pq.write_table(pa.Table.from_pylist(rows(("c", 1, 0, 10)), schema=RECORDS), folder / "1.parquet")
+    compact(home)
+    assert run_ids(home) == {"a", "b", "c"}
+    (folder / "1.parquet").rename(tmp_path / "aside")
+    with pytest.raises(BadHistory, match=r"records/1\.parquet: is missing; 1 rows were written into it"):
+        run_ids(home)
+    (folder / "1.parquet").write_bytes((folder / "0.parquet").read_bytes())
+    with pytest.raises(BadHistory, match=r"records/1\.parquet: holds 9 rows; 1 were written into it"):
+        run_ids(home)
+    for table in (home / "history").iterdir():
+        if table.is_dir():
+            shutil.rmtree(table)
+    (home / "history" / "records").mkdir()
+    with pytest.raises(BadHistory, match="holds no table of a history"):
+        run_ids(home)
+
+
+@pytest.mark.parametrize("damaged", ["a link to nothing", "a folder that may not be listed"])
+def test_what_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: str) -> None:
+    home = history(tmp_path, ORDERLY)
+    folder = home / "history" / "records"
+    if damaged == "a link to nothing":
+        (folder / "1.parquet").symlink_to(tmp_path / "nothing")
+    else:
+        # Whoever runs this may be root, who may list everything.
+        def listed(place: Path) -> list[str]:
+            raise PermissionError(13, "Permission denied", str(place))
+
+        monkeypatch.setattr("os.listdir", listed)
+    with pytest.raises(
+        BadHistory, match=r"records(/1\.parquet)?: cannot be read \((No such file|Permission)"
+    ):
+        run_ids(home)
 
 
 def test_a_table_without_rows_is_a_table(tmp_path: Path) -> None:

@@ -7,12 +7,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from analyzers.analyze_all import analyze_all
 from analyzers.bounds import Bounds
 from analyzers.checks import Check
 from analyzers.checks.durability import LOST_WRITE
+from workloads.history.compact import compact
+from workloads.history.schema import RECORDS
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+from histories import Shape, write_segments
 
 pytestmark = pytest.mark.spark
 
@@ -44,6 +50,31 @@ def test_what_crashes_for_one_run_is_unknown_for_that_run_only(
     (why,) = verdicts[1].unknowns
     assert why.startswith("The check duplicate died: ")
     assert "too much" in why
+
+
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_a_flipped_bit_is_no_other_value(
+    spark: Any, story: Any, write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: str
+) -> None:
+    if size == "large":
+        for limit in ("HANDED_OVER", "ONE_PIECE"):
+            monkeypatch.setattr(f"analyzers.load.{limit}", 0)
+    home = tmp_path / "damaged"
+    write_segments(Shape(records=400, logs=1), home)
+    compact(home)
+    file = home / "history" / "records" / "part-0.parquet"
+    column = pq.read_metadata(file).row_group(0).column(RECORDS.names.index("offset"))
+    content = bytearray(file.read_bytes())
+    content[column.data_page_offset + column.total_compressed_size - 3] ^= 1
+    file.write_bytes(content)
+    good = write(tmp_path / "good", {"good": story().send(ONE, 0).final({0: ONE}, end=1)})
+    judged = {each.home.name: each for each in analyze_all(lambda: spark, [home, good])}
+    assert judged["good"].verdicts["good"].result == "valid"
+    (verdict,) = judged["damaged"].verdicts.values()
+    assert (verdict.result, verdict.findings) == ("unknown", ())
+    why = verdict.unknowns[0]
+    assert why.startswith(("The analysis died", "The checks lost-write, "))
+    assert "part-0.parquet" in why
 
 
 @pytest.mark.parametrize("check", [LOST_WRITE, crashing("cast(raise_error('too much') as boolean)")])

@@ -45,6 +45,28 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
     return rows(run)
 
 
+@pytest.mark.parametrize("large", [0, 1 << 60])
+def test_two_at_once_lose_nothing(tmp_path: Path, expected: pa.Table, large: int) -> None:
+    """In processes of their own: threads would share what a lock belongs to."""
+    run = tmp_path / "run"
+    write_segments(SHAPE, run)
+    program = f"import sys; from pathlib import Path; {COMPACTED.format(large=large)}"
+    calls = [
+        subprocess.Popen([sys.executable, "-c", program, str(run)], cwd=PROJECT, stdout=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    told = [call.communicate(timeout=60)[0] for call in calls]
+    assert [call.returncode for call in calls] == [0, 0, 0]
+    assert set(told) == {b"%d\n" % len(expected)}
+    assert rows(run) == expected
+
+
+COMPACTED = (
+    "from workloads.history.compact import compact; "
+    "print(compact(Path(sys.argv[1]), large={large})['records'])"
+)
+
+
 @pytest.mark.parametrize(
     ("memory", "large"), [(1 << 30, 1 << 60), (1 << 30, 0), (700_000, 0), (700_000, 1 << 60)]
 )

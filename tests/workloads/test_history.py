@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -204,7 +205,9 @@ def test_compaction_keeps_every_table_and_says_its_format(tmp_path: Path) -> Non
         table="observations",
     )
     assert compact(tmp_path) == {"records": 1, "operations": 1, "observations": 1}
-    assert (history / "format.json").read_text() == f'{{"format": {FORMAT}}}\n'
+    assert json.loads((history / "format.json").read_text()) == {
+        "format": FORMAT, "rows": {table: {"part-0.parquet": 1} for table in TABLES},
+    }  # fmt: skip
     assert stored(tmp_path, "operations")[0]["f"] == "kill"
     assert stored(tmp_path, "observations")[0]["leader"] == 2
     for table, schema in TABLES.items():

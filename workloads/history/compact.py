@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from itertools import groupby
 from operator import itemgetter
@@ -46,12 +47,33 @@ def compact(run: Path, *, memory: int = MEMORY, large: int = LARGE) -> dict[str,
     rows are held at a time, and the rest is sorted on disk, beside the segments.
 
     Repeatable: a compaction that was interrupted starts over, one that was finished is left as it is.
-    Segments go only when everything else is in place. A run that recorded nothing gets empty tables.
-    Raises FileNotFoundError without a run directory, ValueError for a history of another format.
+    Segments go only when everything else is in place. A run that recorded nothing gets empty tables. Whoever comes
+    second, in whatever process, waits for the first. Raises FileNotFoundError without a run directory, ValueError for
+    a history of another format.
     """
     if not run.is_dir():
         raise FileNotFoundError(f"run directory {run} does not exist: nothing to compact")
     history = run / "history"
+    history.mkdir(exist_ok=True)
+    with _alone(history):
+        return _compact_all(history, memory, large)
+
+
+@contextmanager
+def _alone(history: Path) -> Iterator[None]:
+    """Two at once would take each other's unfinished tables for their own, and remove the segments of both.
+
+    The folder itself is locked: that leaves nothing behind, and ends with the process however that ends.
+    """
+    folder = os.open(history, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _compact_all(history: Path, memory: int, large: int) -> dict[str, int]:
     source, discarded = history / "segments", history / "segments.discarded"
     _check_format(history)
     shutil.rmtree(discarded, ignore_errors=True)
@@ -60,13 +82,17 @@ def compact(run: Path, *, memory: int = MEMORY, large: int = LARGE) -> dict[str,
         # Without segments, tables are either finished or were never begun.
         if source.is_dir() or not _parts(history, name):
             _compact(history, name, memory, large)
+    rows = {
+        name: {part.name: pq.read_metadata(part).num_rows for part in _parts(history, name)}
+        for name in TABLES
+    }
     if source.is_dir() or not (history / "format.json").exists():
-        _write_format(history, cut)
+        _write_format(history, cut, rows)
     if source.is_dir():
         # One step decides: a half removed folder must not look like a history to be compacted.
         source.rename(discarded)
         shutil.rmtree(discarded)
-    return {name: sum(pq.read_metadata(part).num_rows for part in _parts(history, name)) for name in TABLES}
+    return {name: sum(parts.values()) for name, parts in rows.items()}
 
 
 def _compact(history: Path, name: str, memory: int, large: int) -> None:
@@ -126,9 +152,12 @@ def _check_format(history: Path) -> None:
         raise ValueError(f"{path}: history format {found!r}; this kafkacheck reads format {FORMAT}")
 
 
-def _write_format(history: Path, cut: list[str]) -> None:
-    """cut: the segments, such as ``records-3``, that end within a batch; what their process did last is missing."""
+def _write_format(history: Path, cut: list[str], rows: Mapping[str, Mapping[str, int]]) -> None:
+    """
+    cut   the segments, such as ``records-3``, that end within a batch; what their process did last is missing.
+    rows  by table and file: what is missing later on, of an incomplete copy say, is noticed.
+    """
     unfinished = history / ".format.unfinished"
-    told = {"format": FORMAT} | ({"cut": cut} if cut else {})
+    told = {"format": FORMAT, "rows": rows} | ({"cut": cut} if cut else {})
     unfinished.write_text(json.dumps(told) + "\n")
     os.replace(unfinished, history / "format.json")

@@ -26,6 +26,7 @@ def write(path: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
         compression="lz4" if group is None or len(group) <= FEW else "zstd",
         use_dictionary=[_leaf(field) for field in schema if field.name not in numbers],
         column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+        write_page_checksum=True,  # a flipped bit would else be another value, that somebody has read
     ) as writer:
         while group is not None:
             writer.write_table(group, ROW_GROUP)
