@@ -61,6 +61,19 @@ def test_two_at_once_lose_nothing(tmp_path: Path, expected: pa.Table, large: int
     assert rows(run) == expected
 
 
+def test_where_a_folder_cannot_be_locked_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As on NFS, of which there is none here."""
+
+    def refused(*_: object) -> None:
+        raise OSError(9, "Bad file descriptor")
+
+    monkeypatch.setattr("fcntl.flock", refused)
+    assert compact(tmp_path)["records"] == 0
+    assert f"{tmp_path / 'history'} cannot be locked (Bad file descriptor)" in caplog.text
+
+
 COMPACTED = (
     "from workloads.history.compact import compact; "
     "print(compact(Path(sys.argv[1]), large={large})['records'])"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
+import logging
 import os
 import shutil
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -26,6 +28,8 @@ from workloads.history.schema import FORMAT, TABLES
 from workloads.history.segments import segments
 from workloads.history.sorting import chunks, externally_sorted
 
+log = logging.getLogger(__name__)
+
 SORT = {
     "records": ("topic", "partition", "process", "f", "assignment", "index"),
     "operations": ("invoked", "process", "op"),
@@ -34,6 +38,8 @@ SORT = {
 
 MEMORY = 64 << 20
 """Bytes of rows that are sorted at a time; what compaction needs is some seven times as much."""
+
+CANNOT_LOCK = {errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOTSUP}
 
 LARGE = 192 << 20
 """Bytes of records in segments, a million of them or so, from which on they are divided into buckets: below, Spark
@@ -63,11 +69,17 @@ def compact(run: Path, *, memory: int = MEMORY, large: int = LARGE) -> dict[str,
 def _alone(history: Path) -> Iterator[None]:
     """Two at once would take each other's unfinished tables for their own, and remove the segments of both.
 
-    The folder itself is locked: that leaves nothing behind, and ends with the process however that ends.
+    The folder itself is locked: that leaves nothing behind, and ends with the process however that ends. Some network
+    file systems cannot lock a folder; there nobody waits for anybody.
     """
     folder = os.open(history, os.O_RDONLY)
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in CANNOT_LOCK:
+                raise
+            log.warning("%s cannot be locked (%s): nothing else may compact it now", history, error.strerror)
         yield
     finally:
         os.close(folder)
