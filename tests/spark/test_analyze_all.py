@@ -68,12 +68,13 @@ def test_a_flipped_bit_is_no_other_value(
     content[column.data_page_offset + column.total_compressed_size - 3] ^= 1
     file.write_bytes(content)
     good = write(tmp_path / "good", {"good": story().send(ONE, 0).final({0: ONE}, end=1)})
-    judged = {each.home.name: each for each in analyze_all(lambda: spark, [home, good])}
+    checks = [LOST_WRITE, crashing("false")]
+    judged = {each.home.name: each for each in analyze_all(lambda: spark, [home, good], checks=checks)}
     assert judged["good"].verdicts["good"].result == "valid"
     (verdict,) = judged["damaged"].verdicts.values()
     assert (verdict.result, verdict.findings) == ("unknown", ())
     why = verdict.unknowns[0]
-    assert why.startswith(("The analysis died", "The checks lost-write, "))
+    assert why.startswith(("The analysis died", "The checks lost-write, duplicate died: "))
     assert "part-0.parquet" in why
 
 
