@@ -149,7 +149,7 @@ def _one_by_one(
         (check.anomaly, [check], {}) for check in checks
     ]
     if bounds:
-        parts.append(("of the bounds", [], bounds))
+        parts.append(("bounds", [], bounds))
     died: dict[str, list[str]] = {}
     for name, some, stated in parts:
         try:
@@ -161,10 +161,10 @@ def _one_by_one(
                 run: amended(one, findings=of_check[run].findings, unknowns=of_check[run].unknowns)
                 for run, one in verdicts.items()
             }
-    for why, checks_of in died.items():
-        many = len(checks_of) > 1
+    for why, those in died.items():
+        many = len(those) > 1
         sentence = (
-            f"The check{'s' * many} {', '.join(checks_of)} died: {why}. "
+            f"The check{'s' * many} {', '.join(those)} died: {why}. "
             f"Whether {'they' if many else 'it'} would find any is not known."
         )
         verdicts = {run: amended(verdicts[run], unknowns=[sentence]) for run in names}

@@ -6,7 +6,6 @@ nothing that grows with a history comes to the driver: its schema is, and that n
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -22,7 +21,7 @@ from analyzers.bad_history import BadHistory
 from analyzers.load import spark_schema
 from analyzers.places import places
 from analyzers.reason import reason
-from analyzers.validate import NOT_NEGATIVE, REQUIRED, check_complete
+from analyzers.validate import NOT_NEGATIVE, REQUIRED, check_complete, parse_format
 from workloads.history.schema import FORMAT, TABLES
 
 AT_ONCE = 8
@@ -69,10 +68,7 @@ def text_at(spark: SparkSession, uri: str, name: str) -> str | None:
 
 def run_ids(spark: SparkSession, uri: str) -> frozenset[str]:
     """The runs whose rows a run directory holds. Raises BadHistory for the first thing that is wrong in it."""
-    file = f"{uri.rstrip('/')}/history/format.json"
     told = _format(spark, uri)
-    if told is not None and (found := told.get("format")) != FORMAT:
-        raise BadHistory(file, f"history format {found!r}; this kafkacheck reads format {FORMAT}")
     try:
         (place,) = places(spark, [uri])
     except Exception as error:
@@ -87,7 +83,7 @@ def run_ids(spark: SparkSession, uri: str) -> frozenset[str]:
             list(pool.map(partial(_check_schema, spark, table), files, files.values()))
         found, rows[table] = _check_rows(spark, table, list(files)) if files else (set(), {})
         runs |= found
-    check_complete(f"{uri.rstrip('/')}/history", told or {}, rows)
+    check_complete(f"{uri.rstrip('/')}/history", told, rows)
     return frozenset(runs)
 
 
@@ -103,21 +99,13 @@ def rows_at(spark: SparkSession, uri: str) -> int:
 
 def cut_segments(spark: SparkSession, uri: str) -> tuple[str, ...]:
     """The segments that compaction found to end within a batch."""
-    return tuple((_format(spark, uri) or {}).get("cut", ()))
+    return tuple(_format(spark, uri).get("cut", ()))
 
 
-def _format(spark: SparkSession, uri: str) -> dict[str, Any] | None:
+def _format(spark: SparkSession, uri: str) -> dict[str, Any]:
+    """Empty where nothing was written down."""
     text = text_at(spark, uri, "history/format.json")
-    if text is None:
-        return None
-    file = f"{uri.rstrip('/')}/history/format.json"
-    try:
-        told = json.loads(text)
-    except ValueError as error:
-        raise BadHistory(file, f"cannot be read as JSON ({error})") from error
-    if not isinstance(told, dict):
-        raise BadHistory(file, f"expected an object, got {told!r}")
-    return told
+    return {} if text is None else parse_format(f"{uri.rstrip('/')}/history/format.json", text)
 
 
 def _check_schema(spark: SparkSession, table: str, file: str, size: int) -> None:

@@ -121,8 +121,7 @@ def _start(command: tuple[str, ...], conf: SparkConf, *, scratch: Path, output: 
 
 def _kill_at_exit(process: subprocess.Popen[bytes]) -> None:
     """Runs after `end_jvm`, for the one that was registered last is called first. A second Ctrl-C changes nothing."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if process.poll() is None:
         process.kill()
         process.wait()

@@ -36,9 +36,6 @@ MANY, FEW_BYTES = 32, 64 << 20
 GATHERED = 50_000
 """Rows of one of its row groups: what one task reads, as far as Spark divides files as it does by default."""
 
-READERS = 2
-"""Threads; more do not help, for they wait for the interpreter."""
-
 HANDED_OVER = 256 << 10
 """Bytes of files up to which a history is handed to Spark as rows, which saves it the reading."""
 
@@ -149,17 +146,17 @@ def _read(spark: SparkSession, table: str, files: Mapping[str, int]) -> DataFram
 
 def _handed_over(spark: SparkSession, table: str, files: Iterable[str]) -> DataFrame:
     schema = TABLES[table]
-    rows = _gathered(files, schema) if files else schema.empty_table()
-    return spark.createDataFrame(rows, spark_schema(schema))
+    return spark.createDataFrame(_gathered(files, schema), spark_schema(schema))
 
 
 def _gathered(files: Iterable[str], schema: pa.Schema) -> pa.Table:
-    """In the order of the files. Of small ones, to hand each to a thread takes as long as to read it."""
+    """In the order of the files. By two threads, for more only wait for the interpreter, and a half of all for each:
+    to hand them small files one by one takes as long as to read these."""
     everything = list(files)
-    share = -(-len(everything) // READERS)
-    shares = [everything[start : start + share] for start in range(0, len(everything), share)]
-    with ThreadPoolExecutor(READERS) as pool:
-        tables = [table for some in pool.map(partial(_rows, schema=schema), shares) for table in some]
+    middle = len(everything) // 2
+    halves = (everything[:middle], everything[middle:])
+    with ThreadPoolExecutor(len(halves)) as pool:
+        tables = [table for half in pool.map(partial(_rows, schema=schema), halves) for table in half]
     return pa.concat_tables(tables).combine_chunks()
 
 

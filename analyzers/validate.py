@@ -35,8 +35,8 @@ NOT_NEGATIVE: Mapping[str, tuple[str, ...]] = {
 
 def run_ids(home: Path) -> frozenset[str]:
     """The runs whose rows a run directory holds. Raises BadHistory for the first thing that is wrong in it."""
+    told = _format(home)
     try:
-        _check_format(home / "history" / "format.json")
         found = {table: local_files(home, table) for table in TABLES}
     except OSError as error:
         raise BadHistory(error.filename or home, f"cannot be read ({error.strerror})") from error
@@ -51,8 +51,7 @@ def run_ids(home: Path) -> frozenset[str]:
         for path in paths:
             of, rows[table][path.name] = _check(path, table)
             runs |= of
-    if (home / "history" / "format.json").exists():
-        check_complete(home / "history", _format(home / "history" / "format.json"), rows)
+    check_complete(home / "history", told, rows)
     return frozenset(runs)
 
 
@@ -64,36 +63,49 @@ def check_complete(
     told  by ``format.json``; of a history that was not compacted it tells nothing of files.
     rows  by table and name of the files that are there.
     """
-    for table, files in told.get("rows", {}).items():
+    written = told.get("rows", {})
+    by_table = written.values() if isinstance(written, dict) else [None]
+    if not all(
+        isinstance(files, dict) and all(isinstance(number, int) for number in files.values())
+        for files in by_table
+    ):
+        raise BadHistory(f"{history}/format.json", f"expected rows by table and file, got {written!r}")
+    for table, files in written.items():
         for name, number in files.items():
             file = f"{history}/{table}/{name}"
             if name not in rows.get(table, {}):
-                raise BadHistory(file, f"is missing; {number:,} rows were written into it")
+                raise BadHistory(file, f"is missing; rows written into it: {number:,}")
             if (here := rows[table][name]) != number:
-                raise BadHistory(file, f"holds {here:,} rows; {number:,} were written into it")
+                raise BadHistory(file, f"holds {here:,} rows; rows written into it: {number:,}")
 
 
 def cut_segments(home: Path) -> tuple[str, ...]:
     """The segments that compaction found to end within a batch."""
-    path = home / "history" / "format.json"
-    if not path.exists():
-        return ()
-    return tuple(_format(path).get("cut", ()))
+    return tuple(_format(home).get("cut", ()))
 
 
-def _format(path: Path) -> Mapping[str, Any]:
+def parse_format(file: Path | str, text: str) -> dict[str, Any]:
+    """What compaction wrote down of its tables. Raises BadHistory for anything else, or another format."""
     try:
-        told = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise BadHistory(path, f"cannot be read as JSON ({error})") from error
+        told = json.loads(text)
+    except ValueError as error:
+        raise BadHistory(file, f"cannot be read as JSON ({error})") from error
     if not isinstance(told, dict):
-        raise BadHistory(path, f"expected an object, got {told!r}")
+        raise BadHistory(file, f"expected an object, got {told!r}")
+    if (found := told.get("format")) != FORMAT:
+        raise BadHistory(file, f"history format {found!r}; this kafkacheck reads format {FORMAT}")
     return told
 
 
-def _check_format(path: Path) -> None:
-    if path.exists() and (found := _format(path).get("format")) != FORMAT:
-        raise BadHistory(path, f"history format {found!r}; this kafkacheck reads format {FORMAT}")
+def _format(home: Path) -> dict[str, Any]:
+    """Empty where nothing was written down."""
+    path = home / "history" / "format.json"
+    try:
+        return parse_format(path, path.read_text(errors="replace"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise BadHistory(path, f"cannot be read ({error.strerror})") from error
 
 
 def _check(path: Path, table: str) -> tuple[set[str], int]:
@@ -106,7 +118,9 @@ def _check(path: Path, table: str) -> tuple[set[str], int]:
         about = pq.read_metadata(path)
         _check_schema(path, table, about.schema.to_arrow_schema())
         words = ["run", *WORDS[table]]
-        with pq.ParquetFile(path, read_dictionary=words, metadata=about, pre_buffer=False) as file:
+        with pq.ParquetFile(
+            path, read_dictionary=words, metadata=about, pre_buffer=False, page_checksum_verification=True
+        ) as file:
             _check_statistics(path, table, file)
             return check_rows(path, table, file), about.num_rows
     except (FileNotFoundError, PermissionError, IsADirectoryError) as error:

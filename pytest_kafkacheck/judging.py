@@ -122,10 +122,9 @@ def judge_all(
 def _rows(home: Path) -> int:
     """Of records; what cannot be read is told later, with the reason."""
     rows = 0
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(pa.ArrowException, OSError):
         for file in local_files(home, "records"):
-            with contextlib.suppress(pa.ArrowException, OSError):
-                rows += pq.read_metadata(file).num_rows
+            rows += pq.read_metadata(file).num_rows
     return rows
 
 

@@ -98,11 +98,15 @@ def test_a_file_that_is_missing_or_another_one_is_named(tmp_path: Path) -> None:
     compact(home)
     assert run_ids(home) == {"a", "b", "c"}
     (folder / "1.parquet").rename(tmp_path / "aside")
-    with pytest.raises(BadHistory, match=r"records/1\.parquet: is missing; 1 rows were written into it"):
+    with pytest.raises(BadHistory, match=r"records/1\.parquet: is missing; rows written into it: 1"):
         run_ids(home)
     (folder / "1.parquet").write_bytes((folder / "0.parquet").read_bytes())
-    with pytest.raises(BadHistory, match=r"records/1\.parquet: holds 9 rows; 1 were written into it"):
+    with pytest.raises(BadHistory, match=r"records/1\.parquet: holds 9 rows; rows written into it: 1"):
         run_ids(home)
+    for told in ('{"format": 2, "rows": [1]}', '{"format": 2, "rows": {"records": {"1.parquet": null}}}'):
+        (home / "history" / "format.json").write_text(told)
+        with pytest.raises(BadHistory, match=r"format\.json: expected rows by table and file, got"):
+            run_ids(home)
     for table in (home / "history").iterdir():
         if table.is_dir():
             shutil.rmtree(table)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from histories import Shape, write_segments
 
 from analyzers.analyze_all import analyze_all
 from analyzers.bounds import Bounds
@@ -16,9 +17,6 @@ from analyzers.checks import Check
 from analyzers.checks.durability import LOST_WRITE
 from workloads.history.compact import compact
 from workloads.history.schema import RECORDS
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-from histories import Shape, write_segments
 
 pytestmark = pytest.mark.spark
 

@@ -161,7 +161,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
         lambda file: (file.parents[1] / "format.json").write_text(
             '{"format": 2, "rows": {"records": {"0.parquet": 2, "1.parquet": 7}}}'
         ),
-        "records/1.parquet: is missing; 7 rows were written into it",
+        "records/1.parquet: is missing; rows written into it: 7",
     ),
     "vague": (lambda file: (file.parents[2] / "experiment.json").write_text("{}"), "experiment format None"),
 }

@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 import pytest
-from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
+from rounds import until
 
 pytestmark = pytest.mark.spark
 
@@ -37,13 +37,6 @@ def of(scratch: Path) -> list[str]:
         if any(str(scratch) in part for part in process.info["cmdline"] or ()):
             found.append(" ".join(process.info["cmdline"])[:200])
     return found
-
-
-def until(condition: Callable[[], Any], seconds: float = 60) -> Any:
-    wait = retry(
-        retry=retry_if_result(lambda met: not met), stop=stop_after_delay(seconds), wait=wait_fixed(0.02)
-    )
-    return wait(condition)()
 
 
 @pytest.mark.parametrize("moment", [begun, connected])
@@ -76,5 +69,5 @@ def test_nothing_stays(
     assert (call.returncode, out) == (130, ""), err
     assert "Traceback" not in err
     assert err.startswith("kafkacheck: interrupted; ")
-    assert until(lambda: not of(scratch), 20), of(scratch)
+    until(lambda: not of(scratch), 20)
     assert list(scratch.iterdir()) == []

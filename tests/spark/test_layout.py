@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from histories import Shape, write_compacted
 
 from analyzers.analyze import analyze
 from analyzers.facts import FACTS
@@ -18,8 +18,6 @@ from workloads.history.layout import BUCKETS, bucket
 
 pytestmark = pytest.mark.spark
 
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-from histories import Shape, write_compacted  # noqa: E402
 
 LOGS = [
     ("r", "t", 0),

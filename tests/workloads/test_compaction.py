@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from histories import Shape, write_compacted, write_segments
 
 from workloads.history import compact as compact_module
 from workloads.history import sorting
@@ -25,8 +26,6 @@ from workloads.history.sorting import in_order
 from workloads.history.writer import Writer
 
 PROJECT = Path(__file__).parents[2]
-sys.path.append(str(PROJECT / "benchmarks"))
-from histories import Shape, write_compacted, write_segments  # noqa: E402
 
 KEYS = ["partition", "process", "f", "assignment", "index"]
 SHAPE = Shape(records=60_000, logs=4, planted=2)
@@ -45,16 +44,20 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
     return rows(run)
 
 
+COMPACTED = """
+import sys
+from pathlib import Path
+from workloads.history.compact import compact
+print(compact(Path(sys.argv[1]), large=int(sys.argv[2]))["records"])
+"""
+
+
 @pytest.mark.parametrize("large", [0, 1 << 60])
-def test_two_at_once_lose_nothing(tmp_path: Path, expected: pa.Table, large: int) -> None:
-    """In processes of their own: threads would share what a lock belongs to."""
+def test_several_at_once_lose_nothing(tmp_path: Path, expected: pa.Table, large: int) -> None:
     run = tmp_path / "run"
     write_segments(SHAPE, run)
-    program = f"import sys; from pathlib import Path; {COMPACTED.format(large=large)}"
-    calls = [
-        subprocess.Popen([sys.executable, "-c", program, str(run)], cwd=PROJECT, stdout=subprocess.PIPE)
-        for _ in range(3)
-    ]
+    call = [sys.executable, "-c", COMPACTED, str(run), str(large)]
+    calls = [subprocess.Popen(call, cwd=PROJECT, stdout=subprocess.PIPE) for _ in range(3)]
     told = [call.communicate(timeout=60)[0] for call in calls]
     assert [call.returncode for call in calls] == [0, 0, 0]
     assert set(told) == {b"%d\n" % len(expected)}
@@ -72,12 +75,6 @@ def test_where_a_folder_cannot_be_locked_it_is_said(
     monkeypatch.setattr("fcntl.flock", refused)
     assert compact(tmp_path)["records"] == 0
     assert f"{tmp_path / 'history'} cannot be locked (Bad file descriptor)" in caplog.text
-
-
-COMPACTED = (
-    "from workloads.history.compact import compact; "
-    "print(compact(Path(sys.argv[1]), large={large})['records'])"
-)
 
 
 @pytest.mark.parametrize(
