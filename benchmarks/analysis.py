@@ -29,13 +29,13 @@ from pathlib import Path
 import psutil
 from pyspark.sql import SparkSession
 
-from analyzers.analyze import analyze, applicable
 from analyzers.checks import CHECKS
-from analyzers.exercise import tally
-from analyzers.find import find
-from analyzers.load import load, release
-from analyzers.places import places
-from analyzers.session import fit, spark_session
+from analyzers.history.load import load, release
+from analyzers.history.sources import places
+from analyzers.judge.analyze import analyze, applicable
+from analyzers.judge.find import find
+from analyzers.spark.session import fit, spark_session
+from analyzers.verdict.coverage import tally
 from benchmarks.histories import Shape, write_compacted
 from benchmarks.plain import QUERIES, counts
 

@@ -28,12 +28,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from pytest_kafkacheck.cluster import warm
-from pytest_kafkacheck.cluster.cluster import DockerCluster, running
-from pytest_kafkacheck.cluster.engine import connect
-from pytest_kafkacheck.cluster.launch import Boot
-from pytest_kafkacheck.cluster.spec import ClusterSpec
-from pytest_kafkacheck.setup.image import image_for
+from pytest_kafkacheck.cluster.docker import class_archive
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.engine import connect, require_image
+from pytest_kafkacheck.cluster.docker.launch import Boot
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.errors import InfrastructureError
+from pytest_kafkacheck.setup.image import agent_image, image_for
 
 SHAPES = {
     "combined-3": ClusterSpec(),
@@ -127,10 +128,16 @@ def main() -> None:
     options = parser.parse_args()
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
     client = connect()
+    images = {shape: image_for(SHAPES[shape].version, client) for shape in options.shape}
+    try:
+        for image in (*images.values(), agent_image()):
+            require_image(client, image)
+    except InfrastructureError as error:
+        parser.exit(2, f"{error}\n")
     results = {}
     for shape in options.shape:
         spec = SHAPES[shape]
-        warm.ensure(client, spec.version, image_for(spec.version, client), print)
+        class_archive.ensure(client, spec.version, images[shape], print)
         results[shape] = measure(client, spec, options.rounds)
     if options.json:
         print(json.dumps(results, indent=2))

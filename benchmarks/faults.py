@@ -26,12 +26,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from nemesis.network import Network
-from nemesis.nft import Cut
-from pytest_kafkacheck.cluster.agent import TTL
-from pytest_kafkacheck.cluster.cluster import DockerCluster, running
-from pytest_kafkacheck.cluster.engine import connect
-from pytest_kafkacheck.cluster.spec import ClusterSpec
+from nemesis.effects.network import Network
+from nemesis.effects.nft import Cut
+from pytest_kafkacheck.cluster.docker.agent import TTL
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.engine import connect
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 
 SPREAD_MS, KILLED_S = 60.0, 2.0
 ALL = [Cut(a, b) for a in (1, 2, 3) for b in (1, 2, 3) if a != b]
@@ -112,11 +112,11 @@ def _timed(node: Any, times: dict[int, float]) -> None:
 
 CHILD = """
 import sys, time
-from nemesis.network import Network
-from nemesis.nft import Cut
-from pytest_kafkacheck.cluster.engine import connect
-from pytest_kafkacheck.cluster.node import DockerNode
-from pytest_kafkacheck.cluster.member import Member, Place
+from nemesis.effects.network import Network
+from nemesis.effects.nft import Cut
+from pytest_kafkacheck.cluster.docker.engine import connect
+from pytest_kafkacheck.cluster.docker.node import DockerNode
+from pytest_kafkacheck.cluster.spec.member import Member, Place
 client = connect()
 nodes = {}
 for word in sys.argv[1:]:

@@ -18,12 +18,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from workloads.history.compaction.order import with_previous
+from workloads.history.compaction.sorting import in_order
 from workloads.history.layout import BUCKETS, WHOLE, bucket, file_name
-from workloads.history.order import with_previous
 from workloads.history.parquet import write
 from workloads.history.schema import OBSERVATIONS, OPERATIONS, RECORDS, VALUE_BITS
 from workloads.history.segments import segment
-from workloads.history.sorting import in_order
 
 CHUNK = 250_000
 TOPIC = "orders"

@@ -34,16 +34,18 @@ from workloads.history.schema import TABLES
 
 BARS = {"cold": 1.3, "warm": 0.5, "many": 4.0}
 OPERATIONS, FEW = 1000, 50
-BARE = "from analyzers.session import spark_session; spark_session()"
+BARE = "from analyzers.spark.session import spark_session; spark_session()"
 LEAST = (
-    "import sys; from pathlib import Path; from analyzers.session import spark_session; spark = spark_session();"
-    "from analyzers.load import load; from analyzers.places import places;"
+    "import sys; from pathlib import Path; from analyzers.spark.session import spark_session;"
+    "spark = spark_session();"
+    "from analyzers.history.load import load; from analyzers.history.sources import places;"
     "history = load(spark, places(spark, [Path(sys.argv[1])]));"
     "history.sql('select run, count(*) from {records} group by run').collect()"
 )
 VERDICT = (
-    "import sys; from pathlib import Path; from analyzers.session import spark_session; spark = spark_session();"
-    "from analyzers.analyze import analyze; (verdict,) = analyze(spark, [Path(sys.argv[1])]).values();"
+    "import sys; from pathlib import Path; from analyzers.spark.session import spark_session;"
+    "spark = spark_session();"
+    "from analyzers.judge.analyze import analyze; (verdict,) = analyze(spark, [Path(sys.argv[1])]).values();"
     "assert verdict.result == 'valid', verdict.text()"
 )
 
@@ -116,7 +118,7 @@ def _children() -> float:
 
 
 def warm(folder: Path, rounds: int) -> dict[str, Any]:
-    from analyzers.analyze import analyze
+    from analyzers.judge.analyze import analyze
 
     spark = _session()
     run = write(folder, "warm", OPERATIONS)
@@ -131,8 +133,8 @@ def warm(folder: Path, rounds: int) -> dict[str, Any]:
 
 
 def many(folder: Path, rounds: int, number: int) -> dict[str, Any]:
-    from analyzers.analyze import analyze
-    from analyzers.session import fit
+    from analyzers.judge.analyze import analyze
+    from analyzers.spark.session import fit
 
     spark = _session()
     runs = [write(folder, f"many-{i}", FEW) for i in range(number)]
@@ -146,7 +148,7 @@ def many(folder: Path, rounds: int, number: int) -> dict[str, Any]:
 
 
 def _session() -> Any:
-    from analyzers.session import spark_session, warm
+    from analyzers.spark.session import spark_session, warm
 
     spark = spark_session()
     warm(spark)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from nemesis.ground import Ground
 from nemesis.schedule import Event, Schedule
 from nemesis.targets import Groups, Target
+from nemesis.topology import Topology
 
 RESTARTING = 10.0
 """Seconds for which a node counts as down from the beginning of a fault that is over when it has happened."""
@@ -40,28 +40,28 @@ class Budget:
                 allowed = "a whole number, 0 or more" + (", or 'minority'" if words else "")
                 raise ValueError(f"Budget.{name}={value!r}: expected {allowed}, or None")
 
-    def check(self, schedule: Schedule, ground: Ground) -> None:
+    def check(self, schedule: Schedule, topology: Topology) -> None:
         """Raises ValueError naming the first event that is too much, and what is at work already."""
         for event in schedule.events:
             moment = 0.0 if event.after is not None else event.at
             active = [
                 other
                 for other in schedule.events
-                if other.id != event.id and (other.after is not None or _at_work(other, moment, ground))
+                if other.id != event.id and (other.after is not None or _at_work(other, moment, topology))
             ]
-            if problem := self.excess([*active, event], ground):
+            if problem := self.excess([*active, event], topology):
                 others = ", ".join(other.id for other in active) or "nothing else"
                 raise ValueError(f"event {event.id!r} at {event.at:g} s: {problem} (at work then: {others})")
 
-    def excess(self, active: list[Event], ground: Ground) -> str | None:
+    def excess(self, active: list[Event], topology: Topology) -> str | None:
         """What is too much when these are at work together; None when it is within the budget."""
         if self.events is not None and len(active) > self.events:
             return f"{len(active)} faults at once; the budget allows {self.events}"
-        down = _down(active, set(ground.brokers), lambda event: brokers_down(event, ground))
-        if (allowed := _number(self.brokers, len(ground.brokers))) is not None and down > allowed:
+        down = _down(active, set(topology.brokers), lambda event: brokers_down(event, topology))
+        if (allowed := _number(self.brokers, len(topology.brokers))) is not None and down > allowed:
             return f"up to {down} brokers down at once; the budget allows {allowed}"
-        voters = set(ground.controllers or ground.zookeepers)
-        down = _down(active, voters, lambda event: controllers_down(event, ground))
+        voters = set(topology.controllers or topology.zookeepers)
+        down = _down(active, voters, lambda event: controllers_down(event, topology))
         if (allowed := _number(self.controllers, len(voters))) is not None and down > allowed:
             return f"up to {down} controllers down at once; the budget allows {allowed}"
         return None
@@ -75,31 +75,31 @@ class Budget:
         return cls(**data)
 
 
-def brokers_down(event: Event, ground: Ground) -> int:
+def brokers_down(event: Event, topology: Topology) -> int:
     """How many brokers it can keep from their work at most."""
     if not event.fault.down or event.target.family != "nodes":
         return 0
     if isinstance(event.target, Groups) or event.target.kind == "node":
-        return _at_once(event, len(_cut_off(event.target) & set(ground.brokers)))
-    if event.target.kind in ("controller", "controllers") and not set(ground.brokers) & set(
-        ground.controllers
+        return _at_once(event, len(_cut_off(event.target) & set(topology.brokers)))
+    if event.target.kind in ("controller", "controllers") and not set(topology.brokers) & set(
+        topology.controllers
     ):
         # Separate controllers are no brokers; in ZooKeeper mode one of the brokers is the controller.
-        return 0 if ground.controllers else 1
-    return _at_once(event, event.target.most(ground))
+        return 0 if topology.controllers else 1
+    return _at_once(event, event.target.most(topology))
 
 
-def controllers_down(event: Event, ground: Ground) -> int:
+def controllers_down(event: Event, topology: Topology) -> int:
     """How many of the KRaft voters, or of the ZooKeeper nodes, it can keep from their work at most."""
-    voters = set(ground.controllers or ground.zookeepers)
+    voters = set(topology.controllers or topology.zookeepers)
     if not event.fault.down or event.target.family != "nodes":
         return 0
     if isinstance(event.target, Groups) or event.target.kind == "node":
         return _at_once(event, len(_cut_off(event.target) & voters))
     if event.target.kind in ("controller", "controllers"):
-        return _at_once(event, event.target.most(ground)) if ground.controllers else 0
+        return _at_once(event, event.target.most(topology)) if topology.controllers else 0
     # All other roles are of brokers.
-    return _at_once(event, min(event.target.most(ground), len(voters & set(ground.brokers))))
+    return _at_once(event, min(event.target.most(topology), len(voters & set(topology.brokers))))
 
 
 def _at_once(event: Event, nodes: int) -> int:
@@ -127,16 +127,16 @@ def _cut_off(target: Target | Groups) -> set[int]:
     return set(target.nodes) - set(largest)
 
 
-def _steps(event: Event, ground: Ground) -> int:
+def _steps(event: Event, topology: Topology) -> int:
     by_id = isinstance(event.target, Groups) or event.target.kind == "node"
-    return max(len(event.target.nodes) if by_id else event.target.most(ground), 1)
+    return max(len(event.target.nodes) if by_id else event.target.most(topology), 1)
 
 
-def _at_work(event: Event, moment: float, ground: Ground) -> bool:
+def _at_work(event: Event, moment: float, topology: Topology) -> bool:
     # A node that is restarted is away for a while.
     end = event.end
     if event.fault.momentary and event.fault.down:
-        end += RESTARTING * (_steps(event, ground) if event.fault.in_turn else 1)
+        end += RESTARTING * (_steps(event, topology) if event.fault.in_turn else 1)
     return event.at <= moment < max(end, event.at + 1e-9)
 
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from nemesis.faults.checked import count, number, seconds
 from nemesis.schedule import Event
+from nemesis.validation import count, number, seconds
 
 Events = Event | Iterable[Event]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from nemesis.budget import Budget
 from nemesis.faults import FAULTS
-from nemesis.faults.checked import count, finite, number, seconds
-from nemesis.ground import Ground
 from nemesis.schedule import Event, Schedule, conflict
 from nemesis.targets import Target
+from nemesis.topology import Topology
+from nemesis.validation import count, finite, number, seconds
 
 WEIGHTS: Mapping[str, float] = {
     "isolate": 3, "partition": 2, "pause": 3, "kill": 3, "stop": 1, "restart": 1, "cut-clients": 1, "reset": 1,
@@ -119,7 +119,7 @@ def _pair(value: object) -> bool:
     return isinstance(value, Sequence) and len(value) == 2 and all(map(finite, value))
 
 
-def generate(wanted: Generated, ground: Ground) -> Schedule:
+def generate(wanted: Generated, topology: Topology) -> Schedule:
     """Events sorted by their time, all of them healed before the end.
 
     Each event is drawn from a stream of its own. Raises ValueError when not a single one fits.
@@ -127,14 +127,14 @@ def generate(wanted: Generated, ground: Ground) -> Schedule:
     weights = {
         name: weight
         for name, weight in (wanted.weights or WEIGHTS).items()
-        if weight > 0 and (wanted.weights is not None or _common(name, ground))
+        if weight > 0 and (wanted.weights is not None or _common(name, topology))
     }
     taken: list[Event] = []
     for position in range(wanted.events):
         rng = random.Random(f"{wanted.seed}/{position}")
         for _ in range(TRIES):
-            event = _draw(rng, wanted, weights, ground, position)
-            if event is not None and _fits(event, taken, wanted, ground):
+            event = _draw(rng, wanted, weights, topology, position)
+            if event is not None and _fits(event, taken, wanted, topology):
                 taken.append(event)
                 break
     if not taken:
@@ -145,13 +145,13 @@ def generate(wanted: Generated, ground: Ground) -> Schedule:
     return Schedule(tuple(sorted(taken, key=lambda event: (event.at, event.id))))
 
 
-def _common(name: str, ground: Ground) -> bool:
+def _common(name: str, topology: Topology) -> bool:
     # Without peers there is nobody to be cut from.
-    return len(ground.nodes) > 1 or name not in ("isolate", "partition")
+    return len(topology.nodes) > 1 or name not in ("isolate", "partition")
 
 
 def _draw(
-    rng: random.Random, wanted: Generated, weights: Mapping[str, float], ground: Ground, number: int
+    rng: random.Random, wanted: Generated, weights: Mapping[str, float], topology: Topology, number: int
 ) -> Event | None:
     name = rng.choices(list(weights), list(weights.values()))[0]
     fault = FAULTS[name](**rng.choice(OPTIONS.get(name, ({},))))
@@ -160,7 +160,7 @@ def _draw(
     target = Target.parse(rng.choice(TARGETS[fault.strikes]))
     event = Event(id=f"{name}-{number}", fault=fault, target=target, at=at, lasting=lasting)
     try:
-        event.check(ground)
+        event.check(topology)
     except ValueError:
         return None
     return event
@@ -171,7 +171,7 @@ def _rounded(rng: random.Random, least: float, most: float) -> float:
     return min(max(round(rng.uniform(least, most), 1), least), most)
 
 
-def _fits(event: Event, taken: Sequence[Event], wanted: Generated, ground: Ground) -> bool:
+def _fits(event: Event, taken: Sequence[Event], wanted: Generated, topology: Topology) -> bool:
     if event.end > wanted.length:
         return False
     if wanted.quiet is not None:
@@ -179,18 +179,18 @@ def _fits(event: Event, taken: Sequence[Event], wanted: Generated, ground: Groun
         begun = event.at % (loud + quiet)
         if begun >= loud or begun + event.lasting > loud:
             return False
-    if any(_clash(event, other, ground) for other in taken):
+    if any(_clash(event, other, topology) for other in taken):
         return False
     try:
-        wanted.budget.check(Schedule((*taken, event)), ground)
+        wanted.budget.check(Schedule((*taken, event)), topology)
     except ValueError:
         return False
     return True
 
 
-def _clash(event: Event, other: Event, ground: Ground) -> bool:
+def _clash(event: Event, other: Event, topology: Topology) -> bool:
     """Whether they could meet at one process: by roles, any two nodes may be the same."""
-    if conflict(event, other, ground):
+    if conflict(event, other, topology):
         return True
     halting = event.fault.halts and other.fault.halts and event.fault.strikes == other.fault.strikes
     return halting and event.overlaps(other)

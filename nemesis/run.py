@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 from nemesis.cluster import Clients, Cluster
-from nemesis.desired import Desired
-from nemesis.faults.fault import Proof, Strike
-from nemesis.network import Network
-from nemesis.nobody import Nobody
-from nemesis.processes import Processes
+from nemesis.effects.network import Network
+from nemesis.effects.processes import Processes
+from nemesis.effects.reconciler import Reconciler
+from nemesis.faults.fault import FaultContext, Proof
+from nemesis.no_clients import NoClients
 from nemesis.schedule import TRIGGER_LIMIT, Event, Schedule
 from nemesis.targets import Groups, Unresolved, resolve
 from nemesis.triggers import Happened
@@ -61,20 +61,20 @@ class Nemesis:
     ) -> None:
         self._events = schedule.events
         self._cluster = cluster
-        self._clients = clients or Nobody()
+        self._clients = clients or NoClients()
         self._topic = topic
         self._seed = seed
         self._record = record
         self._clock = clock
         self._network = Network(cluster.nodes)
         self._processes = Processes(cluster.nodes)
-        self._desired = Desired(cluster.nodes)
+        self._desired = Reconciler(cluster.nodes)
         self._stop = threading.Event()
         self._start = 0.0
         self._pending: list[tuple[float, int, int]] = []
         self._waiting: dict[int, Happened] = {}
         self._looking = threading.Lock()
-        self._strikes: dict[int, tuple[Strike, ...]] = {}
+        self._strikes: dict[int, tuple[FaultContext, ...]] = {}
         self._windows: dict[int, tuple[int, int | None]] = {}
         self._finished: set[int] = set()
 
@@ -162,7 +162,7 @@ class Nemesis:
         applied: int | None = None
         try:
             nodes = self._resolve(event)
-            strike = Strike(
+            context = FaultContext(
                 event=event.id,
                 target=event.target,
                 nodes=nodes,
@@ -177,9 +177,9 @@ class Nemesis:
                 until=self._until,
                 leisure=self._leisure,
             )
-            parts: tuple[Strike, ...] = (strike,)
+            parts: tuple[FaultContext, ...] = (context,)
             if not event.fault.together and len(nodes) > 1:
-                parts = tuple(replace(strike, nodes=(node,), notes={}) for node in nodes)
+                parts = tuple(replace(context, nodes=(node,), notes={}) for node in nodes)
             self._strikes[index] = parts
             _of_each(parts, event.fault.inject)
             applied = self._now()
@@ -247,7 +247,7 @@ class Nemesis:
         """Heal what of it has not been healed yet."""
         fault = self._events[index].fault
 
-        def heal(part: Strike) -> None:
+        def heal(part: FaultContext) -> None:
             fault.heal(part)
             part.healed = True
 
@@ -380,7 +380,7 @@ class Nemesis:
         return round(self._clock() * 1e9)
 
 
-def _of_each(parts: tuple[Strike, ...], step: Callable[[Strike], T]) -> list[T]:
+def _of_each(parts: tuple[FaultContext, ...], step: Callable[[FaultContext], T]) -> list[T]:
     """Take a step for all parts at the same time. Raises what it raised, after all have ended."""
     if len(parts) < 2:
         return [step(part) for part in parts]
@@ -392,7 +392,7 @@ def _of_each(parts: tuple[Strike, ...], step: Callable[[Strike], T]) -> list[T]:
     return [future.result() for future in futures]
 
 
-def _joined(parts: tuple[Strike, ...], proofs: list[Proof]) -> Proof:
+def _joined(parts: tuple[FaultContext, ...], proofs: list[Proof]) -> Proof:
     """One proof for all: effective where each is. What was seen stands by node."""
     for part, proof in zip(parts, proofs, strict=True):
         part.effective = proof.effective

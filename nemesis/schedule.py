@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from nemesis.faults import FAULTS
-from nemesis.faults.checked import seconds
 from nemesis.faults.fault import Fault
-from nemesis.ground import Ground
 from nemesis.targets import ROLES, Groups, Target, check, parse
+from nemesis.topology import Topology
 from nemesis.triggers import Trigger
+from nemesis.validation import seconds
 
 TRIGGER_LIMIT = 60.0
 """Seconds, from the schedule's beginning, for which an event waits for its trigger."""
@@ -81,17 +81,17 @@ class Event:
         # What lasts no time meets what begins at the same time; what ends then is over.
         return self.at == other.at or (self.at < other.end and other.at < self.end)
 
-    def check(self, ground: Ground) -> None:
+    def check(self, topology: Topology) -> None:
         """Refuse what can never be carried out there. Raises ValueError naming what is wrong and what there is."""
-        check(self.target, ground)
+        check(self.target, topology)
         try:
             if "disks" in self.fault.needs:
-                _need_disks(ground, self.target)
-            self.fault.check(ground, self.target)
+                _need_disks(topology, self.target)
+            self.fault.check(topology, self.target)
         except ValueError as error:
             raise ValueError(f"{self.fault.name} {self.target}: {error}") from error
         if self.after is not None:
-            self.after.check(ground)
+            self.after.check(topology)
 
     def random(self, seed: int, choice: str) -> random.Random:
         """The source of one of this event's choices. It depends on no other event, and on no other choice."""
@@ -167,16 +167,16 @@ class Schedule:
         """Seconds to the last heal, where no event waits for its trigger."""
         return max((event.end for event in self.events), default=0.0)
 
-    def check(self, ground: Ground) -> None:
+    def check(self, topology: Topology) -> None:
         """Refuse what can never be carried out there. Raises ValueError naming the event."""
         for event in self.events:
             try:
-                event.check(ground)
+                event.check(topology)
             except ValueError as error:
                 raise ValueError(f"event {event.id!r}: {error}") from error
         for position, event in enumerate(self.events):
             for other in self.events[position + 1 :]:
-                if why := conflict(event, other, ground):
+                if why := conflict(event, other, topology):
                     raise ValueError(f"events {event.id!r} and {other.id!r}: {why}")
 
     def without(self, *ids: str) -> Schedule:
@@ -194,7 +194,7 @@ class Schedule:
         return cls.of(Event.from_json(each) for each in data)
 
 
-def conflict(event: Event, other: Event, ground: Ground) -> str | None:
+def conflict(event: Event, other: Event, topology: Topology) -> str | None:
     """Why two events cannot both do what they are to do; None where they can, or where that shows only later.
 
     Two that halt a process get in each other's way at the same node: a stopped one cannot be paused, one on a stalled
@@ -202,7 +202,7 @@ def conflict(event: Event, other: Event, ground: Ground) -> str | None:
     back what they found get in each other's way where the second one would put back what the
     first one had made of it.
     """
-    if _put_back_the_same(event, other, ground) and event.overlaps(other):
+    if _put_back_the_same(event, other, topology) and event.overlaps(other):
         return (
             f"{event.fault.name} {event.target} and {other.fault.name} {other.target} may be at work together, "
             f"and each puts back at its end what it found; let one begin after the other's end"
@@ -214,7 +214,7 @@ def conflict(event: Event, other: Event, ground: Ground) -> str | None:
     first, second = sorted((event, other), key=lambda each: each.at)
     if not (first.at <= second.at < first.end or first.at == second.at):
         return None
-    if not _same(first, second, ground):
+    if not _same(first, second, topology):
         return None
     if (first.fault.name, second.fault.name) in (("pause", "kill"), ("crash-loop", "kill")):
         return None
@@ -224,7 +224,7 @@ def conflict(event: Event, other: Event, ground: Ground) -> str | None:
     )
 
 
-def _put_back_the_same(event: Event, other: Event, ground: Ground) -> bool:
+def _put_back_the_same(event: Event, other: Event, topology: Topology) -> bool:
     """Whether both may put back the same thing: replicas of a partition, or a setting of a topic or a broker."""
     if not (event.fault.puts_back and other.fault.puts_back) or event.fault.strikes != other.fault.strikes:
         return False
@@ -236,24 +236,24 @@ def _put_back_the_same(event: Event, other: Event, ground: Ground) -> bool:
     elif here.family == "nodes":
         where = True  # roles may be any node
     else:
-        own = next(iter(ground.topics), "")
+        own = next(iter(topology.topics), "")
         where = here.log(own) == there.log(own)
     settings, others = event.fault.options().get("settings"), other.fault.options().get("settings")
     return where and (settings is None or others is None or bool(set(settings) & set(others)))
 
 
-def _same(event: Event, other: Event, ground: Ground) -> bool:
+def _same(event: Event, other: Event, topology: Topology) -> bool:
     """Whether both surely strike a node in common, or a client process: by id, or by all of them."""
     here, there = event.target, other.target
     if isinstance(here, Groups) or isinstance(there, Groups):
         return False
     if event.fault.strikes == "clients":
         return _same_client(here, there)
-    surely = _surely(here, ground), _surely(there, ground)
+    surely = _surely(here, topology), _surely(there, topology)
     if surely[0] is not None and surely[1] is not None:
         return bool(surely[0] & surely[1])
     # All other roles are of brokers, but for the controller where controllers are nodes of their own.
-    apart = bool(ground.controllers) and not set(ground.controllers) & set(ground.brokers)
+    apart = bool(topology.controllers) and not set(topology.controllers) & set(topology.brokers)
     return any(
         whole.kind == "all" and not (role.kind == "controller" and apart)
         for whole, role in ((here, there), (there, here))
@@ -269,15 +269,15 @@ def _same_client(here: Target, there: Target) -> bool:
     return plural and ROLES.get(here.kind, here.kind) == ROLES.get(there.kind, there.kind)
 
 
-def _surely(target: Target, ground: Ground) -> frozenset[int] | None:
+def _surely(target: Target, topology: Topology) -> frozenset[int] | None:
     """The nodes it surely is; None for a role that may be one or another."""
     match target.kind:
         case "node":
             return frozenset(target.nodes)
         case "all":
-            return frozenset(ground.brokers)
+            return frozenset(topology.brokers)
         case "controllers":
-            return frozenset(ground.controllers)
+            return frozenset(topology.controllers)
     return None
 
 
@@ -292,15 +292,15 @@ _STRIKES = {
 }
 
 
-def _need_disks(ground: Ground, target: Target | Groups) -> None:
+def _need_disks(topology: Topology, target: Target | Groups) -> None:
     """Raises ValueError where nodes have no file systems of their own; ZooKeeper's never have."""
-    if not ground.disks:
+    if not topology.disks:
         raise ValueError("the nodes have no disks of their own; start them with ClusterSpec(disk_mb=256)")
     named = set(target.nodes) if isinstance(target, Groups) or target.kind == "node" else set()
-    if without := named & set(ground.zookeepers):
+    if without := named & set(topology.zookeepers):
         raise ValueError(
             f"ZooKeeper nodes {', '.join(map(str, sorted(without)))} have no disks of their own; brokers have: "
-            f"{', '.join(map(str, ground.brokers))}"
+            f"{', '.join(map(str, topology.brokers))}"
         )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nemesis.cluster import Cluster
-from nemesis.ground import Ground
+from nemesis.topology import Topology
 
 Family = Literal["nodes", "partition", "topic", "cluster", "group", "producer", "clients"]
 
@@ -113,9 +113,9 @@ class Target:
     def to_json(self) -> str:
         return str(self)
 
-    def most(self, ground: Ground) -> int:
+    def most(self, topology: Topology) -> int:
         """How many nodes it can be at most."""
-        brokers = len(ground.brokers)
+        brokers = len(topology.brokers)
         match self.kind:
             case "node":
                 return len(self.nodes)
@@ -126,11 +126,11 @@ class Target:
             case "random" | "all":
                 return brokers
             case "controllers":
-                return len(ground.controllers)
+                return len(topology.controllers)
             case "isr":
-                return ground.replicas
+                return topology.replicas
             case "out-of-sync":
-                return max(ground.replicas - 1, 1)
+                return max(topology.replicas - 1, 1)
         return 1 if self.family == "nodes" else 0
 
 
@@ -169,7 +169,7 @@ class Groups:
     def to_json(self) -> list[list[int]]:
         return [list(group) for group in self.groups]
 
-    def most(self, ground: Ground) -> int:  # noqa: ARG002 - as of Target
+    def most(self, topology: Topology) -> int:  # noqa: ARG002 - as of Target
         """How many nodes are cut off at most: all but the largest group."""
         return len(self.nodes) - max(map(len, self.groups))
 
@@ -179,49 +179,49 @@ def parse(value: str | int | Sequence[Sequence[int]]) -> Target | Groups:
     return Target.parse(value) if isinstance(value, (str, int)) else Groups.parse(value)
 
 
-def check(target: Target | Groups, ground: Ground) -> None:
+def check(target: Target | Groups, topology: Topology) -> None:
     """Refuse a target that can never be resolved there. Raises ValueError naming the target and what there is."""
     what = f"target {str(target)!r}"
     if isinstance(target, Groups) or target.kind == "node":
         for node in target.nodes:
-            if node not in ground.nodes:
+            if node not in topology.nodes:
                 raise ValueError(
-                    f"{what}: the cluster has no node {node}; allowed: {', '.join(map(str, ground.nodes))}"
+                    f"{what}: the cluster has no node {node}; allowed: {', '.join(map(str, topology.nodes))}"
                 )
         return
     if target.kind in ("leader", "follower", "isr", "out-of-sync", "partition", "topic"):
-        _check_log(target, ground, what)
-    if target.kind in ("follower", "out-of-sync") and min(len(ground.brokers), ground.replicas) < 2:
+        _check_log(target, topology, what)
+    if target.kind in ("follower", "out-of-sync") and min(len(topology.brokers), topology.replicas) < 2:
         raise ValueError(f"{what}: a topic with one replica has no follower")
-    if target.kind == "minority" and len(ground.brokers) < 3:
-        raise ValueError(f"{what}: {len(ground.brokers)} brokers have no minority; at least 3 are needed")
-    if target.kind == "controllers" and not ground.controllers:
+    if target.kind == "minority" and len(topology.brokers) < 3:
+        raise ValueError(f"{what}: {len(topology.brokers)} brokers have no minority; at least 3 are needed")
+    if target.kind == "controllers" and not topology.controllers:
         raise ValueError(
             f"{what}: in ZooKeeper mode one of the brokers is the controller; allowed: controller"
         )
     if target.family == "clients":
-        _check_clients(target, ground, what)
+        _check_clients(target, topology, what)
 
 
-def _check_log(target: Target, ground: Ground, what: str) -> None:
-    topic = next(iter(ground.topics), None) if target.topic is None else target.topic
-    if topic is None or topic not in ground.topics:
-        there = ", ".join(ground.topics) or "none"
+def _check_log(target: Target, topology: Topology, what: str) -> None:
+    topic = next(iter(topology.topics), None) if target.topic is None else target.topic
+    if topic is None or topic not in topology.topics:
+        there = ", ".join(topology.topics) or "none"
         raise ValueError(f"{what}: the workload has no topic {topic or 'at all'}; allowed: {there}")
-    if (target.partition or 0) >= ground.topics[topic]:
+    if (target.partition or 0) >= topology.topics[topic]:
         raise ValueError(
-            f"{what}: {topic} has no partition {target.partition}; allowed: 0 to {ground.topics[topic] - 1}"
+            f"{what}: {topic} has no partition {target.partition}; allowed: 0 to {topology.topics[topic] - 1}"
         )
 
 
-def _check_clients(target: Target, ground: Ground, what: str) -> None:
+def _check_clients(target: Target, topology: Topology, what: str) -> None:
     # The probe is our eye, not a client of the workload; its process comes last.
-    total = sum(number for role, number in ground.clients.items() if role in ROLES.values())
+    total = sum(number for role, number in topology.clients.items() if role in ROLES.values())
     if target.kind == "client" and target.nodes[0] >= total:
         raise ValueError(f"{what}: the workload has no such process; allowed: 0 to {total - 1}")
     role = ROLES.get(target.kind, target.kind)
-    if role in ROLES.values() and not ground.clients.get(role):
-        there = ", ".join(name for name, number in ground.clients.items() if number)
+    if role in ROLES.values() and not topology.clients.get(role):
+        there = ", ".join(name for name, number in topology.clients.items() if number)
         raise ValueError(f"{what}: the workload has no {role}; allowed: clients, or those of {there}")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nemesis.cluster import Clients, Cluster
-from nemesis.ground import Ground
+from nemesis.topology import Topology
 
 ALLOWED = (
     "'acks:<number>', 'isr-shrink', 'isr-full', 'leader-change' (of partition 0 of the workload's own topic; "
@@ -67,22 +67,22 @@ class Trigger:
             return self.kind
         return f"{self.kind}:{f'{self.topic}-' if self.topic else ''}{self.partition}"
 
-    def check(self, ground: Ground) -> None:
+    def check(self, topology: Topology) -> None:
         """Refuse what can never happen there. Raises ValueError naming the trigger and what there is."""
         what = f"trigger {str(self)!r}"
         if self.kind in ("isr-shrink", "isr-full", "leader-change"):
-            topic = self.topic or next(iter(ground.topics), "")
-            if topic not in ground.topics:
-                there = ", ".join(ground.topics) or "none"
+            topic = self.topic or next(iter(topology.topics), "")
+            if topic not in topology.topics:
+                there = ", ".join(topology.topics) or "none"
                 raise ValueError(f"{what}: the workload has no topic {topic or 'at all'}; allowed: {there}")
-            if (self.partition or 0) >= ground.topics[topic]:
+            if (self.partition or 0) >= topology.topics[topic]:
                 raise ValueError(
-                    f"{what}: {topic} has no partition {self.partition}; allowed: 0 to {ground.topics[topic] - 1}"
+                    f"{what}: {topic} has no partition {self.partition}; allowed: 0 to {topology.topics[topic] - 1}"
                 )
-            if ground.replicas < 2:
+            if topology.replicas < 2:
                 raise ValueError(f"{what}: a topic with one replica never sees that")
 
-        if self.kind == "controller-change" and len(ground.controllers or ground.brokers) < 2:
+        if self.kind == "controller-change" and len(topology.controllers or topology.brokers) < 2:
             raise ValueError(
                 f"{what}: the cluster has one node that can be the controller, which never changes"
             )

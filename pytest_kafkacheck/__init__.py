@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from analyzers.bounds import Bounds as Bounds
-    from analyzers.verdict import Finding as Finding
-    from analyzers.verdict import Verdict as Verdict
+    from analyzers.checks.bounds import Bounds as Bounds
+    from analyzers.verdict.verdict import Finding as Finding
+    from analyzers.verdict.verdict import Verdict as Verdict
     from nemesis.api import add_broker as add_broker
     from nemesis.api import add_partitions as add_partitions
     from nemesis.api import bandwidth as bandwidth
@@ -65,15 +65,15 @@ if TYPE_CHECKING:
     from nemesis.combine import sequence as sequence
     from nemesis.combine import storm as storm
     from nemesis.generate import Generated as Generated
-    from pytest_kafkacheck.cluster.spec import ClusterSpec as ClusterSpec
+    from pytest_kafkacheck.cluster.spec.spec import ClusterSpec as ClusterSpec
     from pytest_kafkacheck.errors import CapabilityError as CapabilityError
     from pytest_kafkacheck.errors import InfrastructureError as InfrastructureError
     from pytest_kafkacheck.errors import KafkacheckError as KafkacheckError
     from pytest_kafkacheck.errors import UsageError as UsageError
     from pytest_kafkacheck.errors import VerdictError as VerdictError
-    from pytest_kafkacheck.experiment import Experiment as Experiment
+    from pytest_kafkacheck.experiment.experiment import Experiment as Experiment
     from pytest_kafkacheck.run import Run as Run
-    from workloads.log import AppendLog as AppendLog
+    from workloads.append_log import AppendLog as AppendLog
 
 _FAULTS = (
     "add_broker",
@@ -125,19 +125,19 @@ _FAULTS = (
 _WAYS = ("every", "overlap", "repeat", "sequence", "storm")
 
 _HOMES = {
-    "AppendLog": "workloads.log",
-    "Bounds": "analyzers.bounds",
+    "AppendLog": "workloads.append_log",
+    "Bounds": "analyzers.checks.bounds",
     "Budget": "nemesis.budget",
     "CapabilityError": "pytest_kafkacheck.errors",
-    "ClusterSpec": "pytest_kafkacheck.cluster.spec",
-    "Experiment": "pytest_kafkacheck.experiment",
-    "Finding": "analyzers.verdict",
+    "ClusterSpec": "pytest_kafkacheck.cluster.spec.spec",
+    "Experiment": "pytest_kafkacheck.experiment.experiment",
+    "Finding": "analyzers.verdict.verdict",
     "Generated": "nemesis.generate",
     "InfrastructureError": "pytest_kafkacheck.errors",
     "KafkacheckError": "pytest_kafkacheck.errors",
     "Run": "pytest_kafkacheck.run",
     "UsageError": "pytest_kafkacheck.errors",
-    "Verdict": "analyzers.verdict",
+    "Verdict": "analyzers.verdict.verdict",
     "VerdictError": "pytest_kafkacheck.errors",
     **dict.fromkeys(_FAULTS, "nemesis.api"),
     **dict.fromkeys(_WAYS, "nemesis.combine"),

@@ -2,6 +2,6 @@
 
 import sys
 
-from pytest_kafkacheck.cli import main
+from pytest_kafkacheck.cli.main import main
 
 sys.exit(main())

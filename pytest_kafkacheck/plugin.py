@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_kafkacheck.cluster.cluster import DockerCluster
-    from pytest_kafkacheck.experiment import Experiment
-    from pytest_kafkacheck.harness import Harness
+    from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+    from pytest_kafkacheck.experiment.experiment import Experiment
+    from pytest_kafkacheck.experiment.harness import Harness
     from pytest_kafkacheck.run import Run
 
 RUNS = pytest.StashKey[list["Run"]]()
@@ -159,9 +159,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def _end_shared(config: pytest.Config, *, keep: bool) -> None:
-    from pytest_kafkacheck.cluster.engine import connect
+    from pytest_kafkacheck.cluster.docker.engine import connect
     from pytest_kafkacheck.errors import KafkacheckError
-    from pytest_kafkacheck.sharing import end
+    from pytest_kafkacheck.experiment.sharing import end
 
     try:
         with closing(connect()) as client:
@@ -184,8 +184,8 @@ def _kafkacheck_harness(
     with warnings.catch_warnings():
         # kafka-python 3.0.12 warns at import on Python 3.11; a project with -W error shall not trip over it.
         warnings.simplefilter("ignore", DeprecationWarning)
-        from pytest_kafkacheck.harness import Harness
-        from pytest_kafkacheck.sharing import Shared
+        from pytest_kafkacheck.experiment.harness import Harness
+        from pytest_kafkacheck.experiment.sharing import Shared
         from pytest_kafkacheck.spark import parse_settings
 
     directory = pytestconfig.getoption("kafkacheck_dir") or pytestconfig.getini("kafkacheck_dir")
@@ -245,7 +245,7 @@ def kafkacheck_cluster(
     request: pytest.FixtureRequest, _kafkacheck_harness: Harness, _kafkacheck_scope: None, tmp_path: Path
 ) -> Iterator[DockerCluster]:
     """A running cluster, of the spec that the marker's `cluster` says: for tests with clients of their own."""
-    from pytest_kafkacheck.cluster.spec import ClusterSpec
+    from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 
     marked = _marked(request.node)
     spec = marked["cluster"] or ClusterSpec()

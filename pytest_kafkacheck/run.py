@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from analyzers.verdict import Verdict
+from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.errors import VerdictError
 
 

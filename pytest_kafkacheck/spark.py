@@ -12,7 +12,7 @@ from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, Usage
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from analyzers.settings import Size
+    from analyzers.spark.settings import Size
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
@@ -62,8 +62,8 @@ class Spark:
         For a large history the small JVM is replaced: what the optimising compiler saves then is more than the
         start. Raises InfrastructureError when Spark could not be started.
         """
-        from analyzers.session import cause_of_death, end, fit, is_alive
-        from analyzers.settings import is_local, size_of
+        from analyzers.spark.session import cause_of_death, end, fit, is_alive
+        from analyzers.spark.settings import is_local, size_of
 
         if is_local(self._master) and size_of(rows) == "large" and self._size == "small":
             began = self._opened is not None
@@ -88,15 +88,15 @@ class Spark:
         with self._lock:
             opened, self._opened = self._opened, None
         if opened is not None and opened.exception() is None:
-            from analyzers.session import is_alive
+            from analyzers.spark.session import is_alive
 
             if is_alive(opened.result()):
                 opened.result().stop()
             self._warmed.exception()
 
     def _fill(self, opened: Future[SparkSession], warmed: Future[SparkSession]) -> None:
-        from analyzers.session import spark_session, warm
-        from analyzers.settings import is_connect, is_local
+        from analyzers.spark.session import spark_session, warm
+        from analyzers.spark.settings import is_connect, is_local
         from pytest_kafkacheck.setup.java import find_java
 
         try:

@@ -27,7 +27,7 @@ from analyzers.facts.steps import steps
 from analyzers.facts.transactional_writes import transactional_writes
 from analyzers.facts.values import values
 from analyzers.facts.waits import waits
-from analyzers.load import History
+from analyzers.history.load import History
 
 Fact = Callable[[History], DataFrame]
 

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
-from analyzers.load import History
+from analyzers.history.load import History
 
 # A value follows another when nobody saw the other one any more, and its batch is of a later leader
 # epoch. An acknowledgement tells no epoch; then the later epoch must be one that had a predecessor.

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG
-from analyzers.load import History
+from analyzers.history.load import History
 
 FINAL = -1
 """The reader that all final reads together are."""

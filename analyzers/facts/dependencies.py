@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.facts.columns import LOG
 from analyzers.facts.transactional_writes import written
 from analyzers.facts.transactions import transactions
-from analyzers.load import History
+from analyzers.history.load import History
 
 
 def dependencies(history: History) -> DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from analyzers.load import History
+from analyzers.history.load import History
 
 FINAL_READS = """
     final_reads as (

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG
 from analyzers.facts.steps import log_steps
-from analyzers.load import History
+from analyzers.history.load import History
 
 BLOCK = 6
 """64 offsets are a block: which of them hold records is told by the bits of one number."""

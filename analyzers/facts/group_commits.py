@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, commits, committed_before
-from analyzers.load import History
+from analyzers.history.load import History
 
 # At one instant: an assignment that is told when a commit is invoked was not told before.
 COMMITS, ASSIGNS = 0, 1

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG
 from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, commits, members, of_groups
-from analyzers.load import History
+from analyzers.history.load import History
 
 # At one instant: an assignment is told what had been reached by then.
 REACHES, BEGINS = 0, 1

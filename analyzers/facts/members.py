@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.load import History
+from analyzers.history.load import History
 
 GROUP_LOG = ["run", "group", "topic", "partition"]
 """What identifies one log as one group reads it."""

@@ -15,7 +15,7 @@ from analyzers.facts.members import (
     events,
     members,
 )
-from analyzers.load import History
+from analyzers.history.load import History
 
 
 def orphans(history: History) -> DataFrame:

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, commits
-from analyzers.load import History
+from analyzers.history.load import History
 
 AT_ONCE = "ending_event in ('revoked', 'left', 'assigned')"
 """These are told when they happen. That it was lost, fenced or killed, is known only later."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from analyzers.facts.columns import ACKED, TIME
-from analyzers.load import History
+from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
 
 RECOVERIES = f"""

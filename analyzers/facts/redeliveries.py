@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.members import GROUP_LOG, assignments, committed_before, of_groups
-from analyzers.load import History
+from analyzers.history.load import History
 
 MEMBER = [*GROUP_LOG, "process", "generation"]
 

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG, TIME
 from analyzers.facts.sessions import completed_reads, of_readers
-from analyzers.load import History
+from analyzers.history.load import History
 
 # At one instant: what has been read counts for the reads that begin, what is polled counts only later.
 DONE, BEGINS, POLLS = 0, 1, 2

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, TIME
 from analyzers.facts.sessions import of_users
-from analyzers.load import History
+from analyzers.history.load import History
 
 # At one instant: what completes then is not yet there for what begins then.
 BEGINS, COMPLETES = 0, 1

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
 from analyzers.facts.sessions import completed_reads, of_readers
-from analyzers.load import History
+from analyzers.history.load import History
 
 
 def session_writes(history: History) -> DataFrame:

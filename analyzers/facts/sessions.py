@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, SESSION
-from analyzers.load import History
+from analyzers.history.load import History
 
 
 def completed_reads(history: History) -> DataFrame:

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, TIME
-from analyzers.load import History
+from analyzers.history.load import History
 
 OURS = [*LOG, "process", "f", "assignment"]
 DONE = f"(f = 'poll' or ({ACKED}))"

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.facts.columns import LOG, POLLED
 from analyzers.facts.coverage import FINAL, coverage
 from analyzers.facts.transactions import transactions
-from analyzers.load import History
+from analyzers.history.load import History
 
 COMMITTED = "f = 'poll' and coalesce(committed, false)"
 READER = f"if(coalesce(final, false), {FINAL}, process)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.load import History
+from analyzers.history.load import History
 
 NAMED = [
     "run", "op", "process", "type", "invoked", "completed",

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
 from analyzers.facts.final_reads import final_reads
-from analyzers.load import History
+from analyzers.history.load import History
 
 OF_VALUES = f"(value is not null and (f = 'send' or ({POLLED})))"
 """A row that tells of a value."""

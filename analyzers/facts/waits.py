@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from analyzers.facts.columns import ACKED, TIME
-from analyzers.load import History
+from analyzers.history.load import History
 
 GRAIN = 100_000_000
 """ns. Sends are counted together by the tenth of a second, so that nothing but such counts is shuffled."""

@@ -19,7 +19,7 @@ from analyzers.jepsen.cycles import Edge, Operation, cycles, evidence
 from analyzers.jepsen.edges import edges, spans, within
 from analyzers.jepsen.tables import Tables, tables
 from analyzers.jepsen.verdict import Judged, Options, judged
-from workloads.history.jepsen_table import write
+from workloads.history.jepsen.tables import write
 
 EXAMPLES = 32
 """Errors of a type, and unseen messages of a key, that are told; the counts are of all."""

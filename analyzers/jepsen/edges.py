@@ -1,6 +1,6 @@
 """Which operation depends on which, as far as a cycle can need it.
 
-Operations have a likely order, `at` (see `workloads.history.jepsen_table`), which agrees with real time. So every
+Operations have a likely order, `at` (see `workloads.history.jepsen.tables`), which agrees with real time. So every
 cycle has a dependency that goes back in it, and lies within a union of overlapping spans of such dependencies: the
 rest of the graph is never looked at. No dependency back: no cycle.
 """

@@ -11,8 +11,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from analyzers.load import spark_schema
-from workloads.history.jepsen_table import OPERATIONS, RECORDS
+from analyzers.history.load import spark_schema
+from workloads.history.jepsen.tables import OPERATIONS, RECORDS
 
 VALUE = ["run", "key", "value"]
 """What identifies a value: it is unique for its key."""
@@ -21,7 +21,7 @@ VALUE = ["run", "key", "value"]
 @dataclass(frozen=True, kw_only=True)
 class Tables:
     operations: DataFrame
-    """`workloads.history.jepsen_table.OPERATIONS`"""
+    """`workloads.history.jepsen.tables.OPERATIONS`"""
     records: DataFrame
     """`RECORDS`, and of its value: place (index, null: unknown), failed, writer (see `values`)."""
     values: DataFrame
@@ -34,7 +34,7 @@ class Tables:
 
 @contextmanager
 def tables(spark: SparkSession, folder: Path, *, without: Collection[int]) -> Iterator[Tables]:
-    """The tables in a folder that `workloads.history.jepsen_table.write` wrote, `without` some runs."""
+    """The tables in a folder that `workloads.history.jepsen.tables.write` wrote, `without` some runs."""
     operations = _read(spark, folder / "operations.parquet", OPERATIONS, without)
     records = _read(spark, folder / "records.parquet", RECORDS, without)
     kept: list[DataFrame] = []

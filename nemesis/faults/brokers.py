@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nemesis.faults.checked import brokers_only
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.faults.serving import LIMIT
-from nemesis.ground import Ground
 from nemesis.targets import Family, Groups, Target
+from nemesis.topology import Topology
+from nemesis.validation import brokers_only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,20 +22,20 @@ class AddBroker(Fault):
     together: ClassVar[bool] = True
     down: ClassVar[bool] = False
 
-    def inject(self, strike: Strike) -> None:
-        strike.notes["added"] = strike.cluster.kafka.add_broker()
+    def inject(self, context: FaultContext) -> None:
+        context.notes["added"] = context.cluster.kafka.add_broker()
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        added = strike.notes["added"]
-        return Proof(strike.until(lambda: strike.cluster.serving(added), LIMIT), {"added": added})
+    def verify_injected(self, context: FaultContext) -> Proof:
+        added = context.notes["added"]
+        return Proof(context.until(lambda: context.cluster.serving(added), LIMIT), {"added": added})
 
-    def heal(self, strike: Strike) -> None:
-        if "added" in strike.notes:
-            strike.cluster.kafka.remove_broker(strike.notes["added"])
+    def heal(self, context: FaultContext) -> None:
+        if "added" in context.notes:
+            context.cluster.kafka.remove_broker(context.notes["added"])
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        gone = strike.notes.get("added") not in strike.cluster.brokers
-        return Proof(gone, {"brokers": sorted(strike.cluster.brokers)})
+    def verify_healed(self, context: FaultContext) -> Proof:
+        gone = context.notes.get("added") not in context.cluster.brokers
+        return Proof(gone, {"brokers": sorted(context.cluster.brokers)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,35 +46,35 @@ class RemoveBroker(Fault):
     ours: ClassVar[bool] = True
     together: ClassVar[bool] = True
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:
-        voters = set(ground.brokers) & set(ground.controllers)
+    def check(self, topology: Topology, target: Target | Groups) -> None:
+        voters = set(topology.brokers) & set(topology.controllers)
         if voters:
             raise ValueError(
                 f"brokers {', '.join(map(str, sorted(voters)))} vote in the KRaft quorum, which is fixed; use "
                 f"ClusterSpec(controllers=...)"
             )
-        brokers_only(ground, target, "are no brokers")
-        if target.most(ground) != 1:
+        brokers_only(topology, target, "are no brokers")
+        if target.most(topology) != 1:
             raise ValueError("one broker at a time can be removed")
-        if len(ground.brokers) <= ground.replicas:
+        if len(topology.brokers) <= topology.replicas:
             raise ValueError(
-                f"{len(ground.brokers)} brokers less one are too few for {ground.replicas} replicas"
+                f"{len(topology.brokers)} brokers less one are too few for {topology.replicas} replicas"
             )
 
-    def inject(self, strike: Strike) -> None:
-        strike.cluster.kafka.remove_broker(strike.node)
-        strike.notes["removed"] = strike.node
+    def inject(self, context: FaultContext) -> None:
+        context.cluster.kafka.remove_broker(context.node)
+        context.notes["removed"] = context.node
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        there = sorted(strike.cluster.brokers)
-        return Proof(strike.node not in there, {"removed": strike.node, "brokers": there})
+    def verify_injected(self, context: FaultContext) -> Proof:
+        there = sorted(context.cluster.brokers)
+        return Proof(context.node not in there, {"removed": context.node, "brokers": there})
 
-    def heal(self, strike: Strike) -> None:
-        if "removed" in strike.notes:
-            strike.notes["added"] = strike.cluster.kafka.add_broker()
+    def heal(self, context: FaultContext) -> None:
+        if "removed" in context.notes:
+            context.notes["added"] = context.cluster.kafka.add_broker()
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        if "added" not in strike.notes:
-            return Proof("removed" not in strike.notes, {"brokers": sorted(strike.cluster.brokers)})
-        added = strike.notes["added"]
-        return Proof(strike.until(lambda: strike.cluster.serving(added), LIMIT), {"added": added})
+    def verify_healed(self, context: FaultContext) -> Proof:
+        if "added" not in context.notes:
+            return Proof("removed" not in context.notes, {"brokers": sorted(context.cluster.brokers)})
+        added = context.notes["added"]
+        return Proof(context.until(lambda: context.cluster.serving(added), LIMIT), {"added": added})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.targets import Family
 
 LIMIT = 15.0
@@ -21,21 +21,21 @@ class KillClient(Fault):
     down: ClassVar[bool] = False
     halts: ClassVar[bool] = True
 
-    def inject(self, strike: Strike) -> None:
-        strike.clients.kill(strike.node)
-        strike.notes["killed"] = True
+    def inject(self, context: FaultContext) -> None:
+        context.clients.kill(context.node)
+        context.notes["killed"] = True
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        gone = strike.until(lambda: strike.node not in strike.clients.roles(), LIMIT)
-        return Proof(gone, {"process": strike.node})
+    def verify_injected(self, context: FaultContext) -> Proof:
+        gone = context.until(lambda: context.node not in context.clients.roles(), LIMIT)
+        return Proof(gone, {"process": context.node})
 
-    def heal(self, strike: Strike) -> None:
-        if strike.notes.get("killed"):
-            strike.notes["new"] = strike.clients.replace(strike.node)
+    def heal(self, context: FaultContext) -> None:
+        if context.notes.get("killed"):
+            context.notes["new"] = context.clients.replace(context.node)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        new = strike.notes.get("new")
-        return Proof(new is None or new in strike.clients.roles(), {"replaced_by": new})
+    def verify_healed(self, context: FaultContext) -> Proof:
+        new = context.notes.get("new")
+        return Proof(new is None or new in context.clients.roles(), {"replaced_by": new})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,24 +47,24 @@ class PauseClient(Fault):
     down: ClassVar[bool] = False
     halts: ClassVar[bool] = True
 
-    def inject(self, strike: Strike) -> None:
-        strike.clients.pause(strike.node)
+    def inject(self, context: FaultContext) -> None:
+        context.clients.pause(context.node)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        paused = strike.until(lambda: strike.clients.paused(strike.node), LIMIT)
+    def verify_injected(self, context: FaultContext) -> Proof:
+        paused = context.until(lambda: context.clients.paused(context.node), LIMIT)
         return Proof(paused, {"paused": paused})
 
-    def heal(self, strike: Strike) -> None:
+    def heal(self, context: FaultContext) -> None:
         try:
-            strike.notes["end"] = strike.clients.paused(strike.node)
+            context.notes["end"] = context.clients.paused(context.node)
         finally:
-            strike.clients.resume(strike.node)
+            context.clients.resume(context.node)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        runs = strike.until(lambda: not strike.clients.paused(strike.node), LIMIT)
-        there = strike.node in strike.clients.roles()
-        evidence: dict[str, object] = {"paused_until_heal": strike.notes.get("end"), "runs": runs and there}
-        if strike.effective and not strike.notes.get("end"):
+    def verify_healed(self, context: FaultContext) -> Proof:
+        runs = context.until(lambda: not context.clients.paused(context.node), LIMIT)
+        there = context.node in context.clients.roles()
+        evidence: dict[str, object] = {"paused_until_heal": context.notes.get("end"), "runs": runs and there}
+        if context.effective and not context.notes.get("end"):
             return Proof(False, {**evidence, "ended_early": "it ran, or was gone, before the fault's end"})
         return Proof(runs and there, evidence)
 
@@ -77,24 +77,24 @@ class IsolateClient(Fault):
     strikes: ClassVar[Family] = "clients"
     down: ClassVar[bool] = False
 
-    def inject(self, strike: Strike) -> None:
-        strike.clients.isolate(strike.node)
+    def inject(self, context: FaultContext) -> None:
+        context.clients.isolate(context.node)
 
-    def verify_injected(self, strike: Strike) -> Proof:
+    def verify_injected(self, context: FaultContext) -> Proof:
         """Effective when it was seen to try in vain."""
-        tried = strike.until(lambda: bool(strike.clients.isolated(strike.node)), LIMIT)
-        return Proof(tried, {"tried_in_vain": strike.clients.isolated(strike.node)})
+        tried = context.until(lambda: bool(context.clients.isolated(context.node)), LIMIT)
+        return Proof(tried, {"tried_in_vain": context.clients.isolated(context.node)})
 
-    def heal(self, strike: Strike) -> None:
+    def heal(self, context: FaultContext) -> None:
         try:
-            strike.notes["tried"] = strike.clients.isolated(strike.node)
+            context.notes["tried"] = context.clients.isolated(context.node)
         finally:
-            strike.clients.connect(strike.node)
+            context.clients.connect(context.node)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        tried = strike.notes.get("tried")
-        connected = strike.until(lambda: strike.clients.isolated(strike.node) is None, LIMIT)
+    def verify_healed(self, context: FaultContext) -> Proof:
+        tried = context.notes.get("tried")
+        connected = context.until(lambda: context.clients.isolated(context.node) is None, LIMIT)
         evidence: dict[str, object] = {"tried_in_vain": tried, "connected": connected}
-        if strike.effective and tried is None:
+        if context.effective and tried is None:
             return Proof(False, {**evidence, "ended_early": "it was connected before the fault's end"})
         return Proof(connected, evidence)

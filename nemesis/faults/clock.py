@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from nemesis.cluster import Node
-from nemesis.desired import Resource
-from nemesis.faults.checked import number
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.effects.reconciler import Resource
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.faults.serving import serving
+from nemesis.validation import number
 
 FURTHEST = 1e9
 """Seconds, about 31 years, by which a clock can be off."""
@@ -55,35 +55,35 @@ class Clock(Fault):
         if not self.offset and not self.ppm:
             raise ValueError("clock: give it an offset (seconds) or ppm (millionths), or both")
 
-    def inject(self, strike: Strike) -> None:
-        strike.notes["incarnation"] = strike.process.incarnation()
-        strike.desired.want(strike.event, strike.node, CLOCK, (self.offset, self.ppm))
+    def inject(self, context: FaultContext) -> None:
+        context.notes["incarnation"] = context.process.incarnation()
+        context.desired.want(context.event, context.node, CLOCK, (self.offset, self.ppm))
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        offset, ppm = strike.process.clock.get()
-        wanted = strike.desired.now(CLOCK, strike.node)
+    def verify_injected(self, context: FaultContext) -> Proof:
+        offset, ppm = context.process.clock.get()
+        wanted = context.desired.now(CLOCK, context.node)
         close = abs(offset - wanted[0]) < CLOSE and abs(ppm - wanted[1]) < CLOSE
         return Proof(close, {"offset": offset, "ppm": ppm})
 
-    def heal(self, strike: Strike) -> None:
-        process = strike.process
+    def heal(self, context: FaultContext) -> None:
+        process = context.process
         try:
-            if process.state() == "stopped" or process.incarnation() != strike.notes.get("incarnation"):
-                strike.notes["restarted"] = (
+            if process.state() == "stopped" or process.incarnation() != context.notes.get("incarnation"):
+                context.notes["restarted"] = (
                     True  # a new process has the right time, and a dead one needs none
                 )
-            elif strike.effective:
-                strike.notes["end"] = list(process.clock.get())
+            elif context.effective:
+                context.notes["end"] = list(process.clock.get())
         finally:
-            strike.desired.release(strike.event, strike.node, CLOCK)
+            context.desired.release(context.event, context.node, CLOCK)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        if strike.notes.get("restarted"):
+    def verify_healed(self, context: FaultContext) -> Proof:
+        if context.notes.get("restarted"):
             return Proof(True, {"ended_early": "the process was restarted, which gives it the right time"})
-        wanted = strike.desired.now(CLOCK, strike.node) or (0.0, 0.0)
-        offset, ppm = strike.process.clock.get()
-        evidence = {"before_heal": strike.notes.get("end"), "offset": offset, "ppm": ppm}
+        wanted = context.desired.now(CLOCK, context.node) or (0.0, 0.0)
+        offset, ppm = context.process.clock.get()
+        evidence = {"before_heal": context.notes.get("end"), "offset": offset, "ppm": ppm}
         if abs(offset - wanted[0]) >= CLOSE or abs(ppm - wanted[1]) >= CLOSE:
             return Proof(False, evidence)
-        served = serving(strike)
+        served = serving(context)
         return Proof(served.effective, {**evidence, **served.evidence})

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from nemesis.faults.checked import brokers_only, finite
-from nemesis.faults.fault import Fault, Proof, Strike
-from nemesis.ground import Ground
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.targets import Family, Groups, Target
+from nemesis.topology import Topology
+from nemesis.validation import brokers_only, finite
 
 LIMIT = 15.0
 """Seconds for Kafka to tell the new settings."""
@@ -36,24 +36,26 @@ class Configure(Fault):
     def options(self) -> dict[str, Any]:
         return {"settings": dict(self.settings)}
 
-    def inject(self, strike: Strike) -> None:
-        topic, _ = strike.log
-        before = strike.cluster.kafka.topic_config(topic)
-        strike.notes["before"] = {name: before.get(name) for name in self.settings}
-        strike.cluster.kafka.configure_topic(topic, self.settings)
+    def inject(self, context: FaultContext) -> None:
+        topic, _ = context.log
+        before = context.cluster.kafka.topic_config(topic)
+        context.notes["before"] = {name: before.get(name) for name in self.settings}
+        context.cluster.kafka.configure_topic(topic, self.settings)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        topic, _ = strike.log
-        return _set(strike, lambda: strike.cluster.kafka.topic_config(topic), self.settings)
+    def verify_injected(self, context: FaultContext) -> Proof:
+        topic, _ = context.log
+        return _set(context, lambda: context.cluster.kafka.topic_config(topic), self.settings)
 
-    def heal(self, strike: Strike) -> None:
-        topic, _ = strike.log
-        if "before" in strike.notes:
-            strike.cluster.kafka.configure_topic(topic, strike.notes["before"])
+    def heal(self, context: FaultContext) -> None:
+        topic, _ = context.log
+        if "before" in context.notes:
+            context.cluster.kafka.configure_topic(topic, context.notes["before"])
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        topic, _ = strike.log
-        return _set(strike, lambda: strike.cluster.kafka.topic_config(topic), strike.notes.get("before", {}))
+    def verify_healed(self, context: FaultContext) -> Proof:
+        topic, _ = context.log
+        return _set(
+            context, lambda: context.cluster.kafka.topic_config(topic), context.notes.get("before", {})
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,29 +77,29 @@ class ConfigureBroker(Fault):
     def options(self) -> dict[str, Any]:
         return {"settings": dict(self.settings)}
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:
-        brokers_only(ground, target, "are no brokers")
+    def check(self, topology: Topology, target: Target | Groups) -> None:
+        brokers_only(topology, target, "are no brokers")
 
-    def inject(self, strike: Strike) -> None:
-        before = strike.cluster.kafka.broker_config(strike.node)
-        strike.notes["before"] = {name: before.get(name) for name in self.settings}
-        strike.cluster.kafka.configure_broker(strike.node, self.settings)
+    def inject(self, context: FaultContext) -> None:
+        before = context.cluster.kafka.broker_config(context.node)
+        context.notes["before"] = {name: before.get(name) for name in self.settings}
+        context.cluster.kafka.configure_broker(context.node, self.settings)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        return _set(strike, lambda: strike.cluster.kafka.broker_config(strike.node), self.settings)
+    def verify_injected(self, context: FaultContext) -> Proof:
+        return _set(context, lambda: context.cluster.kafka.broker_config(context.node), self.settings)
 
-    def heal(self, strike: Strike) -> None:
-        if "before" in strike.notes:
-            strike.cluster.kafka.configure_broker(strike.node, strike.notes["before"])
+    def heal(self, context: FaultContext) -> None:
+        if "before" in context.notes:
+            context.cluster.kafka.configure_broker(context.node, context.notes["before"])
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        wanted = strike.notes.get("before", {})
-        return _set(strike, lambda: strike.cluster.kafka.broker_config(strike.node), wanted)
+    def verify_healed(self, context: FaultContext) -> Proof:
+        wanted = context.notes.get("before", {})
+        return _set(context, lambda: context.cluster.kafka.broker_config(context.node), wanted)
 
 
-def _set(strike: Strike, told: Any, wanted: Mapping[str, str | None]) -> Proof:
+def _set(context: FaultContext, told: Any, wanted: Mapping[str, str | None]) -> Proof:
     """Whether what is told has all that is wanted."""
-    fine = strike.until(lambda: {name: told().get(name) for name in wanted} == dict(wanted), LIMIT)
+    fine = context.until(lambda: {name: told().get(name) for name in wanted} == dict(wanted), LIMIT)
     now = told()
     return Proof(fine, {"settings": {name: now.get(name) for name in wanted}})
 

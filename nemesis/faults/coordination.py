@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nemesis.faults.fault import Fault, Proof, Strike
-from nemesis.ground import Ground
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.targets import Family, Groups, Target
+from nemesis.topology import Topology
 
 LIMIT = 30.0
 """Seconds for the effect to be told."""
@@ -23,27 +23,27 @@ class DeleteController(Fault):
     momentary: ClassVar[bool] = True
     down: ClassVar[bool] = False
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:  # noqa: ARG002
-        if ground.coordination != "ZooKeeper":
+    def check(self, topology: Topology, target: Target | Groups) -> None:  # noqa: ARG002
+        if topology.coordination != "ZooKeeper":
             raise ValueError(
                 "KRaft has no /controller to delete; kill or pause the target controller instead"
             )
 
-    def inject(self, strike: Strike) -> None:
-        strike.notes |= {
-            "epoch": strike.cluster.kafka.controller_epoch(),
-            "controller": strike.cluster.controller(),
+    def inject(self, context: FaultContext) -> None:
+        context.notes |= {
+            "epoch": context.cluster.kafka.controller_epoch(),
+            "controller": context.cluster.controller(),
         }
-        strike.cluster.kafka.delete_controller()
+        context.cluster.kafka.delete_controller()
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        kafka, before = strike.cluster.kafka, strike.notes["epoch"]
-        elected = strike.until(
-            lambda: kafka.controller_epoch() > before and strike.cluster.controller() is not None, LIMIT
+    def verify_injected(self, context: FaultContext) -> Proof:
+        kafka, before = context.cluster.kafka, context.notes["epoch"]
+        elected = context.until(
+            lambda: kafka.controller_epoch() > before and context.cluster.controller() is not None, LIMIT
         )
         evidence = {
-            "controller_before": strike.notes["controller"],
-            "controller": strike.cluster.controller(),
+            "controller_before": context.notes["controller"],
+            "controller": context.cluster.controller(),
             "epoch_before": before,
             "epoch": kafka.controller_epoch(),
         }
@@ -60,12 +60,12 @@ class Fence(Fault):
     momentary: ClassVar[bool] = True
     down: ClassVar[bool] = False
 
-    def inject(self, strike: Strike) -> None:
-        strike.notes["epoch"] = strike.cluster.kafka.transaction(_name(strike))[1]
-        strike.notes["new"] = strike.cluster.kafka.fence(_name(strike))
+    def inject(self, context: FaultContext) -> None:
+        context.notes["epoch"] = context.cluster.kafka.transaction(_name(context))[1]
+        context.notes["new"] = context.cluster.kafka.fence(_name(context))
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        before, new = strike.notes["epoch"], strike.notes["new"]
+    def verify_injected(self, context: FaultContext) -> Proof:
+        before, new = context.notes["epoch"], context.notes["new"]
         # Without an earlier epoch there was nobody to fence; epochs begin anew with another producer id.
         return Proof(before >= 0 and new != before, {"producer_epoch_before": before, "producer_epoch": new})
 
@@ -80,16 +80,16 @@ class Rebalance(Fault):
     momentary: ClassVar[bool] = True
     down: ClassVar[bool] = False
 
-    def inject(self, strike: Strike) -> None:
-        strike.notes["state"], strike.notes["members"] = strike.cluster.kafka.group(_name(strike))
-        if strike.notes["members"]:
-            strike.notes["generation"] = strike.cluster.kafka.rebalance(_name(strike))
+    def inject(self, context: FaultContext) -> None:
+        context.notes["state"], context.notes["members"] = context.cluster.kafka.group(_name(context))
+        if context.notes["members"]:
+            context.notes["generation"] = context.cluster.kafka.rebalance(_name(context))
 
-    def verify_injected(self, strike: Strike) -> Proof:
+    def verify_injected(self, context: FaultContext) -> Proof:
         """Effective when there were members, and the generation that ours took part in is not the group's first."""
-        return Proof(strike.notes.get("generation", 0) > 1, dict(strike.notes))
+        return Proof(context.notes.get("generation", 0) > 1, dict(context.notes))
 
 
-def _name(strike: Strike) -> str:
-    assert isinstance(strike.target, Target)
-    return strike.target.name or ""
+def _name(context: FaultContext) -> str:
+    assert isinstance(context.target, Target)
+    return context.target.name or ""

@@ -6,11 +6,11 @@ import shlex
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-from nemesis.faults.checked import brokers_only, choice, count
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.faults.kill import halt, halted, rouse, roused
-from nemesis.ground import Ground
 from nemesis.targets import Groups, Target
+from nemesis.topology import Topology
+from nemesis.validation import brokers_only, choice, count
 
 How = Literal["truncate", "flip"]
 
@@ -43,13 +43,13 @@ class Corrupt(Fault):
         choice("corrupt how", self.how, get_args(How))
         count("corrupt size", self.size, most=LARGEST)
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:
-        _need_topic(ground)
-        brokers_only(ground, target, "have no partition of a topic")
+    def check(self, topology: Topology, target: Target | Groups) -> None:
+        _need_topic(topology)
+        brokers_only(topology, target, "have no partition of a topic")
 
-    def inject(self, strike: Strike) -> None:
-        halt(strike)
-        topic, partition = strike.log
+    def inject(self, context: FaultContext) -> None:
+        halt(context)
+        topic, partition = context.log
         segment = SEGMENT.format(shlex.quote(f"{topic}-{partition}"))
         damage = f"truncate -s -{self.size} $f"
         if self.how == "flip":
@@ -61,23 +61,23 @@ class Corrupt(Fault):
             f"f=$({segment}) && [ $(stat -c %s $f) -gt {self.size} ] && stat -c %s $f && md5sum < $f "
             f"&& {damage} && stat -c %s $f && md5sum < $f"
         )
-        strike.notes["status"], strike.notes["output"] = strike.process.disk.run(script)
+        context.notes["status"], context.notes["output"] = context.process.disk.run(script)
 
-    def verify_injected(self, strike: Strike) -> Proof:
+    def verify_injected(self, context: FaultContext) -> Proof:
         """Effective when the file is another one than before."""
-        proof, said = halted(strike), strike.notes["output"].split()
-        if strike.notes["status"] or len(said) < 6:
-            reason = strike.notes["output"].strip() or f"the segment has no more than {self.size} bytes"
+        proof, said = halted(context), context.notes["output"].split()
+        if context.notes["status"] or len(said) < 6:
+            reason = context.notes["output"].strip() or f"the segment has no more than {self.size} bytes"
             return Proof(False, {**proof.evidence, "not_damaged": reason})
         size, digest, _, size_after, digest_after, _ = said
         evidence = {**proof.evidence, "bytes_before": int(size), "bytes_after": int(size_after)}
         return Proof(proof.effective and digest != digest_after, evidence)
 
-    def heal(self, strike: Strike) -> None:
-        rouse(strike)
+    def heal(self, context: FaultContext) -> None:
+        rouse(context)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        return roused(strike)
+    def verify_healed(self, context: FaultContext) -> Proof:
+        return roused(context)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,30 +88,30 @@ class Wipe(Fault):
     ours: ClassVar[bool] = True
     halts: ClassVar[bool] = True
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:
-        brokers_only(ground, target, "have no replicas")
+    def check(self, topology: Topology, target: Target | Groups) -> None:
+        brokers_only(topology, target, "have no replicas")
 
-    def inject(self, strike: Strike) -> None:
-        halt(strike)
+    def inject(self, context: FaultContext) -> None:
+        halt(context)
         keep = " ".join(f"! -name {name}" for name in KEPT)
         find = f"find /k/data -mindepth 1 -maxdepth 1 {keep}"
         script = f"{find} | wc -l; {find} -exec rm -rf {{}} +; {find} | wc -l"
-        strike.notes["status"], strike.notes["output"] = strike.process.disk.run(script)
+        context.notes["status"], context.notes["output"] = context.process.disk.run(script)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        proof, said = halted(strike), strike.notes["output"].split()
-        if strike.notes["status"] or len(said) != 2:
-            return Proof(False, {**proof.evidence, "not_wiped": strike.notes["output"].strip()})
+    def verify_injected(self, context: FaultContext) -> Proof:
+        proof, said = halted(context), context.notes["output"].split()
+        if context.notes["status"] or len(said) != 2:
+            return Proof(False, {**proof.evidence, "not_wiped": context.notes["output"].strip()})
         removed, left = map(int, said)
         return Proof(proof.effective and removed > 0 and not left, {**proof.evidence, "removed": removed})
 
-    def heal(self, strike: Strike) -> None:
-        rouse(strike)
+    def heal(self, context: FaultContext) -> None:
+        rouse(context)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        return roused(strike)
+    def verify_healed(self, context: FaultContext) -> Proof:
+        return roused(context)
 
 
-def _need_topic(ground: Ground) -> None:
-    if not ground.topics:
+def _need_topic(topology: Topology) -> None:
+    if not topology.topics:
         raise ValueError("the workload has no topic whose segments could be damaged")

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from nemesis.cluster import Node
-from nemesis.desired import Resource
-from nemesis.faults.checked import number
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.effects.reconciler import Resource
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.faults.serving import serving
+from nemesis.validation import number
 
 
 def _left(node: Node) -> str | None:
@@ -37,35 +37,35 @@ class Cpu(Fault):
     def __post_init__(self) -> None:
         number("cpu cores", self.cores, least=0.01, most=4096)
 
-    def inject(self, strike: Strike) -> None:
-        strike.notes |= {"before": strike.process.cpu()[1], "incarnation": strike.process.incarnation()}
-        strike.desired.want(strike.event, strike.node, CPU, self.cores)
+    def inject(self, context: FaultContext) -> None:
+        context.notes |= {"before": context.process.cpu()[1], "incarnation": context.process.incarnation()}
+        context.desired.want(context.event, context.node, CPU, self.cores)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        process, before = strike.process, strike.notes["before"]
-        held = strike.until(lambda: process.cpu()[1] > before, LIMIT)
+    def verify_injected(self, context: FaultContext) -> Proof:
+        process, before = context.process, context.notes["before"]
+        held = context.until(lambda: process.cpu()[1] > before, LIMIT)
         cores, throttled = process.cpu()
-        as_wanted = _same(cores, strike.desired.now(CPU, strike.node))
+        as_wanted = _same(cores, context.desired.now(CPU, context.node))
         return Proof(held and as_wanted, {"cores": cores, "held_back": throttled - before})
 
-    def heal(self, strike: Strike) -> None:
-        process, notes = strike.process, strike.notes
+    def heal(self, context: FaultContext) -> None:
+        process, notes = context.process, context.notes
         try:
             # A process that does not run cannot be asked, and a new one counts anew.
             if process.state() == "running" and process.incarnation() == notes.get("incarnation"):
                 notes["held_back"] = process.cpu()[1] - notes["before"]
         finally:
-            strike.desired.release(strike.event, strike.node, CPU)
+            context.desired.release(context.event, context.node, CPU)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        wanted = strike.desired.now(CPU, strike.node)
-        evidence: dict[str, object] = {"held_back": strike.notes.get("held_back")}
-        if (state := strike.processes.desired(strike.node)) != "running":
-            return Proof(True, {**evidence, "not_asked": f"{', '.join(strike.others)} wants it {state}"})
-        evidence["cores"] = cores = strike.process.cpu()[0]
+    def verify_healed(self, context: FaultContext) -> Proof:
+        wanted = context.desired.now(CPU, context.node)
+        evidence: dict[str, object] = {"held_back": context.notes.get("held_back")}
+        if (state := context.processes.desired(context.node)) != "running":
+            return Proof(True, {**evidence, "not_asked": f"{', '.join(context.others)} wants it {state}"})
+        evidence["cores"] = cores = context.process.cpu()[0]
         if not _same(cores, wanted):
             return Proof(False, evidence)
-        served = serving(strike)
+        served = serving(context)
         return Proof(served.effective, {**evidence, **served.evidence})
 
 

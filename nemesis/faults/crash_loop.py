@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nemesis.faults.checked import LONGEST, number
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.faults.kill import halt, halted, rouse, roused
+from nemesis.validation import LONGEST, number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,26 +26,26 @@ class CrashLoop(Fault):
     def pulse(self) -> float:
         return self.every
 
-    def inject(self, strike: Strike) -> None:
-        halt(strike)
-        strike.notes["kills"] = int(strike.process.state() == "stopped")
+    def inject(self, context: FaultContext) -> None:
+        halt(context)
+        context.notes["kills"] = int(context.process.state() == "stopped")
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        return halted(strike)
+    def verify_injected(self, context: FaultContext) -> Proof:
+        return halted(context)
 
-    def beat(self, strike: Strike) -> None:
-        if strike.notes.pop("up", False):
-            strike.processes.want(strike.event, strike.node, "stopped")
-            strike.notes["kills"] = strike.notes.get("kills", 0) + (strike.process.state() == "stopped")
+    def beat(self, context: FaultContext) -> None:
+        if context.notes.pop("up", False):
+            context.processes.want(context.event, context.node, "stopped")
+            context.notes["kills"] = context.notes.get("kills", 0) + (context.process.state() == "stopped")
         else:
-            strike.processes.release(strike.event, strike.node)
-            strike.notes["up"] = True
+            context.processes.release(context.event, context.node)
+            context.notes["up"] = True
 
-    def heal(self, strike: Strike) -> None:
-        rouse(strike)
-        if strike.notes.get("up"):
-            strike.notes["end"] = "stopped"  # it is we who had started it
+    def heal(self, context: FaultContext) -> None:
+        rouse(context)
+        if context.notes.get("up"):
+            context.notes["end"] = "stopped"  # it is we who had started it
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        proof = roused(strike)
-        return Proof(proof.effective, {**proof.evidence, "kills": strike.notes.get("kills", 0)})
+    def verify_healed(self, context: FaultContext) -> Proof:
+        proof = roused(context)
+        return Proof(proof.effective, {**proof.evidence, "kills": context.notes.get("kills", 0)})

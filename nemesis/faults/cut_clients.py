@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple, get_args
 
-from nemesis.desired import Resource
-from nemesis.faults.checked import brokers_only, choice
-from nemesis.faults.fault import Fault, Proof, Strike
-from nemesis.filters import counted, filtered
-from nemesis.ground import Ground
-from nemesis.table import chain
+from nemesis.effects.filters import counted, filtered
+from nemesis.effects.lease_table import chain
+from nemesis.effects.reconciler import Resource
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.targets import Groups, Target
+from nemesis.topology import Topology
+from nemesis.validation import brokers_only, choice
 
 Way = Literal["in", "out"]
 
@@ -60,43 +60,43 @@ class CutClients(Fault):
     def __post_init__(self) -> None:
         choice("cut-clients one_way", self.one_way, (None, *get_args(Way)))
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:
-        brokers_only(ground, target, "have no clients")
+    def check(self, topology: Topology, target: Target | Groups) -> None:
+        brokers_only(topology, target, "have no clients")
 
-    def inject(self, strike: Strike) -> None:
-        nodes = strike.cluster.nodes.values()
+    def inject(self, context: FaultContext) -> None:
+        nodes = context.cluster.nodes.values()
         wish = _Wish(
             frozenset({self.one_way} if self.one_way else get_args(Way)),
             tuple(node.mac for node in nodes),
             tuple(address for node in nodes for address in node.addresses),
         )
-        strike.desired.want(strike.event, strike.node, CLIENTS, wish)
+        context.desired.want(context.event, context.node, CLIENTS, wish)
 
-    def verify_injected(self, strike: Strike) -> Proof:
+    def verify_injected(self, context: FaultContext) -> Proof:
         """Effective when a client gets no answer, and packets were dropped."""
-        silent = strike.until(lambda: not strike.cluster.answers(strike.node), LIMIT)
-        dropped = counted(strike.process, CLIENTS.name)
+        silent = context.until(lambda: not context.cluster.answers(context.node), LIMIT)
+        dropped = counted(context.process, CLIENTS.name)
         return Proof(silent and bool(dropped), {"client_answered": not silent, "dropped": dropped})
 
-    def heal(self, strike: Strike) -> None:
+    def heal(self, context: FaultContext) -> None:
         try:
-            strike.notes["dropped"] = counted(strike.process, CLIENTS.name)
+            context.notes["dropped"] = counted(context.process, CLIENTS.name)
         finally:
-            strike.desired.release(strike.event, strike.node, CLIENTS)
+            context.desired.release(context.event, context.node, CLIENTS)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        evidence: dict[str, object] = {"dropped": strike.notes.get("dropped")}
-        if strike.effective and strike.notes.get("dropped") is None:
+    def verify_healed(self, context: FaultContext) -> Proof:
+        evidence: dict[str, object] = {"dropped": context.notes.get("dropped")}
+        if context.effective and context.notes.get("dropped") is None:
             return Proof(
                 False,
                 {**evidence, "ended_early": "the rules were gone, or had lapsed, before the fault's end"},
             )
         if (
-            strike.desired.now(CLIENTS, strike.node) is None
-            and counted(strike.process, CLIENTS.name) is not None
+            context.desired.now(CLIENTS, context.node) is None
+            and counted(context.process, CLIENTS.name) is not None
         ):
             return Proof(False, {**evidence, "rules_left": True})
-        if strike.others:
-            return Proof(True, {**evidence, "others": list(strike.others)})
-        answered = strike.until(lambda: strike.cluster.answers(strike.node), LIMIT)
+        if context.others:
+            return Proof(True, {**evidence, "others": list(context.others)})
+        answered = context.until(lambda: context.cluster.answers(context.node), LIMIT)
         return Proof(answered, {**evidence, "client_answered": answered})

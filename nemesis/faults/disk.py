@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from nemesis.cluster import Node
-from nemesis.desired import Resource
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.effects.reconciler import Resource
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.faults.kill import halt, halted, rouse, roused
 from nemesis.faults.serving import serving
 
@@ -51,40 +51,40 @@ class DiskFull(Fault):
     halts: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"disks"})
 
-    def inject(self, strike: Strike) -> None:
-        strike.notes["before"] = strike.process.disk.available()
-        strike.desired.want(strike.event, strike.node, FULL, True)
+    def inject(self, context: FaultContext) -> None:
+        context.notes["before"] = context.process.disk.available()
+        context.desired.want(context.event, context.node, FULL, True)
 
-    def verify_injected(self, strike: Strike) -> Proof:
+    def verify_injected(self, context: FaultContext) -> Proof:
         # A write that is refused: what is left may be less than a block.
-        status, said = strike.process.disk.run(
+        status, said = context.process.disk.run(
             "head -c 1M /dev/zero > /k/data/.probe; s=$?; rm -f /k/data/.probe; exit $s"
         )
-        available = strike.process.disk.available()
+        available = context.process.disk.available()
         evidence = {
-            "bytes_before": strike.notes["before"],
+            "bytes_before": context.notes["before"],
             "bytes_available": available,
             "write": said.strip(),
         }
         return Proof(status != 0 and "No space" in said, evidence)
 
-    def heal(self, strike: Strike) -> None:
+    def heal(self, context: FaultContext) -> None:
         try:
-            strike.notes["end"] = strike.process.state()
+            context.notes["end"] = context.process.state()
         finally:
-            strike.desired.release(strike.event, strike.node, FULL)
-        if strike.desired.now(FULL, strike.node) is None:
+            context.desired.release(context.event, context.node, FULL)
+        if context.desired.now(FULL, context.node) is None:
             # It may have ended itself: whoever wants nothing of it lets it run.
-            strike.processes.release(strike.event, strike.node)
+            context.processes.release(context.event, context.node)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        evidence: dict[str, object] = {"state_before_heal": strike.notes.get("end")}
-        if strike.desired.now(FULL, strike.node) is not None:
-            return Proof(True, {**evidence, "held_by": list(strike.others)})
-        evidence["bytes_available"] = available = strike.process.disk.available()
-        if strike.processes.desired(strike.node) != "running":
-            return Proof(available > 0, {**evidence, "others": list(strike.others)})
-        served = serving(strike)
+    def verify_healed(self, context: FaultContext) -> Proof:
+        evidence: dict[str, object] = {"state_before_heal": context.notes.get("end")}
+        if context.desired.now(FULL, context.node) is not None:
+            return Proof(True, {**evidence, "held_by": list(context.others)})
+        evidence["bytes_available"] = available = context.process.disk.available()
+        if context.processes.desired(context.node) != "running":
+            return Proof(available > 0, {**evidence, "others": list(context.others)})
+        served = serving(context)
         return Proof(available > 0 and served.effective, {**evidence, **served.evidence})
 
 
@@ -97,29 +97,29 @@ class DiskStall(Fault):
     halts: ClassVar[bool] = True  # a process that waits for such a disk cannot be killed
     needs: ClassVar[frozenset[str]] = frozenset({"disks"})
 
-    def inject(self, strike: Strike) -> None:
-        strike.desired.want(strike.event, strike.node, STALL, strike.lasting + SPARE)
+    def inject(self, context: FaultContext) -> None:
+        context.desired.want(context.event, context.node, STALL, context.lasting + SPARE)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        frozen = strike.process.disk.frozen()
+    def verify_injected(self, context: FaultContext) -> Proof:
+        frozen = context.process.disk.frozen()
         return Proof(frozen, {"write_waits": frozen})
 
-    def heal(self, strike: Strike) -> None:
+    def heal(self, context: FaultContext) -> None:
         try:
-            strike.notes["end"] = strike.process.disk.frozen()
+            context.notes["end"] = context.process.disk.frozen()
         finally:
-            strike.desired.release(strike.event, strike.node, STALL)
+            context.desired.release(context.event, context.node, STALL)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        evidence: dict[str, object] = {"write_waited_until_heal": strike.notes.get("end")}
-        if strike.effective and not strike.notes.get("end"):
+    def verify_healed(self, context: FaultContext) -> Proof:
+        evidence: dict[str, object] = {"write_waited_until_heal": context.notes.get("end")}
+        if context.effective and not context.notes.get("end"):
             return Proof(False, {**evidence, "ended_early": "the disk went on before the fault's end"})
-        if strike.desired.now(STALL, strike.node) is not None:
-            return Proof(True, {**evidence, "held_by": list(strike.others)})
-        evidence["write_waits"] = frozen = strike.process.disk.frozen()
+        if context.desired.now(STALL, context.node) is not None:
+            return Proof(True, {**evidence, "held_by": list(context.others)})
+        evidence["write_waits"] = frozen = context.process.disk.frozen()
         if frozen:
             return Proof(False, evidence)
-        served = serving(strike)
+        served = serving(context)
         return Proof(served.effective, {**evidence, **served.evidence})
 
 
@@ -132,25 +132,25 @@ class PowerLoss(Fault):
     halts: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"disks"})
 
-    def inject(self, strike: Strike) -> None:
-        strike.notes["bytes"] = _recorded(strike)
-        strike.process.disk.shut_down()
+    def inject(self, context: FaultContext) -> None:
+        context.notes["bytes"] = _recorded(context)
+        context.process.disk.shut_down()
         # Without this, a mere kill would look the same.
-        status, _ = strike.process.disk.run("touch /k/data/.probe && rm /k/data/.probe")
-        strike.notes["refused"] = status != 0
-        halt(strike)
+        status, _ = context.process.disk.run("touch /k/data/.probe && rm /k/data/.probe")
+        context.notes["refused"] = status != 0
+        halt(context)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        proof, refused = halted(strike), strike.notes["refused"]
-        kept = _recorded(strike) if proof.effective else None
-        logs = {"log_bytes_written": strike.notes["bytes"], "log_bytes_on_disk": kept}
+    def verify_injected(self, context: FaultContext) -> Proof:
+        proof, refused = halted(context), context.notes["refused"]
+        kept = _recorded(context) if proof.effective else None
+        logs = {"log_bytes_written": context.notes["bytes"], "log_bytes_on_disk": kept}
         return Proof(proof.effective and refused, {**proof.evidence, "access_refused": refused, **logs})
 
-    def heal(self, strike: Strike) -> None:
-        rouse(strike)
+    def heal(self, context: FaultContext) -> None:
+        rouse(context)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        return roused(strike)
+    def verify_healed(self, context: FaultContext) -> Proof:
+        return roused(context)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,25 +162,25 @@ class LogDirFailure(Fault):
     halts: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"disks"})
 
-    def inject(self, strike: Strike) -> None:
-        process = strike.process
-        strike.notes |= {"before": process.state(), "incarnation": process.incarnation()}
+    def inject(self, context: FaultContext) -> None:
+        process = context.process
+        context.notes |= {"before": process.state(), "incarnation": process.incarnation()}
         process.disk.shut_down()
-        strike.notes["by_itself"] = strike.until(lambda: process.state() == "stopped", FAILURE_LIMIT)
-        strike.processes.want(strike.event, strike.node, "stopped")
+        context.notes["by_itself"] = context.until(lambda: process.state() == "stopped", FAILURE_LIMIT)
+        context.processes.want(context.event, context.node, "stopped")
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        proof = halted(strike)
-        by_itself = strike.notes["by_itself"]
+    def verify_injected(self, context: FaultContext) -> Proof:
+        proof = halted(context)
+        by_itself = context.notes["by_itself"]
         return Proof(proof.effective and by_itself, {**proof.evidence, "ended_by_itself": by_itself})
 
-    def heal(self, strike: Strike) -> None:
-        rouse(strike)
+    def heal(self, context: FaultContext) -> None:
+        rouse(context)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        return roused(strike)
+    def verify_healed(self, context: FaultContext) -> Proof:
+        return roused(context)
 
 
-def _recorded(strike: Strike) -> int | None:
-    _, output = strike.process.disk.run(RECORDED)
+def _recorded(context: FaultContext) -> int | None:
+    _, output = context.process.disk.run(RECORDED)
     return int(output) if output.strip().isdigit() else None

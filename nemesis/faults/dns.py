@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nemesis.desired import Resource
-from nemesis.faults.fault import Fault, Proof, Strike
-from nemesis.filters import counted, filtered
-from nemesis.ground import Ground
-from nemesis.table import chain
+from nemesis.effects.filters import counted, filtered
+from nemesis.effects.lease_table import chain
+from nemesis.effects.reconciler import Resource
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.targets import Groups, Target
+from nemesis.topology import Topology
 
 LIMIT = 5.0
 """Seconds in which a question must go unanswered, and be answered again."""
@@ -33,38 +33,38 @@ class Dns(Fault):
     down: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"nft"})
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:  # noqa: ARG002
-        if len(ground.nodes) < 2:
+    def check(self, topology: Topology, target: Target | Groups) -> None:  # noqa: ARG002
+        if len(topology.nodes) < 2:
             raise ValueError("a cluster of one node asks for nobody's name")
 
-    def inject(self, strike: Strike) -> None:
-        strike.desired.want(strike.event, strike.node, DNS, True)
+    def inject(self, context: FaultContext) -> None:
+        context.desired.want(context.event, context.node, DNS, True)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        unknown = strike.until(lambda: not _resolves(strike), LIMIT)
-        dropped = counted(strike.process, DNS.name)
+    def verify_injected(self, context: FaultContext) -> Proof:
+        unknown = context.until(lambda: not _resolves(context), LIMIT)
+        dropped = counted(context.process, DNS.name)
         # A name that nobody knows for another reason is no proof.
         return Proof(unknown and bool(dropped), {"resolved": not unknown, "dropped": dropped})
 
-    def heal(self, strike: Strike) -> None:
+    def heal(self, context: FaultContext) -> None:
         try:
-            strike.notes["dropped"] = counted(strike.process, DNS.name)
+            context.notes["dropped"] = counted(context.process, DNS.name)
         finally:
-            strike.desired.release(strike.event, strike.node, DNS)
+            context.desired.release(context.event, context.node, DNS)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        evidence: dict[str, object] = {"dropped": strike.notes.get("dropped")}
-        if strike.effective and strike.notes.get("dropped") is None:
+    def verify_healed(self, context: FaultContext) -> Proof:
+        evidence: dict[str, object] = {"dropped": context.notes.get("dropped")}
+        if context.effective and context.notes.get("dropped") is None:
             return Proof(
                 False,
                 {**evidence, "ended_early": "the rules were gone, or had lapsed, before the fault's end"},
             )
-        if strike.desired.now(DNS, strike.node) is not None:
-            return Proof(True, {**evidence, "held_by": list(strike.others)})
-        return Proof(strike.until(lambda: _resolves(strike), LIMIT), evidence)
+        if context.desired.now(DNS, context.node) is not None:
+            return Proof(True, {**evidence, "held_by": list(context.others)})
+        return Proof(context.until(lambda: _resolves(context), LIMIT), evidence)
 
 
-def _resolves(strike: Strike) -> bool:
+def _resolves(context: FaultContext) -> bool:
     """Whether the node's network finds the name of a peer; its own is in a file."""
-    peer = next(node for node in strike.cluster.nodes.values() if node.id != strike.node)
-    return strike.process.shell(ASK.format(peer.host), timeout=3)[0] == 0
+    peer = next(node for node in context.cluster.nodes.values() if node.id != context.node)
+    return context.process.shell(ASK.format(peer.host), timeout=3)[0] == 0

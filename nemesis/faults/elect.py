@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nemesis.faults.checked import LONGEST, number
-from nemesis.faults.fault import Fault, Proof, Strike
-from nemesis.ground import Ground
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.targets import Family, Groups, Target
+from nemesis.topology import Topology
+from nemesis.validation import LONGEST, number
 
 LIMIT = 15.0
 """Seconds for a new leader to be known."""
@@ -30,32 +30,32 @@ class Elect(Fault):
         if not isinstance(self.unclean, bool):
             raise ValueError(f"elect unclean={self.unclean!r}: expected True or False")
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:  # noqa: ARG002
-        if ground.replicas < 2:
+    def check(self, topology: Topology, target: Target | Groups) -> None:  # noqa: ARG002
+        if topology.replicas < 2:
             raise ValueError("a partition with one replica has one leader only")
-        if self.unclean and ground.coordination == "KRaft" and ground.release < (3, 9):
+        if self.unclean and topology.coordination == "KRaft" and topology.release < (3, 9):
             raise ValueError(
                 f"unclean=True: KRaft elects unclean leaders from Kafka 3.9 on, and this is "
-                f"{'.'.join(map(str, ground.release))}"
+                f"{'.'.join(map(str, topology.release))}"
             )
 
-    def inject(self, strike: Strike) -> None:
-        kafka, cluster, log = strike.cluster.kafka, strike.cluster, strike.log
-        strike.notes |= {"leader": cluster.leader(*log), "epoch": kafka.epoch(*log)}
+    def inject(self, context: FaultContext) -> None:
+        kafka, cluster, log = context.cluster.kafka, context.cluster, context.log
+        context.notes |= {"leader": cluster.leader(*log), "epoch": kafka.epoch(*log)}
         kafka.elect(*log, unclean=self.unclean)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        kafka, cluster, log = strike.cluster.kafka, strike.cluster, strike.log
-        before = strike.notes["leader"]
-        strike.until(lambda: kafka.epoch(*log) > strike.notes["epoch"], LIMIT)
+    def verify_injected(self, context: FaultContext) -> Proof:
+        kafka, cluster, log = context.cluster.kafka, context.cluster, context.log
+        before = context.notes["leader"]
+        context.until(lambda: kafka.epoch(*log) > context.notes["epoch"], LIMIT)
         leader, epoch = cluster.leader(*log), kafka.epoch(*log)
         evidence = {
             "leader_before": before,
             "leader": leader,
-            "epoch_before": strike.notes["epoch"],
+            "epoch_before": context.notes["epoch"],
             "epoch": epoch,
         }
-        return Proof(leader is not None and leader != before and epoch > strike.notes["epoch"], evidence)
+        return Proof(leader is not None and leader != before and epoch > context.notes["epoch"], evidence)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,42 +77,44 @@ class LeaderStorm(Fault):
     def pulse(self) -> float:
         return self.every
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:  # noqa: ARG002
-        if ground.replicas < 2:
+    def check(self, topology: Topology, target: Target | Groups) -> None:  # noqa: ARG002
+        if topology.replicas < 2:
             raise ValueError("a partition with one replica has one leader only")
 
-    def inject(self, strike: Strike) -> None:
-        strike.notes |= {
-            "replicas": strike.cluster.replicas(*strike.log),
-            "epoch": strike.cluster.kafka.epoch(*strike.log),
+    def inject(self, context: FaultContext) -> None:
+        context.notes |= {
+            "replicas": context.cluster.replicas(*context.log),
+            "epoch": context.cluster.kafka.epoch(*context.log),
         }
-        self.beat(strike)
+        self.beat(context)
 
-    def beat(self, strike: Strike) -> None:
-        kafka, log = strike.cluster.kafka, strike.log
-        replicas = strike.cluster.replicas(*log)
+    def beat(self, context: FaultContext) -> None:
+        kafka, log = context.cluster.kafka, context.log
+        replicas = context.cluster.replicas(*log)
         kafka.reassign(*log, (*replicas[1:], replicas[0]))
-        strike.until(lambda: strike.cluster.replicas(*log) != replicas, self.every)
+        context.until(lambda: context.cluster.replicas(*log) != replicas, self.every)
         kafka.elect(*log, unclean=False)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        changed = strike.until(lambda: strike.cluster.kafka.epoch(*strike.log) > strike.notes["epoch"], LIMIT)
-        return Proof(changed, {"epoch_before": strike.notes["epoch"]})
+    def verify_injected(self, context: FaultContext) -> Proof:
+        changed = context.until(
+            lambda: context.cluster.kafka.epoch(*context.log) > context.notes["epoch"], LIMIT
+        )
+        return Proof(changed, {"epoch_before": context.notes["epoch"]})
 
-    def heal(self, strike: Strike) -> None:
+    def heal(self, context: FaultContext) -> None:
         try:
-            strike.notes["end"] = strike.cluster.kafka.epoch(*strike.log)
+            context.notes["end"] = context.cluster.kafka.epoch(*context.log)
         finally:
-            if strike.notes.get("replicas"):
-                strike.cluster.kafka.reassign(*strike.log, strike.notes["replicas"])
+            if context.notes.get("replicas"):
+                context.cluster.kafka.reassign(*context.log, context.notes["replicas"])
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        cluster, log, wanted = strike.cluster, strike.log, strike.notes.get("replicas")
+    def verify_healed(self, context: FaultContext) -> Proof:
+        cluster, log, wanted = context.cluster, context.log, context.notes.get("replicas")
         if not wanted:
             return Proof(True, {"nothing": "the injection failed before anything was done"})
-        changes = strike.notes["end"] - strike.notes.get("epoch", 0)
+        changes = context.notes["end"] - context.notes.get("epoch", 0)
         evidence = {"leader_epochs": changes, "replicas": list(wanted or ())}
-        if not strike.until(lambda: cluster.replicas(*log) == wanted, LIMIT):
+        if not context.until(lambda: cluster.replicas(*log) == wanted, LIMIT):
             return Proof(False, {**evidence, "replicas_now": list(cluster.replicas(*log))})
-        calm = strike.until(lambda: cluster.leader(*log) is not None, LIMIT)
+        calm = context.until(lambda: cluster.leader(*log) is not None, LIMIT)
         return Proof(calm, evidence)

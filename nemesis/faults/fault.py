@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from nemesis.cluster import Clients, Cluster, Node
-from nemesis.desired import Desired
-from nemesis.ground import Ground
-from nemesis.network import Network
-from nemesis.processes import Processes
+from nemesis.effects.network import Network
+from nemesis.effects.processes import Processes
+from nemesis.effects.reconciler import Reconciler
 from nemesis.targets import Family, Groups, Target
+from nemesis.topology import Topology
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Proof:
 
 
 @dataclass(kw_only=True)
-class Strike:
+class FaultContext:
     """One event while it goes on: the cluster, and what there is to remember between inject and heal.
 
     event      its id; owner of what it wants of network, processes and resources.
@@ -48,7 +48,7 @@ class Strike:
     clients: Clients
     network: Network
     processes: Processes
-    desired: Desired
+    desired: Reconciler
     topic: str
     lasting: float
     random: random.Random
@@ -130,22 +130,22 @@ class Fault(ABC):
         default = {each.name: each.default for each in dataclasses.fields(self)}  # type: ignore[arg-type]
         return {name: _plain(value) for name, value in given.items() if value != default[name]}
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:  # noqa: B027 - most can be had everywhere
+    def check(self, topology: Topology, target: Target | Groups) -> None:  # noqa: B027 - most can be had everywhere
         """Refuse what can never be done there. Raises ValueError saying why."""
 
     @abstractmethod
-    def inject(self, strike: Strike) -> None: ...
+    def inject(self, context: FaultContext) -> None: ...
 
     @abstractmethod
-    def verify_injected(self, strike: Strike) -> Proof: ...
+    def verify_injected(self, context: FaultContext) -> Proof: ...
 
-    def beat(self, strike: Strike) -> None:  # noqa: B027 - most are done once
+    def beat(self, context: FaultContext) -> None:  # noqa: B027 - most are done once
         """What is done again and again while it goes on."""
 
-    def heal(self, strike: Strike) -> None:  # noqa: B027 - nothing, where the fault is momentary
+    def heal(self, context: FaultContext) -> None:  # noqa: B027 - nothing, where the fault is momentary
         """Undo it. Called also where the injection failed half-way."""
 
-    def verify_healed(self, strike: Strike) -> Proof:  # noqa: ARG002
+    def verify_healed(self, context: FaultContext) -> Proof:  # noqa: ARG002
         """Whether nothing of this fault is left. It must not demand the end of others that go on."""
         return Proof(True, {"nothing": "it was over when it had happened"})
 

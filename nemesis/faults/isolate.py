@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.faults.partition import Partition
-from nemesis.ground import Ground
 from nemesis.targets import Groups, Target
+from nemesis.topology import Topology
 
 _EVERYTHING = Partition()
 
@@ -21,17 +21,17 @@ class Isolate(Fault):
     together: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = Partition.needs
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:
-        _EVERYTHING.check(ground, target)
+    def check(self, topology: Topology, target: Target | Groups) -> None:
+        _EVERYTHING.check(topology, target)
 
-    def inject(self, strike: Strike) -> None:
-        _EVERYTHING.inject(strike)
+    def inject(self, context: FaultContext) -> None:
+        _EVERYTHING.inject(context)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        return _EVERYTHING.verify_injected(strike)
+    def verify_injected(self, context: FaultContext) -> Proof:
+        return _EVERYTHING.verify_injected(context)
 
-    def heal(self, strike: Strike) -> None:
-        _EVERYTHING.heal(strike)
+    def heal(self, context: FaultContext) -> None:
+        _EVERYTHING.heal(context)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        return _EVERYTHING.verify_healed(strike)
+    def verify_healed(self, context: FaultContext) -> Proof:
+        return _EVERYTHING.verify_healed(context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.faults.serving import serving
 
 LIMIT = 10.0
@@ -22,58 +22,58 @@ class Kill(Fault):
     name: ClassVar[str] = "kill"
     halts: ClassVar[bool] = True
 
-    def inject(self, strike: Strike) -> None:
-        halt(strike)
+    def inject(self, context: FaultContext) -> None:
+        halt(context)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        return halted(strike)
+    def verify_injected(self, context: FaultContext) -> Proof:
+        return halted(context)
 
-    def heal(self, strike: Strike) -> None:
-        rouse(strike)
+    def heal(self, context: FaultContext) -> None:
+        rouse(context)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        return roused(strike)
+    def verify_healed(self, context: FaultContext) -> Proof:
+        return roused(context)
 
 
-def halt(strike: Strike, *, gently: bool = False) -> None:
+def halt(context: FaultContext, *, gently: bool = False) -> None:
     """End the node's process, and keep it down."""
-    process = strike.process
-    strike.notes |= {"before": process.state(), "incarnation": process.incarnation()}
-    strike.processes.want(strike.event, strike.node, "stopped", gently=gently)
+    process = context.process
+    context.notes |= {"before": process.state(), "incarnation": process.incarnation()}
+    context.processes.want(context.event, context.node, "stopped", gently=gently)
 
 
-def halted(strike: Strike) -> Proof:
+def halted(context: FaultContext) -> Proof:
     """Whether it is down."""
-    process = strike.process
-    stopped = strike.until(lambda: process.state() == "stopped", LIMIT)
-    evidence = {"before": strike.notes["before"], "state": process.state()}
+    process = context.process
+    stopped = context.until(lambda: process.state() == "stopped", LIMIT)
+    evidence = {"before": context.notes["before"], "state": process.state()}
     if stopped:
         evidence["exit_code"] = process.exit_code()
     return Proof(stopped, evidence)
 
 
-def rouse(strike: Strike) -> None:
+def rouse(context: FaultContext) -> None:
     """Let it run again, unless another fault keeps it down."""
     try:
-        strike.notes["end"] = strike.process.state()
+        context.notes["end"] = context.process.state()
     finally:
-        strike.processes.release(strike.event, strike.node)
+        context.processes.release(context.event, context.node)
 
 
-def roused(strike: Strike) -> Proof:
+def roused(context: FaultContext) -> Proof:
     """Whether a new process runs and serves."""
-    if "incarnation" not in strike.notes:
+    if "incarnation" not in context.notes:
         return Proof(True, {"nothing": "the injection failed before anything was done"})
-    process, wanted = strike.process, strike.processes.desired(strike.node)
-    evidence: dict[str, object] = {"state_before_heal": strike.notes["end"]}
-    if strike.effective and strike.notes["end"] != "stopped":
+    process, wanted = context.process, context.processes.desired(context.node)
+    evidence: dict[str, object] = {"state_before_heal": context.notes["end"]}
+    if context.effective and context.notes["end"] != "stopped":
         evidence["ended_early"] = "something else had started the broker before the fault's end"
     if wanted == "stopped":  # by another fault, which starts it when it ends
-        return Proof("ended_early" not in evidence, {**evidence, "held_by": list(strike.others)})
-    as_wanted = strike.until(lambda: process.state() == wanted, LIMIT)
-    new = process.incarnation() != strike.notes["incarnation"]
+        return Proof("ended_early" not in evidence, {**evidence, "held_by": list(context.others)})
+    as_wanted = context.until(lambda: process.state() == wanted, LIMIT)
+    new = process.incarnation() != context.notes["incarnation"]
     evidence |= {"state": process.state(), "new_incarnation": new}
     if not as_wanted or not new:
         return Proof(False, evidence)
-    served = serving(strike)
+    served = serving(context)
     return Proof(served.effective and "ended_early" not in evidence, {**evidence, **served.evidence})

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nemesis.desired import Resource
-from nemesis.faults.checked import number
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.effects.filters import counted, filtered
+from nemesis.effects.lease_table import chain
+from nemesis.effects.reconciler import Resource
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.faults.serving import serving
-from nemesis.filters import counted, filtered
-from nemesis.table import chain
+from nemesis.validation import number
 
 LIMIT = 10.0
 """Seconds in which a packet must have been lost."""
@@ -38,27 +38,30 @@ class Loss(Fault):
     def __post_init__(self) -> None:
         number("loss percent", self.percent, above=0, most=100)
 
-    def inject(self, strike: Strike) -> None:
-        strike.desired.want(strike.event, strike.node, LOSS, self.percent)
+    def inject(self, context: FaultContext) -> None:
+        context.desired.want(context.event, context.node, LOSS, self.percent)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        lost = strike.until(lambda: bool(counted(strike.process, LOSS.name)), LIMIT)
-        return Proof(lost, {"dropped": counted(strike.process, LOSS.name)})
+    def verify_injected(self, context: FaultContext) -> Proof:
+        lost = context.until(lambda: bool(counted(context.process, LOSS.name)), LIMIT)
+        return Proof(lost, {"dropped": counted(context.process, LOSS.name)})
 
-    def heal(self, strike: Strike) -> None:
+    def heal(self, context: FaultContext) -> None:
         try:
-            strike.notes["dropped"] = counted(strike.process, LOSS.name)
+            context.notes["dropped"] = counted(context.process, LOSS.name)
         finally:
-            strike.desired.release(strike.event, strike.node, LOSS)
+            context.desired.release(context.event, context.node, LOSS)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        evidence: dict[str, object] = {"dropped": strike.notes.get("dropped")}
-        if strike.effective and strike.notes.get("dropped") is None:
+    def verify_healed(self, context: FaultContext) -> Proof:
+        evidence: dict[str, object] = {"dropped": context.notes.get("dropped")}
+        if context.effective and context.notes.get("dropped") is None:
             return Proof(
                 False,
                 {**evidence, "ended_early": "the rules were gone, or had lapsed, before the fault's end"},
             )
-        if strike.desired.now(LOSS, strike.node) is None and counted(strike.process, LOSS.name) is not None:
+        if (
+            context.desired.now(LOSS, context.node) is None
+            and counted(context.process, LOSS.name) is not None
+        ):
             return Proof(False, {**evidence, "rules_left": True})
-        served = serving(strike)
+        served = serving(context)
         return Proof(served.effective, {**evidence, **served.evidence})

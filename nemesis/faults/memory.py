@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from nemesis.cluster import Node
-from nemesis.desired import Resource
-from nemesis.faults.checked import count
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.effects.reconciler import Resource
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.faults.serving import serving
+from nemesis.validation import count
 
 
 def _apply(node: Node, spare: int | None) -> None:
@@ -40,17 +40,17 @@ class Memory(Fault):
     def __post_init__(self) -> None:
         count("memory spare_mb", self.spare_mb)
 
-    def inject(self, strike: Strike) -> None:
-        strike.notes["asked"] = True
-        strike.desired.want(strike.event, strike.node, MEMORY, self.spare_mb << 20)
+    def inject(self, context: FaultContext) -> None:
+        context.notes["asked"] = True
+        context.desired.want(context.event, context.node, MEMORY, self.spare_mb << 20)
 
-    def verify_injected(self, strike: Strike) -> Proof:
+    def verify_injected(self, context: FaultContext) -> Proof:
         """Effective when a file larger than what is spare was written, and use grew by less than half of it.
 
         The limit alone proves little: a broker's use grows by megabytes while it is set. And the kernel need not
         count, in either version of control groups, how often it had to make room.
         """
-        process, size = strike.process, 4 * self.spare_mb << 20
+        process, size = context.process, 4 * self.spare_mb << 20
         before, _ = process.memory()
         try:
             status, said = process.execute(f"head -c {size} /dev/zero > {FILE}")
@@ -67,23 +67,23 @@ class Memory(Fault):
         }
         return Proof(status == 0 and used <= allowed and used - before < size // 2, evidence)
 
-    def heal(self, strike: Strike) -> None:
+    def heal(self, context: FaultContext) -> None:
         try:
-            strike.desired.release(strike.event, strike.node, MEMORY)
+            context.desired.release(context.event, context.node, MEMORY)
         finally:
             # It may have been killed for want of memory: whoever wants nothing of it lets it run.
-            strike.processes.release(strike.event, strike.node)
+            context.processes.release(context.event, context.node)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        if strike.desired.now(MEMORY, strike.node) is not None:
-            return Proof(True, {"held_by": list(strike.others)})
-        if (state := strike.processes.desired(strike.node)) != "running":
-            return Proof(True, {"not_asked": f"{', '.join(strike.others)} wants it {state}"})
-        if not strike.until(lambda: strike.process.state() == "running", LIMIT):
-            return Proof(False, {"state": strike.process.state()})
-        used, allowed = strike.process.memory()
+    def verify_healed(self, context: FaultContext) -> Proof:
+        if context.desired.now(MEMORY, context.node) is not None:
+            return Proof(True, {"held_by": list(context.others)})
+        if (state := context.processes.desired(context.node)) != "running":
+            return Proof(True, {"not_asked": f"{', '.join(context.others)} wants it {state}"})
+        if not context.until(lambda: context.process.state() == "running", LIMIT):
+            return Proof(False, {"state": context.process.state()})
+        used, allowed = context.process.memory()
         evidence = {"bytes_used": used, "bytes_allowed": allowed}
-        if "asked" in strike.notes and allowed <= used + 2 * (self.spare_mb << 20):
+        if "asked" in context.notes and allowed <= used + 2 * (self.spare_mb << 20):
             return Proof(False, evidence)
-        served = serving(strike)
+        served = serving(context)
         return Proof(served.effective, {**evidence, **served.evidence})

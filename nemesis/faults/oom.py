@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.faults.kill import halted, rouse, roused
 from nemesis.faults.memory import MEMORY
 
@@ -28,30 +28,30 @@ class Oom(Fault):
     ours: ClassVar[bool] = True
     halts: ClassVar[bool] = True
 
-    def inject(self, strike: Strike) -> None:
-        process = strike.process
-        strike.notes |= {"before": process.state(), "incarnation": process.incarnation()}
+    def inject(self, context: FaultContext) -> None:
+        process = context.process
+        context.notes |= {"before": process.state(), "incarnation": process.incarnation()}
         try:
-            strike.desired.want(strike.event, strike.node, MEMORY, SPARE)
+            context.desired.want(context.event, context.node, MEMORY, SPARE)
         except Exception:
-            strike.desired.release(strike.event, strike.node, MEMORY)
+            context.desired.release(context.event, context.node, MEMORY)
             raise
         try:
             with contextlib.suppress(Exception):  # the command goes down with its container
                 process.execute(HOG)
-            strike.until(lambda: process.state() == "stopped", LIMIT)
+            context.until(lambda: process.state() == "stopped", LIMIT)
         finally:
             # The process that is started later needs more than this one was left with.
-            strike.desired.release(strike.event, strike.node, MEMORY)
-            strike.processes.want(strike.event, strike.node, "stopped")
+            context.desired.release(context.event, context.node, MEMORY)
+            context.processes.want(context.event, context.node, "stopped")
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        proof = halted(strike)
-        killed = strike.process.killed_for_memory()
+    def verify_injected(self, context: FaultContext) -> Proof:
+        proof = halted(context)
+        killed = context.process.killed_for_memory()
         return Proof(proof.effective and killed, {**proof.evidence, "killed_for_memory": killed})
 
-    def heal(self, strike: Strike) -> None:
-        rouse(strike)
+    def heal(self, context: FaultContext) -> None:
+        rouse(context)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        return roused(strike)
+    def verify_healed(self, context: FaultContext) -> Proof:
+        return roused(context)

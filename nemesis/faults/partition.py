@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import permutations, product
 from typing import ClassVar, Literal, get_args
 
-from nemesis.faults.checked import choice
-from nemesis.faults.fault import Fault, Proof, Strike
-from nemesis.ground import Ground
-from nemesis.network import NetworkError
-from nemesis.nft import Cut, Rule
-from nemesis.probe import Answer, Link, probe
+from nemesis.effects.network import NetworkError
+from nemesis.effects.nft import Cut, Rule
+from nemesis.effects.probe import Answer, Link, probe
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.targets import Groups, Target
+from nemesis.topology import Topology
+from nemesis.validation import choice
 
 Plane = Literal["replication", "controller"]
 Way = Literal["in", "out"]
@@ -71,16 +71,16 @@ class Partition(Fault):
             raise wrong
         object.__setattr__(self, "ports", ports)
 
-    def check(self, ground: Ground, target: Target | Groups) -> None:
+    def check(self, topology: Topology, target: Target | Groups) -> None:
         least = {"apart": 2, "halves": 2, "bridge": 3, "majority-ring": 4}[self.shape]
-        there = len(ground.nodes) if self.shape == "apart" else target.most(ground)
+        there = len(topology.nodes) if self.shape == "apart" else target.most(topology)
         if there < least and self.shape == "apart":
             raise ValueError("a cluster of one node has no peers to be cut from")
         if there < least:
             raise ValueError(f"{self.shape}: at least {least} nodes are needed, and there are {there}")
         if isinstance(target, Groups) and self.shape != "apart":
             raise ValueError(f"shape={self.shape!r} makes groups of its own; leave one of the two out")
-        if self.plane == "controller" and ground.zookeepers:
+        if self.plane == "controller" and topology.zookeepers:
             raise ValueError("plane='controller' is KRaft's; in ZooKeeper mode name the ports")
 
     def cut_off(self, nodes: int) -> int:
@@ -93,87 +93,87 @@ class Partition(Fault):
                 return 0  # each hears a majority
         return nodes
 
-    def inject(self, strike: Strike) -> None:
-        cuts = self._cuts(strike)
-        strike.notes |= {"earlier": strike.network.dropped({cut.receiver for cut in cuts}), "cuts": cuts}
-        strike.network.cut(strike.event, cuts)
+    def inject(self, context: FaultContext) -> None:
+        cuts = self._cuts(context)
+        context.notes |= {"earlier": context.network.dropped({cut.receiver for cut in cuts}), "cuts": cuts}
+        context.network.cut(context.event, cuts)
 
-    def verify_injected(self, strike: Strike) -> Proof:
+    def verify_injected(self, context: FaultContext) -> Proof:
         """Effective when no probe gets an answer in either direction, and every cut has dropped packets."""
-        cuts: frozenset[Cut] = strike.notes["cuts"]
+        cuts: frozenset[Cut] = context.notes["cuts"]
         if not cuts:
             return Proof(False, {"cuts": "none: the target has no peer to be cut from"})
-        links = _links(strike, cuts)
+        links = _links(context, cuts)
         answers: tuple[Answer, ...] = ()
 
         def silent() -> bool:
             nonlocal answers
-            answers = probe(strike.cluster.nodes, links)
+            answers = probe(context.cluster.nodes, links)
             return all(answer.silent for answer in answers)
 
-        cut_off = bool(links) and strike.until(silent, INJECT_LIMIT)
-        dropped = _dropped(strike, cuts)
+        cut_off = bool(links) and context.until(silent, INJECT_LIMIT)
+        dropped = _dropped(context, cuts)
         evidence = {"probes": [answer.to_json() for answer in answers], "dropped": dropped}
         return Proof(cut_off and all(dropped.values()), evidence)
 
-    def heal(self, strike: Strike) -> None:
-        cuts: frozenset[Cut] = strike.notes.get("cuts", frozenset())
+    def heal(self, context: FaultContext) -> None:
+        cuts: frozenset[Cut] = context.notes.get("cuts", frozenset())
         try:
-            strike.notes["dropped"] = _dropped(strike, cuts)
+            context.notes["dropped"] = _dropped(context, cuts)
         except NetworkError as problem:
-            strike.notes["unread"] = str(problem)
+            context.notes["unread"] = str(problem)
         finally:
-            strike.network.heal(strike.event)
+            context.network.heal(context.event)
 
-    def verify_healed(self, strike: Strike) -> Proof:
+    def verify_healed(self, context: FaultContext) -> Proof:
         """Effective when no rule is left and every probe gets through, but for what other faults cut."""
-        cuts: frozenset[Cut] = strike.notes.get("cuts", frozenset())
-        dropped = strike.notes.get("dropped", {})
+        cuts: frozenset[Cut] = context.notes.get("cuts", frozenset())
+        dropped = context.notes.get("dropped", {})
         evidence: dict[str, object] = {"dropped": dropped}
-        if "unread" in strike.notes:
-            evidence["dropped"] = f"unknown: {strike.notes['unread']}"
+        if "unread" in context.notes:
+            evidence["dropped"] = f"unknown: {context.notes['unread']}"
         gone = [pair for pair, count in dropped.items() if count is None]
-        if strike.effective and gone:
+        if context.effective and gone:
             evidence["ended_early"] = (
                 f"the rules of {', '.join(gone)} were gone, or had lapsed, before the fault's end"
             )
-        wanted = _rules(strike.network.cuts)
+        wanted = _rules(context.network.cuts)
         left = sorted(
             f"{rule.comment} to {rule.receiver}"
-            for rule in strike.network.dropped({cut.receiver for cut in cuts})
+            for rule in context.network.dropped({cut.receiver for cut in cuts})
             if rule in _rules(cuts) and rule not in wanted
         )
-        links = {link for link in _links(strike, cuts) if _free(link, strike)}
+        links = {link for link in _links(context, cuts) if _free(link, context)}
         answers: tuple[Answer, ...] = ()
 
         def reached() -> bool:
             nonlocal answers
-            answers = probe(strike.cluster.nodes, links)
+            answers = probe(context.cluster.nodes, links)
             return all(answer.reached for answer in answers)
 
-        connected = strike.until(reached, HEAL_LIMIT)
+        connected = context.until(reached, HEAL_LIMIT)
         evidence |= {"rules_left": left, "probes": [answer.to_json() for answer in answers]}
-        if strike.others:
-            evidence["others"] = list(strike.others)
-        whole = not left and connected and "ended_early" not in evidence and "unread" not in strike.notes
+        if context.others:
+            evidence["others"] = list(context.others)
+        whole = not left and connected and "ended_early" not in evidence and "unread" not in context.notes
         return Proof(whole, evidence)
 
-    def _cuts(self, strike: Strike) -> frozenset[Cut]:
+    def _cuts(self, context: FaultContext) -> frozenset[Cut]:
         ports = None if self.ports is None else frozenset(self.ports)
         if self.plane is not None:
-            ports = strike.cluster.planes[self.plane]
-        return frozenset(Cut(receiver, sender, ports) for receiver, sender in self._deaf(strike))
+            ports = context.cluster.planes[self.plane]
+        return frozenset(Cut(receiver, sender, ports) for receiver, sender in self._deaf(context))
 
-    def _deaf(self, strike: Strike) -> Iterable[tuple[int, int]]:
+    def _deaf(self, context: FaultContext) -> Iterable[tuple[int, int]]:
         """Who shall not hear whom."""
-        if isinstance(strike.target, Groups):
-            groups = strike.target.groups
+        if isinstance(context.target, Groups):
+            groups = context.target.groups
         elif self.shape != "apart":
-            return SHAPES[self.shape](strike.random.sample(sorted(strike.nodes), len(strike.nodes)))
+            return SHAPES[self.shape](context.random.sample(sorted(context.nodes), len(context.nodes)))
         else:
-            rest = tuple(node for node in sorted(strike.cluster.nodes) if node not in strike.nodes)
+            rest = tuple(node for node in sorted(context.cluster.nodes) if node not in context.nodes)
             # Where nobody is left to be cut off from, all are from each other.
-            groups = (strike.nodes, rest) if rest else tuple((node,) for node in strike.nodes)
+            groups = (context.nodes, rest) if rest else tuple((node,) for node in context.nodes)
         if self.one_way is None:
             return _apart(groups)
         first, others = groups[0], [node for group in groups[1:] for node in group]
@@ -212,9 +212,9 @@ SHAPES: dict[str, Callable[[Sequence[int]], list[tuple[int, int]]]] = {
 }
 
 
-def _links(strike: Strike, cuts: Iterable[Cut]) -> frozenset[Link]:
+def _links(context: FaultContext, cuts: Iterable[Cut]) -> frozenset[Link]:
     """What to try for each cut: every address of the receiver, on its ports or on one where it listens."""
-    nodes = strike.cluster.nodes
+    nodes = context.cluster.nodes
     return frozenset(
         Link(cut.sender, cut.receiver, address, port)
         for cut in cuts
@@ -223,28 +223,28 @@ def _links(strike: Strike, cuts: Iterable[Cut]) -> frozenset[Link]:
     )
 
 
-def _free(link: Link, strike: Strike) -> bool:
+def _free(link: Link, context: FaultContext) -> bool:
     """Whether that link ought to answer: nothing cuts it, and no paused broker lets its queue overflow."""
     ends = {(link.source, link.destination), (link.destination, link.source)}
     cut = any(
         (cut.receiver, cut.sender) in ends and (cut.ports is None or link.port in cut.ports)
-        for cut in strike.network.cuts
+        for cut in context.network.cuts
     )
-    return not cut and strike.processes.desired(link.destination) != "paused"
+    return not cut and context.processes.desired(link.destination) != "paused"
 
 
 def _rules(cuts: Iterable[Cut]) -> frozenset[Rule]:
     return frozenset(rule for cut in cuts for rule in cut.rules)
 
 
-def _dropped(strike: Strike, cuts: Iterable[Cut]) -> dict[str, int | None]:
+def _dropped(context: FaultContext, cuts: Iterable[Cut]) -> dict[str, int | None]:
     """Packets dropped since the injection by pair of nodes; None where a rule of the cut is missing.
 
     Where a whole link is cut, packets that the rule for one of its ports dropped count as well.
     """
     cuts = sorted(cuts, key=lambda cut: (cut.sender, cut.receiver))
-    counted = strike.network.dropped({cut.receiver for cut in cuts})
-    earlier: dict[Rule, int] = strike.notes.get("earlier", {})
+    counted = context.network.dropped({cut.receiver for cut in cuts})
+    earlier: dict[Rule, int] = context.notes.get("earlier", {})
     since = {rule: count - earlier.get(rule, 0) for rule, count in counted.items()}
     return {
         f"{cut.sender} to {cut.receiver}": None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.faults.serving import serving
 
 LIMIT = 5.0
@@ -19,38 +19,38 @@ class Pause(Fault):
     name: ClassVar[str] = "pause"
     halts: ClassVar[bool] = True
 
-    def inject(self, strike: Strike) -> None:
-        strike.notes["before"] = strike.cluster.nodes[strike.node].state()
-        strike.processes.want(strike.event, strike.node, "paused")
+    def inject(self, context: FaultContext) -> None:
+        context.notes["before"] = context.cluster.nodes[context.node].state()
+        context.processes.want(context.event, context.node, "paused")
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        process = strike.cluster.nodes[strike.node]
-        evidence: dict[str, object] = {"before": strike.notes["before"]}
-        if strike.processes.desired(strike.node) != "paused":  # a kill is stronger
+    def verify_injected(self, context: FaultContext) -> Proof:
+        process = context.cluster.nodes[context.node]
+        evidence: dict[str, object] = {"before": context.notes["before"]}
+        if context.processes.desired(context.node) != "paused":  # a kill is stronger
             return Proof(
-                False, {**evidence, "state": process.state(), "not_paused_because_of": list(strike.others)}
+                False, {**evidence, "state": process.state(), "not_paused_because_of": list(context.others)}
             )
-        paused = strike.until(lambda: process.state() == "paused", LIMIT)
-        evidence |= {"state": process.state(), "mechanism": strike.processes.mechanism(strike.node)}
+        paused = context.until(lambda: process.state() == "paused", LIMIT)
+        evidence |= {"state": process.state(), "mechanism": context.processes.mechanism(context.node)}
         return Proof(paused, evidence)
 
-    def heal(self, strike: Strike) -> None:
-        strike.notes["wanted"] = strike.processes.desired(strike.node)
+    def heal(self, context: FaultContext) -> None:
+        context.notes["wanted"] = context.processes.desired(context.node)
         try:
-            strike.notes["end"] = strike.cluster.nodes[strike.node].state()
+            context.notes["end"] = context.cluster.nodes[context.node].state()
         finally:
-            strike.processes.release(strike.event, strike.node)
+            context.processes.release(context.event, context.node)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        process, wanted = strike.cluster.nodes[strike.node], strike.processes.desired(strike.node)
-        evidence: dict[str, object] = {"state_before_heal": strike.notes["end"]}
-        if strike.effective and strike.notes["end"] != strike.notes["wanted"]:
+    def verify_healed(self, context: FaultContext) -> Proof:
+        process, wanted = context.cluster.nodes[context.node], context.processes.desired(context.node)
+        evidence: dict[str, object] = {"state_before_heal": context.notes["end"]}
+        if context.effective and context.notes["end"] != context.notes["wanted"]:
             evidence["ended_early"] = "something else had changed the broker's state before the fault's end"
-        as_wanted = strike.until(lambda: process.state() == wanted, LIMIT)
+        as_wanted = context.until(lambda: process.state() == wanted, LIMIT)
         evidence["state"] = process.state()
         if not as_wanted:
             return Proof(False, evidence)
         if wanted != "running":  # another fault wants it so, and undoes it when it ends
-            return Proof("ended_early" not in evidence, {**evidence, "held_by": list(strike.others)})
-        served = serving(strike)
+            return Proof("ended_early" not in evidence, {**evidence, "held_by": list(context.others)})
+        served = serving(context)
         return Proof(served.effective and "ended_early" not in evidence, {**evidence, **served.evidence})

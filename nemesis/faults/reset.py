@@ -7,9 +7,9 @@ import shlex
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.effects.lease_table import chain, table
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.faults.serving import serving
-from nemesis.table import chain, table
 
 LASTS = 0.3
 """Seconds for which packets are answered with a reset: connections of a broker are hardly silent for longer."""
@@ -57,17 +57,17 @@ class Reset(Fault):
     down: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"nft"})
 
-    def inject(self, strike: Strike) -> None:
-        strike.notes["status"], strike.notes["output"] = strike.process.shell(COMMAND)
+    def inject(self, context: FaultContext) -> None:
+        context.notes["status"], context.notes["output"] = context.process.shell(COMMAND)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        output = strike.notes["output"]
+    def verify_injected(self, context: FaultContext) -> Proof:
+        output = context.notes["output"]
         resets = sum(map(int, re.findall(r"packets (\d+)", output)))
         found = dict(re.findall(r"(open|left) (\d+)", output))
-        if strike.notes["status"] or len(found) < 2:
-            return Proof(False, {"status": strike.notes["status"], "output": output})
+        if context.notes["status"] or len(found) < 2:
+            return Proof(False, {"status": context.notes["status"], "output": output})
         were, left = int(found["open"]), int(found["left"])
         return Proof(resets > 0 and left < were, {"resets": resets, "connections": were, "left": left})
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        return serving(strike)
+    def verify_healed(self, context: FaultContext) -> Proof:
+        return serving(context)

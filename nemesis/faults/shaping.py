@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from nemesis.cluster import Node
-from nemesis.desired import Resource
-from nemesis.faults.checked import number
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.effects.network import NetworkError
+from nemesis.effects.reconciler import Resource
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.faults.serving import serving
-from nemesis.network import NetworkError
+from nemesis.validation import number
 
 LIMIT = 10.0
 """Seconds in which the discipline must have handled a packet in its own way."""
@@ -80,28 +80,28 @@ class Shaped(Fault):
     def wish(self) -> dict[str, float]:
         """What is to be so: kbit, delay_ms, jitter_ms, duplicate (percent), reorder (percent)."""
 
-    def inject(self, strike: Strike) -> None:
-        strike.desired.want(strike.event, strike.node, SHAPE, self.wish)
+    def inject(self, context: FaultContext) -> None:
+        context.desired.want(context.event, context.node, SHAPE, self.wish)
 
-    def verify_injected(self, strike: Strike) -> Proof:
+    def verify_injected(self, context: FaultContext) -> Proof:
         """Effective when packets have passed through network emulation."""
-        passed = strike.until(lambda: _sent(strike.process)["packets"] > 0, LIMIT)
-        found = _sent(strike.process)
+        passed = context.until(lambda: _sent(context.process)["packets"] > 0, LIMIT)
+        found = _sent(context.process)
         return Proof(passed and "netem" in found["kind"], found)
 
-    def heal(self, strike: Strike) -> None:
+    def heal(self, context: FaultContext) -> None:
         try:
-            strike.notes["sent"] = _sent(strike.process)
+            context.notes["sent"] = _sent(context.process)
         finally:
-            strike.desired.release(strike.event, strike.node, SHAPE)
+            context.desired.release(context.event, context.node, SHAPE)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        evidence: dict[str, Any] = {"sent": strike.notes.get("sent")}
-        if strike.effective and not strike.notes["sent"]["kind"]:
+    def verify_healed(self, context: FaultContext) -> Proof:
+        evidence: dict[str, Any] = {"sent": context.notes.get("sent")}
+        if context.effective and not context.notes["sent"]["kind"]:
             return Proof(False, {**evidence, "ended_early": "the discipline was gone before the fault's end"})
-        if strike.desired.now(SHAPE, strike.node) is None and (kind := _sent(strike.process)["kind"]):
+        if context.desired.now(SHAPE, context.node) is None and (kind := _sent(context.process)["kind"]):
             return Proof(False, {**evidence, "left": kind})
-        served = serving(strike)
+        served = serving(context)
         return Proof(served.effective, {**evidence, **served.evidence})
 
 
@@ -121,15 +121,15 @@ class Bandwidth(Shaped):
     def wish(self) -> dict[str, float]:
         return {"kbit": self.kbit}
 
-    def verify_injected(self, strike: Strike) -> Proof:
+    def verify_injected(self, context: FaultContext) -> Proof:
         """Effective when packets had to wait; so that there are some, a burst goes to nobody."""
 
         def held() -> bool:
-            strike.process.shell(BURST)
-            return bool(_sent(strike.process)["overlimits"])
+            context.process.shell(BURST)
+            return bool(_sent(context.process)["overlimits"])
 
-        waited = strike.until(held, LIMIT)
-        found = _sent(strike.process)
+        waited = context.until(held, LIMIT)
+        found = _sent(context.process)
         return Proof(waited and "tbf" in found["kind"], found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.faults.kill import KILLED, halt, halted, rouse, roused
 
 
@@ -16,16 +16,16 @@ class Stop(Fault):
     name: ClassVar[str] = "stop"
     halts: ClassVar[bool] = True
 
-    def inject(self, strike: Strike) -> None:
-        halt(strike, gently=True)
+    def inject(self, context: FaultContext) -> None:
+        halt(context, gently=True)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        proof = halted(strike)
+    def verify_injected(self, context: FaultContext) -> Proof:
+        proof = halted(context)
         killed = proof.evidence.get("exit_code") == KILLED
         return Proof(proof.effective and not killed, proof.evidence)
 
-    def heal(self, strike: Strike) -> None:
-        rouse(strike)
+    def heal(self, context: FaultContext) -> None:
+        rouse(context)
 
-    def verify_healed(self, strike: Strike) -> Proof:
-        return roused(strike)
+    def verify_healed(self, context: FaultContext) -> Proof:
+        return roused(context)

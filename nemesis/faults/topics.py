@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nemesis.faults.checked import count, number
-from nemesis.faults.fault import Fault, Proof, Strike
+from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.targets import Family
+from nemesis.validation import count, number
 
 LIMIT = 20.0
 """Seconds for all brokers to know."""
@@ -26,15 +26,15 @@ class RecreateTopic(Fault):
     momentary: ClassVar[bool] = True
     down: ClassVar[bool] = False
 
-    def inject(self, strike: Strike) -> None:
-        topic, _ = strike.log
-        strike.notes["id"] = strike.cluster.kafka.topic_id(topic)
-        strike.cluster.kafka.recreate(topic)
+    def inject(self, context: FaultContext) -> None:
+        topic, _ = context.log
+        context.notes["id"] = context.cluster.kafka.topic_id(topic)
+        context.cluster.kafka.recreate(topic)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        topic, _ = strike.log
-        kafka, before = strike.cluster.kafka, strike.notes["id"]
-        strike.until(lambda: kafka.topic_id(topic) not in ("", before), LIMIT)
+    def verify_injected(self, context: FaultContext) -> Proof:
+        topic, _ = context.log
+        kafka, before = context.cluster.kafka, context.notes["id"]
+        context.until(lambda: kafka.topic_id(topic) not in ("", before), LIMIT)
         now = kafka.topic_id(topic)
         return Proof(now not in ("", before), {"topic": topic, "id_before": before, "id": now})
 
@@ -54,15 +54,15 @@ class AddPartitions(Fault):
     def __post_init__(self) -> None:
         count("add-partitions count", self.count, most=MOST)
 
-    def inject(self, strike: Strike) -> None:
-        topic, _ = strike.log
-        strike.notes["before"] = strike.cluster.kafka.partitions(topic)
-        strike.cluster.kafka.add_partitions(topic, strike.notes["before"] + self.count)
+    def inject(self, context: FaultContext) -> None:
+        topic, _ = context.log
+        context.notes["before"] = context.cluster.kafka.partitions(topic)
+        context.cluster.kafka.add_partitions(topic, context.notes["before"] + self.count)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        topic, _ = strike.log
-        kafka, before = strike.cluster.kafka, strike.notes["before"]
-        more = strike.until(lambda: kafka.partitions(topic) == before + self.count, LIMIT)
+    def verify_injected(self, context: FaultContext) -> Proof:
+        topic, _ = context.log
+        kafka, before = context.cluster.kafka, context.notes["before"]
+        more = context.until(lambda: kafka.partitions(topic) == before + self.count, LIMIT)
         return Proof(more, {"topic": topic, "before": before, "partitions": kafka.partitions(topic)})
 
 
@@ -81,15 +81,15 @@ class DeleteRecords(Fault):
     def __post_init__(self) -> None:
         number("delete-records share", self.share, above=0, most=1)
 
-    def inject(self, strike: Strike) -> None:
-        kafka, log = strike.cluster.kafka, strike.log
+    def inject(self, context: FaultContext) -> None:
+        kafka, log = context.cluster.kafka, context.log
         start, end = kafka.ends(*log)
         before = start + round((end - start) * self.share)
-        strike.notes |= {"start": start, "before": before}
+        context.notes |= {"start": start, "before": before}
         kafka.delete_records(*log, before)
 
-    def verify_injected(self, strike: Strike) -> Proof:
-        kafka, log, before = strike.cluster.kafka, strike.log, strike.notes["before"]
-        deleted = strike.until(lambda: kafka.ends(*log)[0] >= before, LIMIT)
-        evidence = {"start_before": strike.notes["start"], "start": kafka.ends(*log)[0]}
-        return Proof(deleted and before > strike.notes["start"], evidence)
+    def verify_injected(self, context: FaultContext) -> Proof:
+        kafka, log, before = context.cluster.kafka, context.log, context.notes["before"]
+        deleted = context.until(lambda: kafka.ends(*log)[0] >= before, LIMIT)
+        evidence = {"start_before": context.notes["start"], "start": kafka.ends(*log)[0]}
+        return Proof(deleted and before > context.notes["start"], evidence)

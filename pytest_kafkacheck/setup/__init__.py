@@ -13,7 +13,7 @@ def ensure_all(say: Say, *, versions: Sequence[str]) -> None:
 
     Raises InfrastructureError saying what was tried and what to do.
     """
-    from pytest_kafkacheck.cluster.engine import connect
+    from pytest_kafkacheck.cluster.docker.engine import connect
     from pytest_kafkacheck.setup.engine import ensure_engine
     from pytest_kafkacheck.setup.image import ensure_images
     from pytest_kafkacheck.setup.java import ensure_java, ensure_quick_start

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
-from pytest_kafkacheck.cluster.engine import connect
+from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.setup import Say, debian
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from docker.errors import APIError, DockerException, ImageNotFound
 
+from pytest_kafkacheck.cluster.spec.release import RELEASES, release_of
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.setup import Say, debian
-from pytest_kafkacheck.setup.release import RELEASES, release_of
 
 SUITE = "bookworm"
 CONTENT = "kafkacheck.content"
@@ -54,7 +54,7 @@ def image_for(version: str, client: Any) -> str:
 
 def ensure_images(client: Any, version: str, say: Say) -> None:
     """Pull or build what is missing, and what makes clusters start fast. Raises InfrastructureError."""
-    from pytest_kafkacheck.cluster import warm
+    from pytest_kafkacheck.cluster.docker import class_archive
 
     if not _present(client, image_for(version, client)):
         if _pulled(client, official_image(version), say):
@@ -65,7 +65,7 @@ def ensure_images(client: Any, version: str, say: Say) -> None:
     else:
         say(f"image {image_for(version, client)}: present")
     _ensure_base(client, say)
-    warm.ensure(client, version, image_for(version, client), say)
+    class_archive.ensure(client, version, image_for(version, client), say)
 
 
 def listed(client: Any) -> Iterator[tuple[str, str, str, int | None]]:

@@ -58,7 +58,7 @@ def ensure_quick_start(java: Path, say: Say) -> None:
 
     Without it Spark only starts more slowly, so nothing that goes wrong here is an error.
     """
-    from analyzers.archive import find_quick_start, make_quick_start
+    from analyzers.spark.class_archive import find_quick_start, make_quick_start
 
     if find_quick_start(java) is not None:
         say("Spark's quick start: present")

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from tenacity import Retrying, retry_if_not_result, stop_after_delay, wait_fixed
 
-from pytest_kafkacheck.cluster import reaper
-from pytest_kafkacheck.cluster.engine import connect
+from pytest_kafkacheck.cluster.docker import reaper
+from pytest_kafkacheck.cluster.docker.engine import connect
 
 TEST = """
 from pytest_kafkacheck import AppendLog, ClusterSpec, Experiment, isolate

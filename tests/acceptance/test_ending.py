@@ -13,7 +13,7 @@ import pytest
 from rounds import until
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from pytest_kafkacheck import cli
+from pytest_kafkacheck.cli import main as cli
 
 pytestmark = pytest.mark.cluster
 

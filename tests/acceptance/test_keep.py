@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_kafkacheck.cluster import reaper
-from pytest_kafkacheck.cluster.engine import connect
+from pytest_kafkacheck.cluster.docker import reaper
+from pytest_kafkacheck.cluster.docker.engine import connect
 
 pytestmark = pytest.mark.cluster
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from pytest_kafkacheck.cli import AS_EXPECTED, USAGE
-from pytest_kafkacheck.experiment import Experiment
+from pytest_kafkacheck.cli.main import AS_EXPECTED, USAGE
+from pytest_kafkacheck.experiment.experiment import Experiment
 
 pytestmark = [pytest.mark.cluster, pytest.mark.spark]
 

@@ -36,7 +36,7 @@ def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
         "_compose/image/pom.xml",
         "_compose/image/log4j2.yaml",
         "_compose/image/log4j.properties",
-        "cluster/settings.json",
+        "cluster/spec/settings.json",
         "py.typed",
     ):
         assert f"pytest_kafkacheck/{needed}" in names

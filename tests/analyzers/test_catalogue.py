@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from analyzers import bounds
-from analyzers.bounds import Bounds
-from analyzers.catalogue import ANOMALIES, CATALOGUE, Anomaly, require_known
-from analyzers.checks import CHECKS, Check
-from analyzers.cycles import CYCLES
+from analyzers.anomalies.catalogue import ANOMALIES, CATALOGUE, Anomaly, require_known
+from analyzers.checks import CHECKS, Check, bounds
+from analyzers.checks.bounds import Bounds
+from analyzers.judge.cycles import CYCLES
 
 ALL = (*CHECKS, *Bounds(unavailable=1, recovery=1, orphaned=1).checks())
 

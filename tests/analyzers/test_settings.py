@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from analyzers import archive
-from analyzers.archive import ARCHIVE, COMMAND, find_quick_start
-from analyzers.settings import core_settings, is_connect, is_local, java_options, size_of, sql_settings
+from analyzers.spark import class_archive
+from analyzers.spark.class_archive import ARCHIVE, COMMAND, find_quick_start
+from analyzers.spark.settings import core_settings, is_connect, is_local, java_options, size_of, sql_settings
 from pytest_kafkacheck.setup.java import find_java
 
 
@@ -57,7 +57,7 @@ def test_only_an_embedded_spark_is_bound_to_this_machine(tmp_path: Path) -> None
 def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A Java of which something was prepared, in a cache of its own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name in archive.CONFIGURES:
+    for name in class_archive.CONFIGURES:
         monkeypatch.delenv(name, raising=False)
     java = tmp_path / "java-99" / "bin" / "java"
     java.parent.mkdir(parents=True)
@@ -67,7 +67,7 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def prepare(java: Path) -> Path:
-    folder = archive._folder(java)
+    folder = class_archive._folder(java)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / ARCHIVE).touch()
     (folder / COMMAND).write_text(json.dumps(["java", "-cp", "jars/*"]))

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analyzers import validate_rows
-from analyzers.bad_history import BadHistory
-from analyzers.validate import run_ids
-from workloads.history.compact import compact
+from analyzers.history import validate_rows
+from analyzers.history.bad_history import BadHistory
+from analyzers.history.validate import run_ids
+from workloads.history.compaction.compact import compact
 from workloads.history.schema import RECORDS
 
 ROW = {"op": 1, "f": "poll", "type": "ok", "topic": "t", "partition": 0, "offset": 0, "process": 1}

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from analyzers.verdict import (
+from analyzers.verdict.verdict import (
     Availability,
     Exercised,
     FaultExercised,
@@ -192,7 +192,8 @@ def test_the_text_tells_how_available_it_was() -> None:
 
 def test_a_verdict_can_be_read_without_spark() -> None:
     code = (
-        "import sys; from analyzers import catalogue, checks, text, verdict;"
+        "import sys; from analyzers import checks; from analyzers.anomalies import catalogue;"
+        "from analyzers.verdict import text, verdict;"
         "sys.exit('pyspark' in sys.modules or 'py4j' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

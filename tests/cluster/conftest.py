@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from rounds import own
 
-from pytest_kafkacheck.cluster.cluster import DockerCluster, running
-from pytest_kafkacheck.cluster.engine import connect
-from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.engine import connect
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 
 
 @pytest.fixture(scope="session")

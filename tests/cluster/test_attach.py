@@ -12,12 +12,13 @@ import pytest
 from composed import NEEDS_COMPOSE, composed
 from rounds import until
 
-from pytest_kafkacheck import cli
-from pytest_kafkacheck.cluster import lifecycle, reaper, views
-from pytest_kafkacheck.cluster.attach import attached
+from pytest_kafkacheck.cli import main as cli
+from pytest_kafkacheck.cluster.docker import lifecycle, reaper
+from pytest_kafkacheck.cluster.docker.attach import attached
+from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.setup.image import image_for
-from workloads.clients.raw import Address
+from workloads.clients.connection import Address
 
 pytestmark = [pytest.mark.cluster, NEEDS_COMPOSE]
 
@@ -95,7 +96,7 @@ def test_faults_strike_and_nothing_of_ours_stays(engine: Any, project: str) -> N
 def test_a_broker_that_is_still_starting_is_waited_for(engine: Any, project: str) -> None:
     ready(engine, f"compose:{project}")
     engine.api.kill(f"{project}_kafka3_1")
-    until(lambda: views.unfenced(Address("127.0.0.1", 19092)) == {1, 2})
+    until(lambda: metadata_views.unfenced(Address("127.0.0.1", 19092)) == {1, 2})
     engine.api.start(f"{project}_kafka3_1")
     with attached(engine, f"compose:{project}") as cluster:
         assert sorted(cluster.brokers) == [1, 2, 3]

@@ -11,13 +11,13 @@ import pytest
 from kafka import KafkaAdminClient
 from rounds import own
 
-from pytest_kafkacheck.cluster import cluster as clusters
-from pytest_kafkacheck.cluster import warm
-from pytest_kafkacheck.cluster.cluster import DockerCluster, running
-from pytest_kafkacheck.cluster.engine import connect
-from pytest_kafkacheck.cluster.formatting import CHECKPOINT, Checkpoint
-from pytest_kafkacheck.cluster.launch import format_arguments
-from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.cluster.docker import class_archive
+from pytest_kafkacheck.cluster.docker import cluster as clusters
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.engine import connect
+from pytest_kafkacheck.cluster.docker.launch import format_arguments
+from pytest_kafkacheck.cluster.spec.formatting import CHECKPOINT, Checkpoint
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.setup.image import image_for
 from workloads.clients.kafka_python import access
 
@@ -66,9 +66,9 @@ def test_storage_formatted_without_a_jvm_is_the_same(
 def test_a_broken_archive_stops_no_start(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(warm, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
+    monkeypatch.setattr(class_archive, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
     image = image_for(ONE.version, engine)
-    broken = warm._layered(engine, image, {"kraft": b"no archive"})
+    broken = class_archive._layered(engine, image, {"kraft": b"no archive"})
     try:
         with running(engine, ONE, run=own("broken"), logs=tmp_path) as cluster:
             assert engine.api.inspect_container(cluster.nodes[1].container)["Config"]["Image"] == broken
@@ -83,12 +83,12 @@ def test_archives_that_cannot_be_made_leave_the_plain_image(
     def full(*_: Any, **__: Any) -> Any:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(warm, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
-    monkeypatch.setattr(warm, "_failed", set())
+    monkeypatch.setattr(class_archive, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
+    monkeypatch.setattr(class_archive, "_failed", set())
     monkeypatch.setattr(clusters, "running", full)
     image, said = image_for(ONE.version, engine), []
     for _ in range(2):
-        assert warm.ensure(engine, ONE.version, image, said.append) == image
+        assert class_archive.ensure(engine, ONE.version, image, said.append) == image
     assert len(said) == 1, "tried once in a session"
     assert "no space left on device" in caplog.text
 
@@ -97,10 +97,12 @@ def test_archives_that_cannot_be_made_leave_the_plain_image(
 def test_two_sessions_make_archives_at_once(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(warm, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
+    monkeypatch.setattr(class_archive, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
     image = image_for("3.9.2", engine)
     with ThreadPoolExecutor() as pool:
-        one, two = pool.map(lambda client: warm.ensure(client, "3.9.2", image, print), (connect(), connect()))
+        one, two = pool.map(
+            lambda client: class_archive.ensure(client, "3.9.2", image, print), (connect(), connect())
+        )
     try:
         assert one == two != image
         for spec in (

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.bounds import Bounds
+from analyzers.checks.bounds import Bounds
 from nemesis import api
-from pytest_kafkacheck.experiment import Experiment
-from pytest_kafkacheck.harness import Harness
-from workloads.log import AppendLog
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.harness import Harness
+from workloads.append_log import AppendLog
 
 pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(600)]
 

@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from tenacity import Retrying, retry_if_not_result, stop_after_delay, wait_fixed
 
-from pytest_kafkacheck.cluster import topics
-from pytest_kafkacheck.cluster.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.kafka import topics
+from workloads.append_log import AppendLog
 from workloads.clients.leaders import Leaders
-from workloads.clients.questions import EARLIEST
-from workloads.crew import Crew
-from workloads.history.compact import compact
-from workloads.log import AppendLog
+from workloads.clients.requests import EARLIEST
+from workloads.history.compaction.compact import compact
+from workloads.workers.pool import WorkerPool
 
 pytestmark = pytest.mark.cluster
 
@@ -57,10 +57,10 @@ class Experiment:
         )
         until(lambda: all(cluster.leader(self.topic.name, each) for each in range(log.partitions)))
 
-    def conduct(self, happening: Callable[[Crew], None]) -> None:
+    def conduct(self, happening: Callable[[WorkerPool], None]) -> None:
         workers = self.log.workers(self.run)
         names = [self.topic.name]
-        with Crew(
+        with WorkerPool(
             workers,
             run=self.run,
             home=self.home,
@@ -118,7 +118,7 @@ def test_a_leader_is_lost_and_comes_back(cluster: DockerCluster, tmp_path: Path,
     assert leader is not None
     node = cluster.nodes[leader]
 
-    def happening(crew: Crew) -> None:
+    def happening(crew: WorkerPool) -> None:
         until(lambda: crew.acknowledged() > 200)
         node.kill() if way == "kill" else node.freeze()
         until(lambda: cluster.leader(experiment.topic.name, 0) not in (None, leader))
@@ -157,7 +157,7 @@ def test_a_cluster_that_stays_away_makes_sends_unknown_not_failed(
 ) -> None:
     experiment = Experiment(cluster, tmp_path, AppendLog(rate=200, partitions=1))
 
-    def happening(crew: Crew) -> None:
+    def happening(crew: WorkerPool) -> None:
         until(lambda: crew.acknowledged() > 200)
         for node in cluster.nodes.values():
             node.freeze()
@@ -186,7 +186,7 @@ def test_a_refusal_poisons_a_producer_and_the_next_goes_on(cluster: DockerCluste
     experiment = Experiment(cluster, tmp_path, log)
     producer = log.workers("r")[0].process
 
-    def happening(crew: Crew) -> None:
+    def happening(crew: WorkerPool) -> None:
         until(lambda: any(worker.counts.get("producers dropped", 0) > 3 for worker in crew._workers))
 
     experiment.conduct(happening)

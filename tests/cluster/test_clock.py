@@ -14,11 +14,11 @@ from kafka.record.memory_records import MemoryRecordsBuilder
 from rounds import objects, until
 from tenacity import RetryError
 
-from pytest_kafkacheck.cluster import topics
-from pytest_kafkacheck.cluster.clock import Clock
-from pytest_kafkacheck.cluster.cluster import DockerCluster
-from pytest_kafkacheck.cluster.node import DockerNode
-from workloads.clients.raw import Address, ask
+from pytest_kafkacheck.cluster.docker.clock.clock import Clock
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.node import DockerNode
+from pytest_kafkacheck.cluster.kafka import topics
+from workloads.clients.connection import Address, ask
 
 pytestmark = pytest.mark.cluster
 

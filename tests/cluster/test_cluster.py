@@ -16,11 +16,12 @@ import pytest
 from rounds import objects, own, until
 from tenacity import RetryError
 
-from pytest_kafkacheck.cluster import reaper, topics, views
-from pytest_kafkacheck.cluster.agent import Agent
-from pytest_kafkacheck.cluster.cluster import DockerCluster, running
-from pytest_kafkacheck.cluster.pod import create_pod
-from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.cluster.docker import reaper
+from pytest_kafkacheck.cluster.docker.agent import Agent
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.pod import create_pod
+from pytest_kafkacheck.cluster.kafka import metadata_views, topics
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.setup.image import agent_image
 
@@ -48,7 +49,7 @@ def test_a_killed_broker_comes_back_at_the_same_address_with_its_data(cluster: D
     until(cluster.healthy)
     assert node.incarnation() != before
     assert node.client_address == address
-    assert ("kept", 0) in views.metadata(address, ["kept"])
+    assert ("kept", 0) in metadata_views.metadata(address, ["kept"])
     topics.delete(cluster.brokers, "kept")
 
 
@@ -59,7 +60,7 @@ def test_a_paused_broker_is_seen_as_paused(cluster: DockerCluster, way: str) -> 
     try:
         assert node.state() == "paused"
         with pytest.raises(OSError, match=r"."):
-            views.metadata(node.client_address, [])
+            metadata_views.metadata(node.client_address, [])
     finally:
         node.thaw() if way == "freezer" else node.signal("CONT")
     assert node.state() == "running"

@@ -10,11 +10,11 @@ from composed import NEEDS_COMPOSE, composed
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from rounds import until
 
-from pytest_kafkacheck.cluster import topics, views
-from pytest_kafkacheck.cluster.member import EXTERNAL
-from pytest_kafkacheck.cluster.spec import ClusterSpec
-from pytest_kafkacheck.compose import place
-from workloads.clients.raw import Address
+from pytest_kafkacheck.cluster.docker.compose import place
+from pytest_kafkacheck.cluster.kafka import metadata_views, topics
+from pytest_kafkacheck.cluster.spec.member import EXTERNAL
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from workloads.clients.connection import Address
 
 pytestmark = [pytest.mark.cluster, NEEDS_COMPOSE]
 
@@ -50,7 +50,7 @@ def test_a_compose_file_makes_a_cluster(up: ClusterSpec) -> None:
 
     def registered() -> bool:
         try:
-            return all(views.unfenced(address) == set(brokers) for address in brokers.values())
+            return all(metadata_views.unfenced(address) == set(brokers) for address in brokers.values())
         except OSError:
             return False
 

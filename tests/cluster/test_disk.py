@@ -16,11 +16,12 @@ from typing import Any
 import pytest
 from rounds import objects, own, read, round_of, until, write
 
-from pytest_kafkacheck.capabilities import able
-from pytest_kafkacheck.cluster import lifecycle, loop, reaper, topics
-from pytest_kafkacheck.cluster.cluster import DockerCluster, running
-from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.cluster.docker import lifecycle, loop, reaper
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.kafka import topics
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
+from pytest_kafkacheck.setup.capabilities import able
 
 pytestmark = pytest.mark.cluster
 
@@ -275,9 +276,9 @@ def test_an_ordinary_volume_can_be_seen_but_not_fail(cluster: DockerCluster) -> 
 SESSION = """
 import sys
 from pathlib import Path
-from pytest_kafkacheck.cluster.cluster import running
-from pytest_kafkacheck.cluster.engine import connect
-from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.cluster.docker.cluster import running
+from pytest_kafkacheck.cluster.docker.engine import connect
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 with running(connect(), ClusterSpec(brokers=1, disk_mb=64), run=sys.argv[1], logs=Path(sys.argv[2])) as cluster:
     cluster.nodes[1].disk.freeze(600)
     print("frozen", flush=True)

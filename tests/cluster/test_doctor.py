@@ -9,9 +9,10 @@ import pytest
 from docker.errors import DockerException
 
 from nemesis.capabilities import faults_that_need
-from pytest_kafkacheck import capabilities, cli, doctor
-from pytest_kafkacheck.cluster import loop, reaper
-from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.cli import main as cli
+from pytest_kafkacheck.cluster.docker import loop, reaper
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.setup import capabilities, doctor
 
 pytestmark = pytest.mark.cluster
 

@@ -14,13 +14,14 @@ from nemesis import api
 from nemesis.faults import FAMILIES
 from nemesis.run import Nemesis
 from nemesis.schedule import Event, Schedule
-from pytest_kafkacheck.capabilities import able
-from pytest_kafkacheck.clients import CrewClients
-from pytest_kafkacheck.cluster import lifecycle, topics
-from pytest_kafkacheck.cluster.cluster import DockerCluster, running
-from pytest_kafkacheck.cluster.spec import ClusterSpec
-from workloads.crew import Crew
-from workloads.log import AppendLog
+from pytest_kafkacheck.cluster.docker import lifecycle
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.kafka import topics
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.experiment.clients import WorkerClients
+from pytest_kafkacheck.setup.capabilities import able
+from workloads.append_log import AppendLog
+from workloads.workers.pool import WorkerPool
 from workloads.workload import Topic
 
 pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(3600)]
@@ -56,7 +57,9 @@ LEFT = "nft list tables inet | grep kafkacheck; tc qdisc show dev eth0 | grep -E
 
 
 @pytest.fixture(scope="module")
-def loaded(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[DockerCluster, Crew]]:
+def loaded(
+    engine: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[DockerCluster, WorkerPool]]:
     """A cluster with disks of its own where the host can do that, under load all the time."""
     disks = able(engine, ["disks"])["disks"] is None
     spec, home = ClusterSpec(disk_mb=1024 if disks else None), tmp_path_factory.mktemp("endurance")
@@ -65,7 +68,7 @@ def loaded(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tu
         lifecycle.wait_settled(cluster)
         rows: list[Mapping[str, Any]] = []
         workload = AppendLog(partitions=1, producers=1, readers=1, sessions=0, rate=300)
-        with Crew(
+        with WorkerPool(
             workload.workers("r"), run="r", home=home, brokers=cluster.brokers,
             topics=[Topic(name="t", partitions=1, replication_factor=3)], record=rows.append,
         ) as crew:  # fmt: skip
@@ -80,7 +83,7 @@ def test_no_fault_of_these_families_is_forgotten() -> None:
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_verified_every_time(
-    loaded: tuple[DockerCluster, Crew], engine: Any, name: str, tmp_path: Path
+    loaded: tuple[DockerCluster, WorkerPool], engine: Any, name: str, tmp_path: Path
 ) -> None:
     cluster, crew = loaded
     event = FAULTS[name]()
@@ -96,7 +99,7 @@ def test_verified_every_time(
             topic="t",
             seed=number,
             record=rows.append,
-            clients=CrewClients(crew),
+            clients=WorkerClients(crew),
         ).run(threading.Event())
         lifecycle.wait_settled(cluster)
         failures += [

@@ -17,25 +17,26 @@ from playing import LONG, Play
 from rounds import own
 
 from nemesis import api
-from nemesis.network import Network
-from nemesis.nft import Cut
-from nemesis.nobody import Nobody
-from nemesis.probe import Link, probe
+from nemesis.effects.lease_table import LEASE
+from nemesis.effects.network import Network
+from nemesis.effects.nft import Cut
+from nemesis.effects.probe import Link, probe
+from nemesis.no_clients import NoClients
 from nemesis.schedule import Event
-from nemesis.table import LEASE
 from nemesis.triggers import Trigger
 from nemesis.wait import until
-from pytest_kafkacheck.capabilities import able
-from pytest_kafkacheck.clients import CrewClients
-from pytest_kafkacheck.cluster import lifecycle, topics, views
-from pytest_kafkacheck.cluster.cluster import DockerCluster, running
-from pytest_kafkacheck.cluster.spec import ClusterSpec
-from pytest_kafkacheck.conduct import conduct
-from pytest_kafkacheck.experiment import Experiment
+from pytest_kafkacheck.cluster.docker import lifecycle
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.kafka import metadata_views, topics
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.experiment.clients import WorkerClients
+from pytest_kafkacheck.experiment.execution import conduct
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.setup.capabilities import able
+from workloads.append_log import AppendLog
+from workloads.clients.connection import Connection
 from workloads.clients.kafka_python import access
-from workloads.clients.raw import Connection
-from workloads.crew import Crew
-from workloads.log import AppendLog
+from workloads.workers.pool import WorkerPool
 from workloads.workload import Topic
 
 pytestmark = pytest.mark.cluster
@@ -243,7 +244,7 @@ def test_clients_do_not_reach_a_node_that_its_peers_hear(
     with Play(cluster, api.cut_clients(2, lasting=LONG, one_way=way), topic=topic):
         assert not cluster.answers(2)
         assert connects(cluster, 1, 2)
-        assert 2 in views.unfenced(cluster.brokers[1])
+        assert 2 in metadata_views.unfenced(cluster.brokers[1])
     assert seen(lambda: cluster.answers(2))
 
 
@@ -366,8 +367,8 @@ def test_a_partition_moves_and_comes_back(cluster: DockerCluster, topic: str) ->
 
 def test_a_broker_comes_and_goes(cluster: DockerCluster, topic: str) -> None:
     with Play(cluster, api.add_broker(lasting=LONG), topic=topic):
-        assert views.unfenced(cluster.brokers[1]) == {1, 2, 3, 4}
-    assert seen(lambda: views.unfenced(cluster.brokers[1]) == {1, 2, 3})
+        assert metadata_views.unfenced(cluster.brokers[1]) == {1, 2, 3, 4}
+    assert seen(lambda: metadata_views.unfenced(cluster.brokers[1]) == {1, 2, 3})
 
 
 def test_a_topic_is_made_anew(cluster: DockerCluster, topic: str) -> None:
@@ -469,10 +470,10 @@ def test_the_controller_is_deposed(engine: Any, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def crew(cluster: DockerCluster, topic: str, tmp_path: Path) -> Iterator[Crew]:
+def crew(cluster: DockerCluster, topic: str, tmp_path: Path) -> Iterator[WorkerPool]:
     rows: list[Mapping[str, Any]] = []
     workload = AppendLog(partitions=1, producers=1, readers=1, sessions=0, rate=200)
-    with Crew(
+    with WorkerPool(
         workload.workers("r"), run="r", home=tmp_path, brokers=cluster.brokers,
         topics=[Topic(name=topic, partitions=1, replication_factor=3)], record=rows.append,
     ) as crew:  # fmt: skip
@@ -484,7 +485,7 @@ def crew(cluster: DockerCluster, topic: str, tmp_path: Path) -> Iterator[Crew]:
     assert "crashed" not in events, rows
 
 
-def progress(crew: Crew) -> bool:
+def progress(crew: WorkerPool) -> bool:
     """Whether writes are acknowledged now."""
     before = crew.acknowledged()
     return until(lambda: crew.acknowledged() > before + 10, limit=5)
@@ -492,9 +493,9 @@ def progress(crew: Crew) -> bool:
 
 @pytest.mark.parametrize("fault", [api.kill_client, api.pause_client, api.isolate_client])
 def test_a_client_that_does_nothing(
-    cluster: DockerCluster, topic: str, crew: Crew, fault: Callable[..., Event]
+    cluster: DockerCluster, topic: str, crew: WorkerPool, fault: Callable[..., Event]
 ) -> None:
-    clients = CrewClients(crew)
+    clients = WorkerClients(crew)
     assert progress(crew)
     with Play(cluster, fault("producer", lasting=LONG), topic=topic, clients=clients) as play:
         assert play.injected["processes"] == [0]
@@ -509,8 +510,8 @@ def test_a_client_that_does_nothing(
     assert sorted(clients.roles().values()) == ["probe", "producer", "reader"]
 
 
-def test_an_event_after_its_trigger(cluster: DockerCluster, topic: str, crew: Crew) -> None:
-    clients = CrewClients(crew)
+def test_an_event_after_its_trigger(cluster: DockerCluster, topic: str, crew: WorkerPool) -> None:
+    clients = WorkerClients(crew)
     wanted = crew.acknowledged() + 100
     with Play(cluster, api.pause(2, after=f"acks:{wanted}", lasting=LONG), topic=topic, clients=clients):
         assert crew.acknowledged() >= wanted
@@ -660,10 +661,10 @@ def test_each_hears_a_majority(four: DockerCluster) -> None:
 def test_a_broker_leaves_and_another_comes(four: DockerCluster) -> None:
     with Play(four, api.remove_broker("leader", lasting=LONG), topic="t") as play:
         (gone,) = play.nodes
-        assert all(gone not in views.unfenced(address) for address in four.brokers.values())
+        assert all(gone not in metadata_views.unfenced(address) for address in four.brokers.values())
         assert four.leader("t", 0) not in (None, gone)
     assert len(four.brokers) == 4
-    assert views.unfenced(next(iter(four.brokers.values()))) == set(four.brokers)
+    assert metadata_views.unfenced(next(iter(four.brokers.values()))) == set(four.brokers)
     assert four.controllers == (101,)
     with Play(four, api.kill("controllers", lasting=LONG), topic="t") as play:
         assert play.nodes == [101]
@@ -673,7 +674,7 @@ def test_a_broker_leaves_and_another_comes(four: DockerCluster) -> None:
 
 def test_moments_that_events_wait_for(cluster: DockerCluster, topic: str) -> None:
     def watch(text: str) -> Callable[[], bool]:
-        return Trigger.parse(text).watch(cluster, Nobody(), topic=topic)
+        return Trigger.parse(text).watch(cluster, NoClients(), topic=topic)
 
     name, group = own("moment"), own("moments")
     producer = KafkaProducer(**access(cluster.brokers.values()), transactional_id=name)

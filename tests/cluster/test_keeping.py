@@ -16,14 +16,15 @@ from typing import Any
 import pytest
 from rounds import objects, read, until, write
 
-from pytest_kafkacheck import cli
-from pytest_kafkacheck.cluster import reaper, topics
-from pytest_kafkacheck.cluster.cluster import DockerCluster, running
-from pytest_kafkacheck.cluster.engine import connect
-from pytest_kafkacheck.cluster.found import found, taken_over
-from pytest_kafkacheck.cluster.member import Place
-from pytest_kafkacheck.cluster.plan import new_plan
-from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.cli import main as cli
+from pytest_kafkacheck.cluster.docker import reaper
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.engine import connect
+from pytest_kafkacheck.cluster.docker.plan import new_plan
+from pytest_kafkacheck.cluster.docker.reattach import found, taken_over
+from pytest_kafkacheck.cluster.kafka import topics
+from pytest_kafkacheck.cluster.spec.member import Place
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.setup.image import agent_image
 
@@ -86,9 +87,9 @@ def test_a_kept_cluster_is_taken_over_by_one_session_at_a_time(
         assert mine.healthy()
         other = (
             "import json, sys\n"
-            "from pytest_kafkacheck.cluster.engine import connect\n"
-            "from pytest_kafkacheck.cluster.found import taken_over\n"
-            "from pytest_kafkacheck.cluster.spec import ClusterSpec\n"
+            "from pytest_kafkacheck.cluster.docker.engine import connect\n"
+            "from pytest_kafkacheck.cluster.docker.reattach import taken_over\n"
+            "from pytest_kafkacheck.cluster.spec.spec import ClusterSpec\n"
             "with taken_over(connect(), ClusterSpec.from_json(json.loads(sys.argv[1]))) as cluster:\n"
             "    print(cluster.run if cluster else None, flush=True)\n"
             "    if len(sys.argv) > 2: __import__('os').kill(__import__('os').getpid(), 9)\n"
@@ -162,7 +163,7 @@ def test_logs_are_waited_for_only_so_long(
     cluster.nodes[1] = cluster.node(member, Place("127.0.0.1", {}), container="", pod="")
     answered = threading.Event()
     monkeypatch.setattr(cluster.nodes[1], "logs", lambda: answered.wait(60) and b"")
-    monkeypatch.setattr("pytest_kafkacheck.cluster.cluster.LOGS_LIMIT", 0.2)
+    monkeypatch.setattr("pytest_kafkacheck.cluster.docker.cluster.LOGS_LIMIT", 0.2)
     cluster.save_logs(tmp_path / "logs")
     answered.set()
     assert "not all logs" in caplog.text

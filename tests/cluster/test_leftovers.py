@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from rounds import objects, own
 
-from pytest_kafkacheck.cluster import reaper
-from pytest_kafkacheck.cluster.cluster import running
-from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.cluster.docker import reaper
+from pytest_kafkacheck.cluster.docker.cluster import running
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 
 pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(3600)]
 
@@ -47,9 +47,9 @@ def test_start_and_stop_again_and_again(engine: Any, tmp_path: Path) -> None:
 SESSION = """
 import sys
 from pathlib import Path
-from pytest_kafkacheck.cluster.cluster import running
-from pytest_kafkacheck.cluster.engine import connect
-from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.cluster.docker.cluster import running
+from pytest_kafkacheck.cluster.docker.engine import connect
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 with running(connect(), ClusterSpec(), run=sys.argv[1], logs=Path(sys.argv[2])):
     pass
 """

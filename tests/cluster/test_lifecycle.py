@@ -10,11 +10,12 @@ import pytest
 from kafka.protocol.admin import DescribeConfigsRequest
 from rounds import objects, own, read, round_of, until, write
 
-from pytest_kafkacheck.cluster import lifecycle, topics, views
-from pytest_kafkacheck.cluster.cluster import DockerCluster, running
-from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.cluster.docker import lifecycle
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.kafka import metadata_views, topics
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
-from workloads.clients.raw import ask
+from workloads.clients.connection import ask
 
 pytestmark = pytest.mark.cluster
 
@@ -59,7 +60,7 @@ def test_a_broker_is_added_takes_partitions_and_goes(changing: DockerCluster) ->
     until(lambda: changing.leader("moved", 0) == 4)
     write(changing, "moved", ["one", "two"])
     lifecycle.remove_broker(changing, 4)
-    assert views.unfenced(changing.brokers[1]) == {1, 2, 3}
+    assert metadata_views.unfenced(changing.brokers[1]) == {1, 2, 3}
     assert all(4 not in changing.replicas("moved", partition) for partition in (0, 1))
     assert sorted(read(changing, "moved")) == ["one", "two"]
     topics.delete(changing.brokers, "moved")

@@ -11,9 +11,9 @@ import pytest
 
 from nemesis.api import isolate, partition
 from nemesis.cluster import State
-from nemesis.network import Network, NetworkError
-from nemesis.nft import Cut, Rule
-from nemesis.probe import Link, probe
+from nemesis.effects.network import Network, NetworkError
+from nemesis.effects.nft import Cut, Rule
+from nemesis.effects.probe import Link, probe
 from nemesis.run import Nemesis
 from nemesis.schedule import Event, Schedule
 from nemesis.wait import until

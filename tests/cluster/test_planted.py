@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analyzers.analyze import analyze
-from analyzers.catalogue import ANOMALIES
-from analyzers.catalogue_log import LOG
-from analyzers.catalogue_order import ORDER
-from analyzers.catalogue_sessions import SESSIONS
-from analyzers.verdict import Verdict
-from pytest_kafkacheck.experiment import Experiment
-from pytest_kafkacheck.harness import Harness
+from analyzers.anomalies.catalogue import ANOMALIES
+from analyzers.anomalies.log import LOG
+from analyzers.anomalies.order import ORDER
+from analyzers.anomalies.sessions import SESSIONS
+from analyzers.judge.analyze import analyze
+from analyzers.verdict.verdict import Verdict
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.harness import Harness
+from workloads.append_log import AppendLog
 from workloads.history.schema import TABLES
-from workloads.log import AppendLog
 
 pytestmark = [pytest.mark.cluster, pytest.mark.spark]
 

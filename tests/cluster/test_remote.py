@@ -12,13 +12,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from rounds import objects, own, round_of, until
 
-from pytest_kafkacheck.cluster import lifecycle
-from pytest_kafkacheck.cluster.cluster import running
-from pytest_kafkacheck.cluster.engine import connect, reach
-from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.cluster.docker import lifecycle
+from pytest_kafkacheck.cluster.docker.cluster import running
+from pytest_kafkacheck.cluster.docker.engine import connect, reach
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 
 pytestmark = pytest.mark.cluster
 
@@ -39,10 +40,19 @@ def pump(source: socket.socket, sink: socket.socket) -> None:
         sink.shutdown(socket.SHUT_WR)
 
 
+def bridge_address(engine: Any) -> str:
+    """IPv4 address of the default bridge on this host.
+
+    Taken from the interface: an engine that was never restarted reports no gateway (Docker 20.10).
+    """
+    name = engine.api.inspect_network("bridge")["Options"]["com.docker.network.bridge.name"]
+    (address,) = (each.address for each in psutil.net_if_addrs()[name] if each.family == socket.AF_INET)
+    return str(address)
+
+
 @pytest.fixture
 def remote(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A client that knows the engine by the address of its bridge; TCP there is passed on to the engine's socket."""
-    (config,) = engine.api.inspect_network("bridge")["IPAM"]["Config"]
     open_sockets: list[socket.socket] = []
 
     def serve(listening: socket.socket) -> None:
@@ -55,7 +65,7 @@ def remote(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
                 for ends in ((client, backend), (backend, client)):
                     threading.Thread(target=pump, args=ends, daemon=True).start()
 
-    with socket.create_server((config["Gateway"], 0)) as listening:
+    with socket.create_server((bridge_address(engine), 0)) as listening:
         host, port = listening.getsockname()
         threading.Thread(target=serve, args=(listening,), daemon=True).start()
         monkeypatch.setenv("DOCKER_HOST", f"tcp://{host}:{port}")

@@ -10,17 +10,17 @@ import pytest
 from rounds import own, round_of
 
 from nemesis.api import isolate
-from pytest_kafkacheck.cluster import views
-from pytest_kafkacheck.cluster.authority import identity
-from pytest_kafkacheck.cluster.cluster import DockerCluster, running
-from pytest_kafkacheck.cluster.member import CONTROLLER, INTERNAL, PORTS
-from pytest_kafkacheck.cluster.security import PASSWORD
-from pytest_kafkacheck.cluster.spec import ClusterSpec
-from pytest_kafkacheck.experiment import Experiment
-from pytest_kafkacheck.harness import Harness
-from workloads.clients.raw import Address
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.kafka import metadata_views
+from pytest_kafkacheck.cluster.spec.certificates import identity
+from pytest_kafkacheck.cluster.spec.member import CONTROLLER, INTERNAL, PORTS
+from pytest_kafkacheck.cluster.spec.security import PASSWORD
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.harness import Harness
+from workloads.append_log import AppendLog
+from workloads.clients.connection import Address
 from workloads.clients.security import Security
-from workloads.log import AppendLog
 
 pytestmark = pytest.mark.cluster
 
@@ -44,7 +44,7 @@ NIGHTLY = {
 def knocks(address: Address) -> bool:
     """Whether the broker answers a question there."""
     try:
-        return bool(views.unfenced(address))
+        return bool(metadata_views.unfenced(address))
     except OSError:
         return False
 
@@ -93,9 +93,9 @@ def assert_guarded(address: Address, protocol: str) -> None:
         assert not knocks(address._replace(security=replace(security, ca=stranger))), "an unknown authority"
     if security.sasl:
         with pytest.raises(PermissionError, match="kafkacheck"):
-            views.unfenced(address._replace(security=replace(security, password="wrong")))
+            metadata_views.unfenced(address._replace(security=replace(security, password="wrong")))
         with pytest.raises(PermissionError, match="nobody"):
-            views.unfenced(address._replace(security=replace(security, username="nobody")))
+            metadata_views.unfenced(address._replace(security=replace(security, username="nobody")))
         anonymous = Security(protocol="SSL", ca=security.ca) if security.tls else None
         assert not knocks(address._replace(security=anonymous)), "without a name"
 

@@ -12,12 +12,13 @@ import pytest
 from kafka import KafkaAdminClient
 from rounds import objects, round_of, until
 
-from pytest_kafkacheck.cluster import lifecycle, views
-from pytest_kafkacheck.cluster.cluster import DockerCluster, running
-from pytest_kafkacheck.cluster.member import CONTROL_PLANE
-from pytest_kafkacheck.cluster.spec import ClusterSpec
-from pytest_kafkacheck.setup.release import KRAFT as KRAFT_VERSION
-from pytest_kafkacheck.setup.release import METADATA, release_of
+from pytest_kafkacheck.cluster.docker import lifecycle
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.kafka import metadata_views
+from pytest_kafkacheck.cluster.spec.member import CONTROL_PLANE
+from pytest_kafkacheck.cluster.spec.release import KRAFT as KRAFT_VERSION
+from pytest_kafkacheck.cluster.spec.release import METADATA, release_of
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from workloads.clients.kafka_python import access
 
 pytestmark = pytest.mark.cluster
@@ -123,5 +124,5 @@ def test_a_topology(engine: Any, tmp_path: Path, version: str, shape: str) -> No
         for name in spec.listeners:
             for node in cluster.nodes.values():
                 if node.member.is_broker:
-                    assert views.unfenced(node.address(name)) == set(cluster.brokers)
+                    assert metadata_views.unfenced(node.address(name)) == set(cluster.brokers)
     assert objects(engine, run) == []

@@ -108,23 +108,23 @@ NODE_EVENTS = st.lists(
 @settings(max_examples=300)
 @given(NODE_EVENTS, st.sampled_from(sorted(GROUNDS)), st.integers(0, 6), st.integers(0, 6), st.integers(0, 5))
 def test_it_agrees_with_a_look_at_every_moment(events, where, brokers, controllers, at_once) -> None:
-    ground, schedule = GROUNDS[where], Schedule.of(events)
+    topology, schedule = GROUNDS[where], Schedule.of(events)
     moments = [half / 2 for half in range(140)]
     working = max(sum(event.at <= moment < event.end for event in schedule.events) for moment in moments)
-    voters = ground.controllers or ground.zookeepers
+    voters = topology.controllers or topology.zookeepers
     fine = (
-        max(down(schedule, ground, moment, ground.brokers) for moment in moments) <= brokers
-        and max(down(schedule, ground, moment, voters) for moment in moments) <= controllers
+        max(down(schedule, topology, moment, topology.brokers) for moment in moments) <= brokers
+        and max(down(schedule, topology, moment, voters) for moment in moments) <= controllers
     )
     budget = Budget(brokers=brokers, controllers=controllers)
     if fine:
-        budget.check(schedule, ground)
+        budget.check(schedule, topology)
     else:
         with pytest.raises(ValueError, match="event '"):
-            budget.check(schedule, ground)
+            budget.check(schedule, topology)
     if working > at_once:
         with pytest.raises(ValueError, match="event '"):
-            Budget(events=at_once).check(schedule, ground)
+            Budget(events=at_once).check(schedule, topology)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nemesis.desired import Desired, Resource
+from nemesis.effects.reconciler import Reconciler, Resource
 
 
 class Book(dict):
@@ -39,7 +39,7 @@ STEPS = st.lists(
 def test_a_node_has_what_the_living_wishes_come_to_after_every_step(steps) -> None:
     book = Book()
     kinds = {"low": book.resource("low", min), "high": book.resource("high", max)}
-    desired, alive = Desired({1: 1, 2: 2}), {}  # type: ignore[dict-item]
+    desired, alive = Reconciler({1: 1, 2: 2}), {}  # type: ignore[dict-item]
     for owner, node, name, value in steps:
         if value is None:
             desired.release(owner, node, kinds[name])
@@ -59,13 +59,13 @@ def test_a_node_has_what_the_living_wishes_come_to_after_every_step(steps) -> No
 
 def test_who_wants_nothing_gives_nothing_back() -> None:
     book = Book()
-    Desired({1: 1}).release("a", 1, book.resource("low", min))  # type: ignore[dict-item]
+    Reconciler({1: 1}).release("a", 1, book.resource("low", min))  # type: ignore[dict-item]
     assert book == {}
 
 
 def test_a_wish_that_could_not_be_granted_stands_until_it_is_released() -> None:
     book = Book()
-    low, desired = book.resource("low", min), Desired({1: 1})  # type: ignore[dict-item]
+    low, desired = book.resource("low", min), Reconciler({1: 1})  # type: ignore[dict-item]
     book.broken = {1}
     with pytest.raises(OSError, match="node 1 refuses"):
         desired.want("a", 1, low, 3)
@@ -78,7 +78,7 @@ def test_a_wish_that_could_not_be_granted_stands_until_it_is_released() -> None:
 def test_heal_all_tries_all_and_tells_of_each_that_failed() -> None:
     book = Book()
     low, high = book.resource("low", min), book.resource("high", max)
-    desired = Desired({node: node for node in (1, 2, 3)})  # type: ignore[misc]
+    desired = Reconciler({node: node for node in (1, 2, 3)})  # type: ignore[misc]
     for node in (1, 2, 3):
         desired.want("a", node, low, 5)
         desired.want("b", node, high, 5)
@@ -97,7 +97,7 @@ def test_heal_all_tries_all_and_tells_of_each_that_failed() -> None:
 
 def test_a_node_that_is_gone_needs_nothing_back() -> None:
     book, nodes = Book(), {1: 1, 2: 2}
-    desired, low = Desired(nodes), book.resource("low", min)  # type: ignore[arg-type]
+    desired, low = Reconciler(nodes), book.resource("low", min)  # type: ignore[arg-type]
     desired.want("a", 1, low, 5)
     desired.want("a", 2, low, 5)
     del nodes[1]

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from nemesis import api, faults
 from nemesis.faults import FAULTS
-from nemesis.ground import Ground
 from nemesis.schedule import Event, Schedule
 from nemesis.targets import parse
+from nemesis.topology import Topology
 
 Make = Callable[..., Event]
 Break = Callable[[Any], object]
@@ -523,7 +523,7 @@ def test_bad_options_are_refused_by_name_and_value(name, options, said) -> None:
     assert said in str(refused.value)
 
 
-GROUND = Ground(
+GROUND = Topology(
     brokers=(1, 2, 3), controllers=(101, 102, 103), topics={"log": 3, "more": 1}, replicas=3, disks=True,
     clients={"producer": 2, "reader": 1},
 )  # fmt: skip

@@ -56,8 +56,8 @@ def drawn(wanted: Generated, where: str) -> Schedule:
 @settings(max_examples=120, deadline=None)
 @given(WANTED, st.sampled_from(sorted(GROUNDS)))
 def test_every_promise_is_kept(wanted, where) -> None:
-    ground, schedule = GROUNDS[where], drawn(wanted, where)
-    schedule.check(ground)
+    topology, schedule = GROUNDS[where], drawn(wanted, where)
+    schedule.check(topology)
     assert len(schedule.events) <= wanted.events
     for event in schedule.events:
         assert 0 <= event.at <= event.end <= wanted.length
@@ -71,13 +71,13 @@ def test_every_promise_is_kept(wanted, where) -> None:
         for at_, end_, strikes_ in halting[place + 1 :]:
             assert strikes != strikes_ or end <= at_ or end_ <= at
             assert strikes != strikes_ or at != at_
-    voters = ground.controllers or ground.zookeepers
+    voters = topology.controllers or topology.zookeepers
     for moment in {event.at for event in schedule.events} | {
         step / 3 for step in range(int(3 * wanted.length))
     }:
-        for limit, nodes in ((wanted.budget.brokers, ground.brokers), (wanted.budget.controllers, voters)):
+        for limit, nodes in ((wanted.budget.brokers, topology.brokers), (wanted.budget.controllers, voters)):
             allowed = (len(nodes) - 1) // 2 if limit == "minority" else limit
-            assert allowed is None or down(schedule, ground, moment, nodes) <= allowed
+            assert allowed is None or down(schedule, topology, moment, nodes) <= allowed
         if wanted.budget.events is not None:
             working = [event for event in schedule.events if event.at <= moment < event.end]
             assert len(working) <= wanted.budget.events

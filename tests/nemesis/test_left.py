@@ -6,9 +6,9 @@ import pytest
 
 from nemesis.api import bandwidth, clock, cpu, disk_full, disk_stall, loss
 from nemesis.budget import Budget
-from nemesis.desired import Desired, Resource
-from nemesis.ground import Ground
+from nemesis.effects.reconciler import Reconciler, Resource
 from nemesis.schedule import Schedule
+from nemesis.topology import Topology
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_only_what_is_held_or_unsure_is_given_back(drama) -> None:
         if value == "refused":
             raise OSError("no")
 
-    desired = Desired(drama.cluster.nodes)
+    desired = Reconciler(drama.cluster.nodes)
     thing = Resource("thing", lambda wishes: wishes[-1], apply)
     desired.want("a", 1, thing, "x")
     desired.release("a", 1, thing)
@@ -55,8 +55,8 @@ def test_only_what_is_held_or_unsure_is_given_back(drama) -> None:
 def test_shapes_take_less_than_all_nodes() -> None:
     from nemesis.api import bridge, halves, majority_ring
 
-    ground = Ground(brokers=(1, 2, 3, 4, 5), controllers=(1, 2, 3, 4, 5), topics={"log": 1}, replicas=3)
+    topology = Topology(brokers=(1, 2, 3, 4, 5), controllers=(1, 2, 3, 4, 5), topics={"log": 1}, replicas=3)
     for event in (halves(lasting=1), bridge(lasting=1), majority_ring(lasting=1)):
-        Budget(brokers="minority", controllers="minority").check(Schedule.of([event]), ground)
+        Budget(brokers="minority", controllers="minority").check(Schedule.of([event]), topology)
     with pytest.raises(ValueError, match="up to 2 brokers down at once; the budget allows 1"):
-        Budget(brokers=1).check(Schedule.of([halves(lasting=1)]), ground)
+        Budget(brokers=1).check(Schedule.of([halves(lasting=1)]), topology)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nemesis.network import Network, NetworkError
-from nemesis.nft import LIST, Cut, Rule, packets, ruleset
+from nemesis.effects.network import Network, NetworkError
+from nemesis.effects.nft import LIST, Cut, Rule, packets, ruleset
 
 MACS = {1: "02:42:ac:12:00:01", 2: "02:42:ac:12:00:02", 3: "02:42:ac:12:00:03"}
 REPLICATION = frozenset({9092})

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from nemesis.api import isolate, kill, partition, pause
 from nemesis.faults import FAMILIES, FAULTS
-from nemesis.ground import Ground
 from nemesis.schedule import Event, Schedule
+from nemesis.topology import Topology
 
 TIMES = st.floats(0, 1e6) | st.integers(0, 10**6)
 LASTING = st.floats(0.001, 1e6) | st.integers(1, 10**6)
@@ -149,10 +149,10 @@ def test_a_schedule_is_a_list_of_events_with_different_ids() -> None:
 
 def test_impossible_events_are_refused_by_check() -> None:
     with pytest.raises(ValueError, match="no node 7"):
-        kill(7, at=1, lasting=1).check(Ground(brokers=(1, 2), topics={"log": 1}))
+        kill(7, at=1, lasting=1).check(Topology(brokers=(1, 2), topics={"log": 1}))
     with pytest.raises(ValueError, match="no peers to be cut from"):
-        isolate("leader", at=1, lasting=1).check(Ground(brokers=(1,), topics={"log": 1}))
-    kill("leader", at=1, lasting=1).check(Ground(brokers=(1,), topics={"log": 1}))
+        isolate("leader", at=1, lasting=1).check(Topology(brokers=(1,), topics={"log": 1}))
+    kill("leader", at=1, lasting=1).check(Topology(brokers=(1,), topics={"log": 1}))
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nemesis.api import isolate, kill, loss, pause, reset
-from nemesis.ddmin import ddmin
 from nemesis.generate import Generated, generate
-from nemesis.ground import Ground
-from nemesis.reductions import GAP, LEAD, Evidence, by_evidence, classes, closer, shorter
 from nemesis.schedule import Event, Schedule
-from nemesis.shrink import MOST_MISSES, Impossible, Shrink, Trial, misses_to_reject
+from nemesis.shrink.ddmin import ddmin
+from nemesis.shrink.reductions import GAP, LEAD, Evidence, by_evidence, classes, closer, shorter
+from nemesis.shrink.search import MOST_MISSES, Impossible, Shrink, Trial, misses_to_reject
+from nemesis.topology import Topology
 
 BOOT = 15.0
 """Seconds of a run besides its schedule."""
@@ -259,7 +259,7 @@ def test_runs_that_reject(rate: float, runs: int) -> None:
     assert misses_to_reject(rate) == runs
 
 
-GROUND = Ground(
+GROUND = Topology(
     brokers=(1, 2, 3),
     controllers=(1, 2, 3),
     topics={"log": 3},

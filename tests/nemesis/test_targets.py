@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nemesis.ground import Ground
 from nemesis.targets import ALLOWED, Groups, Target, Unresolved, check, parse, resolve
+from nemesis.topology import Topology
 
 RNG = random.Random(0)
 
-GROUND = Ground(
+GROUND = Topology(
     brokers=(1, 2, 3),
     controllers=(1, 2, 3),
     topics={"log": 3},
@@ -137,14 +137,14 @@ def test_impossible_targets_are_refused(impossible: str | int | list[list[int]],
 
 def test_a_single_node_has_no_follower() -> None:
     with pytest.raises(ValueError, match="no follower"):
-        check(Target.parse("follower"), Ground(brokers=(1,), topics={"log": 1}))
+        check(Target.parse("follower"), Topology(brokers=(1,), topics={"log": 1}))
 
 
 def test_what_the_cluster_has_not_is_refused() -> None:
     with pytest.raises(ValueError, match="2 brokers have no minority"):
-        check(Target.parse("minority"), Ground(brokers=(1, 2)))
+        check(Target.parse("minority"), Topology(brokers=(1, 2)))
     with pytest.raises(ValueError, match="in ZooKeeper mode one of the brokers is the controller"):
-        check(Target.parse("controllers"), Ground(brokers=(1, 2, 3), zookeepers=(201,)))
+        check(Target.parse("controllers"), Topology(brokers=(1, 2, 3), zookeepers=(201,)))
 
 
 def test_resolution(cluster) -> None:

@@ -8,7 +8,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from pytest_kafkacheck.cluster.authority import Authority, Identity, identity
+from pytest_kafkacheck.cluster.spec.certificates import Authority, Identity, identity
 
 
 def test_an_identity_is_good_for_all_its_hosts() -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_kafkacheck import cli
+from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.experiment import Experiment
-from pytest_kafkacheck.harness import Harness
-from workloads.log import AppendLog
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.harness import Harness
+from workloads.append_log import AppendLog
 
 PROGRAM = """
 from pytest_kafkacheck import AppendLog, Experiment

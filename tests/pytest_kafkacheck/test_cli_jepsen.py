@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from analyzers.jepsen.verdict import Judged, Options
-from pytest_kafkacheck import cli
+from pytest_kafkacheck.cli import main as cli
 
 VALID = Judged(file="a", errors={})
 INVALID = Judged(file="b", errors={"duplicate": [{"key": 1}]}, counts={"duplicate": 40}, bad=("duplicate",))

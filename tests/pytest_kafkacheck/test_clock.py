@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from pytest_kafkacheck.cluster import clock
+from pytest_kafkacheck.cluster.docker.clock import clock
 
 SOURCE = Path(clock.__file__).with_name("clock.S")
 SLOTS, SLOT, GENERATION, ENTRIES = 16, 32, 8, 80

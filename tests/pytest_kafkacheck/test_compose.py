@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pytest_kafkacheck import cli
-from pytest_kafkacheck.cluster.spec import ClusterSpec
-from pytest_kafkacheck.compose import compose_file
+from pytest_kafkacheck.cli import main as cli
+from pytest_kafkacheck.cluster.docker.compose import compose_file
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 
 FOLDER = Path(__file__).parents[2] / "compose"

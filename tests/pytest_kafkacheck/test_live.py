@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from pytest_kafkacheck import harness as module
-from pytest_kafkacheck.experiment import Experiment
-from pytest_kafkacheck.harness import Harness
-from pytest_kafkacheck.live import SMALLEST, fitting
+from pytest_kafkacheck.experiment import harness as module
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.harness import Harness
+from pytest_kafkacheck.experiment.live import SMALLEST, fitting
 from pytest_kafkacheck.spark import Spark
+from workloads.append_log import AppendLog
 from workloads.history.window import LIMIT
-from workloads.log import AppendLog
 
 
 def live_threads() -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 HARNESS = """
 import contextlib, pathlib, pytest
-from analyzers.verdict import Finding, judge
+from analyzers.verdict.verdict import Finding, judge
 from pytest_kafkacheck.run import Run
 
 LOST = Finding(anomaly="duplicate", count=1, summary="one duplicate")

@@ -10,7 +10,7 @@ import sys
 import psutil
 import pytest
 
-from pytest_kafkacheck.cluster import reaper
+from pytest_kafkacheck.cluster.docker import reaper
 
 
 def test_own_objects_are_not_orphaned() -> None:
@@ -19,7 +19,8 @@ def test_own_objects_are_not_orphaned() -> None:
 
 def test_objects_of_an_ended_process_are_orphaned() -> None:
     program = (
-        "import json; from pytest_kafkacheck.cluster.reaper import labels; print(json.dumps(labels('r1')))"
+        "import json; from pytest_kafkacheck.cluster.docker.reaper import labels; "
+        "print(json.dumps(labels('r1')))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert reaper.orphaned(json.loads(done.stdout))
@@ -60,7 +61,7 @@ def test_with_an_engine_elsewhere_another_boot_may_be_another_host_of_the_same_n
 @pytest.mark.skipif(os.geteuid() != 0, reason="making a namespace of process ids needs root")
 def test_a_container_of_the_same_name_does_not_judge_by_process_ids_it_does_not_see() -> None:
     program = (
-        "import json, sys; from pytest_kafkacheck.cluster import reaper; "
+        "import json, sys; from pytest_kafkacheck.cluster.docker import reaper; "
         "print(reaper.orphaned(json.loads(sys.argv[1])))"
     )
     command = [sys.executable, "-c", program, json.dumps(reaper.labels("r1"))]

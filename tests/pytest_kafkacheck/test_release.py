@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_kafkacheck.setup.release import METADATA, METADATA_LEVELS, RELEASES, Release, release_of
+from pytest_kafkacheck.cluster.spec.release import METADATA, METADATA_LEVELS, RELEASES, Release, release_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "versions.md"
 

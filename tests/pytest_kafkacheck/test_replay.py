@@ -13,18 +13,19 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analyzers.bounds import Bounds
+from analyzers.checks.bounds import Bounds
 from nemesis.api import bridge, corrupt, delete_records, isolate, kill, kill_client, partition, pause
 from nemesis.schedule import Event
-from pytest_kafkacheck import cli, conduct
+from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.experiment import Experiment
-from pytest_kafkacheck.replay import layout, replayed, targets
-from workloads.clients.questions import Leadership
-from workloads.history.compact import compact
+from pytest_kafkacheck.experiment import execution
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.replay import layout, replayed, targets
+from workloads.append_log import AppendLog
+from workloads.clients.requests import Leadership
+from workloads.history.compaction.compact import compact
 from workloads.history.schema import HARNESS, NEMESIS, OPERATIONS
 from workloads.history.writer import Writer
-from workloads.log import AppendLog
 
 LAYOUT = {0: (2, 3, 1), 1: (3, 1, 2), 2: (1, 2, 3)}
 
@@ -155,13 +156,13 @@ def test_the_layout_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("log-r", partition): Leadership(leader=nodes[0], leader_epoch=0, replicas=nodes, isr=nodes)
         for partition, nodes in LAYOUT.items()
     }
-    monkeypatch.setattr(conduct.views, "views", lambda _, topics: {1: told} if topics == ["log-r"] else {})
+    monkeypatch.setattr(execution.metadata_views, "views", lambda _, topics: {1: told} if topics == ["log-r"] else {})
     (tmp_path / "environment.json").write_text(json.dumps({"python": "3"}))
 
     class Cluster:
         brokers: Mapping[int, Any] = {}
 
-    conduct.write_layout(tmp_path, Cluster(), "log-r")  # type: ignore[arg-type]
+    execution.write_layout(tmp_path, Cluster(), "log-r")  # type: ignore[arg-type]
     assert layout(tmp_path) == LAYOUT
     assert json.loads((tmp_path / "environment.json").read_text())["python"] == "3"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_kafkacheck.cluster.authority import Identity
-from pytest_kafkacheck.cluster.security import (
+from pytest_kafkacheck.cluster.spec.certificates import Identity
+from pytest_kafkacheck.cluster.spec.security import (
     PASSWORD,
     USER,
     client_properties,

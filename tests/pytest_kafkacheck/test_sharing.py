@@ -11,12 +11,12 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_kafkacheck import sharing
-from pytest_kafkacheck.cluster import reaper
-from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.cluster.docker import reaper
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from pytest_kafkacheck.harness import Harness
-from pytest_kafkacheck.sharing import Shared
+from pytest_kafkacheck.experiment import sharing
+from pytest_kafkacheck.experiment.harness import Harness
+from pytest_kafkacheck.experiment.sharing import Shared
 
 SPEC, OTHER = ClusterSpec(), ClusterSpec(brokers=1)
 

@@ -13,20 +13,21 @@ from typing import Any, ClassVar
 
 import pytest
 
-from analyzers.bounds import Bounds
-from analyzers.verdict import Exercised, FaultExercised, Finding, judge
+from analyzers.checks.bounds import Bounds
+from analyzers.verdict.verdict import Exercised, FaultExercised, Finding, judge
 from nemesis import api
 from nemesis.schedule import Event, Schedule
-from nemesis.shrink import MOST_MISSES
-from pytest_kafkacheck import cli, harness
-from pytest_kafkacheck.cluster.spec import ClusterSpec
+from nemesis.shrink.search import MOST_MISSES
+from pytest_kafkacheck.cli import main as cli
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from pytest_kafkacheck.experiment import Experiment
+from pytest_kafkacheck.experiment import harness
+from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
-from pytest_kafkacheck.shrinking import evidence, shrink
-from pytest_kafkacheck.smaller import COOLDOWN, Smaller
-from pytest_kafkacheck.written import WIDTH, pytest_file
-from workloads.log import AppendLog
+from pytest_kafkacheck.shrink.candidate import COOLDOWN, Smaller
+from pytest_kafkacheck.shrink.shrink import evidence, shrink
+from pytest_kafkacheck.shrink.source import WIDTH, pytest_file
+from workloads.append_log import AppendLog
 
 LOST = Finding(
     anomaly="lost-write",

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from analyzers.bounds import Bounds
+from analyzers.checks.bounds import Bounds
 from nemesis.api import configure, configure_broker, isolate, kill, partition, pause
-from pytest_kafkacheck.cluster import properties as profiles
-from pytest_kafkacheck.cluster.member import Place
-from pytest_kafkacheck.cluster.properties import server_properties, zoo_cfg
-from pytest_kafkacheck.cluster.settings import check_settings, known
-from pytest_kafkacheck.cluster.spec import ClusterSpec
+from pytest_kafkacheck.cluster.spec import properties as profiles
+from pytest_kafkacheck.cluster.spec.member import Place
+from pytest_kafkacheck.cluster.spec.properties import server_properties, zoo_cfg
+from pytest_kafkacheck.cluster.spec.release import RELEASES, release_of
+from pytest_kafkacheck.cluster.spec.settings import check_settings, known
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import KafkacheckError, UsageError
-from pytest_kafkacheck.experiment import Experiment
-from pytest_kafkacheck.harness import Harness
-from pytest_kafkacheck.setup.release import RELEASES, release_of
-from workloads.log import AppendLog
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.harness import Harness
+from workloads.append_log import AppendLog
 
 
 @pytest.mark.parametrize(

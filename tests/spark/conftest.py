@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analyzers.analyze import analyze
-from analyzers.load import History, load
-from analyzers.places import places
-from analyzers.session import spark_session
-from analyzers.verdict import Verdict
+from analyzers.history.load import History, load
+from analyzers.history.sources import places
+from analyzers.judge.analyze import analyze
+from analyzers.spark.session import spark_session
+from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.spark import Spark
 from workloads.history.schema import NEMESIS, TABLES, VALUE_BITS
 

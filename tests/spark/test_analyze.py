@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analyzers.analyze import analyze
 from analyzers.checks import CHECKS, Check
-from analyzers.session import warm
-from analyzers.verdict import Verdict
+from analyzers.judge.analyze import analyze
+from analyzers.spark.session import warm
+from analyzers.verdict.verdict import Verdict
 from workloads.history.schema import HARNESS, TABLES
 
 pytestmark = pytest.mark.spark

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from histories import Shape, write_segments
 
-from analyzers.analyze_all import analyze_all
-from analyzers.bounds import Bounds
 from analyzers.checks import Check
+from analyzers.checks.bounds import Bounds
 from analyzers.checks.durability import LOST_WRITE
-from workloads.history.compact import compact
+from analyzers.judge.batch import analyze_all
+from workloads.history.compaction.compact import compact
 from workloads.history.schema import RECORDS
 
 pytestmark = pytest.mark.spark
@@ -56,7 +56,7 @@ def test_a_flipped_bit_is_no_other_value(
 ) -> None:
     if size == "large":
         for limit in ("HANDED_OVER", "ONE_PIECE"):
-            monkeypatch.setattr(f"analyzers.load.{limit}", 0)
+            monkeypatch.setattr(f"analyzers.history.load.{limit}", 0)
     home = tmp_path / "damaged"
     write_segments(Shape(records=400, logs=1), home)
     compact(home)
@@ -104,13 +104,14 @@ def test_each_run_is_held_to_its_own_bounds(
 PROGRAM = """
 import sys
 from pathlib import Path
-import analyzers.load
-from analyzers.analyze_all import analyze_all
+import analyzers.history.load
+from analyzers.judge.batch import analyze_all
 from analyzers.checks import Check
 from analyzers.checks.durability import LOST_WRITE
-from analyzers.session import cause_of_death, is_alive, spark_session
+from analyzers.spark.session import cause_of_death, is_alive, spark_session
 
-analyzers.load.HANDED_OVER = analyzers.load.ONE_PIECE = 0  # as it is for large histories: the work is done by tasks
+# As for large histories: tasks do the work.
+analyzers.history.load.HANDED_OVER = analyzers.history.load.ONE_PIECE = 0
 sessions = [spark_session(heap="600m")]
 
 def session():

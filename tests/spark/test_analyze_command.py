@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analyzers.bounds import Bounds
-from pytest_kafkacheck import cli
-from pytest_kafkacheck.experiment import Experiment
+from analyzers.checks.bounds import Bounds
+from pytest_kafkacheck.cli import main as cli
+from pytest_kafkacheck.experiment.experiment import Experiment
+from workloads.append_log import AppendLog
 from workloads.history.schema import HARNESS, RECORDS, TABLES
 from workloads.history.writer import Writer, segment
-from workloads.log import AppendLog
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_of_tests")]
 

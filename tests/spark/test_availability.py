@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from transactions_told import each_read_the_other, written_in_opposite_orders
 
-from analyzers import analyze as analysis
-from analyzers.bounds import Bounds
-from analyzers.cycles import find_cycles
+from analyzers.checks.bounds import Bounds
 from analyzers.facts import FACTS, NEEDS
-from analyzers.verdict import Availability, LogAvailability, PhaseAvailability
+from analyzers.judge import analyze as analysis
+from analyzers.judge.cycles import find_cycles
+from analyzers.verdict.verdict import Availability, LogAvailability, PhaseAvailability
 from workloads.history.schema import HARNESS
 
 pytestmark = pytest.mark.spark

@@ -16,7 +16,7 @@ from typing import Any
 import pyspark
 import pytest
 
-from analyzers.analyze import analyze
+from analyzers.judge.analyze import analyze
 
 pytestmark = pytest.mark.spark
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_kafkacheck import cli
+from pytest_kafkacheck.cli import main as cli
 from workloads.history.schema import VALUE_BITS
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_of_tests")]

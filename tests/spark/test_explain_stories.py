@@ -12,11 +12,11 @@ import pytest
 import transactions_told as transactions
 from slower import slower
 
-from analyzers.bounds import Bounds
-from analyzers.evidence import CAP
-from analyzers.explain import explain
-from analyzers.find import find
-from pytest_kafkacheck import cli
+from analyzers.checks.bounds import Bounds
+from analyzers.explain.evidence.log import CAP
+from analyzers.explain.explain import explain
+from analyzers.judge.find import find
+from pytest_kafkacheck.cli import main as cli
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_of_tests")]
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from histories import Shape, write_compacted
 
-from analyzers.analyze import analyze
 from analyzers.facts import FACTS
-from analyzers.load import History, load, release
-from analyzers.places import places
-from analyzers.screen import statement
+from analyzers.history.load import History, load, release
+from analyzers.history.sources import places
+from analyzers.judge.analyze import analyze
+from analyzers.judge.prefilter import statement
 from workloads.history.layout import BUCKETS, bucket
 
 pytestmark = pytest.mark.spark
@@ -55,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def in_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """These histories stand for large ones."""
     for limit in ("HANDED_OVER", "ONE_PIECE"):
-        monkeypatch.setattr(f"analyzers.load.{limit}", 0)
+        monkeypatch.setattr(f"analyzers.history.load.{limit}", 0)
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_however_a_history_lies_the_verdict_is_the_same(spark: Any, folder: Path
 def test_nothing_moves_of_what_is_one_piece(
     spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    monkeypatch.setattr(f"analyzers.load.{limit}", 1 << 40)
+    monkeypatch.setattr(f"analyzers.history.load.{limit}", 1 << 40)
     history = load(spark, places(spark, [folder / "one"]))
     assert history.registered is None
     assert moved(history.sql(statement())) == 0

@@ -17,9 +17,9 @@ from transactions_drawn import transacted
 
 from analyzers.checks import CHECKS
 from analyzers.facts import NEEDS, USER
-from analyzers.find import find
-from analyzers.live import EITHER, LATER, LIVE, find_live
-from pytest_kafkacheck.live import LiveJudge
+from analyzers.judge.find import find
+from analyzers.judge.live import EITHER, LATER, LIVE, find_live
+from pytest_kafkacheck.experiment.live import LiveJudge
 from workloads.history.schema import TABLES
 from workloads.history.window import certain
 

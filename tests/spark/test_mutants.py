@@ -10,8 +10,8 @@ import pytest
 from planted import ALL, PLANTED
 
 from analyzers.checks import Check
-from analyzers.find import find
-from analyzers.screen import SCREENED, SUSPICIOUS, Suspects, screen
+from analyzers.judge.find import find
+from analyzers.judge.prefilter import SCREENED, SUSPICIOUS, Suspects, screen
 
 pytestmark = pytest.mark.spark
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from logs_drawn import drawn, told
 
-from analyzers import screen
 from analyzers.checks import CHECKS
 from analyzers.facts import NEEDS, USER
-from analyzers.find import find
+from analyzers.judge import prefilter
+from analyzers.judge.find import find
 
 pytestmark = pytest.mark.spark
 
@@ -309,12 +309,12 @@ def test_every_check_has_an_oracle() -> None:
     assert set(ORACLES) == {check.anomaly for check in MINE}
 
 
-@pytest.mark.parametrize("many", [screen.MANY, 0])
+@pytest.mark.parametrize("many", [prefilter.MANY, 0])
 def test_checks_agree_with_the_oracles(
     story: Any, loaded: Any, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
     """Also where there are too many suspects to look at no others."""
-    monkeypatch.setattr(screen, "MANY", many)
+    monkeypatch.setattr(prefilter, "MANY", many)
     stories = drawn(told(story), HISTORIES)
     found, crashed = find(loaded(stories), MINE, examples=0)
     assert not crashed

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from logs_drawn import drawn
 from transactions_drawn import OFFSET, SPAN, TIME, transacted
 
-from analyzers.bounds import Bounds
 from analyzers.checks import CHECKS
-from analyzers.cycles import CYCLES, find_cycles
+from analyzers.checks.bounds import Bounds
 from analyzers.facts import NEEDS, USER
 from analyzers.facts.waits import GRAIN
-from analyzers.find import find
+from analyzers.judge.cycles import CYCLES, find_cycles
+from analyzers.judge.find import find
 
 pytestmark = pytest.mark.spark
 

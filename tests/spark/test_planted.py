@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from planted import BOUNDS, ONE, PLANTED, TWO
 
-from analyzers.catalogue import ANOMALIES
+from analyzers.anomalies.catalogue import ANOMALIES
 
 pytestmark = pytest.mark.spark
 

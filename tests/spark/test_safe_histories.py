@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from safe_cluster import Cluster
 
-from analyzers.analyze import analyze
-from analyzers.validate import run_ids
+from analyzers.history.validate import run_ids
+from analyzers.judge.analyze import analyze
 
 pytestmark = pytest.mark.spark
 

@@ -6,8 +6,8 @@ import json
 import sys
 from pathlib import Path
 
-from analyzers.analyze import analyze
-from analyzers.session import spark_session
+from analyzers.judge.analyze import analyze
+from analyzers.spark.session import spark_session
 
 
 def main(master: str, conf: str, out: str, *runs: str) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import groups_told
 import transactions_told
 
-from analyzers.bounds import Bounds
 from analyzers.checks import CHECKS
+from analyzers.checks.bounds import Bounds
 
 ONE = 1 << 40  # values of process 1
 TWO = 2 << 40

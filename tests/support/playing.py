@@ -11,7 +11,7 @@ from typing import Any
 from nemesis.cluster import Clients
 from nemesis.run import Nemesis
 from nemesis.schedule import Event, Schedule
-from pytest_kafkacheck.cluster.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 
 LONG = 600.0
 """Seconds for a fault that the test ends itself."""

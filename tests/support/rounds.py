@@ -17,8 +17,9 @@ from tenacity import (
     wait_fixed,
 )
 
-from pytest_kafkacheck.cluster import lifecycle, reaper, topics
-from pytest_kafkacheck.cluster.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker import lifecycle, reaper
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.kafka import topics
 from workloads.clients.kafka_python import access
 
 

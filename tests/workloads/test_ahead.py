@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from workloads.history.ahead import ahead
+from workloads.history.compaction.prefetch import ahead
 
 
 def threads() -> list[str]:

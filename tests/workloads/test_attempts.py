@@ -13,9 +13,9 @@ from kafka.producer.producer_batch import ProducerBatch
 from kafka.producer.record_accumulator import RecordAccumulator
 from kafka.producer.sender import Sender
 
-from workloads.clients import attempts
-from workloads.clients.attempts import SendFailed, attempts_of
 from workloads.clients.outcome import Attempt
+from workloads.clients.patches import attempts
+from workloads.clients.patches.attempts import SendFailed, attempts_of
 
 LOG = TopicPartition("t", 0)
 

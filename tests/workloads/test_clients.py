@@ -12,13 +12,13 @@ import pytest
 from kafka import TopicPartition
 from kafka.future import Future
 
-from workloads.clients import kafka_python, questions
-from workloads.clients.attempts import SendFailed
+from workloads.clients import kafka_python, requests
+from workloads.clients.connection import Address
 from workloads.clients.kafka_python import OUT_OF_RANGE_LIMIT, KafkaPythonConsumer, KafkaPythonProducer
 from workloads.clients.leaders import Leaders
 from workloads.clients.outcome import Attempts
-from workloads.clients.questions import EARLIEST, LATEST, Leadership
-from workloads.clients.raw import Address
+from workloads.clients.patches.attempts import SendFailed
+from workloads.clients.requests import EARLIEST, LATEST, Leadership
 
 LOG = ("t", 0)
 OTHER = ("t", 1)
@@ -337,8 +337,8 @@ class FakeBrokers:
         self.views: dict[str, Leadership] = {}
         self.ends: dict[str, Callable[[int, int], tuple[int, int]]] = {}
         self.asked: list[tuple[str, int]] = []
-        monkeypatch.setattr(questions, "metadata", self._metadata)
-        monkeypatch.setattr(questions, "offsets", self._offsets)
+        monkeypatch.setattr(requests, "metadata", self._metadata)
+        monkeypatch.setattr(requests, "offsets", self._offsets)
 
     def _metadata(self, ask: Any, topics: Iterable[str]) -> dict[Any, Leadership]:
         assert tuple(topics) == ("t",)

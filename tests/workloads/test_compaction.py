@@ -16,13 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 from histories import Shape, write_compacted, write_segments
 
-from workloads.history import compact as compact_module
-from workloads.history import sorting
-from workloads.history.compact import compact
+from workloads.history.compaction import compact as compact_module
+from workloads.history.compaction import sorting
+from workloads.history.compaction.compact import compact
+from workloads.history.compaction.sorting import in_order
 from workloads.history.layout import bucket, file_name
 from workloads.history.schema import RECORDS
 from workloads.history.segments import segment, segments
-from workloads.history.sorting import in_order
 from workloads.history.writer import Writer
 
 PROJECT = Path(__file__).parents[2]
@@ -47,7 +47,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
 COMPACTED = """
 import sys
 from pathlib import Path
-from workloads.history.compact import compact
+from workloads.history.compaction.compact import compact
 print(compact(Path(sys.argv[1]), large=int(sys.argv[2]))["records"])
 """
 
@@ -148,7 +148,7 @@ LIMITED = """
 import resource, sys
 from pathlib import Path
 import pyarrow as pa, pyarrow.compute, pyarrow.parquet
-from workloads.history.compact import compact
+from workloads.history.compaction.compact import compact
 pa.set_cpu_count(1)
 pa.set_io_thread_count(1)
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

@@ -11,8 +11,8 @@ from kafka.net.inet import KafkaNetSocket
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 
+from workloads.clients.connection import Address
 from workloads.clients.kafka_python import access
-from workloads.clients.raw import Address
 
 
 def test_a_socket_that_cannot_be_connected_is_closed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from workloads import crew as crews
-from workloads.clients.raw import Address
-from workloads.crew import Crew, CrewError
+from workloads.append_log import AppendLog
+from workloads.clients.connection import Address
 from workloads.history.schema import OBSERVATIONS
 from workloads.history.writer import segment
-from workloads.log import AppendLog
-from workloads.process import Worker
-from workloads.producing import Pace
+from workloads.roles.producer import Pace
+from workloads.workers import pool as crews
+from workloads.workers.pool import WorkerPool, WorkerPoolError
+from workloads.workers.process import Worker
 from workloads.workload import WorkerSpec
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +74,7 @@ def test_stop_ends_a_worker_that_finds_no_broker(tmp_path: Path, nobody: Address
 def test_a_worker_ends_with_its_parent(tmp_path: Path, mute: Address, role: str) -> None:
     program = (
         "import sys, json; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
-        "from workloads.process import Worker; from workloads.workload import WorkerSpec\n"
+        "from workloads.workers.process import Worker; from workloads.workload import WorkerSpec\n"
         "given = json.loads(sys.argv[2])\n"
         "worker = Worker(WorkerSpec(**given['spec']), given['order'], home=Path(given['order']['home']))\n"
         "print(worker.pid, flush=True); worker.wait(60)\n"
@@ -124,9 +124,9 @@ def test_a_crash_is_told_with_its_status(tmp_path: Path, nobody: Address) -> Non
     assert "FileExistsError" in worker.log.read_text()
 
 
-def crew(home: Path, address: Address, rows: list[Mapping[str, Any]], *specs: WorkerSpec) -> Crew:
+def crew(home: Path, address: Address, rows: list[Mapping[str, Any]], *specs: WorkerSpec) -> WorkerPool:
     topics = AppendLog().topics("r")
-    return Crew(specs, run="r", home=home, brokers={1: address}, topics=topics, record=rows.append)
+    return WorkerPool(specs, run="r", home=home, brokers={1: address}, topics=topics, record=rows.append)
 
 
 def test_a_crew_tells_of_starts_crashes_and_stops(tmp_path: Path, nobody: Address) -> None:
@@ -167,7 +167,7 @@ def test_a_crew_that_does_not_get_ready_says_who_and_where_to_look(
 ) -> None:
     monkeypatch.setattr(crews, "READY_LIMIT", 1.0)
     idle = crew(tmp_path, nobody, [], spec("probe", 0), spec("producer", 1))
-    with pytest.raises(CrewError, match=r"producer 1 was not ready after 1 s.*client-1\.log"):
+    with pytest.raises(WorkerPoolError, match=r"producer 1 was not ready after 1 s.*client-1\.log"):
         idle.__enter__()
     assert not idle.alive()
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.history.edn import EdnError, dumps, elements
+from workloads.history.jepsen.edn import EdnError, dumps, elements
 
 TEXT = r"""; a comment {
 [#jepsen.history.Op{:index 0, :type :invoke, :f :txn, :value [[:poll] [:send 3 -7]], :error nil}

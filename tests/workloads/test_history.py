@@ -17,13 +17,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workloads.history import compact as compaction
-from workloads.history.compact import compact
-from workloads.history.order import GROUP, with_previous
+from workloads.history.compaction import compact as compaction
+from workloads.history.compaction.compact import compact
+from workloads.history.compaction.order import GROUP, with_previous
+from workloads.history.compaction.sorting import Runs
 from workloads.history.reader import read
 from workloads.history.schema import FORMAT, OBSERVATIONS, OPERATIONS, RECORDS, TABLES
 from workloads.history.segments import segment, segments
-from workloads.history.sorting import Runs
 from workloads.history.writer import Writer
 
 Row = tuple[Any, ...]

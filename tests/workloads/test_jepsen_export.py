@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workloads.history.jepsen import Op, read
-from workloads.history.jepsen_export import export_edn
+from workloads.history.jepsen.export import export_edn
+from workloads.history.jepsen.operations import Op, read
 from workloads.history.schema import NEMESIS, TABLES
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from analyzers.catalogue import ANOMALIES
-from workloads.log import AppendLog
+from analyzers.anomalies.catalogue import ANOMALIES
+from workloads.append_log import AppendLog
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from workloads.clients import questions
+from workloads.clients import requests
 from workloads.clients.protocol import Log
-from workloads.clients.questions import Leadership, Watermarks
+from workloads.clients.requests import Leadership, Watermarks
 from workloads.history.schema import OBSERVATIONS
-from workloads.probing import Broker
+from workloads.roles.probe import Broker
 
 LOG, OTHER = ("t", 0), ("t", 1)
 
@@ -33,7 +33,7 @@ def test_the_last_stable_offset_is_asked_for_as_a_committed_reader_does() -> Non
         asked.append(request)
         return answer(p0={}, p1={"last_stable_offset": -1}, p2={"error_code": 6})
 
-    told = questions.watermarks(ask, {LOG: 8, OTHER: 8, ("t", 2): 8})
+    told = requests.watermarks(ask, {LOG: 8, OTHER: 8, ("t", 2): 8})
     assert asked[0].isolation_level == 1
     assert told == {
         LOG: Watermarks(high_watermark=9, log_start=2, last_stable=7),
@@ -53,17 +53,17 @@ def test_kafka_python_has_the_field_that_is_read() -> None:
         version=11, throttle_time_ms=0, error_code=0, session_id=0, responses=[topic]
     ).encode()
     again = FetchResponse.decode(wire, version=11)
-    assert questions.watermarks(lambda _: again, {LOG: 8}) == {LOG: Watermarks(9, 2, 7)}
+    assert requests.watermarks(lambda _: again, {LOG: 8}) == {LOG: Watermarks(9, 2, 7)}
 
 
 def test_an_observation_holds_what_its_broker_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a log that it refuses, only what the metadata say."""
     view = Leadership(1, 5, (1, 2))
     ends: dict[Log, tuple[int, int]] = {LOG: (0, 12), OTHER: (6, -1)}
-    monkeypatch.setattr(questions, "metadata", lambda *_: {LOG: view, OTHER: view})
-    monkeypatch.setattr(questions, "watermarks", lambda *_: {LOG: Watermarks(9, 2, 7)})
-    monkeypatch.setattr(questions, "offsets", lambda *_, **__: ends)
-    monkeypatch.setattr("workloads.probing.Connection", lambda *_, **__: SimpleNamespace(ask=None))
+    monkeypatch.setattr(requests, "metadata", lambda *_: {LOG: view, OTHER: view})
+    monkeypatch.setattr(requests, "watermarks", lambda *_: {LOG: Watermarks(9, 2, 7)})
+    monkeypatch.setattr(requests, "offsets", lambda *_, **__: ends)
+    monkeypatch.setattr("workloads.roles.probe.Connection", lambda *_, **__: SimpleNamespace(ask=None))
     rows: list[tuple[Any, ...]] = []
     job: Any = SimpleNamespace(
         run="r", process=50, topics=["t"], logs=[LOG, OTHER], counts=Counter(), stop=threading.Event()

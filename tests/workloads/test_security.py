@@ -17,11 +17,12 @@ from kafka.errors import KafkaTimeoutError
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 
-from workloads.clients import connecting, questions
+from workloads.append_log import AppendLog
+from workloads.clients import requests
+from workloads.clients.connection import Address, Connection, ask
 from workloads.clients.kafka_python import access
-from workloads.clients.raw import Address, Connection, ask
+from workloads.clients.patches import connecting
 from workloads.clients.security import Security
-from workloads.log import AppendLog
 
 SASL = {"mechanism": "PLAIN", "username": "me", "password": "geheim"}
 
@@ -146,7 +147,7 @@ def with_tls(ca: trustme.CA, *hosts: str, ask_client: bool = False) -> Callable[
 
 
 def metadata(address: Address) -> None:
-    questions.metadata(lambda request: ask(address, request, timeout=0.5), [])
+    requests.metadata(lambda request: ask(address, request, timeout=0.5), [])
 
 
 def test_one_who_never_answers_the_handshake_is_given_up_in_time(ca: trustme.CA, serve: Serve) -> None:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workloads.history.bucketing import with_bucket
+from workloads.history.compaction.bucketing import with_bucket
+from workloads.history.compaction.sorting import externally_sorted, in_order
 from workloads.history.layout import bucket
-from workloads.history.sorting import externally_sorted, in_order
 
 SCHEMA = pa.schema(
     [("text", pa.string()), ("number", pa.int32()), ("large", pa.int64()), ("other", pa.string()), ("at", pa.int64())]

@@ -11,12 +11,12 @@ from typing import Any
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError, RetriableError
 
-from workloads.clients import attempts, connecting
+from workloads.clients.connection import Address
 from workloads.clients.epochs import Epochs
-from workloads.clients.gate import GATE
+from workloads.clients.network_gate import GATE
 from workloads.clients.outcome import NEVER_SENT, Acks, Attempts, classify
+from workloads.clients.patches import attempts, connecting
 from workloads.clients.protocol import Completion, Log, Polled
-from workloads.clients.raw import Address
 
 COMMON: dict[str, Any] = {
     # Short, for clients must learn of a new leader while the test lasts; the defaults are minutes.

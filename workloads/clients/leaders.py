@@ -24,10 +24,10 @@ from tenacity import (
     wait_fixed,
 )
 
-from workloads.clients import questions
+from workloads.clients import requests
+from workloads.clients.connection import Address, ask
 from workloads.clients.protocol import Log
-from workloads.clients.questions import LATEST, Leadership
-from workloads.clients.raw import Address, ask
+from workloads.clients.requests import LATEST, Leadership
 
 TIMEOUT = 1.0
 """Seconds one broker has to answer one question."""
@@ -84,7 +84,7 @@ class Leaders:
 
     def _view(self, node: int) -> dict[Log, Leadership]:
         try:
-            return questions.metadata(partial(ask, self._brokers[node], timeout=TIMEOUT), self._topics)
+            return requests.metadata(partial(ask, self._brokers[node], timeout=TIMEOUT), self._topics)
         except OSError:
             return {}
 
@@ -98,7 +98,7 @@ class Leaders:
             raise OSError(f"no broker knows of leader epoch {epoch}; the highest is {known.leader_epoch}")
         way = partial(ask, self._brokers[known.leader], timeout=TIMEOUT)
         try:
-            code, offset = questions.offsets(way, {log: known.leader_epoch}, at=at)[log]
+            code, offset = requests.offsets(way, {log: known.leader_epoch}, at=at)[log]
         except OSError:
             self.refresh()
             raise

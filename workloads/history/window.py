@@ -10,13 +10,13 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workloads.history.compact import SORT
-from workloads.history.joining import joined, not_completed
-from workloads.history.order import with_previous
+from workloads.history.compaction.compact import SORT
+from workloads.history.compaction.joining import joined, not_completed
+from workloads.history.compaction.order import with_previous
+from workloads.history.compaction.sorting import flat, in_order, numbered
 from workloads.history.reader import read
 from workloads.history.schema import TABLES
 from workloads.history.segments import NAME, OPEN
-from workloads.history.sorting import flat, in_order, numbered
 
 SPAN = 300.0
 """Seconds: what happened within them of each other is seen together."""

@@ -1,0 +1,190 @@
+"""Runs on file systems that only Spark reads: which there are, and whether they are histories at all.
+
+What is checked of a file on this machine by reading its rows (`validate_rows`) is not checked here, for
+nothing that grows with a history comes to the driver: its schema is, and that no number is missing or negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from analyzers.history.bad_history import BadHistory
+from analyzers.history.load import spark_schema
+from analyzers.history.sources import places
+from analyzers.history.validate import NOT_NEGATIVE, REQUIRED, check_complete, parse_format
+from analyzers.spark.reason import reason
+from workloads.history.schema import FORMAT, TABLES
+
+AT_ONCE = 8
+"""Footers that are read at the same time: it is the way there that takes long."""
+
+
+def runs_at(spark: SparkSession, uri: str) -> list[str]:
+    """The URIs of the run that is meant, or of those in the folder that is, by name.
+
+    Raises BadHistory for what cannot be reached, or holds none.
+    """
+    listing = spark.read.format("binaryFile").option("__globPaths__", "false")
+    listing = listing.option("recursiveFileLookup", "true").option("pathGlobFilter", "*.parquet")
+    try:
+        rows = listing.load(uri).select("path").collect()
+    except Exception as error:  # of file systems there are many kinds, and of their errors more
+        if _is_missing(error):
+            raise BadHistory(uri, "no such folder") from error
+        raise BadHistory(uri, f"cannot be read ({_reason(error)})") from error
+    homes = {parts[0] for row in rows if (parts := _parts(row.path)) is not None}
+    itself = [home for home in homes if _path(home) == _path(uri)]
+    inside = sorted(home for home in homes if str(PurePosixPath(_path(home)).parent) == _path(uri))
+    if not (itself or inside):
+        wanted = ", ".join(f"history/{table}/*.parquet" for table in TABLES)
+        raise BadHistory(
+            uri,
+            f"no run's folder, and none of runs: expected {wanted}. The segments of a run that was never judged are "
+            f"made into tables on the machine where they lie",
+        )
+    return itself or inside
+
+
+def text_at(spark: SparkSession, uri: str, name: str) -> str | None:
+    """A small file of a run; None where there is none. Raises BadHistory for one that cannot be read."""
+    file = f"{uri.rstrip('/')}/{name}"
+    try:
+        rows = spark.read.option("__globPaths__", "false").text(file, wholetext=True).collect()
+    except Exception as error:
+        if _is_missing(error):
+            return None
+        raise BadHistory(file, f"cannot be read ({_reason(error)})") from error
+    return str(rows[0].value) if rows else ""
+
+
+def run_ids(spark: SparkSession, uri: str) -> frozenset[str]:
+    """The runs whose rows a run directory holds. Raises BadHistory for the first thing that is wrong in it."""
+    told = _format(spark, uri)
+    try:
+        (place,) = places(spark, [uri])
+    except Exception as error:
+        raise BadHistory(uri, f"cannot be read ({_reason(error)})") from error
+    if not any(place.files.values()):
+        wanted = ", ".join(f"{table}/*.parquet" for table in TABLES)
+        raise BadHistory(f"{uri}/history", f"holds no table of a history: expected {wanted}")
+    runs: set[str] = set()
+    rows: dict[str, dict[str, int]] = {}
+    for table, files in place.files.items():
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(partial(_check_schema, spark, table), files, files.values()))
+        found, rows[table] = _check_rows(spark, table, list(files)) if files else (set(), {})
+        runs |= found
+    check_complete(f"{uri.rstrip('/')}/history", told, rows)
+    return frozenset(runs)
+
+
+def rows_at(spark: SparkSession, uri: str) -> int:
+    """Of records, by the footers; 0 where these cannot be read, which is told later with the reason."""
+    try:
+        (place,) = places(spark, [uri])
+        files = place.files["records"]
+        return spark.read.option("__globPaths__", "false").parquet(*files).count() if files else 0
+    except Exception:
+        return 0
+
+
+def cut_segments(spark: SparkSession, uri: str) -> tuple[str, ...]:
+    """The segments that compaction found to end within a batch."""
+    return tuple(_format(spark, uri).get("cut", ()))
+
+
+def _format(spark: SparkSession, uri: str) -> dict[str, Any]:
+    """Empty where nothing was written down."""
+    text = text_at(spark, uri, "history/format.json")
+    return {} if text is None else parse_format(f"{uri.rstrip('/')}/history/format.json", text)
+
+
+def _check_schema(spark: SparkSession, table: str, file: str, size: int) -> None:
+    if not size:
+        raise BadHistory(file, "is empty, not even a Parquet file without rows")
+    try:
+        found = spark.read.option("__globPaths__", "false").parquet(file).schema
+    except Exception as error:
+        raise BadHistory(
+            file, f"is truncated, or no Parquet file ({size:,} bytes; {_reason(error)})"
+        ) from error
+    wanted = spark_schema(TABLES[table])
+    missing = [name for name in wanted.names if name not in found.names]
+    if missing:
+        raise BadHistory(
+            file,
+            f"lacks the columns {', '.join(missing)} of {table}: it is no such table, or another version wrote it; "
+            f"this one reads format {FORMAT}",
+        )
+    for field in wanted:
+        kind = found[field.name].dataType
+        if kind.simpleString() != field.dataType.simpleString():
+            raise BadHistory(
+                file,
+                f"column {field.name} is {kind.simpleString()}, expected {field.dataType.simpleString()}",
+            )
+
+
+def _check_rows(spark: SparkSession, table: str, files: Sequence[str]) -> tuple[set[str], dict[str, int]]:
+    """The runs, and the rows of each file by its name.
+
+    Of what is wrong the number of rows is told: which they are, only a file on this machine tells.
+    """
+    problems = {
+        **{f"{name} is null": f"`{name}` is null" for name in REQUIRED[table]},
+        **{f"{name} is negative": f"`{name}` < 0" for name in NOT_NEGATIVE[table]},
+    }
+    counts = (f"count_if({sql}) as `{said}`" for said, sql in problems.items())
+    try:
+        rows = (
+            spark.read.option("__globPaths__", "false")
+            .parquet(*files)
+            .selectExpr("*", "input_file_name() as `its file`")
+            .groupBy("its file")
+            .agg(*(F.expr(each) for each in ("collect_set(run) as runs", "count(*) as `its rows`", *counts)))
+            .collect()
+        )
+    except Exception as error:
+        raise BadHistory(files[0].rpartition("/")[0], f"cannot be read ({_reason(error)})") from error
+    for row in sorted(rows, key=lambda row: str(row["its file"])):
+        for said in problems:
+            if row[said]:
+                raise BadHistory(row["its file"], f"{said} in {row[said]:,} row{'s' * (row[said] > 1)}")
+    held = dict.fromkeys((_name(file) for file in files), 0)
+    held |= {_name(row["its file"]): row["its rows"] for row in rows}
+    return {run for row in rows for run in row.runs}, held
+
+
+def _name(file: str) -> str:
+    return file.rpartition("/")[2]
+
+
+def _parts(file: str) -> tuple[str, str] | None:
+    """The run's URI and the table that a file belongs to."""
+    home, _, rest = file.rpartition("/history/")
+    table, _, name = rest.partition("/")
+    if not home or table not in TABLES or "/" in name:
+        return None
+    # As Spark writes paths of this machine they are no URI with an authority.
+    return (f"file://{home.removeprefix('file:')}" if home.startswith("file:/") else home), table
+
+
+def _path(uri: str) -> str:
+    return "/" + unquote(urlsplit(uri).path).strip("/")
+
+
+def _is_missing(error: Exception) -> bool:
+    return isinstance(error, AnalysisException) and error.getCondition() == "PATH_NOT_FOUND"
+
+
+def _reason(error: Exception) -> str:
+    return reason(str(error)) or type(error).__name__

@@ -1,0 +1,172 @@
+"""From the histories of runs to their verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from pyspark.sql import SparkSession
+
+from analyzers.anomalies.catalogue import ANOMALIES, require_known
+from analyzers.checks import CHECKS, Check
+from analyzers.checks.bounds import NONE, Bounds
+from analyzers.checks.bounds import checks as demanded
+from analyzers.facts import NEEDS
+from analyzers.history.fault_events import FaultEvent, fault_events, faults_at
+from analyzers.history.load import History, load, release
+from analyzers.history.sources import Source, is_empty, places
+from analyzers.judge.cycles import CYCLES, Unsearched, find_cycles
+from analyzers.judge.find import Crashed, Found, find
+from analyzers.judge.prefilter import SCREENED, screen
+from analyzers.verdict.availability import availabilities, measure
+from analyzers.verdict.coverage import Tally, exercised, seconds, tally, unknowns
+from analyzers.verdict.verdict import Availability, Finding, Verdict, judge
+
+SPANS = ("lasted", "outstanding", "stale")
+MOMENTS = ("began", "ending", "fenced", "healed", "held")
+"""Evidence that is a time: checks tell it in ns, findings in s, of a moment since the run's first operation."""
+
+
+def analyze(
+    spark: SparkSession,
+    runs: Sequence[Source],
+    *,
+    allow: Collection[str] = (),
+    examples: int = 8,
+    checks: Sequence[Check] = CHECKS,
+    bounds: Bounds | Mapping[str, Bounds] = NONE,
+    strict: bool = False,
+) -> dict[str, Verdict]:
+    """Judge the histories of all the run directories together; one verdict for each run, by run id.
+
+    A run directory is a path, or a URI of any file system that Spark reads (``hdfs://``, ``s3a://``, ``file://``).
+    A run id is what the tables say in their column ``run``; a directory without any row goes by its own
+    name. Anomalies in `allow` are reported, not judged; at most `examples` of each are shown, the
+    counts are exact. The `bounds` say how long clients may be kept waiting: in all runs or, by run id, in
+    each. A check that crashes makes every run unknown; with `strict` its error is raised. Raises ValueError
+    for an unknown anomaly or a negative number of examples, and FileNotFoundError for a directory that
+    does not exist.
+    """
+    allowed = require_known(allow)
+    if examples < 0:
+        raise ValueError(f"examples: expected 0 or more, got {examples}")
+    where = places(spark, runs)
+    history = load(spark, where)
+    screened = any(check.over in SCREENED for check in checks)
+    try:
+        # None of these needs another, and of a small history most of the time goes by in Spark's driver.
+        with ThreadPoolExecutor(3, thread_name_prefix="kafkacheck-analysis") as pool:
+            counting, waiting = pool.submit(tally, history), pool.submit(measure, history)
+            looking = pool.submit(screen, history) if screened else None
+            empty = [run.name for run in where if is_empty(spark, run)]
+        tallies = {name: Tally() for name in empty} | counting.result()
+        done = {kind for each in tallies.values() for kind in each.kinds()}
+        wanted = applicable((*checks, *demanded(bounds)), done)
+        look = (lambda _: looking.result()) if looking else screen
+        found, crashed = find(history, wanted, examples=examples, strict=strict, look=look)
+        circles, unsearched = _circles(history, examples) if "txn" in done else ([], [])
+        try:
+            available = availabilities(waiting.result(), {run: each.began for run, each in tallies.items()})
+        except Exception as error:  # no promise depends on it
+            if strict:
+                raise
+            available = {}
+            unsearched.append(
+                Unsearched(run=None, judged=False, sentence=_crash("report on availability", error))
+            )
+    finally:
+        release(spark, history)
+    by_run: dict[str, list[Found]] = {}
+    for one in (*found, *circles):
+        by_run.setdefault(one.run, []).append(one)
+    return {
+        run: _verdict(
+            run,
+            tallies[run],
+            by_run.get(run, []),
+            crashed,
+            [each for each in unsearched if each.run in (run, None)],
+            allowed,
+            available.get(run, Availability()),
+            bounds if isinstance(bounds, Bounds) else bounds.get(run, NONE),
+        )
+        for run in sorted(tallies)
+    }
+
+
+def applicable(checks: Sequence[Check], done: Collection[str]) -> list[Check]:
+    """The checks that can find something where these kinds of operations (f) were done."""
+    return [check for check in checks if NEEDS.get(check.over, "send") in {*done, "send"}]
+
+
+def _circles(history: History, examples: int) -> tuple[list[Found], list[Unsearched]]:
+    try:
+        return find_cycles(history, examples=examples)
+    except Exception as error:  # as a check that crashes: it takes no other with it
+        return [], [
+            Unsearched(run=None, judged=True, sentence=_crash(f"search for {', '.join(CYCLES)}", error))
+        ]
+
+
+def _crash(what: str, error: Exception) -> str:
+    first_line = str(error).strip().partition("\n")[0]
+    return f"The {what} crashed: {type(error).__name__}: {first_line}"
+
+
+def _verdict(
+    run: str,
+    counts: Tally,
+    found: Sequence[Found],
+    crashed: Sequence[Crashed],
+    unsearched: Sequence[Unsearched],
+    allowed: Collection[str],
+    available: Availability,
+    bounds: Bounds,
+) -> Verdict:
+    events = fault_events(counts.nemesis)
+    crashes = (f"The check {crash.anomaly} crashed: {crash.error}" for crash in crashed)
+    missing = (each.sentence for each in unsearched if each.judged)
+    return judge(
+        run,
+        findings=[_finding(one, counts, events, one.anomaly in allowed) for one in found],
+        unknowns=[*unknowns(counts, events), *crashes, *missing, *_unrecovered(bounds, events, available)],
+        exercised=exercised(counts, events),
+        availability=available,
+        notes=[each.sentence for each in unsearched if not each.judged],
+    )
+
+
+def _unrecovered(bounds: Bounds, events: Sequence[FaultEvent], available: Availability) -> Iterator[str]:
+    """A bound on recovery that nothing acknowledged since: where the attempts ended early, it may have been kept."""
+    logs = [f"{log.topic}-{log.partition}" for log in available.logs if log.recovery is None]
+    if bounds.recovery is not None and logs and any(event.heal is not None for event in events):
+        yield (
+            f"Whether {', '.join(logs)} recovered within {bounds.recovery:g} s is not known: nothing that was sent "
+            f"after the last heal was acknowledged."
+        )
+
+
+def _finding(found: Found, counts: Tally, events: Sequence[FaultEvent], allowed: bool) -> Finding:
+    return Finding(
+        anomaly=found.anomaly,
+        count=found.count,
+        summary=ANOMALIES[found.anomaly].summary(found.count),
+        allowed=allowed,
+        examples=tuple(_example(example, counts, events) for example in found.examples),
+    )
+
+
+def _example(
+    example: Mapping[str, int | str | None], counts: Tally, events: Sequence[FaultEvent]
+) -> dict[str, object]:
+    time = example["time"]
+    assert time is None or isinstance(time, int)
+    lasting = {key: span / 1e9 for key in SPANS if isinstance(span := example.get(key), int)}
+    moments = {key: seconds(at, counts.began) for key in MOMENTS if isinstance(at := example.get(key), int)}
+    return {
+        **example,
+        **lasting,
+        **moments,
+        "time": seconds(time, counts.began),
+        "faults": list(faults_at(events, time)),
+    }

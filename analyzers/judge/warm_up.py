@@ -1,0 +1,105 @@
+"""A history of a few rows, judged once so that Spark has loaded and compiled what the next verdict needs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from analyzers.judge.analyze import analyze
+from analyzers.spark.jvm import end_jvm, start_jvm
+from analyzers.spark.session import scratch_of
+from analyzers.spark.settings import core_settings, java_options, sql_settings
+from workloads.history.schema import NEMESIS, TABLES
+
+RUN = {"run": "rehearsal", "topic": "t", "partition": 0, "invoked": 1, "completed": 2, "process": 0}
+SEND = RUN | {"f": "send", "type": "ok"}
+POLL = RUN | {"f": "poll", "type": "ok", "process": 1, "final": False, "committed": True}
+
+HEALTHY: dict[str, list[dict[str, Any]]] = {
+    "records": [
+        SEND | {"op": 0, "index": 0, "offset": 0, "value": 0},
+        SEND | {"op": 1, "index": 1, "offset": 1, "value": 1, "session": 1, "previous": 0},
+        POLL | {"op": 2, "index": 0, "offset": 0, "value": 0},
+        POLL | {"op": 2, "index": 1, "offset": 1, "value": 1, "previous": 0, "within": True},
+    ],
+    "operations": [
+        RUN | {"op": 3, "session": 1, "f": "read", "type": "ok", "start_offset": 0, "end_offset": 0},
+        RUN | {"op": 4, "f": "final-read", "type": "ok", "start_offset": 0, "end_offset": 0},
+        RUN
+        | {
+            "op": 5,
+            "process": NEMESIS,
+            "f": "kill",
+            "type": "info",
+            "value": '{"event": "e", "stage": "inject", "target": "0", "nodes": [0], "effective": true}',
+        },
+    ],
+    "observations": [
+        {"run": "rehearsal", "topic": "t", "partition": 0, "time": 1, "node": 0, "kind": "partition"}
+        | {"leader": 0, "leader_epoch": 0, "isr": [0]},
+    ],
+}
+"""What most histories hold: the first look at it suffices."""
+
+GROUP = RUN | {"process": 1, "type": "ok", "group": "g", "generation": 1}
+SUSPICIOUS: dict[str, list[dict[str, Any]]] = {
+    "records": [
+        *HEALTHY["records"],
+        # Overtaken, and never read; in a transaction.
+        SEND | {"op": 5, "index": 2, "offset": 2, "value": 5, "invoked": 8, "completed": 9, "transaction": 9},
+        SEND | {"op": 6, "index": 3, "offset": 3, "value": 6, "previous": 2, "transaction": 9},
+        # Over a record, back again, and another one at the same offset; polled in a group.
+        POLL | {"op": 7, "index": 2, "offset": 3, "value": 0, "previous": 1, "generation": 1},
+        POLL | {"op": 7, "index": 3, "offset": 2, "value": 1, "previous": 3, "generation": 1, "key": 1},
+        POLL | {"op": 7, "index": 4, "offset": 3, "value": 1, "previous": 2, "generation": 1, "key": 1},
+    ],
+    "operations": [
+        *HEALTHY["operations"],
+        RUN | {"op": 9, "f": "txn", "type": "ok", "value": '{"transactional_id": "t", "outcome": "commit"}'},
+        GROUP | {"op": 10, "f": "member", "start_offset": 0, "value": '{"event": "assigned", "member": "m"}'},
+        GROUP | {"op": 11, "f": "commit", "end_offset": 1, "value": '{"member": "m"}'},
+    ],
+    "observations": HEALTHY["observations"],
+}
+"""Something for each fact."""
+
+
+def warm_up(spark: SparkSession, tables: Mapping[str, list[dict[str, Any]]] = HEALTHY) -> None:
+    with tempfile.TemporaryDirectory(prefix="kafkacheck-rehearsal-", dir=scratch_of(spark)) as scratch:
+        run = Path(scratch)
+        for table, rows in tables.items():
+            folder = run / "history" / table
+            folder.mkdir(parents=True)
+            pq.write_table(pa.Table.from_pylist(rows, schema=TABLES[table]), folder / "0.parquet")
+        analyze(spark, [run])
+
+
+def dump(java: Path, command: tuple[str, ...], archive: Path) -> None:
+    """Start a JVM, rehearse, and have it write the classes that it loaded to `archive` as it ends."""
+    with tempfile.TemporaryDirectory(prefix="kafkacheck-archive-") as folder:
+        scratch = Path(folder)
+        flags = [*java_options("small", scratch=scratch, archive=None), f"-XX:ArchiveClassesAtExit={archive}"]
+        settings = core_settings("local[*]", scratch=scratch, heap="1g") | sql_settings(None)
+        settings["spark.driver.extraJavaOptions"] = " ".join(flags)
+        conf = SparkConf(loadDefaults=False).setMaster("local[*]").setAppName("kafkacheck-archive")
+        conf.setAll(list(settings.items()))
+        jvm = start_jvm(conf, scratch=scratch, java=java, command=command)
+        try:
+            spark = SparkSession(SparkContext(gateway=jvm, conf=conf))
+            for tables in (HEALTHY, SUSPICIOUS):
+                warm_up(spark, tables)
+        finally:
+            end_jvm(jvm, seconds=300)
+
+
+if __name__ == "__main__":
+    dump(Path(sys.argv[1]), tuple(json.loads(sys.argv[2])), Path(sys.argv[3]))

@@ -1,0 +1,53 @@
+"""Rules of a node's packet filter other than cuts between nodes; each kind has a table of its own."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from nemesis.cluster import Node
+from nemesis.effects.lease_table import hits, listing, rules, table
+from nemesis.effects.network import NetworkError
+from nemesis.effects.reconciler import Resource
+
+
+def filtered(
+    name: str, combine: Callable[[Sequence[Any]], Any], chains: Callable[[Any], Iterable[str]]
+) -> Resource:
+    """A resource that is an nft table ``kafkacheck_<name>``, removed by agents that fall silent.
+
+    chains  the table's, as `nemesis.effects.lease_table.chain` makes them, for what the wishes come to.
+    """
+
+    def apply(node: Node, value: Any) -> None:
+        text = table(_table(name), () if value is None else chains(value))
+        status, output = node.shell(f"nft {shlex.quote(text)}")
+        if status:
+            raise NetworkError(f"nft exited with status {status}: {output.strip()}")
+
+    def left(node: Node) -> str | None:
+        return None if _listed(node, name) is None else f"the rules of {name} are still there"
+
+    return Resource(name, combine, apply, left)
+
+
+def counted(node: Node, name: str) -> int | None:
+    """Packets that rules of that table hit; None where no such rules are in force. Raises NetworkError."""
+    output = _listed(node, name)
+    in_force = [] if output is None else rules(output)
+    return sum(map(hits, in_force)) if in_force else None
+
+
+def _listed(node: Node, name: str) -> str | None:
+    """What nft says of that table; None where there is none. Raises NetworkError."""
+    status, output = node.shell(listing(_table(name)))
+    if status and "No such file or directory" in output:
+        return None
+    if status:
+        raise NetworkError(f"nft exited with status {status}: {output.strip()}")
+    return output
+
+
+def _table(name: str) -> str:
+    return f"kafkacheck_{name.replace('-', '_')}"

@@ -1,0 +1,120 @@
+"""Which nodes cannot hear which: the desired state of the network, and its application to the nodes."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from nemesis.cluster import Node
+from nemesis.effects.nft import LIST, Cut, Rule, packets, ruleset
+
+T = TypeVar("T")
+
+
+class NetworkError(RuntimeError):
+    """A node's packet filter did not do what it was told. Names the nodes and what nft said."""
+
+
+class Network:
+    """Every owner has its cuts; the nodes get the union, so healing one fault leaves the others.
+
+    For one thread. Nodes are worked on in parallel.
+    """
+
+    def __init__(self, nodes: Mapping[int, Node]) -> None:
+        self._nodes = nodes
+        self._owned: dict[str, frozenset[Cut]] = {}
+        # What each node was last given; a node missing here is in an unknown state.
+        self._applied: dict[int, frozenset[Cut]] = {node: frozenset() for node in nodes}
+        # Applying rules anew sets their counters to zero; this is what they had before.
+        self._earlier: dict[Rule, int] = {}
+        # Rules that were gone when their node was to get new ones. They are back now, but had not lasted.
+        self._lost: set[Rule] = set()
+
+    @property
+    def cuts(self) -> frozenset[Cut]:
+        """The union of what all owners want cut."""
+        return frozenset().union(*self._owned.values())
+
+    @property
+    def owners(self) -> frozenset[str]:
+        return frozenset(self._owned)
+
+    def cut(self, owner: str, cuts: Iterable[Cut]) -> None:
+        """Replace the cuts of an owner. Raises NetworkError after all nodes were tried."""
+        self._owned[owner] = frozenset(cuts)
+        self._reconcile()
+
+    def heal(self, owner: str) -> None:
+        """Drop the cuts of an owner. Raises NetworkError after all nodes were tried."""
+        self._owned.pop(owner, None)
+        self._reconcile()
+
+    def heal_all(self) -> None:
+        """Remove every rule from every node, whatever is believed. Raises NetworkError after all nodes."""
+        self._owned.clear()
+        self._applied.clear()
+        self._reconcile()
+
+    def dropped(self, nodes: Collection[int]) -> dict[Rule, int]:
+        """Packets dropped so far by each rule that these nodes have, and have had all the time it was wanted.
+
+        Raises NetworkError.
+        """
+        counted = on_each(nodes, self._read)
+        return {
+            rule: self._earlier.get(rule, 0) + count
+            for each in counted.values()
+            for rule, count in each.items()
+            if rule not in self._lost
+        }
+
+    def _reconcile(self) -> None:
+        wanted = {node: frozenset(cut for cut in self.cuts if cut.receiver == node) for node in self._nodes}
+        stale = [node for node in wanted if self._applied.get(node) != wanted[node]]
+        try:
+            on_each(stale, lambda node: self._apply(node, wanted[node]))
+        finally:
+            self._lost &= {rule for cut in self.cuts for rule in cut.rules}
+
+    def _apply(self, node: int, cuts: frozenset[Cut]) -> None:
+        believed = self._applied.pop(node, frozenset())
+        found: dict[Rule, int] = {}
+        # Where the old rules cannot be read their counts are lost, which understates what was dropped: the
+        # safe side. A heal must not fail for that.
+        with contextlib.suppress(NetworkError):
+            found = self._read(node)
+            self._lost |= {rule for cut in believed for rule in cut.rules} - found.keys()
+        text = ruleset(cuts, {cut.sender: self._nodes[cut.sender].mac for cut in cuts})
+        status, output = self._nodes[node].shell(f"nft {shlex.quote(text)}")
+        if status:
+            raise NetworkError(f"nft exited with status {status}: {output.strip()}")
+        self._applied[node] = cuts
+        for rule, count in found.items():
+            self._earlier[rule] = self._earlier.get(rule, 0) + count
+
+    def _read(self, node: int) -> dict[Rule, int]:
+        status, output = self._nodes[node].shell(LIST)
+        if status and "No such file or directory" in output:
+            return {}
+        if status:
+            raise NetworkError(f"`{LIST}` exited with status {status}: {output.strip()}")
+        try:
+            return packets(output, node)
+        except (KeyError, TypeError, ValueError) as error:
+            raise NetworkError(f"`{LIST}` gave what cannot be read ({error!r}): {output[:300]}") from error
+
+
+def on_each(nodes: Collection[int], work: Callable[[int], T]) -> dict[int, T]:
+    """Do the work for all nodes at the same time. Raises NetworkError, at the end, naming where it failed."""
+    if not nodes:
+        return {}
+    with ThreadPoolExecutor(max_workers=len(nodes)) as pool:
+        futures = {node: pool.submit(work, node) for node in nodes}
+    failed = {node: problem for node, future in futures.items() if (problem := future.exception())}
+    if failed:
+        raise NetworkError("; ".join(f"node {node}: {problem}" for node, problem in sorted(failed.items())))
+    return {node: future.result() for node, future in futures.items()}

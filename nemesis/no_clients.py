@@ -1,0 +1,29 @@
+"""The clients of a cluster that has none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class NoClients:
+    """Implements ``nemesis.cluster.Clients``."""
+
+    def roles(self) -> Mapping[int, str]:
+        return {}
+
+    def acknowledged(self) -> int:
+        return 0
+
+    def kill(self, process: int) -> None:
+        raise LookupError(f"there is no client process {process}")
+
+    def replace(self, process: int) -> int:
+        raise LookupError(f"there is no client process {process}")
+
+    pause = resume = isolate = connect = kill
+
+    def paused(self, process: int) -> bool:
+        raise LookupError(f"there is no client process {process}")
+
+    def isolated(self, process: int) -> int | None:
+        raise LookupError(f"there is no client process {process}")

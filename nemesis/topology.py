@@ -1,0 +1,37 @@
+"""What is known of a cluster and of its workload before either starts: enough to refuse what cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topology:
+    """brokers      ids of the nodes that serve clients.
+    controllers  ids of the KRaft voters, combined ones included; none in ZooKeeper mode.
+    zookeepers   ids of the ZooKeeper nodes.
+    topics       names with their numbers of partitions; the first is the workload's own.
+    replicas     replication factor of these topics.
+    clients      roles with the number of client processes, such as {"producer": 2}.
+    release      (major, minor) of Kafka.
+    disks        whether every node's data lies on a file system of its own.
+    """
+
+    brokers: tuple[int, ...]
+    controllers: tuple[int, ...] = ()
+    zookeepers: tuple[int, ...] = ()
+    topics: Mapping[str, int] = field(default_factory=dict)
+    replicas: int = 1
+    clients: Mapping[str, int] = field(default_factory=dict)
+    release: tuple[int, int] = (4, 1)
+    disks: bool = False
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        return tuple(sorted({*self.brokers, *self.controllers, *self.zookeepers}))
+
+    @property
+    def coordination(self) -> Literal["KRaft", "ZooKeeper"]:
+        return "ZooKeeper" if self.zookeepers else "KRaft"

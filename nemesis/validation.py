@@ -1,0 +1,73 @@
+"""Refusing options of faults that make no sense."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TypeGuard
+
+from nemesis.targets import Groups, Target
+from nemesis.topology import Topology
+
+LONGEST = 31_536_000.0
+"""Seconds: a year. What is longer is a slip, and far above it Python cannot wait."""
+
+
+def finite(value: object) -> TypeGuard[float]:
+    """Whether it is a number that arithmetic can be done with; True and False are none."""
+    return _a_number(value) and abs(value) <= sys.float_info.max
+
+
+def number(what: str, value: object, *, above: float | None = None, least: float | None = None,
+           most: float = math.inf) -> None:  # fmt: skip
+    """Raises ValueError unless it is a finite number in that range."""
+    if (
+        finite(value)
+        and value <= most
+        and (above is None or value > above)
+        and (least is None or value >= least)
+    ):
+        return
+    low = f"above {above:g}" if above is not None else f"{least:g} or more" if least is not None else "any"
+    high = "" if most == math.inf else f", {most:g} at most"
+    raise ValueError(f"{what}={value!r}: expected a number, {low}{high}")
+
+
+def seconds(what: str, value: object, *, above: float | None = None) -> None:
+    """Raises ValueError unless it is a time of `LONGEST` at most: 0 or more, or above something."""
+    if finite(value) and (value >= 0 if above is None else value > above) and value <= LONGEST:
+        return
+    low = "0 or more" if above is None else f"more than {above:g}"
+    raise ValueError(f"{what}={value!r}: expected seconds, {low}, {LONGEST:.0f} at most")
+
+
+def count(what: str, value: object, *, least: int = 1, most: int | None = None) -> None:
+    """Raises ValueError unless it is a whole number in that range."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if whole and value >= least and (most is None or value <= most):  # type: ignore[operator]
+        return
+    high = "" if most is None else f", {most} at most"
+    raise ValueError(f"{what}={value!r}: expected a whole number, {least} or more{high}")
+
+
+def choice(what: str, value: object, allowed: tuple[object, ...]) -> None:
+    """Raises ValueError unless it is one of these."""
+    if value not in allowed:
+        raise ValueError(f"{what}={value!r}: allowed are {', '.join(map(repr, allowed))}")
+
+
+def brokers_only(topology: Topology, target: Target | Groups, why: str) -> None:
+    """Raises ValueError where the target is, or can be, a node that is no broker. why: what such a node lacks."""
+    if isinstance(target, Groups):
+        return
+    apart = bool(topology.controllers) and not set(topology.brokers) & set(topology.controllers)
+    if target.kind in ("controller", "controllers") and apart:
+        raise ValueError(f"the controllers {why}; brokers are {', '.join(map(str, topology.brokers))}")
+    if target.kind == "node" and (others := set(target.nodes) - set(topology.brokers)):
+        raise ValueError(
+            f"{', '.join(map(str, sorted(others)))} {why}; brokers are {', '.join(map(str, topology.brokers))}"
+        )
+
+
+def _a_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

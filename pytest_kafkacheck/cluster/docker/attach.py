@@ -1,0 +1,168 @@
+"""A cluster that somebody else runs in containers, of any image, as a Cluster with the same faults.
+
+Faults of the network need nft in a node's
+network namespace, which its image need not have: a sidecar of ours joins the namespace, and joins the new one after
+each start, taking along the cuts that were in force.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from docker.errors import APIError
+
+from pytest_kafkacheck.cluster.docker import lifecycle, reaper
+from pytest_kafkacheck.cluster.docker.agent import Agent
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.discovery import discovered
+from pytest_kafkacheck.cluster.docker.engine import require_image
+from pytest_kafkacheck.cluster.docker.node import DockerNode
+from pytest_kafkacheck.cluster.docker.plan import Plan
+from pytest_kafkacheck.cluster.docker.pod import HOLD
+from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Member, Place
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.errors import InfrastructureError
+from pytest_kafkacheck.setup.image import agent_image
+
+log = logging.getLogger(__name__)
+
+OURS = """nft list tables inet | while read -r _ _ table; do
+  case $table in kafkacheck*) nft list table inet "$table" ;; esac
+done"""
+"""All rules that faults have made."""
+
+LIMIT = 30.0
+"""Seconds for a cluster to be whole when a session begins or ends."""
+
+
+class AttachedNode(DockerNode):
+    """A container that is not ours, with a sidecar of ours in its network namespace."""
+
+    def __init__(self, client: Any, *, run: str, port: int, **options: Any) -> None:
+        self._run = run
+        super().__init__(client, pod="", **options)
+        self.probe_port = port
+        self.pod = self._new_sidecar()
+        self.agent = Agent(client, pod=self.pod)
+
+    def start(self) -> None:
+        """Start the container, and join its new namespace with the rules that were in force in the old one."""
+        super().start()
+        self._rejoin()
+
+    def shell(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
+        if self.state() != "stopped" and self.incarnation() != self._joined_to:
+            # Somebody else restarted the container: the sidecar sits in a namespace that nobody uses.
+            self._rejoin()
+        return super().shell(command, timeout=timeout)
+
+    def _rejoin(self) -> None:
+        # Our tables only: the engine has some of its own there, and makes them anew.
+        status, rules = self.agent.shell(OURS, timeout=10)
+        before, agent = self.pod, self.agent
+        self.pod = self._new_sidecar()
+        self.agent = Agent(self._client, pod=self.pod)
+        if status == 0 and rules.strip():
+            self.agent.shell(f"printf %s {shlex.quote(rules)} | nft -f -", timeout=10)
+        agent.close()
+        self._api.remove_container(before, force=True, v=True)
+
+    @property
+    def mac(self) -> str:
+        return str(self._joined["MacAddress"])
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        found = (self._joined["IPAddress"], self._joined["GlobalIPv6Address"])
+        return tuple(address for address in found if address)
+
+    @property
+    def _joined(self) -> dict[str, Any]:
+        """The network it has now; the last one while it is stopped, for then it has none."""
+        networks = self._api.inspect_container(self.container)["NetworkSettings"]["Networks"]
+        (settings,) = networks.values()
+        if settings["MacAddress"]:
+            self._last: dict[str, Any] = dict(settings)
+        return self._last
+
+    def _new_sidecar(self) -> str:
+        sidecar = str(
+            self._api.create_container(
+                image=agent_image(),
+                name=f"kafkacheck-{self._run}-{self.member.id}-{secrets.token_hex(3)}",
+                command=["bash", "-c", HOLD],
+                labels=reaper.labels(self._run),
+                host_config=self._api.create_host_config(
+                    network_mode=f"container:{self.container}", cap_add=["NET_ADMIN"]
+                ),
+            )["Id"]
+        )
+        self._api.start(sidecar)
+        self._joined_to = self.incarnation()
+        _ = self._joined
+        return sidecar
+
+
+class AttachedCluster(DockerCluster):
+    """`spec` says what Kafka told of its shape; version, settings and image are not known."""
+
+    def __init__(
+        self, client: Any, plan: Plan, nodes: Mapping[int, DockerNode], *, ports: Mapping[str, frozenset[int]]
+    ) -> None:
+        super().__init__(client, plan, nodes)
+        self._ports = ports
+
+    @property
+    def planes(self) -> Mapping[str, frozenset[int]]:
+        return self._ports
+
+
+@contextmanager
+def attached(client: Any, what: str) -> Iterator[AttachedCluster]:
+    """The cluster of a compose project (``compose:NAME``) or of containers (names or ids, with commas between).
+
+    While the block runs, sidecars are beside its nodes; afterwards everything is healed, thawed and started, and they
+    are gone. Nothing of the user's is removed. Raises UsageError when these are no Kafka cluster that this host
+    reaches, InfrastructureError when it is not whole in time.
+    """
+    require_image(client, agent_image())
+    reaper.sweep(client)
+    found = discovered(client, what, limit=LIMIT)
+    run = f"attach-{secrets.token_hex(4)}"
+    with ExitStack() as stack:
+        stack.enter_context(reaper.removed_at_end(client, run))
+        spec = ClusterSpec(attached={node: found.role(node) for node in found.containers})
+        plan = Plan(run=run, spec=spec, image="", owner=reaper.labels(run), cluster_id="")
+        cluster = AttachedCluster(client, plan, {}, ports=found.planes)
+        stack.callback(cluster.close)
+        for node, container in sorted(found.containers.items()):
+            role = found.role(node)
+            at = found.addresses.get(node)
+            cluster.nodes[node] = AttachedNode(
+                client,
+                run=run,
+                port=min(found.planes["replication" if role == "broker" else "controller"]),
+                member=Member(id=node, role=role),
+                place=Place(at.host, {EXTERNAL: at.port}) if at else Place("", {}),
+                container=container["Id"],
+            )
+        stack.callback(_restored, cluster)
+        lifecycle.wait_settled(cluster, limit=LIMIT)
+        yield cluster
+
+
+def _restored(cluster: AttachedCluster) -> None:
+    """Thaw and start whatever the session left otherwise, and wait until the cluster is whole, as it was found."""
+    for node in cluster.nodes.values():
+        with contextlib.suppress(APIError):
+            lifecycle.rouse(node)
+    try:
+        lifecycle.wait_settled(cluster, limit=LIMIT)
+    except (InfrastructureError, APIError, OSError) as error:
+        log.warning("the attached cluster is not whole again: %s", error)

@@ -1,0 +1,122 @@
+"""The Docker engine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import docker
+import psutil
+from docker.errors import APIError, DockerException, ImageNotFound
+
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.errors import InfrastructureError, UsageError
+
+SPARE_MB = 250
+"""What a broker needs besides its heap: metaspace, threads, buffers, page cache for small logs (MiB)."""
+
+ZOOKEEPER_MB = 150
+
+
+def connect() -> Any:
+    """A client of the engine the environment names. Raises InfrastructureError where none answers."""
+    client = None
+    try:
+        client = docker.from_env(timeout=60)
+        _one_pool(client)
+        client.ping()
+    except DockerException as error:
+        if client is not None:
+            client.close()
+        if "paramiko" in str(error):
+            raise InfrastructureError(
+                "DOCKER_HOST=ssh://… needs one more package: pip install 'pytest-kafkacheck[ssh]'"
+            ) from error
+        raise InfrastructureError(
+            f"No Docker engine answers: {error}\n"
+            f"Tried the engine that DOCKER_HOST names, else the local socket. Start Docker, or on "
+            f"Debian/Ubuntu run `kafkacheck setup` as root, which installs and starts one."
+        ) from error
+    return client
+
+
+def _one_pool(client: Any) -> None:
+    """Over SSH docker-py keeps a pool of connections for every URL it ever asked for, up to nine, each a session for
+    the SSH server, which by default takes ten of a client. One pool with three idle connections does as well."""
+    adapter: Any = getattr(client.api, "_custom_adapter", None)
+    if hasattr(adapter, "ssh_host"):
+        by_url = adapter.get_connection
+        adapter.max_pool_size = 3
+        adapter.get_connection = lambda _, proxies=None: by_url("engine", proxies)
+
+
+def require_image(client: Any, image: str) -> None:
+    """Raise InfrastructureError when the image is not there."""
+    try:
+        client.images.get(image)
+    except ImageNotFound as error:
+        ours = re.match(r"(?:apache|kafkacheck)/kafka:(\d+\.\d+\.\d+)", image)
+        remedy = f"kafkacheck image build {ours[1]}" if ours else "kafkacheck setup"
+        if not ours and not image.startswith("kafkacheck/"):
+            remedy = f"docker pull {image}"
+        raise InfrastructureError(f"The engine has no image {image!r}. Run: {remedy}") from error
+
+
+def require_layout(client: Any, image: str, *, labels: Mapping[str, str]) -> None:
+    """Raise UsageError when an image of the user's has not what start.sh needs: java, and Kafka's jars."""
+    api = client.api
+    looking = "command -v java >/dev/null || exit 3; ls /opt/kafka/libs/kafka_*.jar >/dev/null 2>&1 || exit 4"
+    container = api.create_container(
+        image=image, entrypoint=["sh", "-c", looking], user="0", labels=dict(labels)
+    )["Id"]
+    try:
+        api.start(container)
+        status = api.wait(container, timeout=30)["StatusCode"]
+    except APIError as error:
+        raise UsageError(f"ClusterSpec.image={image!r}: it has no shell: {error.explanation}") from error
+    finally:
+        api.remove_container(container, force=True, v=True)
+    if status:
+        missing = {3: "no java on its path", 4: "no Kafka in /opt/kafka/libs"}.get(status, f"status {status}")
+        raise UsageError(
+            f"ClusterSpec.image={image!r} is laid out differently: {missing}. Kafka's own images (apache/kafka, 3.7 "
+            f"and later) and those of `kafkacheck image build` fit"
+        )
+
+
+def require_memory(client: Any, spec: ClusterSpec) -> None:
+    """Raise InfrastructureError when the nodes would not fit beside what runs already."""
+    jvms = spec.brokers + spec.controllers
+    needed = jvms * (spec.heap_mb + SPARE_MB) + spec.zookeepers * ZOOKEEPER_MB
+    have = client.info()["MemTotal"] >> 20
+    # An engine elsewhere does not tell what is free.
+    free = min(have, psutil.virtual_memory().available >> 20) if local(client) else have
+    if free < needed:
+        raise InfrastructureError(
+            f"{spec.describe()} with heap_mb={spec.heap_mb} need about {needed} MiB; the engine has {have} MiB, "
+            f"of which {free} MiB can be had. Close other programs, or use fewer brokers or a smaller "
+            f"ClusterSpec.heap_mb."
+        )
+
+
+def local(client: Any) -> bool:
+    """Whether the engine is reached through a socket of this host."""
+    return str(client.api.base_url).startswith("http+docker://localhost")
+
+
+def reach(client: Any) -> tuple[str, str]:
+    """(address at which this host reaches ports the engine publishes, address the engine binds them to).
+
+    Loopback for an engine on this host; the engine's own host for one over TCP or SSH.
+    """
+    url = urlsplit(client.api.base_url)
+    host = getattr(getattr(client.api, "_custom_adapter", None), "ssh_host", None)
+    if host is not None:
+        host = urlsplit(host if "//" in host else f"ssh://{host}").hostname
+    elif url.scheme in ("http", "https"):
+        host = url.hostname
+    if host in (None, "localhost", "127.0.0.1", "::1"):
+        return "127.0.0.1", "127.0.0.1"
+    return str(host), "0.0.0.0"

@@ -1,0 +1,96 @@
+"""What a node's container is given: files, environment, and the one start command for every role."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pytest_kafkacheck.cluster.spec import security
+from pytest_kafkacheck.cluster.spec.certificates import Identity
+from pytest_kafkacheck.cluster.spec.formatting import meta_properties
+from pytest_kafkacheck.cluster.spec.member import Member, Place
+from pytest_kafkacheck.cluster.spec.properties import server_properties, zoo_cfg
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.setup.image import compose_dir
+
+START = Path(__file__).with_name("start.sh").read_text()
+
+Boot = Literal["fast", "train", "plain"]
+
+CONTROLLER_HEAP_MB = 256
+
+
+@dataclass(frozen=True)
+class Launch:
+    """files: absolute path in the container to content."""
+
+    environment: Mapping[str, str]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def archive(self) -> bytes:
+        return archive(self.files)
+
+
+def archive(files: Mapping[str, bytes]) -> bytes:
+    """The files, by absolute path, as a tar archive rooted at /, as the engine takes them."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name, data in files.items():
+            entry = tarfile.TarInfo(name.lstrip("/"))
+            entry.size, entry.mode = len(data), 0o644
+            tar.addfile(entry, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def launch(
+    spec: ClusterSpec,
+    member: Member,
+    place: Place,
+    *,
+    cluster_id: str,
+    identity: Identity | None = None,
+    boot: Boot = "fast",
+    checkpoint: bytes | None = None,
+) -> Launch:
+    """What a member of the cluster is started with.
+
+    cluster_id  of KRaft
+    identity    for TLS
+    boot        see start.sh
+    checkpoint  what StorageTool would write, see `formatting`; None lets it do so
+    """
+    logging = spec.release.log_file
+    files = {f"/k/{logging}": (compose_dir() / "image" / logging).read_bytes()}
+    environment = {
+        "BOOT": boot,
+        "ROLE": member.role,
+        "NODE": str(member.id),
+        "LOGGING": f"{spec.release.log_flag}/k/{logging}",
+    }
+    if member.role == "zookeeper":
+        return Launch(environment, {**files, "/k/zoo.cfg": zoo_cfg(spec).encode()})
+    heap = spec.heap_mb if member.is_broker else min(CONTROLLER_HEAP_MB, spec.heap_mb)
+    environment |= {"HEAP": str(heap), "HEAP_MIN": str(min(256, heap))}
+    if spec.disk_mb is not None:
+        environment["DURABLE"] = "yes"
+    if spec.kraft:
+        environment["CLUSTER_ID"] = cluster_id
+        environment["FORMAT"] = " ".join(format_arguments(spec))
+        if checkpoint is not None:
+            files["/k/format/bootstrap.checkpoint"] = checkpoint
+            files["/k/format/meta.properties"] = meta_properties(member.id, cluster_id).encode()
+    properties = server_properties(spec, member, place, identity=identity)
+    return Launch(environment, {**files, "/k/server.properties": properties.encode()})
+
+
+def format_arguments(spec: ClusterSpec) -> list[str]:
+    """Arguments of StorageTool's format besides cluster id and configuration."""
+    levels = [
+        argument for name, level in spec.features.items() for argument in ("--feature", f"{name}={level}")
+    ]
+    return [*levels, *security.format_arguments(spec.mechanism)]

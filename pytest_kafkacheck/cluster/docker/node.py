@@ -1,0 +1,235 @@
+"""One node in Docker: the container of its process, and the pod that lends it a network."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from docker.errors import APIError
+
+from nemesis.cluster import State
+from pytest_kafkacheck.cluster.docker.agent import Agent
+from pytest_kafkacheck.cluster.docker.disk import Disk
+from pytest_kafkacheck.cluster.docker.executing import execute
+from pytest_kafkacheck.cluster.docker.pausing import pause
+from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Member, Place
+from workloads.clients.connection import Address
+from workloads.clients.security import Security
+
+if TYPE_CHECKING:
+    from pytest_kafkacheck.cluster.docker.clock.clock import Clock
+
+STOP_LIMIT = 30
+"""Seconds a controlled shutdown may take before the engine kills the process."""
+
+EXECUTE_LIMIT = 120
+"""Seconds for a command in a node's container: Kafka's own tools take some on a busy machine."""
+
+CPU_PERIOD = 100_000
+"""Microseconds over which the kernel counts a container's share of the processors."""
+
+MEMORY = """cd /sys/fs/cgroup
+if [ -e memory.max ]; then echo "used $(cat memory.current)"; echo "allowed $(sed s/max/0/ memory.max)"
+else echo "used $(cat memory/memory.usage_in_bytes)"; echo "allowed $(cat memory/memory.limit_in_bytes)"; fi"""
+"""Bytes in use and allowed, 0 for any number, in either version of control groups."""
+
+
+class DockerNode:
+    """Implements ``nemesis.cluster.Node``.
+
+    place      where the host reaches it.
+    security   how clients get in, by listener; without those in plain text.
+    may_start  called before each start; returns when the cluster would let the node in.
+    owner      labels of what is made for its sake.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        *,
+        member: Member,
+        place: Place,
+        container: str,
+        pod: str,
+        security: Mapping[str, Security] | None = None,
+        may_start: Callable[[], None] = lambda: None,
+        owner: Mapping[str, str] | None = None,
+    ) -> None:
+        self.id = member.id
+        self.member = member
+        self.place = place
+        self.container = container
+        self.pod = pod
+        self.agent = Agent(client, pod=pod)
+        self.probe_port = member.peer_port
+        self._client = client
+        self._api = client.api
+        self._security = dict(security or {})
+        self._may_start = may_start
+        self._client = client
+        self._owner = dict(owner or {})
+
+    @property
+    def client_address(self) -> Address:
+        """Where clients on this host reach a broker."""
+        return self.address(EXTERNAL)
+
+    def address(self, listener: str) -> Address:
+        """Where this host reaches a published listener. Raises KeyError for one that is not."""
+        return Address(self.place.host, self.place.ports[listener], self._security.get(listener))
+
+    @property
+    def host(self) -> str:
+        return self.member.host
+
+    @property
+    def mac(self) -> str:
+        return str(self._network["MacAddress"])
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        found = (self._network["IPAddress"], self._network["GlobalIPv6Address"])
+        return tuple(address for address in found if address)
+
+    def state(self) -> State:
+        state = self._api.inspect_container(self.container)["State"]
+        if not state["Running"]:
+            return "stopped"
+        try:
+            paused = state["Paused"] or self._stopped_by_signal()
+        except APIError:
+            if not self._api.inspect_container(self.container)["State"]["Running"]:
+                return "stopped"  # it ended between the two questions
+            raise
+        return "paused" if paused else "running"
+
+    def incarnation(self) -> str:
+        return str(self._api.inspect_container(self.container)["State"]["StartedAt"])
+
+    def exit_code(self) -> int:
+        return int(self._api.inspect_container(self.container)["State"]["ExitCode"])
+
+    def kill(self) -> None:
+        try:
+            self._api.kill(self.container, signal="SIGKILL")
+        except APIError as error:
+            if error.status_code != 409:  # not running: it is as dead as it was meant to be
+                raise
+        self._api.wait(self.container, timeout=30)
+
+    def stop(self, *, limit: int = STOP_LIMIT) -> None:
+        """Controlled shutdown (SIGTERM); killed after `limit` seconds. Returns when the process is gone."""
+        self._api.stop(self.container, timeout=limit)
+
+    def start(self) -> None:
+        self._may_start()
+        self._api.start(self.container)
+
+    def restart(self) -> None:
+        """Controlled shutdown and start. Returns when the process runs, not when it serves."""
+        self.stop()
+        self.start()
+
+    def freeze(self) -> None:
+        try:
+            pause(self._api, self.container)
+        except APIError as error:
+            raise OSError(
+                f"the engine could not freeze {self.container[:12]}: {error.explanation}"
+            ) from error
+
+    def thaw(self) -> None:
+        if self._api.inspect_container(self.container)["State"]["Paused"]:
+            self._api.unpause(self.container)
+
+    def signal(self, name: Literal["STOP", "CONT"]) -> None:
+        self._api.kill(self.container, signal=f"SIG{name}")
+
+    @cached_property
+    def clock(self) -> Clock:
+        from pytest_kafkacheck.cluster.docker.clock.clock import Clock
+
+        return Clock(self._client, self, owner=self._owner)
+
+    def limit_cpu(self, cores: float | None) -> None:
+        quota = -1 if cores is None else max(1000, round(cores * CPU_PERIOD))
+        self._api.update_container(self.container, cpu_period=CPU_PERIOD, cpu_quota=quota)
+
+    def cpu(self) -> tuple[float | None, int]:
+        quota = int(self._api.inspect_container(self.container)["HostConfig"]["CpuQuota"] or -1)
+        _, output = self.execute("cat /sys/fs/cgroup/cpu/cpu.stat /sys/fs/cgroup/cpu.stat 2>/dev/null")
+        return None if quota <= 0 else quota / CPU_PERIOD, _named(output, "nr_throttled")
+
+    def limit_memory(self, size: int | None) -> None:
+        # The engine takes no word for "no limit" here: all that its host has is none.
+        size = size or int(self._api.info()["MemTotal"])
+        try:
+            self._api.update_container(self.container, mem_limit=size, memswap_limit=size)
+        except APIError as error:
+            raise OSError(
+                f"{self.member.host} could not be limited to {size} bytes: {error.explanation}"
+            ) from error
+
+    def memory(self) -> tuple[int, int]:
+        _, output = self.execute(MEMORY)
+        return _named(output, "used"), _named(output, "allowed") or int(self._api.info()["MemTotal"])
+
+    def killed_for_memory(self) -> bool:
+        return bool(self._api.inspect_container(self.container)["State"]["OOMKilled"])
+
+    def shell(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
+        return self.agent.shell(command, timeout=timeout)
+
+    @cached_property
+    def disk(self) -> Disk:
+        """The node's data, whether it runs or not, and what can happen to its disk."""
+        return Disk(self._client, self)
+
+    def close_disk(self) -> None:
+        """End the sidecar, if this node was asked for its disk; a frozen disk is thawed."""
+        if "disk" in vars(self):
+            self.disk.close()
+
+    def execute(self, command: str) -> tuple[int, str]:
+        """Exit status and output of a shell command in the node's own container, which must run."""
+        return execute(self._api, self.container, ["sh", "-c", command], timeout=EXECUTE_LIMIT)
+
+    def put(self, archive: bytes) -> None:
+        """Unpack a tar archive at / of the node's container, running or not."""
+        self._api.put_archive(self.container, "/", archive)
+
+    def get(self, path: str) -> bytes:
+        """The content of a file in the node's container, running or not. Raises OSError when there is none."""
+        try:
+            stream, _ = self._api.get_archive(self.container, path)
+        except APIError as error:
+            raise FileNotFoundError(f"{self.member.host}:{path}: {error.explanation}") from error
+        with tarfile.open(fileobj=io.BytesIO(b"".join(stream))) as archive:
+            file = archive.extractfile(archive.next() or path)
+            assert file is not None
+            return file.read()
+
+    def logs(self) -> bytes:
+        """Everything the node printed so far, over all its starts."""
+        return bytes(self._api.logs(self.container, stdout=True, stderr=True, timestamps=False))
+
+    @cached_property
+    def _network(self) -> dict[str, Any]:
+        (settings,) = self._api.inspect_container(self.pod)["NetworkSettings"]["Networks"].values()
+        return dict(settings)
+
+    def _stopped_by_signal(self) -> bool:
+        # The engine knows nothing of SIGSTOP. Its process list shows the state letter of java.
+        table = self._api.top(self.container, ps_args="-eo pid,stat,comm")
+        column = table["Titles"].index("STAT")
+        # Nothing is listed of a container whose process has just ended.
+        return any(row[column].startswith("T") for row in table["Processes"] or ())
+
+
+def _named(output: str, name: str) -> int:
+    """The number that stands behind a word at the beginning of a line; 0 where there is none."""
+    found = [line.split()[1] for line in output.splitlines() if line.startswith(f"{name} ")]
+    return int(found[0]) if found else 0

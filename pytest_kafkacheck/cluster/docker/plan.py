@@ -1,0 +1,234 @@
+"""How a cluster's parts are named, labelled and made in the engine, one node at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import socket
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from docker.errors import NotFound
+
+from pytest_kafkacheck.cluster.docker import loop, reaper
+from pytest_kafkacheck.cluster.docker.launch import START, Boot, Launch, launch
+from pytest_kafkacheck.cluster.docker.pod import create_pod
+from pytest_kafkacheck.cluster.spec.certificates import Identity
+from pytest_kafkacheck.cluster.spec.certificates import identity as issue
+from pytest_kafkacheck.cluster.spec.member import CONTROLLER, Member, Place
+from pytest_kafkacheck.cluster.spec.properties import DATA, listener_protocols, published
+from pytest_kafkacheck.cluster.spec.security import client_security
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from workloads.clients.security import Security
+
+MOST_ADDED = 20
+"""Brokers that can be added to a cluster with TLS."""
+
+MOST_RUN = 32
+"""Characters of a run's name in the names of its containers."""
+
+PART = "kafkacheck.part"
+"""``pod``, ``node``, or ``sidecar`` of a node's data."""
+
+NODE, ROLE, PLACE = "kafkacheck.node", "kafkacheck.role", "kafkacheck.place"
+SPEC, CLUSTER, IDENTITY = "kafkacheck.spec", "kafkacheck.cluster-id", "kafkacheck.identity"
+"""Labels from which a cluster can be put together again by a session that did not start it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """run     names everything of the cluster in the engine.
+    image      of brokers, controllers and ZooKeeper nodes.
+    cluster_id of KRaft.
+    host       address at which this host reaches published ports; `bind` the engine's address for them.
+    owner      labels that say whose it is.
+    identity   for TLS: one for all nodes.
+    boot       how nodes start, see start.sh; `checkpoint` what formats their storage without a JVM.
+    """
+
+    run: str
+    spec: ClusterSpec
+    image: str
+    owner: Mapping[str, str]
+    cluster_id: str
+    host: str = "127.0.0.1"
+    bind: str = "127.0.0.1"
+    identity: Identity | None = None
+    boot: Boot = "fast"
+    checkpoint: bytes | None = None
+
+    @property
+    def network(self) -> str:
+        return f"kafkacheck-{_short(self.run)}"
+
+    @property
+    def securities(self) -> dict[str, Security]:
+        """How clients get in, by listener; without those in plain text."""
+        ca = self.identity.ca if self.identity else None
+        found = {
+            name: client_security(
+                protocol, self.spec.mechanism, ca=ca, controller=self.spec.kraft and name == CONTROLLER
+            )
+            for name, protocol in listener_protocols(self.spec).items()
+        }
+        return {name: security for name, security in found.items() if security is not None}
+
+    def name(self, member: Member) -> str:
+        return f"{self.network}-{member.host}"
+
+    def volume(self, member: Member) -> str:
+        return f"{self.name(member)}-data"
+
+    def backing(self, member: Member) -> str | None:
+        """The volume with the file of the member's own disk; None for one without."""
+        own = self.spec.disk_mb is not None and member.role != "zookeeper"
+        return f"{self.name(member)}-disk" if own else None
+
+    def create_volumes(self, api: Any, members: Iterable[Member]) -> None:
+        """A data volume for each that has none. Raises InfrastructureError, with disks of their own."""
+        disks = {}
+        for member in members:
+            backing = self.backing(member)
+            if backing is None:
+                api.create_volume(self.volume(member), labels=dict(self.owner))
+            elif not _there(api, self.volume(member)):
+                disks[self.volume(member)] = backing
+        if disks:
+            assert self.spec.disk_mb is not None
+            loop.make(api, disks, mb=self.spec.disk_mb, owner=self.owner)
+
+    def remove_volumes(self, api: Any, member: Member) -> None:
+        """All that the member's data lies on. Raises InfrastructureError."""
+        backing = self.backing(member)
+        if backing is not None:
+            loop.remove(api, self.volume(member), backing, owner=self.owner)
+        elif _there(api, self.volume(member)):
+            api.remove_volume(self.volume(member), force=True)
+
+    def create_network(self, api: Any) -> None:
+        api.create_network(self.network, driver="bridge", labels=dict(self.owner))
+
+    def create_pod(self, api: Any, member: Member, place: Place) -> str:
+        """The pod's container id. It runs when this returns."""
+        inside = published(self.spec, member)
+        return create_pod(
+            api,
+            name=f"{self.name(member)}-pod",
+            host=member.host,
+            network=self.network,
+            ports={inside[name]: (self.bind, port) for name, port in place.ports.items()},
+            labels={
+                **self.owner,
+                PART: "pod",
+                NODE: str(member.id),
+                PLACE: json.dumps({"host": place.host, "ports": dict(place.ports)}),
+            },
+        )
+
+    def create_container(self, api: Any, member: Member, place: Place, *, pod: str) -> str:
+        """The id of a new container for the node's process, not started; its data volume is kept or made."""
+        given = self.launch(member, place)
+        self.create_volumes(api, [member])
+        container = str(
+            api.create_container(
+                image=self.image,
+                name=self.name(member),
+                entrypoint=["sh", "-c", START],
+                user="0",  # the images differ in their user; the data belongs to nobody else
+                environment=dict(given.environment),
+                labels={
+                    **self.owner,
+                    PART: "node",
+                    NODE: str(member.id),
+                    ROLE: json.dumps({"role": member.role, "rack": member.rack}),
+                    SPEC: json.dumps(self.spec.to_json()),
+                    CLUSTER: self.cluster_id,
+                    **({IDENTITY: json.dumps(self.identity.to_json())} if self.identity else {}),
+                },
+                host_config=api.create_host_config(
+                    network_mode=f"container:{pod}",
+                    log_config={"Type": "json-file"},
+                    binds={self.volume(member): {"bind": DATA, "mode": "rw"}},
+                ),
+            )["Id"]
+        )
+        api.put_archive(container, "/", given.archive)
+        return container
+
+    def launch(self, member: Member, place: Place) -> Launch:
+        """What the member is started with."""
+        return launch(
+            self.spec,
+            member,
+            place,
+            cluster_id=self.cluster_id,
+            identity=self.identity,
+            boot=self.boot,
+            checkpoint=self.checkpoint,
+        )
+
+    def places(self, members: Iterable[Member]) -> dict[int, Place]:
+        """Free host ports for every listener; brokers advertise theirs, so they are chosen before the start."""
+        wanted = [(member.id, name) for member in members for name in published(self.spec, member)]
+        ports: dict[int, dict[str, int]] = {}
+        with ExitStack() as stack:
+            for node, name in wanted:
+                each = stack.enter_context(socket.socket())
+                each.bind(("", 0) if self.bind == "0.0.0.0" else (self.bind, 0))
+                ports.setdefault(node, {})[name] = each.getsockname()[1]
+        return {node: Place(self.host, found) for node, found in ports.items()}
+
+
+def _there(api: Any, volume: str) -> bool:
+    try:
+        api.inspect_volume(volume)
+    except NotFound:
+        return False
+    return True
+
+
+def _short(run: str) -> str:
+    """Short enough that a container's name is a DNS label of 63 characters at most.
+
+    The engine's name service answers with it when asked whose an address is, and the ZooKeeper client of Kafka 2.8
+    asks before it connects: with a longer name it never does.
+    """
+    if len(run) <= MOST_RUN:
+        return run
+    return f"{run[: MOST_RUN - 9]}-{hashlib.sha256(run.encode()).hexdigest()[:8]}"
+
+
+def new_plan(
+    spec: ClusterSpec,
+    *,
+    run: str,
+    image: str,
+    at: tuple[str, str] = ("127.0.0.1", "127.0.0.1"),
+    boot: Boot = "fast",
+    checkpoint: bytes | None = None,
+    owner: Mapping[str, str] | None = None,
+) -> Plan:
+    """A plan for a new cluster. `at`: see ``engine.reach``. `owner`: labels; default: this process."""
+    # Kafka takes any 22 characters of this alphabet, but its tools trip over a leading dash.
+    cluster_id = secrets.token_urlsafe(16).replace("-", "a").replace("_", "b")
+    host, bind = at
+    identity = None
+    if any(protocol.endswith("SSL") for protocol in listener_protocols(spec).values()):
+        # Brokers that are added later are known by it, too.
+        later = [f"kafka{spec.brokers + number}" for number in range(1, MOST_ADDED + 1)]
+        identity = issue([host, *(member.host for member in spec.members), *later])
+    return Plan(
+        run=run,
+        spec=spec,
+        image=image,
+        owner=owner or reaper.labels(run),
+        cluster_id=cluster_id,
+        host=host,
+        bind=bind,
+        identity=identity,
+        boot=boot,
+        checkpoint=checkpoint,
+    )

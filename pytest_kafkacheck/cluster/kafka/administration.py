@@ -1,0 +1,307 @@
+"""What faults ask of Kafka itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+import kafka.errors
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import KafkaError
+from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
+from kafka.protocol.producer import InitProducerIdRequest
+from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
+
+from pytest_kafkacheck.cluster.kafka import metadata_views, topics, zookeeper
+from pytest_kafkacheck.errors import InfrastructureError
+from workloads.clients.connection import Address, ask
+from workloads.clients.kafka_python import access
+from workloads.clients.requests import EARLIEST
+
+if TYPE_CHECKING:
+    from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+
+REQUEST_LIMIT = 10.0
+"""Seconds for one question to the library's admin client."""
+
+LIMIT = 20.0
+"""Seconds in which a question may be put again, while brokers come and go."""
+
+FENCED_LIMIT_MS = 60_000
+"""Transaction time-out of the producer that fences another."""
+
+GROUP, TRANSACTION = 0, 1
+
+
+class Administration:
+    """Implements ``nemesis.cluster.Kafka``."""
+
+    def __init__(self, cluster: DockerCluster) -> None:
+        self._cluster = cluster
+
+    def elect(self, topic: str, partition: int, *, unclean: bool) -> None:
+        def elected(client: Any) -> None:
+            answer = client.elect_leaders(int(unclean), {topic: [partition]}, raise_errors=False)
+            code = answer.error_code or next(
+                (
+                    each.error_code
+                    for found in answer.replica_election_results
+                    for each in found.partition_result
+                ),
+                0,
+            )
+            error = kafka.errors.for_code(code)
+            if code and error.__name__ != "ElectionNotNeededError":
+                raise error(f"election of {topic}-{partition}")
+
+        self._asked(elected)
+
+    def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> None:
+        def moved(client: Any) -> None:
+            log = TopicPartition(topic, partition)
+            for error in client.alter_partition_reassignments({log: list(replicas)}).values():
+                if error:
+                    raise ValueError(
+                        f"Kafka refused to move {topic}-{partition} to {list(replicas)}: {error}"
+                    )
+
+        self._asked(moved)
+
+    def epoch(self, topic: str, partition: int) -> int:
+        view = metadata_views.newest(
+            metadata_views.views(self._cluster.brokers, [topic]).values(), (topic, partition)
+        )
+        return view.leader_epoch if view else -1
+
+    def ends(self, topic: str, partition: int) -> tuple[int, int]:
+        leader = self._cluster.leader(topic, partition)
+        if leader is None:
+            raise ConnectionError(f"{topic}-{partition} has no leader that could tell its ends")
+        address, log = self._cluster.brokers[leader], (topic, partition)
+        found = [metadata_views.offset(address, log, at=EARLIEST), metadata_views.offset(address, log)]
+        for code, _ in found:
+            if code:
+                raise ConnectionError(f"{topic}-{partition}: ListOffsets answered error {code}")
+        return found[0][1], found[1][1]
+
+    def partitions(self, topic: str) -> int:
+        found = metadata_views.views(self._cluster.brokers, [topic]).values()
+        return min((sum(name == topic for name, _ in view) for view in found), default=0)
+
+    def add_partitions(self, topic: str, total: int) -> None:
+        self._asked(lambda client: client.create_partitions({topic: total}))
+
+    def recreate(self, topic: str) -> None:
+        layout = {
+            partition: view.replicas for (name, partition), view in self._view(topic).items() if name == topic
+        }
+        config = self.topic_config(topic)
+        topics.delete(self._cluster.brokers, topic)
+
+        def created() -> None:
+            # Until all brokers have forgotten it, it is said to exist.
+            topics.create(self._cluster.brokers, topic, assignment=layout, config=config)
+            if not self.topic_id(topic):
+                raise ConnectionError(f"topic {topic} is still being deleted")
+
+        self._until(created)
+
+    def topic_id(self, topic: str) -> str:
+        request = MetadataRequest(
+            version=12,
+            topics=[MetadataRequest.MetadataRequestTopic(name=topic)],
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=False,
+        )
+        told = set()
+        for address in self._cluster.brokers.values():
+            try:
+                (found,) = ask(address, request, timeout=metadata_views.TIMEOUT).topics
+            except OSError:
+                continue
+            told.add("" if found.error_code else str(found.topic_id))
+        return told.pop() if len(told) == 1 else ""
+
+    def delete_records(self, topic: str, partition: int, before: int) -> None:
+        self._asked(lambda client: client.delete_records({TopicPartition(topic, partition): before}))
+
+    def topic_config(self, topic: str) -> Mapping[str, str]:
+        return self._config(ConfigResourceType.TOPIC, topic)
+
+    def configure_topic(self, topic: str, settings: Mapping[str, str | None]) -> None:
+        self._configure(ConfigResourceType.TOPIC, topic, settings)
+
+    def broker_config(self, node: int) -> Mapping[str, str]:
+        return self._config(ConfigResourceType.BROKER, str(node))
+
+    def configure_broker(self, node: int, settings: Mapping[str, str | None]) -> None:
+        self._configure(ConfigResourceType.BROKER, str(node), settings)
+
+    def group(self, group: str) -> tuple[str, int]:
+        described = self._asked(lambda client: client.describe_groups([group]))[group]
+        return described["group_state"], len(described["members"])
+
+    def rebalance(self, group: str) -> int:
+        consumer = KafkaConsumer(
+            *self._subscribed(group),
+            group_id=group,
+            client_id="kafkacheck-rebalance",
+            enable_auto_commit=False,
+            **access(self._cluster.brokers.values()),
+        )
+        try:
+
+            def joined() -> int:
+                consumer.poll(timeout_ms=200, max_records=1)
+                # It may get no partition; that it is a member shows in its generation, which the library keeps to
+                # itself.
+                generation = consumer._coordinator.generation_if_stable()
+                if generation is None or generation.generation_id < 1:
+                    raise ConnectionError(f"not yet a member of {group}")
+                return int(generation.generation_id)
+
+            return int(self._until(joined))
+        finally:
+            consumer.close(autocommit=False)
+
+    def transaction(self, name: str) -> tuple[str, int]:
+        try:
+            found = self._asked(lambda client: client.describe_transactions([name]))[name]
+        except ValueError:
+            return "unknown", -1
+        return str(getattr(found.state, "value", found.state)), int(found.producer_epoch)
+
+    def fence(self, name: str) -> int:
+        def taken() -> int:
+            request = InitProducerIdRequest(
+                version=1, transactional_id=name, transaction_timeout_ms=FENCED_LIMIT_MS
+            )
+            answer = ask(self._coordinator_address(name), request, timeout=REQUEST_LIMIT)
+            if answer.error_code:
+                # An open transaction is aborted first, which takes a moment.
+                raise ConnectionError(f"InitProducerId of {name} answered error {answer.error_code}")
+            return int(answer.producer_epoch)
+
+        return int(self._until(taken))
+
+    def delete_controller(self) -> None:
+        zookeeper.delete_controller(self._cluster.zookeepers.values())
+
+    def controller_epoch(self) -> int:
+        if not self._cluster.spec.kraft:
+            return zookeeper.controller_epoch(self._cluster.zookeepers.values())
+        found = metadata_views.quorum(self._cluster.brokers)
+        return found.epoch if found else -1
+
+    def add_broker(self) -> int:
+        from pytest_kafkacheck.cluster.docker import lifecycle
+
+        return lifecycle.add_broker(self._cluster)
+
+    def remove_broker(self, node: int) -> None:
+        from pytest_kafkacheck.cluster.docker import lifecycle
+
+        lifecycle.remove_broker(self._cluster, node)
+
+    def coordinator(self, kind: Literal["group", "transaction"], name: str) -> int | None:
+        """As of ``nemesis.cluster.Cluster``."""
+        request = FindCoordinatorRequest(
+            version=2, key=name, key_type=GROUP if kind == "group" else TRANSACTION
+        )
+        for address in self._cluster.brokers.values():
+            try:
+                answer = ask(address, request, timeout=metadata_views.TIMEOUT)
+            except OSError:
+                continue
+            if not answer.error_code:
+                return int(answer.node_id)
+        return None
+
+    def _coordinator_address(self, name: str) -> Address:
+        node = self.coordinator("transaction", name)
+        if node is None:
+            raise ConnectionError(f"nobody names the transaction coordinator of {name}")
+        return self._cluster.brokers[node]
+
+    def _view(self, topic: str) -> metadata_views.View:
+        return max(metadata_views.views(self._cluster.brokers, [topic]).values(), key=len, default={})
+
+    def _subscribed(self, group: str) -> list[str]:
+        """Topics that the group's members read."""
+        described = self._asked(lambda client: client.describe_groups([group]))[group]
+        found = {
+            topic
+            for member in described["members"]
+            for topic in (member.get("member_metadata") or {}).get("topics", ())
+        }
+        if not found:
+            raise ValueError(f"group {group} has no members whose topics are known")
+        return sorted(found)
+
+    def _config(self, kind: Any, name: str) -> Mapping[str, str]:
+        wanted = [ConfigResource(kind, name)]
+        told = self._asked(lambda client: client.describe_configs(wanted, config_filter="modified"))
+        return {
+            key: str(data["value"])
+            for resources in told.values()
+            for found in resources.values()
+            for key, data in found.items()
+            if data["config_source"] in DYNAMIC
+        }
+
+    def _configure(self, kind: Any, name: str, settings: Mapping[str, str | None]) -> None:
+        wanted = {
+            key: ("DELETE", None) if value is None else ("SET", value) for key, value in settings.items()
+        }
+        self._asked(lambda client: client.alter_configs([ConfigResource(kind, name, configs=wanted)]))
+
+    def _asked(self, question: Callable[[Any], Any]) -> Any:
+        """Put a question to the library's admin client; again while nobody answers. Raises as of the protocol."""
+
+        def once() -> Any:
+            with self._admin() as client:
+                return question(client)
+
+        return self._until(once)
+
+    @contextmanager
+    def _admin(self) -> Iterator[Any]:
+        client = KafkaAdminClient(
+            **access(self._cluster.brokers.values()), request_timeout_ms=round(REQUEST_LIMIT * 1000)
+        )
+        try:
+            yield client
+        finally:
+            client.close()
+
+    def _until(self, once: Callable[[], Any]) -> Any:
+        retrying = Retrying(
+            stop=stop_after_delay(LIMIT),
+            wait=wait_fixed(0.2),
+            retry=retry_if_exception_type((OSError, _Again, InfrastructureError)),
+        )
+
+        def attempt() -> Any:
+            try:
+                return once()
+            except KafkaError as error:
+                if getattr(error, "retriable", False) or isinstance(error, kafka.errors.KafkaConnectionError):
+                    raise _Again(repr(error)) from error
+                raise ValueError(f"Kafka refused: {error!r}") from error
+
+        try:
+            return retrying(attempt)
+        except RetryError as error:
+            raise ConnectionError(
+                f"no answer within {LIMIT:.0f} s: {error.last_attempt.exception()!r}"
+            ) from error
+
+
+class _Again(Exception):
+    """The cluster is changing; the same question may be answered later."""
+
+
+DYNAMIC = {"DYNAMIC_TOPIC_CONFIG", "DYNAMIC_BROKER_CONFIG"}
+"""Sources of settings that were made for the resource itself."""

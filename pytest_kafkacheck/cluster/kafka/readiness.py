@@ -1,0 +1,116 @@
+"""Ready means: every broker took a record and gave it back to a client, not that a log line appeared."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from kafka.errors import for_code
+from kafka.protocol.consumer import FetchRequest
+from kafka.protocol.producer import ProduceRequest
+from kafka.record.memory_records import MemoryRecordsBuilder
+
+from pytest_kafkacheck.cluster.kafka import metadata_views, topics
+from pytest_kafkacheck.cluster.kafka.waiting import until
+from workloads.clients.connection import Address, Connection
+
+if TYPE_CHECKING:
+    from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+
+TOPIC = "kafkacheck-ready"
+LIMIT = 90.0
+TIMEOUT = 3.0
+"""Seconds for one request of the proof."""
+
+PAUSE = 0.05
+"""Seconds between two questions: a start takes few, and is waited for."""
+
+
+def wait_ready(cluster: DockerCluster) -> None:
+    """Wait until every node serves and every broker is unfenced, and write to and read from each broker.
+
+    Raises InfrastructureError; at once when a node has ended, for it will not come back.
+    """
+    brokers, dead = cluster.brokers, cluster.ended
+    until(lambda: absent(cluster), "every node serving", limit=LIMIT, dead=dead, pause=PAUSE)
+    topics.create(brokers, TOPIC, assignment={number: [node] for number, node in enumerate(brokers)})
+    try:
+        with ThreadPoolExecutor(max_workers=len(brokers)) as pool:
+            proofs = [pool.submit(_prove, number, brokers[node], dead) for number, node in enumerate(brokers)]
+        for proof in proofs:
+            proof.result()
+    finally:
+        topics.delete(brokers, TOPIC)
+
+
+def _prove(partition: int, address: Address, dead: Callable[[], str | None]) -> None:
+    """The partition has its only replica on the broker: once its leader, it takes a record and gives it back."""
+
+    def unread() -> str | None:
+        with Connection(address, timeout=TIMEOUT) as connection:
+            _write(connection, partition)
+            return None if _read(connection, partition) else "it was written and not read"
+
+    what = f"a record written to and read from the broker at {address}"
+    until(unread, what, limit=LIMIT, dead=dead, pause=PAUSE)
+
+
+def _write(connection: Connection, partition: int) -> None:
+    batch = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=1 << 14)
+    batch.append(timestamp=int(time.time() * 1000), key=None, value=b"ready")
+    batch.close()
+    Topic = ProduceRequest.TopicProduceData
+    data = Topic.PartitionProduceData(index=partition, records=batch.buffer())
+    request = ProduceRequest(
+        version=7,
+        transactional_id=None,
+        acks=-1,
+        timeout_ms=int(TIMEOUT * 1000),
+        topic_data=[Topic(name=TOPIC, partition_data=[data])],
+    )
+    (answer,) = connection.ask(request).responses[0].partition_responses
+    if answer.error_code:
+        raise for_code(answer.error_code)(f"produce to {TOPIC}-{partition}")
+
+
+def _read(connection: Connection, partition: int) -> bool:
+    Topic = FetchRequest.FetchTopic
+    wanted = Topic.FetchPartition(
+        partition=partition,
+        current_leader_epoch=-1,
+        fetch_offset=0,
+        last_fetched_epoch=-1,
+        log_start_offset=-1,
+        partition_max_bytes=1 << 20,
+    )
+    request = FetchRequest(
+        version=11,
+        replica_id=-1,
+        max_wait_ms=500,
+        min_bytes=1,
+        max_bytes=1 << 20,
+        isolation_level=0,
+        session_id=0,
+        session_epoch=-1,
+        topics=[Topic(topic=TOPIC, partitions=[wanted])],
+        forgotten_topics_data=[],
+        rack_id="",
+    )
+    (answer,) = connection.ask(request).responses[0].partitions
+    if answer.error_code:
+        raise for_code(answer.error_code)(f"fetch from {TOPIC}-{partition}")
+    return b"ready" in bytes(answer.records or b"")
+
+
+def absent(cluster: DockerCluster) -> str | None:
+    """Which node does not serve, or which broker does not know all others, or None. Raises OSError."""
+    brokers = cluster.brokers
+    for node, address in brokers.items():
+        if (seen := metadata_views.unfenced(address)) != set(brokers):
+            return f"broker {node} sees {sorted(seen)} of {sorted(brokers)}"
+    for node in cluster.nodes:
+        if node not in brokers and not cluster.serving(node):
+            return f"node {node} does not serve"
+    return None

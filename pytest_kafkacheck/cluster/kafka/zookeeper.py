@@ -1,0 +1,74 @@
+"""What ZooKeeper says: who is registered, who is the controller, and whether a server serves."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError
+
+from workloads.clients.connection import Address
+
+TIMEOUT = 3.0
+"""Seconds for a connection, and for each question."""
+
+Answer = TypeVar("Answer")
+
+logging.getLogger("kazoo").addHandler(logging.NullHandler())
+
+
+def registered(servers: Iterable[Address]) -> set[int]:
+    """Ids of the brokers whose sessions ZooKeeper holds alive. Raises OSError when no server answers."""
+    return _ask(servers, lambda client: {int(name) for name in client.get_children("/brokers/ids")}, set())
+
+
+def controller(servers: Iterable[Address]) -> int | None:
+    """Node id of the controller. Raises OSError when no server answers."""
+    return _ask(servers, lambda client: int(json.loads(client.get("/controller")[0])["brokerid"]), None)
+
+
+def controller_epoch(servers: Iterable[Address]) -> int:
+    """How often a controller was elected; -1 for never. Raises OSError when no server answers."""
+    return _ask(servers, lambda client: int(client.get("/controller_epoch")[0]), -1)
+
+
+def delete_controller(servers: Iterable[Address]) -> None:
+    """Let the brokers elect a controller anew. Raises OSError when no server answers."""
+    _ask(servers, lambda client: client.delete("/controller"), None, read_only=False)
+
+
+def mode(server: Address) -> str:
+    """``leader``, ``follower`` or ``standalone``. Raises OSError while the server serves nobody."""
+    with socket.create_connection(server[:2], timeout=TIMEOUT) as connection:
+        connection.sendall(b"srvr")
+        text = b"".join(iter(lambda: connection.recv(4096), b"")).decode(errors="replace")
+    for line in text.splitlines():
+        if line.startswith("Mode: "):
+            return line.removeprefix("Mode: ")
+    raise ConnectionError(f"ZooKeeper at {server[0]}:{server[1]} does not serve: {text.strip()!r}")
+
+
+def _ask(
+    servers: Iterable[Address],
+    question: Callable[[KazooClient], Answer],
+    absent: Answer,
+    *,
+    read_only: bool = True,
+) -> Answer:
+    hosts = ",".join(f"{server[0]}:{server[1]}" for server in servers)
+    client = KazooClient(hosts=hosts, timeout=TIMEOUT, read_only=read_only)
+    try:
+        client.start(timeout=TIMEOUT)
+        return question(client)
+    except NoNodeError:
+        return absent
+    except (KazooException, KazooTimeoutError) as error:
+        raise ConnectionError(f"ZooKeeper at {hosts} does not answer: {error!r}") from error
+    finally:
+        client.stop()
+        client.close()

@@ -1,0 +1,173 @@
+"""From a ClusterSpec to each member's server.properties."""
+
+from __future__ import annotations
+
+from pytest_kafkacheck.cluster.spec.certificates import Identity
+from pytest_kafkacheck.cluster.spec.member import (
+    CONTROL_PLANE,
+    CONTROLLER,
+    EXTERNAL,
+    FIRST_EXTRA_PORT,
+    INTERNAL,
+    PORTS,
+    ZOOKEEPER,
+    Member,
+    Place,
+)
+from pytest_kafkacheck.cluster.spec.security import security_properties
+from pytest_kafkacheck.cluster.spec.settings import known
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+
+DATA = "/k/data"
+
+FAST = {
+    # Kafka's defaults make a failover take 9 to 45 s. These keep every mechanism and shorten the waits.
+    "replica.lag.time.max.ms": "2000",
+    "replica.fetch.wait.max.ms": "100",
+    "replica.socket.timeout.ms": "2000",
+    "auto.leader.rebalance.enable": "false",
+    "auto.create.topics.enable": "false",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "1000",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    # Kafka's 128 MiB are a third of our heap, and a dynamic change that restarts the cleaner needs them twice.
+    "log.cleaner.dedupe.buffer.size": "8388608",
+    # Without these four a cut of 20 s works on for up to 7 s after its heal, and a silent controller
+    # blocks ISR changes for 30 s.
+    "request.timeout.ms": "2000",
+    "socket.connection.setup.timeout.ms": "500",
+    "socket.connection.setup.timeout.max.ms": "1000",
+    "controller.socket.timeout.ms": "1000",
+}
+FAST_KRAFT = {
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    "controller.quorum.fetch.timeout.ms": "1000",
+    "controller.quorum.election.timeout.ms": "500",
+    "unclean.leader.election.interval.ms": "1000",
+    "share.coordinator.state.topic.num.partitions": "1",
+    "log.initial.task.delay.ms": "500",
+}
+FAST_ZOOKEEPER = {
+    "zookeeper.session.timeout.ms": "3000",
+    "zookeeper.connection.timeout.ms": "10000",
+    # One second as in KRaft would cut off the controller's requests to a broker that is only slow.
+    "controller.socket.timeout.ms": "3000",
+}
+
+
+def published(spec: ClusterSpec, member: Member) -> dict[str, int]:
+    """Listeners of a member that the host reaches, with their ports in the member's namespace."""
+    if member.role == "zookeeper":
+        return {ZOOKEEPER: PORTS[ZOOKEEPER]}
+    if member.role == "controller":
+        return {CONTROLLER: PORTS[CONTROLLER]}
+    extra = {name: FIRST_EXTRA_PORT + number for number, name in enumerate(sorted(spec.listeners))}
+    return {EXTERNAL: PORTS[EXTERNAL], **extra}
+
+
+def listener_protocols(spec: ClusterSpec) -> dict[str, str]:
+    """Security protocol by listener name."""
+    names = (INTERNAL, EXTERNAL, CONTROL_PLANE) if spec.control_plane else (INTERNAL, EXTERNAL)
+    if spec.kraft:
+        names = (CONTROLLER, *names)
+    return {**dict.fromkeys(names, spec.security), **spec.listeners}
+
+
+def server_properties(
+    spec: ClusterSpec, member: Member, place: Place, *, identity: Identity | None = None
+) -> str:
+    """server.properties of a member; the user's settings win over the fast profile.
+
+    identity  for TLS.
+    """
+    there = known("broker", spec.release.line)
+    ours = {**FAST, **(FAST_KRAFT if spec.kraft else FAST_ZOOKEEPER), **_copies(spec)}
+    properties = {
+        **{name: value for name, value in ours.items() if name in there},
+        **spec.config,
+        "log.dirs": DATA,
+        **(_kraft(spec, member) if spec.kraft else _zookeeper(spec, member)),
+        **(_broker(spec, member, place) if member.is_broker else {}),
+        **security_properties(
+            listener_protocols(spec),
+            mechanism=spec.mechanism,
+            controller=CONTROLLER if spec.kraft else None,
+            identity=identity,
+        ),
+    }
+    return "".join(f"{name}={value}\n" for name, value in sorted(properties.items()))
+
+
+def zoo_cfg(spec: ClusterSpec) -> str:
+    """zoo.cfg, the same for all ZooKeeper nodes. A tick of 500 ms allows sessions of 1 to 10 s."""
+    nodes = [member for member in spec.members if member.role == "zookeeper"]
+    lines = {
+        "tickTime": "500",
+        "initLimit": "20",
+        "syncLimit": "10",
+        "dataDir": DATA,
+        "clientPort": str(PORTS[ZOOKEEPER]),
+        "maxClientCnxns": "0",
+        "admin.enableServer": "false",
+        "4lw.commands.whitelist": "*",
+        **({f"server.{each.id}": f"{each.host}:2888:3888" for each in nodes} if len(nodes) > 1 else {}),
+    }
+    return "".join(f"{name}={value}\n" for name, value in lines.items())
+
+
+def _copies(spec: ClusterSpec) -> dict[str, str]:
+    copies, least = str(min(3, spec.brokers)), str(min(2, spec.brokers))
+    return {
+        "default.replication.factor": copies,
+        "offsets.topic.replication.factor": copies,
+        "transaction.state.log.replication.factor": copies,
+        "transaction.state.log.min.isr": least,
+        **({"share.coordinator.state.topic.replication.factor": copies,
+            "share.coordinator.state.topic.min.isr": least} if spec.kraft else {}),
+    }  # fmt: skip
+
+
+def _kraft(spec: ClusterSpec, member: Member) -> dict[str, str]:
+    roles = {"combined": "broker,controller", "broker": "broker", "controller": "controller"}
+    properties = {
+        "process.roles": roles[member.role],
+        "node.id": str(member.id),
+        "controller.quorum.voters": ",".join(
+            f"{each.id}@{each.host}:{PORTS[CONTROLLER]}" for each in spec.voters
+        ),
+        "controller.listener.names": CONTROLLER,
+    }
+    if member.role == "controller":
+        properties["listeners"] = f"{CONTROLLER}://:{PORTS[CONTROLLER]}"
+    return properties
+
+
+def _zookeeper(spec: ClusterSpec, member: Member) -> dict[str, str]:
+    nodes = [each for each in spec.members if each.role == "zookeeper"]
+    properties = {
+        "broker.id": str(member.id),
+        "zookeeper.connect": ",".join(f"{each.host}:{PORTS[ZOOKEEPER]}" for each in nodes),
+    }
+    if spec.control_plane:
+        properties["control.plane.listener.name"] = CONTROL_PLANE
+    return properties
+
+
+def _broker(spec: ClusterSpec, member: Member, place: Place) -> dict[str, str]:
+    outside = published(spec, member)
+    inside = {INTERNAL: PORTS[INTERNAL]}
+    if spec.control_plane:
+        inside[CONTROL_PLANE] = PORTS[CONTROL_PLANE]
+    listening = {**inside, **outside}
+    if member.is_controller:
+        listening = {CONTROLLER: PORTS[CONTROLLER], **listening}
+    advertised = [f"{name}://{member.host}:{port}" for name, port in inside.items()]
+    advertised += [f"{name}://{place.host}:{place.ports[name]}" for name in outside]
+    return {
+        "inter.broker.listener.name": INTERNAL,
+        "listeners": ",".join(f"{name}://:{port}" for name, port in listening.items()),
+        "advertised.listeners": ",".join(advertised),
+        **({"broker.rack": member.rack} if member.rack else {}),
+    }

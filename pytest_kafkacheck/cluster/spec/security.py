@@ -1,0 +1,172 @@
+"""What secures a cluster's listeners: settings of its nodes, its users, and how its clients get in.
+
+The quorum's listener speaks PLAIN even where the others speak SCRAM: passwords of SCRAM lie in the
+metadata, which a controller can only have from the quorum it is about to join.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from pytest_kafkacheck.cluster.spec.certificates import Identity
+from workloads.clients.security import Security
+
+USER, PASSWORD = "kafkacheck", "kafkacheck-test"
+USERS: Mapping[str, str] = MappingProxyType({USER: PASSWORD})
+"""Name to password. Constants, for they guard nothing but test data behind the loopback address.
+
+Nodes know each other as the first.
+"""
+
+CONTROLLER_MECHANISM = "PLAIN"
+
+MODULES = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+
+
+def security_properties(
+    listeners: Mapping[str, str],
+    *,
+    mechanism: str | None = None,
+    controller: str | None = None,
+    identity: Identity | None = None,
+    users: Mapping[str, str] = USERS,
+) -> dict[str, str]:
+    """Settings of a node, the same for all nodes of a cluster, escaped as server.properties wants them.
+
+    listeners   name to protocol, of all nodes: also of those that others listen on
+    mechanism   of all listeners with SASL but the quorum's
+    controller  name of the quorum's listener; None with ZooKeeper
+    identity    of the node, needed for TLS
+    users       who may come in, name to password
+    Raises ValueError when something needed is missing, or a name or password would need quoting.
+    """
+    settings = {"listener.security.protocol.map": ",".join(f"{k}:{v}" for k, v in listeners.items())}
+    if any(protocol.endswith("SSL") for protocol in listeners.values()):
+        settings |= _tls(listeners, identity)
+    for name, protocol in listeners.items():
+        if protocol.startswith("SASL"):
+            settings |= _sasl(name, CONTROLLER_MECHANISM if name == controller else mechanism, users)
+    if any(protocol.startswith("SASL") for name, protocol in listeners.items() if name != controller):
+        settings["sasl.mechanism.inter.broker.protocol"] = str(mechanism)
+    if controller is not None and listeners[controller].startswith("SASL"):
+        settings["sasl.mechanism.controller.protocol"] = CONTROLLER_MECHANISM
+    return settings
+
+
+def format_arguments(mechanism: str | None, users: Mapping[str, str] = USERS) -> list[str]:
+    """Arguments of StorageTool's `format` that make the users of a KRaft cluster; none unless with SCRAM.
+
+    Kafka has them from 3.5 on. Every node may be given them, the quorum's nodes have to be.
+    """
+    return [
+        argument
+        for name, password in _scram_users(mechanism, users).items()
+        for argument in ("--add-scram", f"{mechanism}=[name={name},password={password}]")
+    ]
+
+
+def zookeeper_commands(
+    mechanism: str | None, *, zookeeper: str, users: Mapping[str, str] = USERS
+) -> list[list[str]]:
+    """Commands that make the users in ZooKeeper, one after the other, before the first broker starts.
+
+    zookeeper  as in ``zookeeper.connect``, chroot included.
+    Each is a main class and its arguments, for java with Kafka's libraries; none unless with SCRAM.
+    """
+    return [
+        ["kafka.admin.ConfigCommand", "--zookeeper", zookeeper, "--alter",
+         "--add-config", f"{mechanism}=[password={password}]",
+         "--entity-type", "users", "--entity-name", name]
+        for name, password in _scram_users(mechanism, users).items()
+    ]  # fmt: skip
+
+
+def client_security(
+    protocol: str, mechanism: str | None = None, *, ca: str | None = None, controller: bool = False
+) -> Security | None:
+    """How clients of a listener get in; None for plain text.
+
+    ca          PEM text, for TLS
+    controller  whether it is the quorum's listener
+    """
+    if protocol == "PLAINTEXT":
+        return None
+    settings: dict[str, Any] = {"protocol": protocol}
+    if protocol.endswith("SSL"):
+        settings["ca"] = ca
+    if protocol.startswith("SASL"):
+        settings["mechanism"] = CONTROLLER_MECHANISM if controller else mechanism
+        settings |= {"username": USER, "password": PASSWORD}
+    return Security(**settings)
+
+
+def client_properties(security: Security | None) -> str:
+    """The same for Kafka's own tools and Java clients, as a properties file; secrets included."""
+    if security is None:
+        return "security.protocol=PLAINTEXT\n"
+    settings: dict[str, str] = {"security.protocol": security.protocol}
+    if security.ca is not None:
+        settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": _escaped(security.ca)}
+    if security.mechanism is not None:
+        settings["sasl.mechanism"] = security.mechanism
+        settings["sasl.jaas.config"] = (
+            f'{MODULES[security.mechanism]} required username="{security.username}" password="{security.password}";'
+        )
+    return "".join(f"{name}={value}\n" for name, value in settings.items())
+
+
+def _tls(listeners: Mapping[str, str], identity: Identity | None) -> dict[str, str]:
+    if identity is None:
+        raise ValueError(f"listeners {dict(listeners)}: TLS needs an identity, see `authority.identity`")
+    return {
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.certificate.chain": _escaped(identity.chain),
+        "ssl.keystore.key": _escaped(identity.key),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.certificates": _escaped(identity.ca),
+    }
+
+
+def _sasl(listener: str, mechanism: str | None, users: Mapping[str, str]) -> dict[str, str]:
+    if mechanism not in MODULES:
+        raise ValueError(f"mechanism={mechanism!r} of {listener}: expected one of {', '.join(MODULES)}")
+    _check(users)
+    me, password = next(iter(users.items()))
+    options = {"username": me, "password": password}
+    if mechanism == "PLAIN":
+        # SCRAM looks its users up where they were made, PLAIN has them here.
+        options |= {f"user_{name}": secret for name, secret in users.items()}
+    said = " ".join(f'{name}="{value}"' for name, value in options.items())
+    prefix = f"listener.name.{listener.lower()}"
+    return {
+        f"{prefix}.sasl.enabled.mechanisms": mechanism,
+        f"{prefix}.{mechanism.lower()}.sasl.jaas.config": f"{MODULES[mechanism]} required {said};",
+    }
+
+
+def _scram_users(mechanism: str | None, users: Mapping[str, str]) -> Mapping[str, str]:
+    if mechanism is None or not mechanism.startswith("SCRAM"):
+        return {}
+    _check(users)
+    return users
+
+
+def _check(users: Mapping[str, str]) -> None:
+    for name, password in users.items():
+        # JAAS, the properties file and the tools' arguments each have quoting rules of their own.
+        if not all(re.fullmatch(r"[A-Za-z0-9_.-]+", text) for text in (name, password)):
+            raise ValueError(f"users[{name!r}]: expected name and password of letters, digits, '_', '.', '-'")
+    if not users:
+        raise ValueError("users={}: expected one at least, which the nodes know each other as")
+
+
+def _escaped(pem: str) -> str:
+    """On one line, as Java's properties have it."""
+    return pem.replace("\n", "\\n")

@@ -1,0 +1,97 @@
+"""The settings Kafka knows, so that a misspelt one is refused before anything starts.
+
+Kafka itself ignores unknown names: a test of ``unclean.leader.election.enabled`` would silently test
+the default. ``settings.json`` has each release's own definitions (KafkaConfig and LogConfig in its jars): name to
+type and lines, such as ``["INT", ["3.9", "4.1"]]``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pytest_kafkacheck.cluster.spec.release import release_of
+from pytest_kafkacheck.errors import UsageError
+
+Kind = Literal["broker", "topic"]
+
+OURS = {
+    "advertised.listeners", "broker.id", "cluster.id", "controller.listener.names",
+    "controller.quorum.bootstrap.servers", "controller.quorum.voters", "inter.broker.listener.name",
+    "listener.security.protocol.map", "listeners", "log.dir", "log.dirs", "metadata.log.dir", "node.id",
+    "process.roles", "control.plane.listener.name", "zookeeper.connect",
+}  # fmt: skip
+"""Settings that tie a node to its place in the cluster; a test cannot set them."""
+
+
+DYNAMIC = {
+    "follower.replication.throttled.rate": "LONG",
+    "leader.replication.throttled.rate": "LONG",
+    "replica.alter.log.dirs.io.max.bytes.per.second": "LONG",
+}
+"""Broker settings of every release that only a running broker takes: in its file Kafka ignores them."""
+
+
+@cache
+def _all(kind: Kind) -> Mapping[str, tuple[str, Sequence[str]]]:
+    data = json.loads(Path(__file__).with_name("settings.json").read_text())
+    return {name: (type, tuple(lines)) for name, (type, lines) in data[kind].items()}
+
+
+@cache
+def known(kind: Kind, line: str) -> Mapping[str, str]:
+    """Type by name in a line of releases, such as ``{"min.insync.replicas": "INT"}``."""
+    return {name: type for name, (type, lines) in _all(kind).items() if line in lines}
+
+
+def check_settings(
+    settings: Mapping[str, str], *, kind: Kind, where: str, version: str, dynamic: bool = False
+) -> None:
+    """Raise UsageError for the first setting that Kafka would ignore, refuse, or that is ours to set.
+
+    dynamic  whether they are for brokers that run.
+    """
+    line = release_of(version).line
+    types = {**known(kind, line), **(DYNAMIC if dynamic else {})}
+    for name, value in settings.items():
+        if kind == "broker" and name in OURS:
+            raise UsageError(
+                f"{where}[{name!r}]={value!r}: kafkacheck sets this itself, for each node its own"
+            )
+        if name not in types:
+            raise UsageError(f"{where}[{name!r}]={value!r}: {_why_not(name, kind, line)}")
+        if (problem := _problem(types[name], value)) is not None:
+            raise UsageError(f"{where}[{name!r}]={value!r}: expected {problem}")
+
+
+def _why_not(name: str, kind: Kind, line: str) -> str:
+    if kind == "broker" and name in DYNAMIC:
+        return "Kafka takes it on a running broker only; change it there with configure()"
+    if name in _all(kind):
+        return f"Kafka {line} has no such {kind} setting; it is known in {', '.join(_all(kind)[name][1])}"
+    other: Kind = "topic" if kind == "broker" else "broker"
+    if name in known(other, line):
+        return f"Kafka knows no {kind} setting of that name; that is a {other} setting"
+    near = get_close_matches(name, known(kind, line), n=3, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return f"Kafka knows no {kind} setting of that name{hint}"
+
+
+def _problem(kind: str, value: str) -> str | None:
+    if kind == "BOOLEAN" and value not in ("true", "false"):
+        return "true or false"
+    if kind in ("INT", "LONG", "SHORT"):
+        try:
+            int(value)
+        except ValueError:
+            return "a whole number"
+    if kind == "DOUBLE":
+        try:
+            float(value)
+        except ValueError:
+            return "a number"
+    return None

@@ -1,0 +1,166 @@
+"""A run's experiment again, with the nodes its faults struck then in place of roles such as ``leader``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from nemesis.faults import Corrupt, Partition
+from nemesis.schedule import Event, conflict
+from nemesis.targets import Groups, Target
+from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.experiment.experiment import Experiment
+from workloads.history.reader import read
+from workloads.history.schema import NEMESIS, OPERATIONS
+from workloads.history.segments import segments
+
+
+def replayed(run: Path, *, symbolic: bool) -> Experiment:
+    """The experiment of a run's folder, to be run again.
+
+    symbolic  as it was written: roles are resolved afresh.
+    Else nodes and single client processes are named by id, and the topic's partitions are laid on the brokers as
+    they were. A target stays as it was written where an id cannot stand for it: topics, partitions, groups and the
+    cluster; groups of nodes; partitions by a shape ("halves", "bridge", "majority-ring"), whose nodes a seed puts in
+    order; damage to another partition than 0, which the target's name says; several clients; what was never
+    resolved; and what would get into the way of another event when both are named by id.
+    Raises UsageError for a folder that is no run, and for a run without what is needed.
+    """
+    experiment = read_experiment(run)
+    if symbolic:
+        return experiment
+    struck = targets(run)
+    if experiment.faults and not struck:
+        raise UsageError(
+            f"{run}: its history does not tell whom the faults struck; let roles be resolved afresh: "
+            f"kafkacheck replay --symbolic {run}"
+        )
+    events: list[Event] = []
+    for position, event in enumerate(experiment.schedule.events):
+        others = (*events, *experiment.schedule.events[position + 1 :])
+        events.append(_named(event, struck.get(event.id, {}), others, experiment))
+    if tuple(events) == experiment.schedule.events:
+        return experiment
+    workload = experiment.workload
+    if workload.assignment is None:
+        told = layout(run)
+        try:
+            workload = replace(workload, assignment=told)
+            replace(experiment, workload=workload)
+        except ValueError as error:
+            raise UsageError(
+                f"{run / 'environment.json'}: partitions cannot lie as its layout says: {error}; let roles be "
+                f"resolved afresh: kafkacheck replay --symbolic {run}"
+            ) from error
+    return replace(experiment, faults=events, workload=workload)
+
+
+def read_experiment(run: Path) -> Experiment:
+    """Raises UsageError for a folder that is no run."""
+    if not (run / "experiment.json").is_file():
+        raise UsageError(
+            f"{run}: no run's folder, it has no experiment.json. Runs are kept below .kafkacheck/, and the text of a "
+            f"failed test names its own"
+        )
+    return Experiment.read(run / "experiment.json")
+
+
+def layout(run: Path) -> Mapping[int, tuple[int, ...]]:
+    """Partition to node ids, as recorded when the run began. Raises UsageError when it was not."""
+    file = run / "environment.json"
+    try:
+        found = json.loads(file.read_text())["layout"]
+        told = {int(partition): tuple(nodes) for partition, nodes in found.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        told, why = {}, f" ({type(error).__name__}: {error})"
+    else:
+        why = ""
+    if not told:
+        raise UsageError(
+            f"{file}: does not say on which brokers the partitions lay{why}, without which the nodes of then mean "
+            f"nothing; let roles be resolved afresh: kafkacheck replay --symbolic {run}"
+        )
+    return told
+
+
+def targets(run: Path) -> dict[str, Mapping[str, Any]]:
+    """By event, what the nemesis wrote when it injected it; keys nodes, and processes for client targets.
+
+    Raises UsageError for a history that cannot be read.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    try:
+        for value in _injected(run / "history"):
+            found.setdefault(str(value.get("event")), value)
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        raise UsageError(
+            f"{run / 'history'}: cannot be read ({type(error).__name__}: {error}), and it alone knows which nodes "
+            f"were struck; let roles be resolved afresh: kafkacheck replay --symbolic {run}"
+        ) from error
+    return found
+
+
+def _injected(history: Path) -> Iterator[Mapping[str, Any]]:
+    for table in _operations(history):
+        for process, text in zip(table["process"].to_pylist(), table["value"].to_pylist(), strict=True):
+            if process != NEMESIS or text is None:
+                continue
+            try:
+                value = json.loads(text)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, dict) and value.get("stage") == "inject":
+                yield value
+
+
+def _operations(history: Path) -> Iterator[pa.Table]:
+    """Of an interrupted run, the segments; of one that was judged, the Parquet files."""
+    paths = segments(history, "operations")
+    for path in paths:
+        yield read(path, OPERATIONS)
+    if not paths:
+        for part in sorted((history / "operations").glob("*.parquet")):
+            yield pq.read_table(part, columns=["process", "value"])
+
+
+def _named(
+    event: Event, struck: Mapping[str, Any], others: tuple[Event, ...], experiment: Experiment
+) -> Event:
+    if (target := _by_id(event, struck)) is None:
+        return event
+    try:
+        named = replace(event, target=target)
+        named.check(experiment.topology)
+    except ValueError:  # such as a broker that was there for a while only
+        return event
+    return event if any(conflict(named, other, experiment.topology) for other in others) else named
+
+
+def _by_id(event: Event, struck: Mapping[str, Any]) -> Target | None:
+    target, fault = event.target, event.fault
+    if isinstance(target, Groups):
+        return None
+    if target.family == "clients":
+        processes = _ids(struck.get("processes"))
+        return Target(kind="client", nodes=processes) if len(processes) == 1 else None
+    nodes = _ids(struck.get("nodes"))
+    if target.family != "nodes" or not nodes:
+        return None
+    if isinstance(fault, Partition) and fault.shape != "apart":
+        return None
+    if isinstance(fault, Corrupt) and (target.topic is not None or target.partition):
+        return None
+    return Target(kind="node", nodes=nodes)
+
+
+def _ids(value: object) -> tuple[int, ...]:
+    """None for what is no list of different ids."""
+    if not isinstance(value, list) or any(type(each) is not int or each < 0 for each in value):
+        return ()
+    return tuple(value) if len(set(value)) == len(value) else ()

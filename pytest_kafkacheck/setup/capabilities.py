@@ -1,0 +1,100 @@
+"""What the engine's host can do for faults, found out by trying."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from typing import Any
+
+from docker.errors import DockerException
+
+from nemesis.capabilities import lacking
+from nemesis.faults import FAULTS
+from pytest_kafkacheck.cluster.docker import loop, reaper
+from pytest_kafkacheck.cluster.docker.executing import execute
+from pytest_kafkacheck.errors import CapabilityError, InfrastructureError
+from pytest_kafkacheck.setup.image import agent_image
+
+LIMIT = 30
+"""Seconds after which the container that tries things ends by itself."""
+
+DISK_MB = 16
+
+PROBES = {
+    "nft": "nft add table inet kafkacheck_doctor && nft delete table inet kafkacheck_doctor",
+    "tbf": "tc qdisc add dev lo root tbf rate 1mbit burst 32kb latency 400ms && tc qdisc del dev lo root",
+    "netem": "tc qdisc add dev lo root netem delay 1ms && tc qdisc del dev lo root",
+    "clock": '[ "$(uname -m)" = x86_64 ] || { echo "this is $(uname -m)"; false; }',
+    "ipv6": '[ "$(cat /proc/sys/net/ipv6/conf/all/disable_ipv6)" = 0 ] || { echo "it is off in containers"; false; }',
+}
+"""A command for each, which works where it is there; what it prints otherwise is the reason."""
+
+
+def able(client: Any, capabilities: Iterable[str]) -> dict[str, str | None]:
+    """By capability why the host has it not, None where it has. Nothing that it makes stays.
+
+    capabilities  of `nemesis.capabilities`, and ``freezer`` and ``ipv6``, which no fault needs.
+    """
+    wanted = set(capabilities)
+    found: dict[str, str | None] = {}
+    if "disks" in wanted:
+        found["disks"] = _disks(client)
+    if tried := wanted - {"disks"}:
+        try:
+            found |= _tried(client.api, tried)
+        except (DockerException, OSError) as error:
+            found |= dict.fromkeys(tried, f"a container with its rights does not run: {error}")
+    return found
+
+
+def require(client: Any, faults: Iterable[str]) -> None:
+    """Raises CapabilityError, naming each fault and its reason, when the host cannot do all of them."""
+    named = tuple(dict.fromkeys(faults))
+    needs = {need for name in named for need in FAULTS[name].needs}
+    if needs and (missing := lacking(named, able(client, needs))):
+        reasons = "; ".join(f"{fault}: {why}" for fault, why in missing.items())
+        raise CapabilityError(
+            f"this host cannot do what the experiment asks for: {reasons}. See `kafkacheck doctor`"
+        )
+
+
+def _tried(api: Any, wanted: set[str]) -> dict[str, str | None]:
+    rights = ["NET_ADMIN", *(["SYS_PTRACE", "DAC_OVERRIDE"] if "clock" in wanted else [])]
+    container = api.create_container(
+        image=agent_image(),
+        command=["sleep", str(LIMIT)],
+        labels=reaper.labels(f"doctor-{secrets.token_hex(4)}"),
+        host_config=api.create_host_config(cap_add=rights),
+    )["Id"]
+    try:
+        api.start(container)
+        found: dict[str, str | None] = {}
+        for name in sorted(wanted & PROBES.keys()):
+            status, said = execute(api, container, ["bash", "-c", PROBES[name]], timeout=LIMIT)
+            found[name] = None if status == 0 else said.strip() or f"status {status}"
+        if "freezer" in wanted:
+            found["freezer"] = _frozen(api, container)
+        return found
+    finally:
+        api.remove_container(container, force=True, v=True)
+
+
+def _frozen(api: Any, container: str) -> str | None:
+    try:
+        api.pause(container)
+        api.unpause(container)
+    except DockerException as error:
+        return str(error)
+    return None
+
+
+def _disks(client: Any) -> str | None:
+    """A small disk is made, mounted and removed."""
+    run = f"doctor-{secrets.token_hex(4)}"
+    try:
+        with reaper.removed_at_end(client, run):
+            disk = {f"kafkacheck-{run}-data": f"kafkacheck-{run}-disk"}
+            loop.make(client.api, disk, mb=DISK_MB, owner=reaper.labels(run))
+    except (InfrastructureError, DockerException, OSError) as error:
+        return str(error).partition(" What to do: ")[0]
+    return None

@@ -1,0 +1,108 @@
+"""The probe: what each broker itself says, several times a second, for as long as the run lasts."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from itertools import cycle
+
+from workloads.clients import requests
+from workloads.clients.connection import Address, Connection, ask
+from workloads.clients.protocol import Log
+from workloads.history.writer import Writer
+from workloads.roles.context import WorkerContext
+
+INTERVAL = 0.2
+TIMEOUT = 1.0
+"""Seconds between samples of one broker, and for one answer."""
+
+JOIN_LIMIT = 3 * TIMEOUT
+
+
+def probe(job: WorkerContext) -> None:
+    """Observe until told to stop. A broker that does not answer leaves a gap in its own rows only."""
+    writer = job.writer("observations")
+    threads = [
+        threading.Thread(target=_repeat, args=(job, Broker(job, writer, node, address).sample), daemon=True)
+        for node, address in job.brokers.items()
+    ]
+    nodes = cycle(job.brokers)
+    threads.append(
+        threading.Thread(target=_repeat, args=(job, partial(_quorum, job, writer, nodes)), daemon=True)
+    )
+    job.ready()
+    for thread in threads:
+        thread.start()
+    job.stop.wait()
+    deadline = time.monotonic() + JOIN_LIMIT
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+
+
+class Broker:
+    """Samples one broker over one connection, and over another after that has failed."""
+
+    def __init__(self, job: WorkerContext, writer: Writer, node: int, address: Address) -> None:
+        self._job, self._writer = job, writer
+        self._node, self._address = node, address
+        self._connection: Connection | None = None
+        self._ends: dict[Log, int] = {}
+
+    def sample(self) -> None:
+        try:
+            if self._connection is None:
+                self._connection = Connection(self._address, timeout=TIMEOUT)
+            self._sample(self._connection)
+        except OSError:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+            raise
+
+    def _sample(self, connection: Connection) -> None:
+        job = self._job
+        asked = time.monotonic_ns()
+        views = requests.metadata(connection.ask, job.topics)
+        seen = {log: view for log, view in views.items() if log in set(job.logs)}
+        if not seen:
+            return
+        # The high watermark first: asked later, it would overtake the end of the log.
+        marks = requests.watermarks(connection.ask, {log: self._ends.get(log, 0) for log in seen})
+        ends = requests.offsets(connection.ask, dict.fromkeys(seen, -1), asker=requests.REPLICA)
+        now = time.monotonic_ns()
+        # An end that a replica no longer has (it was truncated) is refused once, and asked from 0 then.
+        self._ends = {log: end for log, (code, end) in ends.items() if not code and log in marks}
+        for log, view in seen.items():
+            mark, (code, end) = marks.get(log), ends.get(log, (-1, -1))
+            self._writer.append(
+                (
+                    job.run, job.process, now, self._node, "partition", *log,
+                    view.leader, view.leader_epoch, list(view.isr),
+                    mark.log_start if mark else None, mark.high_watermark if mark else None,
+                    end if not code else None, mark.last_stable if mark else None, asked,
+                )
+            )  # fmt: skip
+        job.counts["samples"] += 1
+
+
+def _quorum(job: WorkerContext, writer: Writer, nodes: cycle[int]) -> None:
+    """Any broker passes the question on to the active controller, and hangs with it: in turns, and apart."""
+    node = next(nodes)
+    asked = time.monotonic_ns()
+    known = requests.quorum(partial(ask, job.brokers[node], timeout=TIMEOUT))
+    if known is not None:
+        at = time.monotonic_ns()
+        row = (job.run, job.process, at, node, "quorum", None, None, known.leader, known.epoch)
+        writer.append((*row, None, None, None, None, None, asked))
+
+
+def _repeat(job: WorkerContext, sample: Callable[[], None]) -> None:
+    while not job.stop.is_set():
+        begun = time.monotonic()
+        try:
+            sample()
+        except OSError:
+            job.counts["unanswered"] += 1
+        job.stop.wait(max(0.0, INTERVAL - (time.monotonic() - begun)))

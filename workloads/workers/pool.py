@@ -1,0 +1,199 @@
+"""The client processes of a run, from the harness's side."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from workloads.clients.connection import Address
+from workloads.workers.process import Worker
+from workloads.workload import Role, Topic, WorkerSpec
+
+Ends = Mapping[str, Mapping[int, tuple[int, int]]]
+"""{topic: {partition: (first offset, end offset, exclusive)}}"""
+
+READY_LIMIT = 60.0
+STOP_LIMIT = 20.0
+"""Seconds to connect, and to finish what is under way."""
+
+FINAL_PROCESSES = 2
+
+
+class WorkerPoolError(RuntimeError):
+    """Client processes could not be brought to work."""
+
+
+class WorkerPool:
+    """Starts all workers of a workload; leaving the context kills whatever is left of them.
+
+    workers  numbered from 0 without gaps, as `Workload.workers` gives them.
+    home     the run's directory, for history and logs.
+    record   takes rows of the operations table as mappings: every start, stop and crash of a worker.
+
+    Entering raises CrewError when a worker is not ready in time.
+    """
+
+    def __init__(
+        self,
+        workers: Iterable[WorkerSpec],
+        *,
+        run: str,
+        home: Path,
+        brokers: Mapping[int, Address],
+        topics: Sequence[Topic],
+        record: Callable[[Mapping[str, Any]], None],
+    ) -> None:
+        self._specs = tuple(workers)
+        self._order = {
+            "run": run,
+            "home": str(home.resolve()),
+            "brokers": {node: address.to_json() for node, address in brokers.items()},
+            "topics": {topic.name: topic.partitions for topic in topics},
+        }
+        self._home = home
+        self._record = record
+        self._workers: list[Worker] = []
+
+    def __enter__(self) -> WorkerPool:
+        try:
+            self._start(self._specs)
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def go(self) -> None:
+        """Let all begin at once."""
+        for worker in self._workers:
+            worker.go()
+
+    def acknowledged(self) -> int:
+        """Sends acknowledged so far, some tenths of a second late."""
+        return sum(worker.counts.get("acks", 0) for worker in self._workers)
+
+    def sent(self) -> int:
+        """Sends begun so far, some tenths of a second late."""
+        return sum(worker.counts.get("sends", 0) for worker in self._workers)
+
+    @property
+    def workers(self) -> dict[int, Worker]:
+        """Those whose process lives, by their number."""
+        return {worker.spec.process: worker for worker in tuple(self._workers) if worker.alive}
+
+    def replace(self, process: int) -> int:
+        """Start one that does what another did, which was struck down; its number, when it works.
+
+        Raises CrewError when it is not ready in time.
+        """
+        (spec,) = (worker.spec for worker in self._workers if worker.spec.process == process)
+        (worker,) = self._start([replace(spec, process=len(self._workers))])
+        worker.go()
+        return worker.spec.process
+
+    def alive(self) -> bool:
+        """Whether any process is left."""
+        return any(worker.alive for worker in self._workers)
+
+    def crashed(self) -> tuple[str, ...]:
+        """A line for each worker that ended without being asked to, or not properly."""
+        return tuple(worker.trouble for worker in self._workers if worker.trouble)
+
+    def describe(self) -> str:
+        """Such as ``2 producers, 1 reader (producer 1 ended with status 70)``."""
+        kinds = Counter(worker.spec.role for worker in self._workers)
+        text = ", ".join(f"{count} {role}{'s' if count > 1 else ''}" for role, count in kinds.items())
+        return f"{text} ({'; '.join(self.crashed())})" if self.crashed() else text
+
+    def stop(self, *roles: Role, limit: float = STOP_LIMIT) -> None:
+        """Let workers of these roles (default: all) finish; kill who has not after `limit` seconds."""
+        wanted = [worker for worker in self._workers if not roles or worker.spec.role in roles]
+        for worker in wanted:
+            worker.stop()
+        self._await_end(wanted, limit)
+
+    def final_reads(self, ends: Ends, *, limit: float) -> None:
+        """Read these ranges with fresh processes; each gets `limit` seconds from the moment it is ready.
+
+        What came of it stands in the history: a log without an ok final read is not known.
+        """
+        logs = [
+            (topic, number, at)
+            for topic, numbers in sorted(ends.items())
+            for number, at in sorted(numbers.items())
+        ]
+        count = min(FINAL_PROCESSES, len(logs))
+        shares = [logs[each::count] for each in range(count)]
+        first = len(self._workers)
+        specs = [
+            WorkerSpec(role="final", process=first + each, options={"ends": _by_topic(share), "limit": limit})
+            for each, share in enumerate(shares)
+        ]
+        workers = self._start(specs)
+        for worker in workers:
+            worker.go()
+        self._await_end(workers, limit + STOP_LIMIT)
+
+    def kill(self) -> None:
+        """SIGKILL all that still run, and wait for their end."""
+        for worker in self._workers:
+            worker.kill("was still running at the end")
+        for worker in self._workers:
+            worker.wait(math.inf)
+
+    def _start(self, specs: Iterable[WorkerSpec]) -> list[Worker]:
+        begun: list[Worker] = []
+        for spec in specs:
+            worker = Worker(spec, self._order, home=self._home, ended=self._ended)
+            self._workers.append(worker)
+            begun.append(worker)
+            self._tell(worker, "started")
+        deadline = time.monotonic() + READY_LIMIT
+        for worker in begun:
+            if not worker.wait_ready(max(0.0, deadline - time.monotonic())):
+                raise WorkerPoolError(
+                    f"{worker} was not ready after {READY_LIMIT:.0f} s"
+                    f"{' (' + worker.trouble + ')' if worker.trouble else ''}; see {worker.log}"
+                )
+        return begun
+
+    def _await_end(self, workers: Sequence[Worker], limit: float) -> None:
+        deadline = time.monotonic() + limit
+        for worker in workers:
+            if not worker.wait(max(0.0, deadline - time.monotonic())):
+                worker.kill(f"did not finish within {limit:g} s")
+                worker.wait(math.inf)
+
+    def _ended(self, worker: Worker) -> None:
+        """On the thread that watched the worker."""
+        self._tell(worker, "killed" if worker.struck else "crashed" if worker.trouble else "stopped")
+
+    def _tell(self, worker: Worker, event: str) -> None:
+        now = time.monotonic_ns()
+        value = {"role": worker.spec.role, "process": worker.spec.process, "event": event}
+        if worker.trouble:
+            value["trouble"] = worker.trouble
+        self._record(
+            {
+                "f": "worker",
+                "type": "info",
+                "session": worker.spec.session,
+                "invoked": now,
+                "completed": now,
+                "value": value,
+            }
+        )
+
+
+def _by_topic(logs: Iterable[tuple[str, int, tuple[int, int]]]) -> dict[str, dict[int, tuple[int, int]]]:
+    share: dict[str, dict[int, tuple[int, int]]] = {}
+    for topic, number, at in logs:
+        share.setdefault(topic, {})[number] = at
+    return share
