@@ -10,10 +10,10 @@ from typing import Any
 
 import psutil
 import pytest
-from rounds import until
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.cli import main as cli
+from tests.support.real_cluster import until
 
 pytestmark = pytest.mark.cluster
 

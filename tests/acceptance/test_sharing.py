@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rounds import until
+
+from tests.support.real_cluster import until
 
 pytestmark = pytest.mark.cluster
 

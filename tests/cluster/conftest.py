@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rounds import own
 
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from tests.support.real_cluster import own
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from composed import NEEDS_COMPOSE, composed
-from rounds import until
 
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.cluster.docker import lifecycle, reaper
@@ -18,6 +16,8 @@ from pytest_kafkacheck.cluster.docker.attach import attached
 from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.setup.image import image_for
+from tests.support.compose_project import NEEDS_COMPOSE, composed
+from tests.support.real_cluster import until
 from workloads.clients.connection import Address
 
 pytestmark = [pytest.mark.cluster, NEEDS_COMPOSE]

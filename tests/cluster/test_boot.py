@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient
-from rounds import own
 
 from pytest_kafkacheck.cluster.docker import class_archive
 from pytest_kafkacheck.cluster.docker import cluster as clusters
@@ -19,6 +18,7 @@ from pytest_kafkacheck.cluster.docker.launch import format_arguments
 from pytest_kafkacheck.cluster.spec.formatting import CHECKPOINT, Checkpoint
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.setup.image import image_for
+from tests.support.real_cluster import own
 from workloads.clients.kafka_python import access
 
 pytestmark = pytest.mark.cluster

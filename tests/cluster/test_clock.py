@@ -11,13 +11,13 @@ import pytest
 from kafka.errors import for_code
 from kafka.protocol.producer import ProduceRequest
 from kafka.record.memory_records import MemoryRecordsBuilder
-from rounds import objects, until
 from tenacity import RetryError
 
 from pytest_kafkacheck.cluster.docker.clock.clock import Clock
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.kafka import topics
+from tests.support.real_cluster import objects, until
 from workloads.clients.connection import Address, ask
 
 pytestmark = pytest.mark.cluster

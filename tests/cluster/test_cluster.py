@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rounds import objects, own, until
 from tenacity import RetryError
 
 from pytest_kafkacheck.cluster.docker import reaper
@@ -24,6 +23,7 @@ from pytest_kafkacheck.cluster.kafka import metadata_views, topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.setup.image import agent_image
+from tests.support.real_cluster import objects, own, until
 
 pytestmark = pytest.mark.cluster
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from composed import NEEDS_COMPOSE, composed
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from rounds import until
 
 from pytest_kafkacheck.cluster.docker.compose import place
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from tests.support.compose_project import NEEDS_COMPOSE, composed
+from tests.support.real_cluster import until
 from workloads.clients.connection import Address
 
 pytestmark = [pytest.mark.cluster, NEEDS_COMPOSE]

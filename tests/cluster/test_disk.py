@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rounds import objects, own, read, round_of, until, write
 
 from pytest_kafkacheck.cluster.docker import lifecycle, loop, reaper
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
@@ -22,6 +21,7 @@ from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.setup.capabilities import able
+from tests.support.real_cluster import objects, own, read, round_of, until, write
 
 pytestmark = pytest.mark.cluster
 

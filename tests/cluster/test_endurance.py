@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rounds import own
 
 from nemesis import api
 from nemesis.faults import FAMILIES
@@ -20,6 +19,7 @@ from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.clients import WorkerClients
 from pytest_kafkacheck.setup.capabilities import able
+from tests.support.real_cluster import own
 from workloads.append_log import AppendLog
 from workloads.workers.pool import WorkerPool
 from workloads.workload import Topic

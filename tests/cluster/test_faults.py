@@ -13,8 +13,6 @@ import pytest
 from kafka import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer
 from kafka.errors import KafkaError
 from kafka.protocol.admin import DescribeClusterRequest
-from playing import LONG, Play
-from rounds import own
 
 from nemesis import api
 from nemesis.effects.lease_table import LEASE
@@ -33,6 +31,8 @@ from pytest_kafkacheck.experiment.clients import WorkerClients
 from pytest_kafkacheck.experiment.execution import conduct
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.setup.capabilities import able
+from tests.support.fault_run import LONG, Play
+from tests.support.real_cluster import own
 from workloads.append_log import AppendLog
 from workloads.clients.connection import Connection
 from workloads.clients.kafka_python import access

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rounds import objects, read, until, write
 
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.cluster.docker import reaper
@@ -27,6 +26,7 @@ from pytest_kafkacheck.cluster.spec.member import Place
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.setup.image import agent_image
+from tests.support.real_cluster import objects, read, until, write
 
 pytestmark = pytest.mark.cluster
 

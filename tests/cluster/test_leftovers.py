@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rounds import objects, own
 
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.cluster import running
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from tests.support.real_cluster import objects, own
 
 pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(3600)]
 

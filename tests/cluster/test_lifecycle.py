@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from kafka.protocol.admin import DescribeConfigsRequest
-from rounds import objects, own, read, round_of, until, write
 
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
+from tests.support.real_cluster import objects, own, read, round_of, until, write
 from workloads.clients.connection import ask
 
 pytestmark = pytest.mark.cluster

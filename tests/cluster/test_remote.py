@@ -14,12 +14,12 @@ from typing import Any
 
 import psutil
 import pytest
-from rounds import objects, own, round_of, until
 
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import running
 from pytest_kafkacheck.cluster.docker.engine import connect, reach
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from tests.support.real_cluster import objects, own, round_of, until
 
 pytestmark = pytest.mark.cluster
 

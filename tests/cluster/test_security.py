@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rounds import own, round_of
 
 from nemesis.api import isolate
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
@@ -18,6 +17,7 @@ from pytest_kafkacheck.cluster.spec.security import PASSWORD
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
+from tests.support.real_cluster import own, round_of
 from workloads.append_log import AppendLog
 from workloads.clients.connection import Address
 from workloads.clients.security import Security

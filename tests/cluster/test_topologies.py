@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient
-from rounds import objects, round_of, until
 
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
@@ -19,6 +18,7 @@ from pytest_kafkacheck.cluster.spec.member import CONTROL_PLANE
 from pytest_kafkacheck.cluster.spec.release import KRAFT as KRAFT_VERSION
 from pytest_kafkacheck.cluster.spec.release import METADATA, release_of
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from tests.support.real_cluster import objects, round_of, until
 from workloads.clients.kafka_python import access
 
 pytestmark = pytest.mark.cluster

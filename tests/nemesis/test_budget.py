@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from grounds import GROUNDS, down
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from nemesis.api import (
 )  # fmt: skip
 from nemesis.budget import Budget
 from nemesis.schedule import Schedule
+from tests.support.topologies import GROUNDS, down
 
 MINORITY = Budget(brokers="minority", controllers="minority")
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from grounds import GROUNDS
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from nemesis.faults import FAULTS
 from nemesis.schedule import Event, Schedule
 from nemesis.targets import parse
 from nemesis.topology import Topology
+from tests.support.topologies import GROUNDS
 
 Make = Callable[..., Event]
 Break = Callable[[Any], object]

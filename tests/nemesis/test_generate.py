@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from grounds import GROUNDS, down
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from nemesis.budget import Budget
 from nemesis.faults import FAULTS
 from nemesis.generate import OPTIONS, TARGETS, WEIGHTS, Generated, generate
 from nemesis.schedule import Schedule
+from tests.support.topologies import GROUNDS, down
 
 POSSIBLE = sorted(
     name

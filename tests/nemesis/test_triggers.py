@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from grounds import GROUNDS
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nemesis.api import isolate, kill, pause
 from nemesis.schedule import TRIGGER_LIMIT, Event, Schedule
 from nemesis.triggers import ALLOWED, Trigger
+from tests.support.topologies import GROUNDS
 
 GOOD = [
     "acks:1", "acks:100", "isr-shrink", "isr-shrink:2", "isr-full:orders-1", "leader-change:my-own.topic_2-0",

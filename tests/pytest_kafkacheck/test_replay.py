@@ -156,7 +156,9 @@ def test_the_layout_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("log-r", partition): Leadership(leader=nodes[0], leader_epoch=0, replicas=nodes, isr=nodes)
         for partition, nodes in LAYOUT.items()
     }
-    monkeypatch.setattr(execution.metadata_views, "views", lambda _, topics: {1: told} if topics == ["log-r"] else {})
+    monkeypatch.setattr(
+        execution.metadata_views, "views", lambda _, topics: {1: told} if topics == ["log-r"] else {}
+    )
     (tmp_path / "environment.json").write_text(json.dumps({"python": "3"}))
 
     class Cluster:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.spark
 
 HOME = Path(pyspark.__file__).parent
 ROOT = Path(__file__).resolve().parents[2]
-JUDGE = ROOT / "tests" / "support" / "judge_there.py"
+JUDGE = ROOT / "tests" / "support" / "judge_on_master.py"
 ONE = 1 << 40
 UP_WITHIN = 90.0
 

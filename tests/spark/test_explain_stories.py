@@ -7,16 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import groups_told as groups
 import pytest
-import transactions_told as transactions
-from slower import slower
 
 from analyzers.checks.bounds import Bounds
 from analyzers.explain.evidence.log import CAP
 from analyzers.explain.explain import explain
 from analyzers.judge.find import find
 from pytest_kafkacheck.cli import main as cli
+from tests.support.stories import groups, transactions
+from tests.support.stories.pace import slower
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_of_tests")]
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import psutil
 import pytest
-from rounds import until
+
+from tests.support.real_cluster import until
 
 pytestmark = pytest.mark.spark
 

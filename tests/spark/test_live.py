@@ -11,15 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from logs_drawn import drawn, told
-from sealed import Clock, poll, seal, sealing
-from transactions_drawn import transacted
 
 from analyzers.checks import CHECKS
 from analyzers.facts import NEEDS, USER
 from analyzers.judge.find import find
 from analyzers.judge.live import EITHER, LATER, LIVE, find_live
 from pytest_kafkacheck.experiment.live import LiveJudge
+from tests.support.random_histories.logs import drawn, told
+from tests.support.random_histories.transactions import transacted
+from tests.support.segments import Clock, poll, seal, sealing
 from workloads.history.schema import TABLES
 from workloads.history.window import certain
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from planted import ALL, PLANTED
 
 from analyzers.checks import Check
 from analyzers.judge.find import find
 from analyzers.judge.prefilter import SCREENED, SUSPICIOUS, Suspects, screen
+from tests.support.stories.planted import ALL, PLANTED
 
 pytestmark = pytest.mark.spark
 

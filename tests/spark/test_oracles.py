@@ -7,12 +7,12 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from logs_drawn import drawn, told
 
 from analyzers.checks import CHECKS
 from analyzers.facts import NEEDS, USER
 from analyzers.judge import prefilter
 from analyzers.judge.find import find
+from tests.support.random_histories.logs import drawn, told
 
 pytestmark = pytest.mark.spark
 

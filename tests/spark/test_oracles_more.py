@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import oracles_groups as groups
-import oracles_transactions as transactions
 import pytest
-from groups_told import commit, died, member
 from hypothesis import strategies as st
-from logs_drawn import drawn
-from transactions_drawn import OFFSET, SPAN, TIME, transacted
 
 from analyzers.checks import CHECKS
 from analyzers.checks.bounds import Bounds
@@ -18,6 +13,10 @@ from analyzers.facts import NEEDS, USER
 from analyzers.facts.waits import GRAIN
 from analyzers.judge.cycles import CYCLES, find_cycles
 from analyzers.judge.find import find
+from tests.support.oracles import groups, transactions
+from tests.support.random_histories.logs import drawn
+from tests.support.random_histories.transactions import OFFSET, SPAN, TIME, transacted
+from tests.support.stories.groups import commit, died, member
 
 pytestmark = pytest.mark.spark
 

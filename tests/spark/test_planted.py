@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from planted import BOUNDS, ONE, PLANTED, TWO
 
 from analyzers.anomalies.catalogue import ANOMALIES
+from tests.support.stories.planted import BOUNDS, ONE, PLANTED, TWO
 
 pytestmark = pytest.mark.spark
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from safe_cluster import Cluster
 
 from analyzers.history.validate import run_ids
 from analyzers.judge.analyze import analyze
+from tests.support.miniature.cluster import Cluster
 
 pytestmark = pytest.mark.spark
 

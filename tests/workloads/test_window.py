@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from sealed import Clock, poll, record, seal, sealing
 
+from tests.support.segments import Clock, poll, record, seal, sealing
 from workloads.history.schema import RECORDS
 from workloads.history.segments import segment
 from workloads.history.window import Window, certain

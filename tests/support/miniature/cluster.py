@@ -12,9 +12,8 @@ from collections.abc import Collection, Generator
 from random import Random
 from typing import Any
 
-from safe_brokers import TOPIC, Entry, Group, Partition, Transaction, led_by, owners
-from safe_clients import BITS, MS, Client, Consumer, Producer, Reader, Session, Transactor
-
+from tests.support.miniature.brokers import TOPIC, Entry, Group, Partition, Transaction, led_by, owners
+from tests.support.miniature.clients import BITS, MS, Client, Consumer, Producer, Reader, Session, Transactor
 from workloads.history.schema import HARNESS, NEMESIS
 
 NODES = (1, 2, 3)

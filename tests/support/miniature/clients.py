@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from safe_brokers import TOPIC, Entry, Group, Member, Partition, Transaction
+from tests.support.miniature.brokers import TOPIC, Entry, Group, Member, Partition, Transaction
 
 if TYPE_CHECKING:
-    from safe_cluster import Cluster
+    from tests.support.miniature.cluster import Cluster
 
 MS = 1_000_000
 BITS = 40

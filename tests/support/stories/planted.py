@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import groups_told
-import transactions_told
-
 from analyzers.checks import CHECKS
 from analyzers.checks.bounds import Bounds
+from tests.support.stories import groups as group_stories
+from tests.support.stories import transactions as transaction_stories
 
 ONE = 1 << 40  # values of process 1
 TWO = 2 << 40
@@ -605,8 +604,8 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     skipped_a_hole_inside_a_poll: {},
     damaged: {"corrupt-record": 1},
     strangers: {"foreign-record": 2, "corrupt-record": 1},
-    **transactions_told.TOLD,
-    **groups_told.TOLD,
+    **transaction_stories.TOLD,
+    **group_stories.TOLD,
 }
 
 BOUNDS = Bounds(unavailable=1, recovery=1, orphaned=1)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from oracles_transactions import Oracle, Row, Tables, log, polls
+from tests.support.oracles.transactions import Oracle, Row, Tables, log, polls
 
 ENDS = ("left", "fenced", "died")
 

@@ -6,9 +6,9 @@ from itertools import product
 from typing import Any
 
 from hypothesis import strategies as st
-from transactions_told import A, B, C, init, observe, txn
 
 from analyzers.facts.waits import GRAIN
+from tests.support.stories.transactions import A, B, C, init, observe, txn
 
 # A moment is what availability tells apart.
 TIME = st.integers(0, 14).map(lambda t: t * GRAIN)

@@ -1,0 +1,1 @@
+"""The anomalies spelled out in plain Python, to compare the checks with."""

@@ -1,0 +1,1 @@
+"""Small histories written by hand, each with what a check finds in it."""
