@@ -1,7 +1,7 @@
 # `make demo` and `make test` each do everything on a fresh Debian or Ubuntu with Python 3.11+ and make.
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := pytest_kafkacheck nemesis workloads analyzers tests examples benchmarks
+SOURCES := pytest_kafkacheck nemesis workloads analyzers tests examples benchmarks docs/generate
 
 .PHONY: demo test test-fast lint nightly setup clean
 
