@@ -31,7 +31,7 @@ from pyspark.sql import SparkSession
 
 from analyzers.checks import CHECKS
 from analyzers.history.load import load, release
-from analyzers.history.sources import places
+from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze, applicable
 from analyzers.judge.find import find
 from analyzers.spark.session import fit, spark_session
@@ -51,7 +51,7 @@ Seconds = dict[str, list[float]]
 
 
 def ours(spark: SparkSession, run: Path, facts: set[str] = FACTS) -> Counts:
-    history = load(spark, places(spark, [run]))
+    history = load(spark, sources(spark, [run]))
     try:
         # The tally is part of every verdict, and tells what there is to check.
         done = {kind for each in tally(history).values() for kind in each.kinds()}

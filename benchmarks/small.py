@@ -38,8 +38,8 @@ BARE = "from analyzers.spark.session import spark_session; spark_session()"
 LEAST = (
     "import sys; from pathlib import Path; from analyzers.spark.session import spark_session;"
     "spark = spark_session();"
-    "from analyzers.history.load import load; from analyzers.history.sources import places;"
-    "history = load(spark, places(spark, [Path(sys.argv[1])]));"
+    "from analyzers.history.load import load; from analyzers.history.sources import sources;"
+    "history = load(spark, sources(spark, [Path(sys.argv[1])]));"
     "history.sql('select run, count(*) from {records} group by run').collect()"
 )
 VERDICT = (
@@ -148,10 +148,11 @@ def many(folder: Path, rounds: int, number: int) -> dict[str, Any]:
 
 
 def _session() -> Any:
-    from analyzers.spark.session import spark_session, warm
+    from analyzers.judge.warm_up import warm_up
+    from analyzers.spark.session import spark_session
 
     spark = spark_session()
-    warm(spark)
+    warm_up(spark)
     return spark
 
 

@@ -95,7 +95,7 @@ class Spark:
             self._warmed.exception()
 
     def _fill(self, opened: Future[SparkSession], warmed: Future[SparkSession]) -> None:
-        from analyzers.spark.session import spark_session, warm
+        from analyzers.spark.session import spark_session
         from analyzers.spark.settings import is_connect, is_local
         from pytest_kafkacheck.setup.java import find_java
 
@@ -110,7 +110,9 @@ class Spark:
             session = spark_session(master=self._master, java=java, conf=self._conf, size=self._size)
             opened.set_result(session)
             if self._warm and is_local(self._master):
-                warm(session)
+                from analyzers.judge.warm_up import warm_up
+
+                warm_up(session)
             warmed.set_result(session)
         except Exception as error:
             told = error

@@ -26,7 +26,7 @@ def conflicts(history: History) -> DataFrame:
     poll.
     """
     seen = f"value is not null and offset is not null and (({ACKED}) or ({POLLED}))"
-    views = history.records.where(seen).where(history.closely)
+    views = history.records.where(seen).where(history.value_filter)
     several = (
         views.groupBy(*LOG, "offset")
         .agg(F.min("value").alias("low"), F.max("value").alias("high"))

@@ -53,7 +53,7 @@ def values(history: History) -> DataFrame:
     """
     finals = F.broadcast(final_reads(history))
     said = " | ".join(f"if(coalesce({sql}, false), {1 << bit}, 0)" for bit, sql in enumerate(SAID.values()))
-    rows = history.records.where(OF_VALUES).where(history.closely)
+    rows = history.records.where(OF_VALUES).where(history.value_filter)
     placed = rows.join(finals.select(*LOG, "final_process", "final_invoked"), LOG, "left").withColumn(
         "said", F.expr(said)
     )

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from analyzers.verdict.verdict import struck
-
 Window = tuple[int, int]
 """From when to when, ns."""
 
@@ -75,7 +73,7 @@ class FaultEvent:
         return window is not None and window[0] <= time <= window[1]
 
     def name(self) -> str:
-        return f"{self.fault} {self.target}{struck(self.nodes, self.processes)}"
+        return f"{self.fault} {self.target}{affected(self.nodes, self.processes)}"
 
     def doubts(self) -> Iterator[str]:
         """Why it does not count as exercised, a sentence each."""
@@ -157,3 +155,11 @@ def _window(name: str, told: object) -> Window | None:
 
 def _word(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def affected(nodes: Sequence[int], processes: Sequence[int]) -> str:
+    """The ids that a fault affected, for messages: `` (nodes 1, 3)``; empty if it affected no node and no client."""
+    for what, ids in (("nodes", nodes), ("clients", processes)):
+        if ids:
+            return f" ({what} {', '.join(map(str, ids))})"
+    return ""

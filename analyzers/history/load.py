@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from analyzers.history.bad_history import BadHistory
-from analyzers.history.sources import Place
+from analyzers.history.sources import Source
 from analyzers.spark.session import scratch_of
 from analyzers.spark.settings import ONE_PIECE
 from workloads.history.layout import BUCKETS, KEY, buckets_of
@@ -51,7 +51,7 @@ class History:
     """The name of the table that holds the records, where Spark had to be told of one."""
     scratch: tempfile.TemporaryDirectory[str] | None = None
     """Of files that were put together to be read."""
-    closely: str = "true"
+    value_filter: str = "true"
     """SQL: the records to which a fact about single values or offsets may confine itself (see `screen`)."""
 
     def sql(self, statement: str) -> DataFrame:
@@ -64,7 +64,7 @@ class History:
         return self.records.sparkSession.sql(statement, **named)
 
 
-def load(spark: SparkSession, runs: Sequence[Place]) -> History:
+def load(spark: SparkSession, runs: Sequence[Source]) -> History:
     """The tables of all runs together. A table without files is empty.
 
     Records in buckets (see `workloads.history.layout`) are read so that Spark knows of them; what is grouped by log
@@ -111,7 +111,7 @@ def spark_schema(schema: pa.Schema) -> T.StructType:
     return T.StructType([T.StructField(field.name, _spark_type(field.type)) for field in schema])
 
 
-def _files(runs: Sequence[Place], table: str) -> dict[str, int]:
+def _files(runs: Sequence[Source], table: str) -> dict[str, int]:
     return {file: size for run in runs for file, size in run.files[table].items()}
 
 
@@ -202,7 +202,7 @@ def _cores(spark: SparkSession) -> int:
         return BUCKETS // 4
 
 
-def _bucketed(spark: SparkSession, name: str, runs: Sequence[Place]) -> DataFrame:
+def _bucketed(spark: SparkSession, name: str, runs: Sequence[Source]) -> DataFrame:
     """A table with a partition for each run directory: the only kind of a table with buckets and several places."""
     (buckets,) = {buckets_of(PurePosixPath(file).name) for run in runs for file in run.files["records"]}
     folders = sorted({file.rpartition("/")[0] for run in runs for file in run.files["records"]})

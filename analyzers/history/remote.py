@@ -19,9 +19,9 @@ from pyspark.sql import functions as F
 
 from analyzers.history.bad_history import BadHistory
 from analyzers.history.load import spark_schema
-from analyzers.history.sources import places
+from analyzers.history.sources import sources
 from analyzers.history.validate import NOT_NEGATIVE, REQUIRED, check_complete, parse_format
-from analyzers.spark.reason import reason
+from analyzers.spark.error_summary import error_summary
 from workloads.history.schema import FORMAT, TABLES
 
 AT_ONCE = 8
@@ -70,7 +70,7 @@ def run_ids(spark: SparkSession, uri: str) -> frozenset[str]:
     """The runs whose rows a run directory holds. Raises BadHistory for the first thing that is wrong in it."""
     told = _format(spark, uri)
     try:
-        (place,) = places(spark, [uri])
+        (place,) = sources(spark, [uri])
     except Exception as error:
         raise BadHistory(uri, f"cannot be read ({_reason(error)})") from error
     if not any(place.files.values()):
@@ -90,7 +90,7 @@ def run_ids(spark: SparkSession, uri: str) -> frozenset[str]:
 def rows_at(spark: SparkSession, uri: str) -> int:
     """Of records, by the footers; 0 where these cannot be read, which is told later with the reason."""
     try:
-        (place,) = places(spark, [uri])
+        (place,) = sources(spark, [uri])
         files = place.files["records"]
         return spark.read.option("__globPaths__", "false").parquet(*files).count() if files else 0
     except Exception:
@@ -187,4 +187,4 @@ def _is_missing(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    return reason(str(error)) or type(error).__name__
+    return error_summary(str(error)) or type(error).__name__

@@ -13,12 +13,12 @@ from pyspark.sql import SparkSession
 
 from workloads.history.schema import TABLES
 
-Source = Path | str
+Location = Path | str
 """A run directory: a path, or a URI such as ``hdfs://host/runs/r1``; text without ``://`` is a path."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class Source:
     """A run directory. `files`: table to the paths of its Parquet files and their bytes, by path."""
 
     name: str
@@ -26,23 +26,23 @@ class Place:
     files: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
-def places(spark: SparkSession, runs: Sequence[Source]) -> list[Place]:
+def sources(spark: SparkSession, runs: Sequence[Location]) -> list[Source]:
     """Raises FileNotFoundError for a directory that does not exist, ValueError for none at all."""
     if not runs:
         raise ValueError("runs: at least one run directory is needed, got none")
     return [_distant(spark, run) if is_uri(run) else _local(Path(run)) for run in runs]
 
 
-def is_uri(run: Source) -> bool:
+def is_uri(run: Location) -> bool:
     return isinstance(run, str) and "://" in run
 
 
-def name_of(run: Source) -> str:
+def name_of(run: Location) -> str:
     """Of the directory alone."""
     return run.rstrip("/").rpartition("/")[2] if isinstance(run, str) else run.name
 
 
-def is_empty(spark: SparkSession, place: Place) -> bool:
+def is_empty(spark: SparkSession, place: Source) -> bool:
     """Whether neither an operation nor a record was written down."""
     files = [file for table in ("records", "operations") for file in place.files[table]]
     if place.local:
@@ -61,14 +61,14 @@ def local_files(run: Path, table: str) -> list[Path]:
         return []
 
 
-def _local(run: Path) -> Place:
+def _local(run: Path) -> Source:
     if not run.is_dir():
         raise FileNotFoundError(f"run directory {run} does not exist: nothing to analyse")
     files = {table: {str(file): file.stat().st_size for file in local_files(run, table)} for table in TABLES}
-    return Place(name=run.name, local=True, files=files)
+    return Source(name=run.name, local=True, files=files)
 
 
-def _distant(spark: SparkSession, run: Source) -> Place:
+def _distant(spark: SparkSession, run: Location) -> Source:
     """Spark lists the files: whatever it can read, this can. Their content is not touched."""
     uri = str(run).rstrip("/")
     listing = spark.read.format("binaryFile").option("__globPaths__", "false")
@@ -89,4 +89,4 @@ def _distant(spark: SparkSession, run: Source) -> Place:
         table = PurePosixPath(row.path).parent.name
         if table in files:
             files[table][row.path] = row.length
-    return Place(name=uri.rpartition("/")[2], local=False, files=files)
+    return Source(name=uri.rpartition("/")[2], local=False, files=files)

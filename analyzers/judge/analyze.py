@@ -14,7 +14,7 @@ from analyzers.checks.bounds import checks as demanded
 from analyzers.facts import NEEDS
 from analyzers.history.fault_events import FaultEvent, fault_events, faults_at
 from analyzers.history.load import History, load, release
-from analyzers.history.sources import Source, is_empty, places
+from analyzers.history.sources import Location, is_empty, sources
 from analyzers.judge.cycles import CYCLES, Unsearched, find_cycles
 from analyzers.judge.find import Crashed, Found, find
 from analyzers.judge.prefilter import SCREENED, screen
@@ -29,7 +29,7 @@ MOMENTS = ("began", "ending", "fenced", "healed", "held")
 
 def analyze(
     spark: SparkSession,
-    runs: Sequence[Source],
+    runs: Sequence[Location],
     *,
     allow: Collection[str] = (),
     examples: int = 8,
@@ -50,7 +50,7 @@ def analyze(
     allowed = require_known(allow)
     if examples < 0:
         raise ValueError(f"examples: expected 0 or more, got {examples}")
-    where = places(spark, runs)
+    where = sources(spark, runs)
     history = load(spark, where)
     screened = any(check.over in SCREENED for check in checks)
     try:

@@ -16,10 +16,10 @@ from analyzers.checks import CHECKS, Check
 from analyzers.checks.bounds import Bounds
 from analyzers.history import remote
 from analyzers.history.bad_history import BadHistory
-from analyzers.history.sources import Source, is_uri, name_of
+from analyzers.history.sources import Location, is_uri, name_of
 from analyzers.history.validate import cut_segments, run_ids
 from analyzers.judge.analyze import analyze
-from analyzers.spark.reason import reason
+from analyzers.spark.error_summary import error_summary
 from analyzers.spark.session import cause_of_death
 from analyzers.verdict.verdict import Verdict, amended, judge
 
@@ -32,7 +32,7 @@ Sessions = Callable[[], SparkSession]
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    home: Source
+    home: Location
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
     """By run id; of a directory with a problem the one verdict that it is unknown, by the directory's name."""
     problem: str | None = None
@@ -41,11 +41,11 @@ class Judged:
 
 def analyze_all(
     sessions: Sessions,
-    homes: Sequence[Source],
+    homes: Sequence[Location],
     *,
     examples: int = 8,
     checks: Sequence[Check] = CHECKS,
-    bounds: Mapping[Source, Bounds] = MappingProxyType({}),
+    bounds: Mapping[Location, Bounds] = MappingProxyType({}),
 ) -> list[Judged]:
     """Judge run directories, paths or URIs, in their order: together where all goes well.
 
@@ -55,14 +55,14 @@ def analyze_all(
     are judged in halves, then alone, then check by check; what still dies is unknown, with the reason, and
     what the other checks find of that run counts.
     """
-    runs: dict[Source, frozenset[str]] = {}
-    problems: dict[Source, str] = {}
+    runs: dict[Location, frozenset[str]] = {}
+    problems: dict[Location, str] = {}
     for home in homes:
         try:
             runs[home] = remote.run_ids(sessions(), str(home)) if is_uri(home) else run_ids(Path(home))
         except BadHistory as error:
             problems[home] = str(error)
-    found: dict[Source, dict[str, Verdict]] = {}
+    found: dict[Location, dict[str, Verdict]] = {}
     with _quiet():
         for together in _disjoint(runs):
             group = {home: runs[home] for home in together}
@@ -78,18 +78,18 @@ def analyze_all(
     ]
 
 
-def unjudged(home: Source, problem: str) -> Judged:
+def unjudged(home: Location, problem: str) -> Judged:
     """What is said of a directory that holds no history."""
     unknown = judge(name_of(home), unknowns=[f"The history cannot be judged: {problem}"])
     return Judged(home=home, verdicts={name_of(home): unknown}, problem=problem)
 
 
-def _disjoint(runs: Mapping[Source, frozenset[str]]) -> Iterator[list[Source]]:
+def _disjoint(runs: Mapping[Location, frozenset[str]]) -> Iterator[list[Location]]:
     """Directories in groups without a run in common: a copy of a run, judged with it, would double its rows."""
     rest = list(runs)
     while rest:
-        group: list[Source] = []
-        later: list[Source] = []
+        group: list[Location] = []
+        later: list[Location] = []
         seen: set[str] = set()
         for home in rest:
             if seen & runs[home]:
@@ -103,11 +103,11 @@ def _disjoint(runs: Mapping[Source, frozenset[str]]) -> Iterator[list[Source]]:
 
 def _halving(
     sessions: Sessions,
-    runs: Mapping[Source, frozenset[str]],
+    runs: Mapping[Location, frozenset[str]],
     examples: int,
     checks: Sequence[Check],
     bounds: Mapping[str, Bounds],
-) -> dict[Source, dict[str, Verdict]]:
+) -> dict[Location, dict[str, Verdict]]:
     homes = list(runs)
     try:
         verdicts = analyze(sessions(), homes, examples=examples, checks=checks, bounds=bounds, strict=True)
@@ -125,14 +125,14 @@ def _halving(
     return {home: {run: verdicts[run] for run in sorted(_named(home, of))} for home, of in runs.items()}
 
 
-def _named(home: Source, runs: frozenset[str]) -> frozenset[str]:
+def _named(home: Location, runs: frozenset[str]) -> frozenset[str]:
     # Tables without any row do not tell a run's id.
     return runs or frozenset([name_of(home)])
 
 
 def _one_by_one(
     sessions: Sessions,
-    home: Source,
+    home: Location,
     runs: frozenset[str],
     examples: int,
     checks: Sequence[Check],
@@ -171,7 +171,7 @@ def _one_by_one(
     return verdicts
 
 
-def _with_cuts(sessions: Sessions, home: Source, verdict: Verdict) -> Verdict:
+def _with_cuts(sessions: Sessions, home: Location, verdict: Verdict) -> Verdict:
     cuts = remote.cut_segments(sessions(), str(home)) if is_uri(home) else cut_segments(Path(home))
     if not cuts:
         return verdict
@@ -197,7 +197,7 @@ def _told(error: Exception) -> str:
     died = cause_of_death(wait=DYING if dying else 0)
     if died is not None:
         return died
-    return f"{type(error).__name__}: {reason(text) or 'no reason was told'}"
+    return f"{type(error).__name__}: {error_summary(text) or 'no reason was told'}"
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from analyzers.checks import CHECKS, Check
 from analyzers.facts import NEEDS
 from analyzers.history.load import load, release
-from analyzers.history.sources import places
+from analyzers.history.sources import sources
 from analyzers.judge.find import Crashed, Found, find
 from workloads.history.layout import WHOLE
 from workloads.history.parquet import write
@@ -90,7 +90,7 @@ def find_live(
             place = Path(folder) / "history" / name
             place.mkdir(parents=True)
             write(place / WHOLE, [table], TABLES[name])
-        history = load(spark, places(spark, [Path(folder)]))
+        history = load(spark, sources(spark, [Path(folder)]))
         try:
             return find(history, checks, examples=EXAMPLES)
         finally:

@@ -89,7 +89,7 @@ class Suspects:
             records=history.records.where(mine),
             operations=history.operations.where(mine),
             observations=history.observations.where(mine),
-            closely=only.get(fact, "true"),
+            value_filter=only.get(fact, "true"),
         )
 
 

@@ -116,14 +116,6 @@ def end() -> None:
         end_jvm(SparkContext._gateway)
 
 
-def warm(spark: SparkSession) -> None:
-    """Judge a tiny history that holds one of everything, so that the first real verdict is quick."""
-    # Here and not above: whoever only wants a session need not load the analysis.
-    from analyzers.judge.warm_up import warm_up
-
-    warm_up(spark)
-
-
 def is_alive(session: SparkSession) -> bool:
     """Whether the JVM of an embedded session is there and serves. Of a remote one nothing is known: True."""
     context: Any = getattr(session, "_sc", None)  # Connect has none

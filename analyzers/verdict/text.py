@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analyzers.verdict.verdict import Availability, Exercised, FaultExercised, Finding, Verdict, struck
+from analyzers.history.fault_events import affected
+from analyzers.verdict.verdict import Availability, Exercised, FaultExercised, Finding, Verdict
 from workloads.history.schema import VALUE_BITS
 
 HEADLINES = {
@@ -137,7 +138,7 @@ def _fault(fault: FaultExercised) -> str:
             "healed" if fault.healed else "is NOT known to be healed",
         ]
     )
-    what = f"{fault.fault} {fault.target}{struck(fault.nodes, fault.processes)}"
+    what = f"{fault.fault} {fault.target}{affected(fault.nodes, fault.processes)}"
     return (
         f"{fault.event}: {what}, {span}, {proof}; acknowledged: "
         f"{fault.acks_before:,} before, {fault.acks_during:,} during, {fault.acks_after:,} after"

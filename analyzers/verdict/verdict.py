@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -259,11 +259,3 @@ def _result(findings: Collection[Finding], unknowns: Collection[str]) -> Result:
     if "invalid" in counted:
         return "invalid"
     return "unknown" if "unknown" in counted or unknowns else "valid"
-
-
-def struck(nodes: Sequence[int], processes: Sequence[int]) -> str:
-    """For people: who the target was, such as `` (nodes 1, 3)``; nothing where it is neither a node nor a client."""
-    for what, ids in (("nodes", nodes), ("clients", processes)):
-        if ids:
-            return f" ({what} {', '.join(map(str, ids))})"
-    return ""

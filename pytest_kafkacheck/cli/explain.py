@@ -57,10 +57,10 @@ def explain(options: argparse.Namespace) -> int:
         spark.start()
         from analyzers.checks.bounds import NONE
         from analyzers.history.load import load, release
-        from analyzers.history.sources import places
+        from analyzers.history.sources import sources
 
         session = spark.session()
-        history = load(session, places(session, [place.home]))
+        history = load(session, sources(session, [place.home]))
         bounds = place.experiment.bounds if place.experiment is not None else NONE
         found = _found(history, wanted, number, bounds)
         if wanted is not None and (not found or found[0].count < number):

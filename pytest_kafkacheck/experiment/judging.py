@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from analyzers.history import remote
 from analyzers.history.bad_history import BadHistory
-from analyzers.history.sources import Source, local_files
+from analyzers.history.sources import Location, local_files
 from analyzers.history.validate import run_ids
 from analyzers.judge.batch import Judged, analyze_all, unjudged
 from analyzers.verdict.verdict import Verdict, amended
@@ -37,7 +37,7 @@ class Sessions(Protocol):
 class Place:
     """A run's folder, or what was named and is none."""
 
-    home: Source
+    home: Location
     """A URI of what only Spark reads; see `reached`."""
     experiment: Experiment | None = None
     """None where it holds a history only."""
@@ -48,7 +48,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    home: Source
+    home: Location
     expect: str
     verdicts: tuple[Verdict, ...]
     """One, unless somebody put several runs into the folder."""
@@ -61,7 +61,7 @@ def places(paths: Sequence[str]) -> list[Place]:
 
     What lies on another machine is only named: see `reached`. Raises UsageError for a file: URI of another host.
     """
-    found: dict[Source, Place] = {}
+    found: dict[Location, Place] = {}
     for text in paths:
         if _is_distant(text):
             found.setdefault(text.rstrip("/"), Place(home=text.rstrip("/")))
@@ -73,7 +73,7 @@ def places(paths: Sequence[str]) -> list[Place]:
 
 def reached(spark: Sessions, found: Sequence[Place]) -> list[Place]:
     """With the runs that are there in place of each URI, each once; or with the reason why there is none."""
-    places: dict[Source, Place] = {}
+    places: dict[Location, Place] = {}
     for place in found:
         for one in [place] if isinstance(place.home, Path) else _at(spark.session(), place.home):
             places.setdefault(one.home, one)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analyzers.history.load import History, load
-from analyzers.history.sources import places
+from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
 from analyzers.spark.session import spark_session
 from analyzers.verdict.verdict import Verdict
@@ -166,6 +166,6 @@ def loaded(
     spark: Any, write: Write, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[Mapping[str, Story]], History]:
     def history(stories: Mapping[str, Story]) -> History:
-        return load(spark, places(spark, [write(tmp_path_factory.mktemp("runs") / "run", stories)]))
+        return load(spark, sources(spark, [write(tmp_path_factory.mktemp("runs") / "run", stories)]))
 
     return history

@@ -12,7 +12,7 @@ import pytest
 
 from analyzers.checks import CHECKS, Check
 from analyzers.judge.analyze import analyze
-from analyzers.spark.session import warm
+from analyzers.judge.warm_up import warm_up
 from analyzers.verdict.verdict import Verdict
 from workloads.history.schema import HARNESS, TABLES
 
@@ -213,7 +213,7 @@ def test_nothing_is_left_in_the_working_directory(
     spark: Any, judged: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    warm(spark)
+    warm_up(spark)
     judged({"good": good(story())})
     assert list(tmp_path.iterdir()) == []
     assert capfd.readouterr() == ("", "")

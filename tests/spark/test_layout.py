@@ -11,7 +11,7 @@ from histories import Shape, write_compacted
 
 from analyzers.facts import FACTS
 from analyzers.history.load import History, load, release
-from analyzers.history.sources import places
+from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
 from analyzers.judge.prefilter import statement
 from workloads.history.layout import BUCKETS, bucket
@@ -60,7 +60,7 @@ def in_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def bucketed(spark: Any, folder: Path) -> Iterator[History]:
-    history = load(spark, places(spark, [folder / "one", folder / "two's 100% [x]"]))
+    history = load(spark, sources(spark, [folder / "one", folder / "two's 100% [x]"]))
     assert history.registered
     yield history
     release(spark, history)
@@ -86,7 +86,7 @@ def test_no_record_moves_for_the_main_facts(spark: Any, bucketed: History, folde
     records = bucketed.records.count()
     assert moved(FACTS[fact](bucketed)) < records / 20
     if fact in ("values", "conflicts", "acknowledgements"):
-        plain = load(spark, places(spark, [folder / "whole"]))
+        plain = load(spark, sources(spark, [folder / "whole"]))
         assert moved(FACTS[fact](plain)) > plain.records.count() / 3
 
 
@@ -109,7 +109,7 @@ def test_nothing_moves_of_what_is_one_piece(
     spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     monkeypatch.setattr(f"analyzers.history.load.{limit}", 1 << 40)
-    history = load(spark, places(spark, [folder / "one"]))
+    history = load(spark, sources(spark, [folder / "one"]))
     assert history.registered is None
     assert moved(history.sql(statement())) == 0
     (verdict,) = analyze(spark, [folder / "one"]).values()
@@ -117,7 +117,7 @@ def test_nothing_moves_of_what_is_one_piece(
 
 
 def test_a_bucket_far_larger_than_the_others_is_shared_out(spark: Any, folder: Path) -> None:
-    assert load(spark, places(spark, [folder / "hot"])).registered is None
+    assert load(spark, sources(spark, [folder / "hot"])).registered is None
 
 
 def test_a_history_at_a_uri(spark: Any, folder: Path, tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_history_at_a_uri(spark: Any, folder: Path, tmp_path: Path) -> None:
     for uri in uris:
         (verdict,) = analyze(spark, [uri]).values()
         assert {finding.anomaly: finding.count for finding in verdict.findings} == shape("").expected()
-    assert not places(spark, uris)[0].local
+    assert not sources(spark, uris)[0].local
     (tmp_path / "none" / "history").mkdir(parents=True)
     assert analyze(spark, [(tmp_path / "none").as_uri()])["none"].result == "unknown"
     with pytest.raises(FileNotFoundError, match="nowhere/history does not exist"):
@@ -140,7 +140,7 @@ def test_many_small_histories_are_read_once(spark: Any, write: Any, story: Any, 
     assert {run: verdict.result for run, verdict in verdicts.items()} == {
         f"r{number}": "valid" if number % 2 else "invalid" for number in range(40)
     }
-    history = load(spark, places(spark, sorted(tmp_path.iterdir())))
+    history = load(spark, sources(spark, sorted(tmp_path.iterdir())))
     (one,) = history.records.inputFiles()
     release(spark, history)
     assert not Path(one.removeprefix("file://")).exists()

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from workloads.history.compaction.bucketing import BUCKET, by_bucket, with_bucket
 from workloads.history.compaction.joining import joined, not_completed
 from workloads.history.compaction.order import with_previous
-from workloads.history.compaction.prefetch import ahead
+from workloads.history.compaction.prefetch import prefetched
 from workloads.history.compaction.sorting import chunks, externally_sorted
 from workloads.history.layout import BUCKETS, WHOLE, file_name
 from workloads.history.parquet import row_groups, write
@@ -115,7 +115,7 @@ def _compact(history: Path, name: str, memory: int, large: int) -> None:
         if name == "records":
             rows = with_previous(joined(table) for table in rows)
         # The next row group is merged while one is encoded: never more than these two are held.
-        with closing(ahead(_groups(rows))) as groups:
+        with closing(prefetched(_groups(rows))) as groups:
             # A table of no rows has no buckets, and is a file all the same.
             for bucket, tables in groupby(groups, key=itemgetter(0)):
                 file = WHOLE if bucket is None else file_name(bucket, BUCKETS)
@@ -142,7 +142,7 @@ def _sorted(history: Path, name: str, memory: int, large: int, spill: Path) -> I
     thin = not_completed if name == "records" else None
     with (
         # The next chunk is read while one is sorted.
-        closing(ahead(_chunks(paths, TABLES[name], memory, BUCKETS if divided else None))) as rows,
+        closing(prefetched(_chunks(paths, TABLES[name], memory, BUCKETS if divided else None))) as rows,
         externally_sorted(rows, keys, spill=spill, memory=memory, expected=size, thin=thin) as tables,
     ):
         yield tables

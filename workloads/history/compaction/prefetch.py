@@ -9,13 +9,13 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def ahead(items: Generator[T]) -> Generator[T]:
+def prefetched(items: Generator[T]) -> Generator[T]:
     """The same items; at most one is made before it is asked for.
 
     What making one raises is raised here, where it would have been. However this ends, by the last item, an
     exception or `close`, the thread has ended then, and `items` is closed; that waits for the item being made.
     """
-    with ThreadPoolExecutor(1, thread_name_prefix="ahead") as pool:
+    with ThreadPoolExecutor(1, thread_name_prefix="prefetch") as pool:
         try:
             coming = pool.submit(_next, items)
             while made := coming.result():

@@ -1,4 +1,4 @@
-"""Items that are made ahead are the same, and nothing goes on when they are no longer wanted."""
+"""Prefetching yields the same items and leaves no thread behind, however the iteration ends."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import closing
 
 import pytest
 
-from workloads.history.compaction.prefetch import ahead
+from workloads.history.compaction.prefetch import prefetched
 
 
 def threads() -> list[str]:
-    return [each.name for each in threading.enumerate() if each.name.startswith("ahead")]
+    return [each.name for each in threading.enumerate() if each.name.startswith("prefetch")]
 
 
 def test_the_same_items_in_their_order_made_by_another_thread() -> None:
@@ -23,10 +23,10 @@ def test_the_same_items_in_their_order_made_by_another_thread() -> None:
             makers.add(threading.current_thread())
             yield item
 
-    assert list(ahead(items())) == [0, None, 2, None]
+    assert list(prefetched(items())) == [0, None, 2, None]
     assert len(makers) == 1
     assert threading.current_thread() not in makers
-    assert list(ahead(_ for _ in ())) == []
+    assert list(prefetched(_ for _ in ())) == []
     assert threads() == []
 
 
@@ -38,7 +38,7 @@ def test_one_is_made_while_the_one_before_is_held_and_no_more() -> None:
             event.set()
             yield at
 
-    with closing(ahead(items())) as found:
+    with closing(prefetched(items())) as found:
         assert next(found) == 0
         assert made[1].wait(10)
         assert not made[2].wait(0.1)
@@ -56,7 +56,7 @@ def test_what_making_one_raises_is_raised_with_its_origin_and_ends_the_thread() 
         finally:
             closed.append(threading.current_thread())
 
-    found = ahead(items())
+    found = prefetched(items())
     assert next(found) == 1
     with pytest.raises(OSError, match="disk is full") as raised:
         next(found)
@@ -75,7 +75,7 @@ def test_who_stops_early_leaves_no_thread_and_nothing_open(taken: int) -> None:
         finally:
             closed.append(True)
 
-    found = ahead(items())
+    found = prefetched(items())
     with closing(found):
         for _ in range(taken):
             next(found)
