@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_kafkacheck.cli.command import Command
+from pytest_kafkacheck.cli.common.harness_options import add_spark_options
+from pytest_kafkacheck.cli.common.jepsen_profile import add_jepsen_options, analyze_jepsen
+from pytest_kafkacheck.cli.common.json_output import check_json, write_json
 from pytest_kafkacheck.cli.exit_status import status, worst
-from pytest_kafkacheck.cli.jepsen import add_jepsen_options, analyze_jepsen
-from pytest_kafkacheck.cli.json_output import check_json, write_json
 from pytest_kafkacheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "default: %(default)s",
     )
     add_jepsen_options(parser)
+    add_spark_options(parser)
 
 
 def analyze(options: argparse.Namespace) -> int:
@@ -140,3 +143,12 @@ def _print(outcomes: Sequence[Outcome]) -> None:
         counts = Counter(verdict.result for _, verdict in verdicts)
         said = ", ".join(f"{counts[result]} {result}" for result in ("invalid", "unknown", "valid"))
         print(f"{len(verdicts)} runs: {said}")
+
+
+COMMAND = Command(
+    name="analyze",
+    help="judge runs again, also such as were interrupted",
+    order=60,
+    add_options=add_options,
+    run=analyze,
+)

@@ -1,49 +1,85 @@
-"""The main job in one minute: the same fault, two settings, two verdicts."""
+"""``kafkacheck demo``: the same fault, two settings of the producer, two verdicts, in about a minute."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import argparse
+from typing import TYPE_CHECKING
 
-from nemesis.api import isolate
-from pytest_kafkacheck.experiment.experiment import Experiment
-from pytest_kafkacheck.experiment.harness import Harness
-from workloads.append_log import AppendLog
-
-FAULT = isolate("leader", at=3, lasting=10)
-"""Long enough for the others to elect a new leader (about 3 s) while clients still reach the old one."""
-
-LOSING = Experiment(
-    name="demo-acks-1",
-    workload=AppendLog(acks=1, partitions=1, rate=None, topic_config={"min.insync.replicas": 1}),
-    faults=[FAULT],
-    expect="invalid",
+from pytest_kafkacheck.cli.command import Command
+from pytest_kafkacheck.cli.common.harness_options import (
+    add_harness_options,
+    add_spark_options,
+    harness_options,
 )
+from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 
-KEEPING = Experiment(
-    name="demo-acks-all",
-    workload=AppendLog(acks="all", partitions=1, rate=None, topic_config={"min.insync.replicas": 2}),
-    faults=[FAULT],
-)
+if TYPE_CHECKING:
+    from pytest_kafkacheck.experiment.experiment import Experiment
+
+LASTING = 10
+"""Seconds that the leader is cut off. The other brokers elect a new leader after about 3 s; clients go on writing to
+the old one until it is back."""
 
 
-def demo(harness: Harness, show: Callable[[str], None]) -> None:
-    """Run both experiments, assert both verdicts, and sum up. Raises VerdictError when one is not as expected."""
-    show(
-        "One partition, three replicas. Its leader is cut off from the other brokers, not from its clients.\n"
-    )
-    show("1. Producers ask for acks=1: the leader alone acknowledges.")
-    losing = harness.run(LOSING)
-    show(losing.text() + "\n")
-    losing.assert_invalid("lost-write")
-    show("2. Producers ask for acks=all, min.insync.replicas=2: a second broker must have the record.")
-    keeping = harness.run(KEEPING)
-    show(keeping.text() + "\n")
-    keeping.assert_valid()
-    lost = next(each.count for each in losing.verdict.findings if each.anomaly == "lost-write")
-    acknowledged = losing.verdict.exercised.acks
-    kept = keeping.verdict.exercised.acks
-    show(
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    add_spark_options(parser)
+    add_harness_options(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run both experiments, check both verdicts, and sum up. Raises VerdictError when one is not as expected."""
+    from pytest_kafkacheck.experiment.harness import Harness
+
+    losing, keeping = _experiments()
+    with Harness(options.dir, say=say, **harness_options(options)) as harness:
+        print(
+            "One partition, three replicas. Its leader is cut off from the other brokers, not from its clients.\n"
+        )
+        print("1. Producers ask for acks=1: the leader alone acknowledges.")
+        lost = harness.run(losing)
+        print(lost.text() + "\n")
+        lost.assert_invalid("lost-write")
+        print("2. Producers ask for acks=all, min.insync.replicas=2: a second broker must have the record.")
+        kept = harness.run(keeping)
+        print(kept.text() + "\n")
+        kept.assert_valid()
+    count = next(each.count for each in lost.verdict.findings if each.anomaly == "lost-write")
+    print(
         "What you saw: the isolated leader did not know that it had been replaced and went on acknowledging.\n"
-        f"  acks=1                           invalid: {lost:,} of {acknowledged:,} acknowledged writes are lost\n"
-        f"  acks=all, min.insync.replicas=2  valid:   all {kept:,} acknowledged writes are there"
+        f"  acks=1                           invalid: {count:,} of {lost.verdict.exercised.acks:,} acknowledged "
+        f"writes are lost\n"
+        f"  acks=all, min.insync.replicas=2  valid:   all {kept.verdict.exercised.acks:,} acknowledged writes are "
+        f"there"
     )
+    return AS_EXPECTED
+
+
+def _experiments() -> tuple[Experiment, Experiment]:
+    """One that loses acknowledged writes, and one that keeps them."""
+    from nemesis.api import isolate
+    from pytest_kafkacheck.experiment.experiment import Experiment
+    from workloads.append_log import AppendLog
+
+    fault = isolate("leader", at=3, lasting=LASTING)
+    losing = Experiment(
+        name="demo-acks-1",
+        workload=AppendLog(acks=1, partitions=1, rate=None, topic_config={"min.insync.replicas": 1}),
+        faults=[fault],
+        expect="invalid",
+    )
+    keeping = Experiment(
+        name="demo-acks-all",
+        workload=AppendLog(acks="all", partitions=1, rate=None, topic_config={"min.insync.replicas": 2}),
+        faults=[fault],
+    )
+    return losing, keeping
+
+
+COMMAND = Command(
+    name="demo",
+    help="see acknowledged writes get lost, and kept",
+    order=90,
+    add_options=_add_options,
+    run=_run,
+)

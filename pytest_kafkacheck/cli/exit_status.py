@@ -12,11 +12,12 @@ MEANINGS = (
 
 
 def status(result: str, expect: str) -> int:
+    """The exit status for one verdict."""
     if result == expect:
         return AS_EXPECTED
     return UNKNOWN if result == "unknown" else NOT_AS_EXPECTED
 
 
 def worst(statuses: Sequence[int]) -> int:
-    """Not as expected is worse than unknown, unknown worse than as expected."""
+    """The exit status for several verdicts: not as expected is worse than unknown, unknown worse than as expected."""
     return next((status for status in (NOT_AS_EXPECTED, UNKNOWN) if status in statuses), AS_EXPECTED)

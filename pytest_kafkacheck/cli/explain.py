@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from pytest_kafkacheck.cli.command import Command
+from pytest_kafkacheck.cli.common.harness_options import add_spark_options
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 
@@ -36,6 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=3,
         help="offsets to show on either side; default: %(default)s",
     )
+    add_spark_options(parser)
 
 
 def explain(options: argparse.Namespace) -> int:
@@ -191,3 +194,12 @@ def _table(
     yield Text(title, style="underline")
     yield Padding(table, (0, 0, 0, 2), expand=False)
     yield ""
+
+
+COMMAND = Command(
+    name="explain",
+    help="the evidence for a run's findings, as a time line",
+    order=70,
+    add_options=add_options,
+    run=explain,
+)

@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_kafkacheck.cli.cluster import how_to_reach
 from pytest_kafkacheck.cluster.docker import class_archive, reaper
 from pytest_kafkacheck.cluster.docker.attach import attached
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.connection_info import connection_info
 from pytest_kafkacheck.cluster.docker.engine import connect, require_image
 from pytest_kafkacheck.cluster.docker.reattach import taken_over
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
@@ -294,7 +294,7 @@ class Harness:
         # One more for every failure would soon fill the memory.
         last, made = self._last_failed, cluster.run not in reaper.kept(self._client)
         cluster.keep()
-        self._kept[cluster.run] = how_to_reach(cluster)
+        self._kept[cluster.run] = connection_info(cluster)
         if failed and made:
             self._last_failed = cluster.run
             if last is not None:

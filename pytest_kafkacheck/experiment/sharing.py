@@ -18,9 +18,9 @@ from typing import Any
 
 from docker.errors import DockerException
 
-from pytest_kafkacheck.cli.cluster import how_to_reach
 from pytest_kafkacheck.cluster.docker import lifecycle, reaper
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.connection_info import connection_info
 from pytest_kafkacheck.cluster.docker.engine import require_memory
 from pytest_kafkacheck.cluster.docker.reattach import found
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
@@ -118,6 +118,6 @@ def end(client: Any, session: str, *, keep: bool = False) -> list[str]:
                 with contextlib.suppress(KafkacheckError):
                     cluster = found(client, run)
                     cluster.keep()
-                    kept.append(how_to_reach(cluster))
+                    kept.append(connection_info(cluster))
             reaper.remove_unless_kept(client, run)
     return kept

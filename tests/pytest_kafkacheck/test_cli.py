@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from pytest_kafkacheck.cli import main as cli
+from pytest_kafkacheck.cli.exit_status import worst
+from pytest_kafkacheck.cli.run import load
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
@@ -26,14 +28,14 @@ two = Experiment(name="two", workload=AppendLog(acks=1), expect="invalid")
 def test_experiments_of_a_python_file_in_order(tmp_path: Path) -> None:
     file = tmp_path / "experiments.py"
     file.write_text(PROGRAM)
-    assert [each.name for each in cli.load(file)] == ["one", "two"]
+    assert [each.name for each in load(file)] == ["one", "two"]
 
 
 def test_experiment_of_a_run(tmp_path: Path) -> None:
     file = tmp_path / "experiment.json"
     experiment = Experiment(name="again", workload=AppendLog())
     file.write_text(json.dumps(experiment.to_json()))
-    assert cli.load(file) == [experiment]
+    assert load(file) == [experiment]
 
 
 @pytest.mark.parametrize(
@@ -86,13 +88,13 @@ def test_no_engine_is_an_infrastructure_error(tmp_path: Path) -> None:
     [([0, 0], 0), ([0, 3], 3), ([3, 1, 0], 1), ([], 0)],
 )
 def test_worst_status_counts(statuses: list[int], status: int) -> None:
-    assert cli.worst(statuses) == status
+    assert worst(statuses) == status
 
 
 def test_an_experiment_with_two_names_is_run_once(tmp_path: Path) -> None:
     file = tmp_path / "experiments.py"
     file.write_text(f"{PROGRAM}again = one\n")
-    assert [each.name for each in cli.load(file)] == ["one", "two"]
+    assert [each.name for each in load(file)] == ["one", "two"]
 
 
 @pytest.mark.parametrize("minutes", ["0", "-1", "nan", "-inf", "inf"])

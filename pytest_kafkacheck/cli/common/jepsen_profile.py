@@ -1,4 +1,4 @@
-"""``kafkacheck analyze --profile jepsen`` and ``kafkacheck export``: histories to and from Jepsen."""
+"""``kafkacheck analyze --profile jepsen``: histories recorded by Jepsen, judged by the rules of its Kafka checker."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_kafkacheck.cli.common.json_output import write_json
 from pytest_kafkacheck.cli.exit_status import status, worst
-from pytest_kafkacheck.cli.json_output import write_json
 from pytest_kafkacheck.errors import UsageError
 
 if TYPE_CHECKING:
     from analyzers.jepsen.verdict import Judged
 
 SHOWN = 3
-"""Errors of a type that are printed; the JSON has more."""
+"""Examples of each kind of error that are printed; the JSON has more."""
 
 
 def add_jepsen_options(analyze: argparse.ArgumentParser) -> None:
@@ -34,15 +34,8 @@ def add_jepsen_options(analyze: argparse.ArgumentParser) -> None:
     )
 
 
-def add_export(export: argparse.ArgumentParser) -> None:
-    export.add_argument("run", type=Path, help="the run's folder")
-    export.add_argument(
-        "--edn", type=Path, required=True, metavar="FILE", help="write a history.edn of Jepsen"
-    )
-
-
 def analyze_jepsen(options: argparse.Namespace) -> int:
-    """Judge histories by the reference's rules, print the answers, and write them as JSON."""
+    """Judge histories by the rules of Jepsen's Kafka checker, print the answers, and write them as JSON."""
     from analyzers.jepsen.analyze import analyze
     from analyzers.jepsen.verdict import Options
     from pytest_kafkacheck.spark import Spark, parse_settings
@@ -64,7 +57,7 @@ def analyze_jepsen(options: argparse.Namespace) -> int:
 
 
 def text(answer: Judged) -> str:
-    """An answer for people."""
+    """An answer as text: the verdict, then each kind of error with its count and some examples."""
     lines = [f"{answer.file}: {VERDICTS[answer.valid]}"]
     lines += [f"  {line}" for line in (answer.error, *answer.reasons) if line]
     for kind, found in answer.errors.items():
@@ -76,13 +69,3 @@ def text(answer: Judged) -> str:
 
 
 VERDICTS: dict[bool | str, str] = {True: "valid", False: "invalid", "unknown": "unknown"}
-
-
-def export(run: Path, edn: Path) -> int:
-    """Write a run's history as EDN; how many rows. Raises UsageError for a folder without a history."""
-    from workloads.history.jepsen.export import export_edn
-
-    try:
-        return export_edn(run, edn)
-    except (ValueError, OSError) as error:
-        raise UsageError(f"{run}: cannot be exported to {edn}: {error}") from error

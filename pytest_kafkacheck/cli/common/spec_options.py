@@ -1,4 +1,4 @@
-"""A ClusterSpec from options of the command line, named after its fields."""
+"""Options that describe a cluster. They are named after the fields of ClusterSpec."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_kafkacheck.errors import UsageError
 
 
 def add_spec_options(parser: argparse.ArgumentParser) -> None:
-    """What is not given stays as ClusterSpec has it."""
+    """Add the options. One that is not given leaves the default of ClusterSpec."""
     group = parser.add_argument_group("the cluster")
     group.add_argument("--kafka", metavar="VERSION", help="release, such as 4.1.1")
     group.add_argument("--brokers", type=int, metavar="N")
@@ -38,7 +38,7 @@ def add_spec_options(parser: argparse.ArgumentParser) -> None:
 
 
 def spec_fields(options: argparse.Namespace) -> dict[str, Any]:
-    """Arguments of ClusterSpec. Raises UsageError for a pair that is none."""
+    """Arguments of ClusterSpec from the options. Raises UsageError for a pair that is not NAME=VALUE."""
     features = {name: _level(value) for name, value in _pairs("--feature", options.feature).items()}
     given = {
         "version": options.kafka,

@@ -1,4 +1,4 @@
-"""Where ``--json`` writes: a file, or ``-`` for standard output."""
+"""The option ``--json``: write results into a file, or with ``-`` to standard output."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pytest_kafkacheck.errors import UsageError
 
 
 def check_json(out: str | None) -> None:
-    """Before anything starts. Raises UsageError where nothing could be written."""
+    """Refuse a file that could not be written, before anything starts. Raises UsageError."""
     if out not in (None, "-") and not Path(str(out)).resolve().parent.is_dir():
         raise UsageError(f"--json {out}: its folder does not exist")
 
 
-def write_json(out: str, told: Sequence[object]) -> None:
-    """Raises UsageError when it cannot be written."""
-    text = json.dumps(told, indent=2)
+def write_json(out: str, results: Sequence[object]) -> None:
+    """Write the results. Raises UsageError when the file cannot be written."""
+    text = json.dumps(results, indent=2)
     if out == "-":
         print(text)
         return

@@ -1,0 +1,46 @@
+"""Options of commands that judge on Spark, and of those that run experiments."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add_spark_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--spark-master",
+        metavar="URL",
+        default="local[*]",
+        help="local[N], spark://HOST:PORT, yarn, k8s://..., or sc://HOST:PORT (Connect); default: %(default)s",
+    )
+    parser.add_argument(
+        "--spark-conf",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a setting of Spark; may be given again",
+    )
+
+
+def add_harness_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--attach",
+        metavar="WHAT",
+        help="use a cluster that is running already: compose:PROJECT, or names of containers with commas between",
+    )
+    parser.add_argument(
+        "--dir", type=Path, default=Path(".kafkacheck"), help="where runs are kept; default: %(default)s"
+    )
+
+
+def spark_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Arguments of a `Harness` from the options of `add_spark_options`. Raises UsageError for a wrong setting."""
+    from pytest_kafkacheck.spark import parse_settings
+
+    return {"master": options.spark_master, "spark_conf": parse_settings(options.spark_conf)}
+
+
+def harness_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Arguments of a `Harness` from the options of both functions above, except its directory."""
+    return {**spark_options(options), "attach": options.attach}

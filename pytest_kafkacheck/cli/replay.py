@@ -1,0 +1,44 @@
+"""``kafkacheck replay``: run a run's experiment again."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pytest_kafkacheck.cli.command import Command
+from pytest_kafkacheck.cli.common.harness_options import (
+    add_harness_options,
+    add_spark_options,
+    harness_options,
+)
+from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.exit_status import status
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", type=Path, help="the run's folder")
+    parser.add_argument(
+        "--symbolic", action="store_true", help="resolve targets such as leader afresh, as in the first run"
+    )
+    add_spark_options(parser)
+    add_harness_options(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from pytest_kafkacheck.experiment.harness import Harness
+    from pytest_kafkacheck.experiment.replay import replayed
+
+    experiment = replayed(options.run, symbolic=options.symbolic)
+    with Harness(options.dir, say=say, **harness_options(options)) as harness:
+        run = harness.run(experiment)
+    print(run.text(), flush=True)
+    return status(run.result, experiment.expect)
+
+
+COMMAND = Command(
+    name="replay",
+    help="run a run's experiment again, with the same nodes as targets",
+    order=40,
+    add_options=_add_options,
+    run=_run,
+)

@@ -1,0 +1,88 @@
+"""``kafkacheck run``: run the experiments of a file and judge them."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+from pathlib import Path
+from traceback import extract_tb
+from typing import TYPE_CHECKING
+
+from pytest_kafkacheck.cli.command import Command
+from pytest_kafkacheck.cli.common.harness_options import (
+    add_harness_options,
+    add_spark_options,
+    harness_options,
+)
+from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.exit_status import status, worst
+from pytest_kafkacheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from pytest_kafkacheck.experiment.experiment import Experiment
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", type=Path, help="experiment.json of an earlier run, or a Python file with Experiments"
+    )
+    add_spark_options(parser)
+    add_harness_options(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from pytest_kafkacheck.experiment.harness import Harness
+
+    experiments = load(options.file)
+    statuses = []
+    with Harness(options.dir, say=say, **harness_options(options)) as harness:
+        # All of them, before the first one takes its minute.
+        for experiment in experiments:
+            harness.check(experiment)
+        for experiment in experiments:
+            print(experiment.name or options.file.name, flush=True)
+            run = harness.run(experiment)
+            print(run.text(), flush=True)
+            statuses.append(status(run.result, experiment.expect))
+    return worst(statuses)
+
+
+def load(file: Path) -> list[Experiment]:
+    """The experiment in a JSON file, or the Experiments that a Python file binds at its top level.
+
+    Raises UsageError for a file that cannot be read or run, and for a Python file that binds no Experiment.
+    """
+    from pytest_kafkacheck.experiment.experiment import Experiment
+
+    if not file.is_file():
+        raise UsageError(f"{file}: no such file")
+    if file.suffix == ".json":
+        return [Experiment.read(file)]
+    if file.suffix != ".py":
+        raise UsageError(f"{file}: expected experiment.json of a run, or a Python file (.py)")
+    try:
+        names = runpy.run_path(str(file))
+    except (Exception, SystemExit) as error:
+        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(file)]
+        where = f"{file}, line {lines[-1]}," if lines else str(file)
+        raise UsageError(f"{where} cannot be run: {type(error).__name__}: {error}") from error
+    experiments: list[Experiment] = []
+    for value in names.values():
+        # A file may bind one experiment to two names. It is still run once.
+        if isinstance(value, Experiment) and not any(value is other for other in experiments):
+            experiments.append(value)
+    if not experiments:
+        raise UsageError(
+            f"{file}: binds no Experiment at its top level, such as `experiment = Experiment(...)`. "
+            f"A file of tests is run by pytest."
+        )
+    return experiments
+
+
+COMMAND = Command(
+    name="run",
+    help="run the experiments of a file and judge them",
+    order=30,
+    add_options=_add_options,
+    run=_run,
+)

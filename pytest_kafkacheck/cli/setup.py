@@ -1,0 +1,45 @@
+"""``kafkacheck setup``: install what is missing on this machine."""
+
+from __future__ import annotations
+
+import argparse
+
+from pytest_kafkacheck.cli.command import Command
+from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--kafka",
+        metavar="VERSION",
+        nargs="+",
+        help="Kafka releases of the images; default: the one tests use",
+    )
+    parser.add_argument(
+        "--compose", action="store_true", help="docker-compose as well, for the project's own tests"
+    )
+
+
+def _run(options: argparse.Namespace) -> int:
+    from pytest_kafkacheck.cluster.spec.release import release_of
+    from pytest_kafkacheck.cluster.spec.spec import DEFAULT_VERSION
+    from pytest_kafkacheck.setup import ensure_all
+    from pytest_kafkacheck.setup.compose import ensure_compose
+
+    versions = options.kafka or [DEFAULT_VERSION]
+    for version in versions:
+        release_of(version)
+    ensure_all(say, versions=versions)
+    if options.compose:
+        ensure_compose(say)
+    return AS_EXPECTED
+
+
+COMMAND = Command(
+    name="setup",
+    help="make sure of Java, a Docker engine and the broker image",
+    order=10,
+    add_options=_add_options,
+    run=_run,
+)

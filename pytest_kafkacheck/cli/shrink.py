@@ -1,0 +1,53 @@
+"""``kafkacheck shrink``: the smallest experiment that still shows an anomaly."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+from pytest_kafkacheck.cli.command import Command
+from pytest_kafkacheck.cli.common.harness_options import add_spark_options, spark_options
+from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED
+from pytest_kafkacheck.errors import UsageError
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", type=Path, help="the folder of an invalid run")
+    parser.add_argument(
+        "--minutes", type=float, default=15.0, help="no run begins after them; default: %(default)s"
+    )
+    add_spark_options(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from pytest_kafkacheck.experiment.harness import Harness
+    from pytest_kafkacheck.shrink.shrink import shrink
+
+    if not 0 < options.minutes < math.inf:
+        raise UsageError(f"--minutes {options.minutes:g}: expected a number above 0, and an end")
+    folder = options.run / "shrink"
+    try:
+        with Harness(folder / "runs", fresh=True, **spark_options(options)) as harness:
+            minimal = shrink(
+                options.run,
+                lambda experiment: harness.run(experiment, name="try"),
+                seconds=60 * options.minutes,
+                say=say,
+            )
+    except KeyboardInterrupt as interrupt:
+        if (folder / "best.json").is_file():
+            interrupt.add_note(f"the smallest so far is in {folder}; call it again to go on")
+        raise
+    print(minimal.text, flush=True)
+    return AS_EXPECTED if minimal.test is not None else NOT_AS_EXPECTED
+
+
+COMMAND = Command(
+    name="shrink",
+    help="find the smallest experiment that still shows what a run showed",
+    order=50,
+    add_options=_add_options,
+    run=_run,
+)
