@@ -33,9 +33,9 @@ from analyzers.checks import CHECKS
 from analyzers.history.load import load, release
 from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze, applicable
+from analyzers.judge.coverage import tally
 from analyzers.judge.find import find
 from analyzers.spark.session import fit, spark_session
-from analyzers.verdict.coverage import tally
 from benchmarks.histories import Shape, write_compacted
 from benchmarks.plain import QUERIES, counts
 

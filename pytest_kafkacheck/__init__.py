@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from analyzers.checks.bounds import Bounds as Bounds
-    from analyzers.verdict.verdict import Finding as Finding
+    from analyzers.verdict.finding import Finding as Finding
     from analyzers.verdict.verdict import Verdict as Verdict
     from nemesis.api import add_broker as add_broker
     from nemesis.api import add_partitions as add_partitions
@@ -131,7 +131,7 @@ _HOMES = {
     "CapabilityError": "pytest_kafkacheck.errors",
     "ClusterSpec": "pytest_kafkacheck.cluster.spec.spec",
     "Experiment": "pytest_kafkacheck.experiment.experiment",
-    "Finding": "analyzers.verdict.verdict",
+    "Finding": "analyzers.verdict.finding",
     "Generated": "nemesis.generate",
     "InfrastructureError": "pytest_kafkacheck.errors",
     "KafkacheckError": "pytest_kafkacheck.errors",

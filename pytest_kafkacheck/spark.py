@@ -110,6 +110,7 @@ class Spark:
             session = spark_session(master=self._master, java=java, conf=self._conf, size=self._size)
             opened.set_result(session)
             if self._warm and is_local(self._master):
+                # Loading the analysis takes time, so only after the JVM has been started.
                 from analyzers.judge.warm_up import warm_up
 
                 warm_up(session)

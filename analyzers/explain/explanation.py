@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analyzers.explain.evidence.log import Log
-from analyzers.verdict.coverage import seconds
+from analyzers.history.relative_time import seconds
 from workloads.history.schema import VALUE_BITS
 
 Entry = tuple[int, int, str, str]

@@ -14,13 +14,16 @@ from analyzers.checks.bounds import checks as demanded
 from analyzers.facts import NEEDS
 from analyzers.history.fault_events import FaultEvent, fault_events, faults_at
 from analyzers.history.load import History, load, release
+from analyzers.history.relative_time import seconds
 from analyzers.history.sources import Location, is_empty, sources
+from analyzers.judge.availability import availabilities, measure
+from analyzers.judge.coverage import Tally, exercised, tally, unknowns
 from analyzers.judge.cycles import CYCLES, Unsearched, find_cycles
 from analyzers.judge.find import Crashed, Found, find
 from analyzers.judge.prefilter import SCREENED, screen
-from analyzers.verdict.availability import availabilities, measure
-from analyzers.verdict.coverage import Tally, exercised, seconds, tally, unknowns
-from analyzers.verdict.verdict import Availability, Finding, Verdict, judge
+from analyzers.verdict.availability import Availability
+from analyzers.verdict.finding import Finding
+from analyzers.verdict.verdict import Verdict, judge
 
 SPANS = ("lasted", "outstanding", "stale")
 MOMENTS = ("began", "ending", "fenced", "healed", "held")

@@ -56,11 +56,14 @@ def find_quick_start(java: Path) -> QuickStart | None:
     return QuickStart(archive=archive, command=command)
 
 
-def make_quick_start(java: Path) -> QuickStart | None:
+def make_quick_start(java: Path, *, program: str) -> QuickStart | None:
     """Find it, or make it: that takes half a minute. None while another process is making it,
     and where the environment configures Spark.
 
-    May be killed at any moment: what is not finished has no name that anybody looks for.
+    program  module that starts Spark, uses it and writes the archive (see `analyzers.judge.warm_up`). Its arguments
+             are the java, the JVM's command as JSON, and the path of the archive.
+
+    May be killed at any moment: an unfinished archive has a name that nothing reads.
     Raises RuntimeError when Spark does not start, OSError when the folder cannot be written.
     """
     # Loaded here: whoever only looks for an archive needs none of it.
@@ -85,7 +88,7 @@ def make_quick_start(java: Path) -> QuickStart | None:
         call = [
             sys.executable,
             "-m",
-            "analyzers.judge.warm_up",
+            program,
             str(java),
             json.dumps(command),
             str(unfinished),

@@ -1,119 +1,63 @@
-"""How available a run's cluster was: reported always, whatever is demanded."""
+"""How long clients of a run were kept waiting."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from pyspark.sql import Row
-
-from analyzers.facts.columns import ACKED
-from analyzers.facts.recoveries import RECOVERIES
-from analyzers.facts.waits import GRAIN, WAITED
-from analyzers.history.load import History
-from analyzers.verdict.verdict import Availability, LogAvailability, PhaseAvailability
-from workloads.history.schema import HARNESS
-
-BEFORE = "start"
-"""The name of what comes before the first phase."""
+from analyzers.verdict.numbers import require_numbers
 
 
-def measure(history: History) -> list[Row]:
-    """What `availabilities` are made of, in one Spark job."""
-    return history.sql(_STATEMENT).collect()
+@dataclass(frozen=True, kw_only=True)
+class LogAvailability:
+    """One topic-partition to which the run sent. Times in s."""
+
+    topic: str
+    partition: int
+    longest_wait: float = 0.0
+    """The longest time without an acknowledgement while clients sent to it. May be 0 for a wait below 0.1 s."""
+    began: float | None = None
+    """When the longest wait began, since the run's first operation; None if there was no wait."""
+    recovery: float | None = None
+    """From the last heal to the first acknowledgement of a send invoked after that heal; None if there is none."""
 
 
-def availabilities(rows: Sequence[Row], began: Mapping[str, int | None]) -> dict[str, Availability]:
-    """By run id, for every run with a send or a poll.
+@dataclass(frozen=True, kw_only=True)
+class PhaseAvailability:
+    """The sends invoked in one phase of a run. Latencies are those of acknowledged sends, in s; None without any."""
 
-    rows   see `measure`.
-    began  ns, of each run's first operation.
-    """
-    by_run: dict[str, list[Row]] = {}
-    for row in rows:
-        by_run.setdefault(row.run, []).append(row)
-    return {run: _availability(of, began.get(run)) for run, of in by_run.items()}
-
-
-def _availability(rows: list[Row], began: int | None) -> Availability:
-    logs = sorted((row.log for row in rows if row.log), key=lambda log: (log.topic, log.partition))
-    phases = sorted((row.phase for row in rows if row.phase), key=lambda phase: phase.since)
-    return Availability(
-        logs=tuple(
-            LogAvailability(
-                topic=log.topic,
-                partition=log.partition,
-                longest_wait=_s(log.lasted) or 0.0,
-                began=None if log.began is None or began is None else _s(log.began - began),
-                recovery=_s(log.recovered),
-            )
-            for log in logs
-        ),
-        phases=tuple(
-            PhaseAvailability(
-                phase=phase.phase,
-                sends=phase.sends,
-                errors=phase.errors,
-                latency_median=_s(phase.quantiles[0]) if phase.quantiles else None,
-                latency_99=_s(phase.quantiles[1]) if phase.quantiles else None,
-                latency_worst=_s(phase.worst),
-            )
-            for phase in phases
-        ),
-        worst_lag=next((_s(row.lag) for row in rows if row.lag is not None), None),
-    )
+    phase: str
+    sends: int
+    errors: int
+    """Sends that were not acknowledged."""
+    latency_median: float | None = None
+    latency_99: float | None = None
+    latency_worst: float | None = None
 
 
-def _s(time: int | None) -> float | None:
-    return None if time is None else time / 1e9
+@dataclass(frozen=True, kw_only=True)
+class Availability:
+    """Always reported; judged only if the experiment states a bound."""
+
+    logs: tuple[LogAvailability, ...] = ()
+    phases: tuple[PhaseAvailability, ...] = ()
+    """In order of time; ``start`` is the time before the first recorded phase."""
+    worst_lag: float | None = None
+    """The longest time, in s, from the first acknowledgement of a record beyond a client's position to the next
+    record that this client got. None if no client lagged, or if there were only final reads."""
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Availability:
+        """From the JSON object of a stored verdict. Raises TypeError for any other object."""
+        logs = tuple(LogAvailability(**each) for each in data["logs"])
+        phases = tuple(PhaseAvailability(**each) for each in data["phases"])
+        for log in logs:
+            require_numbers(f"{log.topic}-{log.partition}", log.longest_wait, log.began, log.recovery)
+        for phase in phases:
+            require_numbers(phase.phase, phase.latency_median, phase.latency_99, phase.latency_worst)
+        require_numbers("availability", data["worst_lag"])
+        return cls(**{**data, "logs": logs, "phases": phases})
 
 
-_STATEMENT = f"""
-    with {WAITED}, {RECOVERIES}, longest as (
-        select run, topic, partition,
-            max(if(began < ended, struct(ended - began as lasted, -began as earlier), null)) as most
-        from waited group by run, topic, partition
-    ), phases as (
-        select run, array_sort(collect_list(
-            struct(invoked as since, get_json_object(value, '$.phase') as phase)
-        )) as phases
-        from {{operations}} where process = {HARNESS} and f = 'phase' group by run
-    ), sends as (
-        select /*+ BROADCAST(phases) */ *, try_element_at(filter(phases, p -> p.since <= invoked), -1) as now
-        from (select * from {{records}} where f = 'send') left join phases using (run)
-    ), by_phase as (
-        select run, coalesce(now.since, -1) as since, coalesce(now.phase, '{BEFORE}') as phase, count(*) as sends,
-            count_if(type <> 'ok') as errors,
-            percentile_approx(completed - invoked, array(0.5, 0.99)) filter (where {ACKED}) as quantiles,
-            max(completed - invoked) filter (where {ACKED}) as worst
-        from sends group by run, coalesce(now.since, -1), coalesce(now.phase, '{BEFORE}')
-    ), acks as (
-        select run, topic, partition, max(offset) as offset, max(completed) as known
-        from {{records}} where {ACKED} and offset is not null
-        group by run, topic, partition, completed div {GRAIN}
-    ), polls as (
-        select run, topic, partition, min(previous) as offset, min(completed) as polled
-        from {{records}}
-        where f = 'poll' and not coalesce(final, false) and previous is not null and completed is not null
-        group by run, topic, partition, process, assignment, completed div {GRAIN}
-    ), known as (
-        select run, polled, min(known) over (
-            partition by run, topic, partition order by offset desc
-            range between unbounded preceding and 1 preceding
-        ) as known
-        from (
-            select run, topic, partition, offset, polled, null as known from polls union all
-            select run, topic, partition, offset, null, known from acks
-        )
-    )
-    select run, struct(topic, partition, most.lasted as lasted, -most.earlier as began, recovered) as log,
-        null as phase, null as lag
-    from longest left join recoveries using (run, topic, partition)
-    union all
-    select run, null, struct(since, phase, sends, errors, quantiles, worst), null from by_phase
-    union all
-    select run, null, null, max(polled - known) from known where polled > known group by run
-"""
-"""Per log: its longest wait, and how soon it was there again. Per run and phase in which a send was invoked: how
-many, how many were not acknowledged, and latencies. Per run the lag: the longest time from when a log was known to go
-on to when a client that had read it so far got more; to within the grain, and never more than it was; final reads
-apart, and what a client reads first. All times in ns."""
+NOT_MEASURED = Availability()

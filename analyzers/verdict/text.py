@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analyzers.history.fault_events import affected
-from analyzers.verdict.verdict import Availability, Exercised, FaultExercised, Finding, Verdict
+from analyzers.verdict.availability import Availability, PhaseAvailability
+from analyzers.verdict.exercised import Exercised, FaultExercised
+from analyzers.verdict.finding import Finding
 from workloads.history.schema import VALUE_BITS
 
 HEADLINES = {
@@ -15,45 +17,45 @@ HEADLINES = {
     "unknown": "UNKNOWN: no promise is known to be broken, but not all could be checked",
 }
 FIRST = ("op", "process", "session", "value", "other_value", "offset")
+"""Evidence that is shown before all other evidence."""
 VALUES = ("op", "value", "other_value", "read_op")
+"""Evidence that is shown as writer:sequence."""
 
 
-def render(verdict: Verdict) -> str:
-    """Lines of any length, without a line end at the end."""
-    return "\n".join(_lines(verdict))
-
-
-def _lines(verdict: Verdict) -> Iterator[str]:
-    yield f"{HEADLINES[verdict.result]}  (run {verdict.run})"
-    for finding in verdict.findings:
-        yield ""
-        yield from _finding(finding)
-    if verdict.unknowns:
-        yield ""
-        yield "What is unknown:"
-        yield from (f"  - {sentence}" for sentence in verdict.unknowns)
-    yield ""
-    yield "What was exercised:"
-    yield from (f"  {line}" for line in _exercised(verdict.exercised))
-    if verdict.notes:
-        yield ""
-        yield "What was not looked for:"
-        yield from (f"  - {sentence}" for sentence in verdict.notes)
-    if lines := list(_availability(verdict.availability)):
-        yield ""
-        yield "How available it was:"
-        yield from (f"  {line}" for line in lines)
+def render(
+    *,
+    run: str,
+    result: str,
+    findings: Sequence[Finding],
+    unknowns: Sequence[str],
+    exercised: Exercised,
+    availability: Availability,
+    notes: Sequence[str],
+) -> str:
+    """Lines of any length; the last one has no line end."""
+    lines = [f"{HEADLINES[result]}  (run {run})"]
+    for finding in findings:
+        lines += ["", *_finding(finding)]
+    for title, section in (
+        ("What is unknown:", [f"- {sentence}" for sentence in unknowns]),
+        ("What was exercised:", [*_exercised(exercised)]),
+        ("What was not checked (no promise depends on it):", [f"- {sentence}" for sentence in notes]),
+        ("Availability:", [*_availability(availability)]),
+    ):
+        if section:
+            lines += ["", title, *(f"  {line}" for line in section)]
+    return "\n".join(lines)
 
 
 def _finding(finding: Finding) -> Iterator[str]:
-    note = ""
+    effect = ""
     if finding.allowed:
-        note = "  [allowed: not judged]"
+        effect = "  [allowed: not judged]"
     elif finding.severity == "unknown":
-        note = "  [makes the verdict unknown]"
+        effect = "  [makes the verdict unknown]"
     elif finding.severity == "note":
-        note = "  [note: not judged]"
-    yield f"{finding.anomaly}: {finding.count:,} {finding.summary}{note}"
+        effect = "  [note: not judged]"
+    yield f"{finding.anomaly}: {finding.count:,} {finding.summary}{effect}"
     yield from (f"    {_example(example)}" for example in finding.examples)
     more = finding.count - len(finding.examples)
     if finding.examples and more:
@@ -73,7 +75,7 @@ def _example(example: Mapping[str, Any]) -> str:
 
 
 def _number(key: str, number: float | None) -> str:
-    """A value is written as writer:sequence, and so is the send of it. A fraction is s."""
+    """A value is shown as writer:sequence, and so is the operation that sent it. A fraction is a time in s."""
     if number is None:
         return "unknown"
     if isinstance(number, float):
@@ -85,14 +87,16 @@ def _number(key: str, number: float | None) -> str:
 
 
 def _exercised(exercised: Exercised) -> Iterator[str]:
-    total = sum(exercised.sends.values())
-    others = ", ".join(f"{exercised.sends.get(kind, 0):,} {kind}" for kind in ("fail", "info"))
-    yield f"{total:,} sends: {exercised.acks:,} acknowledged, {others}; {exercised.polls:,} records polled"
-    final, session = _types(exercised.final_reads), _types(exercised.session_reads)
-    yield f"final reads: {final}; reads of sessions: {session}"
+    failed, unknown = exercised.sends.get("fail", 0), exercised.sends.get("info", 0)
+    yield (
+        f"{_count(sum(exercised.sends.values()), 'send')}: {exercised.acks:,} acknowledged, {failed:,} failed, "
+        f"{unknown:,} with unknown outcome; {_count(exercised.polls, 'record')} polled"
+    )
+    final, session = _completed(exercised.final_reads), _completed(exercised.session_reads)
+    yield f"final reads: {final}; session reads: {session}"
     if exercised.transactions or exercised.commits:
-        transactions, commits = _types(exercised.transactions), _types(exercised.commits)
-        yield f"transactions: {transactions}; commits of offsets: {commits}"
+        transactions, commits = _completed(exercised.transactions), _completed(exercised.commits)
+        yield f"transactions: {transactions}; offset commits: {commits}"
     smallest = "" if exercised.smallest_isr is None else f" (smallest ISR: {exercised.smallest_isr})"
     yield f"leader changes observed: {exercised.leader_changes}; ISR changes: {exercised.isr_changes}{smallest}"
     if not exercised.faults:
@@ -100,46 +104,51 @@ def _exercised(exercised: Exercised) -> Iterator[str]:
     yield from map(_fault, exercised.faults)
 
 
-def _availability(availability: Availability) -> Iterator[str]:
-    if availability.logs:
-        log = max(availability.logs, key=lambda log: log.longest_wait)
-        where = f" on {log.topic}-{log.partition}" + (
-            "" if log.began is None else f", from {log.began:.3f} s on"
-        )
-        yield f"longest time without an acknowledgement: {log.longest_wait:.3f} s{where if log.longest_wait else ''}"
-    again = [log.recovery for log in availability.logs if log.recovery is not None]
-    if again:
-        yield (
-            f"after the last heal {len(again)} of {len(availability.logs)} partitions acknowledged again, "
-            f"the last one after {max(again):.3f} s"
-        )
-    for phase in availability.phases:
-        rates = f"{phase.phase}: {phase.sends:,} sends, {phase.errors / phase.sends:.1%} not acknowledged"
-        latencies = (phase.latency_median, phase.latency_99, phase.latency_worst)
-        names = ("median", "99 %", "worst")
-        told = [
-            f"{name} {time:.3f} s" for name, time in zip(names, latencies, strict=True) if time is not None
-        ]
-        yield f"{rates}; {', '.join(told)}" if told else rates
-    if availability.worst_lag is not None:
-        yield f"worst real-time lag: {availability.worst_lag:.3f} s"
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _types(counts: Mapping[str, int]) -> str:
+def _completed(counts: Mapping[str, int]) -> str:
     total = sum(counts.values())
-    return f"{counts.get('ok', 0):,} of {total:,} complete" if total else "none"
+    return f"{counts.get('ok', 0):,} of {total:,} completed" if total else "none"
 
 
 def _fault(fault: FaultExercised) -> str:
-    span = " to ".join("?" if time is None else f"{time:.3f} s" for time in (fault.began, fault.ended))
-    proof = " and ".join(
-        [
-            "took effect" if fault.effective else "did NOT take effect",
-            "healed" if fault.healed else "is NOT known to be healed",
-        ]
+    began, ended = (
+        "an unknown time" if time is None else f"{time:.3f} s" for time in (fault.began, fault.ended)
     )
-    what = f"{fault.fault} {fault.target}{affected(fault.nodes, fault.processes)}"
+    effect = "took effect" if fault.effective else "did NOT take effect"
+    healing = "was healed" if fault.healed else "is NOT known to be healed"
     return (
-        f"{fault.event}: {what}, {span}, {proof}; acknowledged: "
+        f"{fault.event}: {fault.fault} {fault.target}{affected(fault.nodes, fault.processes)}, "
+        f"from {began} to {ended}, {effect} and {healing}; acknowledged sends: "
         f"{fault.acks_before:,} before, {fault.acks_during:,} during, {fault.acks_after:,} after"
     )
+
+
+def _availability(availability: Availability) -> Iterator[str]:
+    if availability.logs:
+        log = max(availability.logs, key=lambda log: log.longest_wait)
+        began = "" if log.began is None else f", beginning at {log.began:.3f} s"
+        where = f" on {log.topic}-{log.partition}{began}" if log.longest_wait else ""
+        yield f"longest time without an acknowledgement: {log.longest_wait:.3f} s{where}"
+    recoveries = [log.recovery for log in availability.logs if log.recovery is not None]
+    if recoveries:
+        yield (
+            f"after the last heal, {len(recoveries)} of {len(availability.logs)} partitions acknowledged a new send, "
+            f"the last of them after {max(recoveries):.3f} s"
+        )
+    yield from map(_phase, availability.phases)
+    if availability.worst_lag is not None:
+        yield f"worst real-time lag of a reader: {availability.worst_lag:.3f} s"
+
+
+def _phase(phase: PhaseAvailability) -> str:
+    rate = f"{_count(phase.sends, 'send')}, {phase.errors / phase.sends:.1%} not acknowledged"
+    latencies = {
+        "median": phase.latency_median,
+        "99th percentile": phase.latency_99,
+        "worst": phase.latency_worst,
+    }
+    known = [f"{name} {time:.3f} s" for name, time in latencies.items() if time is not None]
+    return f"phase {phase.phase}: {rate}{'; latency ' + ', '.join(known) if known else ''}"

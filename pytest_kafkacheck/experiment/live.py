@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzers.anomalies.catalogue import ANOMALIES
+from analyzers.history.relative_time import seconds
 from analyzers.judge.find import Found
 from analyzers.judge.live import EITHER, find_live
-from analyzers.verdict.coverage import seconds
 from pytest_kafkacheck.experiment.judging import Sessions
 from workloads.history.window import LIMIT, Window
 

@@ -65,7 +65,7 @@ def ensure_quick_start(java: Path, say: Say) -> None:
         return
     say("Spark's quick start: making an archive of classes, about half a minute, once")
     try:
-        made = make_quick_start(java)
+        made = make_quick_start(java, program="analyzers.judge.warm_up")
     except (RuntimeError, OSError) as error:
         say(f"Spark's quick start: not made, Spark will start more slowly: {error}")
         return

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from analyzers.verdict.verdict import Finding, Verdict
+from analyzers.verdict.finding import Finding
+from analyzers.verdict.verdict import Verdict
 from nemesis.shrink.reductions import Evidence
 from nemesis.shrink.search import Impossible, Shrink, Shrunk, Trial
 from nemesis.validation import finite

@@ -1,4 +1,4 @@
-"""The verdict as a value and as text. No JVM."""
+"""The verdict as a value and as text. Needs no JVM."""
 
 from __future__ import annotations
 
@@ -8,17 +8,10 @@ import sys
 
 import pytest
 
-from analyzers.verdict.verdict import (
-    Availability,
-    Exercised,
-    FaultExercised,
-    Finding,
-    LogAvailability,
-    PhaseAvailability,
-    Verdict,
-    amended,
-    judge,
-)
+from analyzers.verdict.availability import Availability, LogAvailability, PhaseAvailability
+from analyzers.verdict.exercised import Exercised, FaultExercised
+from analyzers.verdict.finding import Finding
+from analyzers.verdict.verdict import Verdict, amended, judge
 
 ONE = 1 << 40
 LOST = Finding(
@@ -65,11 +58,11 @@ EXERCISED = Exercised(
 )  # fmt: skip
 FULL = judge("r1", findings=[TWICE, UNSEEN, LOST], unknowns=["Something was not seen."], exercised=EXERCISED)
 
-CIRCLE = Finding(anomaly="G0", count=1, summary="set of transactions")
+CYCLE = Finding(anomaly="G0", count=1, summary="set of transactions")
 AVAILABLE = judge(
     "r3",
-    findings=[CIRCLE],
-    notes=["Circles were not searched."],
+    findings=[CYCLE],
+    notes=["Cycles were not searched."],
     exercised=Exercised(sends={"ok": 3, "info": 1}, transactions={"ok": 1, "info": 1}, commits={"ok": 5}),
     availability=Availability(
         logs=(
@@ -90,8 +83,8 @@ AVAILABLE = judge(
 @pytest.mark.parametrize(
     ("findings", "unknowns", "result"),
     [
-        ([CIRCLE], [], "valid"),
-        ([CIRCLE], ["why"], "unknown"),
+        ([CYCLE], [], "valid"),
+        ([CYCLE], ["why"], "unknown"),
         ([], [], "valid"),
         ([TWICE], [], "valid"),
         ([], ["why"], "unknown"),
@@ -118,8 +111,45 @@ def test_json_round_trip() -> None:
     assert Verdict.from_json(judge("r").to_json()) == judge("r")
 
 
-def test_a_verdict_amended() -> None:
-    """What is there already is not counted again; what is allowed is no longer judged; the rest stays."""
+def test_a_verdict_stored_by_an_earlier_version_can_be_read() -> None:
+    """The literal content of a verdict.json as it was written before this module was split."""
+    stored = """{
+        "run": "r1", "result": "invalid",
+        "findings": [{
+            "anomaly": "lost-write", "count": 2, "summary": "acknowledged writes missing from the log at the end",
+            "allowed": false,
+            "examples": [{"topic": "t", "partition": 0, "time": 1.5, "process": 1, "offset": 7, "faults": ["kill 1"]}]
+        }],
+        "unknowns": ["Something was not seen."],
+        "exercised": {
+            "sends": {"ok": 3}, "polls": 2, "transactions": {}, "commits": {}, "final_reads": {"ok": 1},
+            "session_reads": {},
+            "faults": [{
+                "event": "e1", "fault": "kill", "target": "leader", "nodes": [1], "processes": [], "effective": true,
+                "healed": true, "began": 0.5, "ended": null, "acks_before": 1, "acks_during": 1, "acks_after": 1
+            }],
+            "leader_changes": 1, "isr_changes": 0, "smallest_isr": 1
+        },
+        "availability": {
+            "logs": [{"topic": "t", "partition": 0, "longest_wait": 1, "began": 0.5, "recovery": null}],
+            "phases": [{
+                "phase": "steady", "sends": 3, "errors": 0, "latency_median": 0.1, "latency_99": null,
+                "latency_worst": 0.2
+            }],
+            "worst_lag": null
+        },
+        "notes": []
+    }"""
+    verdict = Verdict.from_json(stored)
+    assert (verdict.result, verdict.findings[0].examples[0]["offset"]) == ("invalid", 7)
+    assert verdict.exercised.faults[0].nodes == (1,)
+    assert verdict.availability.logs[0].longest_wait == 1
+    assert json.loads(verdict.to_json()) == json.loads(stored)
+    assert verdict.text()
+
+
+def test_amending_a_verdict() -> None:
+    """Known findings and unknowns are not added twice, allowed findings have no effect, the rest stays."""
     verdict = judge("r", findings=[LOST], unknowns=["why"], exercised=EXERCISED)
     more = amended(verdict, findings=[LOST, UNSEEN], unknowns=["why", "and why not"])
     assert [finding.anomaly for finding in more.findings] == ["lost-write", "unseen"]
@@ -157,11 +187,11 @@ def test_the_text_shows_what_a_user_needs() -> None:
         "  - Something was not seen.",
         "",
         "What was exercised:",
-        "  12,030 sends: 12,000 acknowledged, 0 fail, 30 info; 24,000 records polled",
-        "  final reads: 3 of 3 complete; reads of sessions: none",
+        "  12,030 sends: 12,000 acknowledged, 0 failed, 30 with unknown outcome; 24,000 records polled",
+        "  final reads: 3 of 3 completed; session reads: none",
         "  leader changes observed: 1; ISR changes: 4",
-        "  e1: isolate leader (nodes 2), 3.000 s to ?, took effect and is NOT known to be healed; "
-        "acknowledged: 4,000 before, 3,000 during, 0 after",
+        "  e1: isolate leader (nodes 2), from 3.000 s to an unknown time, took effect and is NOT known to be "
+        "healed; acknowledged sends: 4,000 before, 3,000 during, 0 after",
     ]
 
 
@@ -173,20 +203,21 @@ def test_the_text_of_a_valid_run() -> None:
     assert text.endswith("no faults")
 
 
-def test_the_text_tells_how_available_it_was() -> None:
+def test_the_text_shows_the_availability() -> None:
     lines = AVAILABLE.text().splitlines()
     assert "G0: 1 set of transactions  [note: not judged]" in lines
-    assert "  transactions: 1 of 2 complete; commits of offsets: 5 of 5 complete" in lines
-    assert lines[lines.index("What was not looked for:") :] == [
-        "What was not looked for:",
-        "  - Circles were not searched.",
+    assert "  transactions: 1 of 2 completed; offset commits: 5 of 5 completed" in lines
+    assert lines[lines.index("What was not checked (no promise depends on it):") :] == [
+        "What was not checked (no promise depends on it):",
+        "  - Cycles were not searched.",
         "",
-        "How available it was:",
-        "  longest time without an acknowledgement: 1.500 s on t-0, from 2.000 s on",
-        "  after the last heal 1 of 2 partitions acknowledged again, the last one after 0.250 s",
-        "  steady: 3 sends, 0.0% not acknowledged; median 0.001 s, 99 % 0.010 s, worst 0.500 s",
-        "  faults: 1 sends, 100.0% not acknowledged",
-        "  worst real-time lag: 0.750 s",
+        "Availability:",
+        "  longest time without an acknowledgement: 1.500 s on t-0, beginning at 2.000 s",
+        "  after the last heal, 1 of 2 partitions acknowledged a new send, the last of them after 0.250 s",
+        "  phase steady: 3 sends, 0.0% not acknowledged; "
+        "latency median 0.001 s, 99th percentile 0.010 s, worst 0.500 s",
+        "  phase faults: 1 send, 100.0% not acknowledged",
+        "  worst real-time lag of a reader: 0.750 s",
     ]
 
 
@@ -199,7 +230,7 @@ def test_a_verdict_can_be_read_without_spark() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_times_and_examples_that_are_none_are_refused() -> None:
+def test_malformed_times_and_examples_are_refused() -> None:
     for path, wrong in (
         (("findings", 0, "examples", 0), "x"),
         (("findings", 0, "examples", 0, "time"), "3"),
@@ -207,15 +238,15 @@ def test_times_and_examples_that_are_none_are_refused() -> None:
         (("exercised", "faults", 0, "ended"), "x"),
     ):
         data = json.loads(FULL.to_json())
-        place = data
+        parent = data
         for step in path[:-1]:
-            place = place[step]
-        place[path[-1]] = wrong
+            parent = parent[step]
+        parent[path[-1]] = wrong
         with pytest.raises(TypeError, match="expected"):
             Verdict.from_json(json.dumps(data))
 
 
-def test_a_note_is_told_and_decides_nothing() -> None:
+def test_a_note_is_reported_without_effect_on_the_result() -> None:
     note = Finding(anomaly="int-send-skip", count=2, summary="sends between others")
     assert judge("r", findings=[note]).result == "valid"
     assert "int-send-skip: 2 sends between others  [note: not judged]" in judge("r", findings=[note]).text()
@@ -226,9 +257,9 @@ def test_a_note_is_told_and_decides_nothing() -> None:
     assert judge("r", findings=[note, unseen]).result == "unknown"
 
 
-def test_a_time_is_told_in_seconds_and_a_key_only_where_there_is_one() -> None:
-    place = {"topic": "t", "partition": 0, "time": 1.0, "faults": []}
-    example = place | {"offset": 3, "outstanding": 2.5, "key": None}
+def test_the_text_shows_times_in_seconds_and_omits_a_missing_key() -> None:
+    common = {"topic": "t", "partition": 0, "time": 1.0, "faults": []}
+    example = common | {"offset": 3, "outstanding": 2.5, "key": None}
     text = judge("r", findings=[Finding(anomaly="unseen", count=1, summary="", examples=(example,))]).text()
     assert "offset 3  outstanding 2.500 s  (no fault active)" in text
     assert "key" not in text

@@ -9,7 +9,8 @@ import pytest
 
 HARNESS = """
 import contextlib, pathlib, pytest
-from analyzers.verdict.verdict import Finding, judge
+from analyzers.verdict.finding import Finding
+from analyzers.verdict.verdict import judge
 from pytest_kafkacheck.run import Run
 
 LOST = Finding(anomaly="duplicate", count=1, summary="one duplicate")

@@ -14,7 +14,9 @@ from typing import Any, ClassVar
 import pytest
 
 from analyzers.checks.bounds import Bounds
-from analyzers.verdict.verdict import Exercised, FaultExercised, Finding, judge
+from analyzers.verdict.exercised import Exercised, FaultExercised
+from analyzers.verdict.finding import Finding
+from analyzers.verdict.verdict import judge
 from nemesis import api
 from nemesis.schedule import Event, Schedule
 from nemesis.shrink.search import MOST_MISSES

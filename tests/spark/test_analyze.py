@@ -82,11 +82,11 @@ def verdicts(judged: Any, story: Any) -> dict[str, Verdict]:
 @pytest.mark.parametrize(
     ("run", "says"),
     [
-        ("nothing-acknowledged", "Nothing was acknowledged (of 1 sends)"),
+        ("nothing-acknowledged", "No send was acknowledged (of 1)"),
         ("no-records", "holds no records"),
-        ("no-final-read", "t-0 was written, but there was no final read"),
-        ("final-read-failed", "t-0 was written, but no final read completed"),
-        ("one-final-read-missing", "t-1 was written, but there was no final read"),
+        ("no-final-read", "t-0 was written, but there was no final read of it"),
+        ("final-read-failed", "t-0 was written, but no final read of it completed"),
+        ("one-final-read-missing", "t-1 was written, but there was no final read of it"),
         ("fault-without-effect", "isolate leader (e1) did not take effect"),
         ("fault-not-healed", "isolate leader (e1) could not be healed"),
         ("fault-without-heal", "isolate leader (e1) has no record of its healing"),

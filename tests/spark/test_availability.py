@@ -11,7 +11,7 @@ from analyzers.checks.bounds import Bounds
 from analyzers.facts import FACTS, NEEDS
 from analyzers.judge import analyze as analysis
 from analyzers.judge.cycles import find_cycles
-from analyzers.verdict.verdict import Availability, LogAvailability, PhaseAvailability
+from analyzers.verdict.availability import Availability, LogAvailability, PhaseAvailability
 from tests.support.stories.transactions import each_read_the_other, written_in_opposite_orders
 from workloads.history.schema import HARNESS
 

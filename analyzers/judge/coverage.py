@@ -1,4 +1,4 @@
-"""What a history put to the test, and what keeps it from being judged."""
+"""What a run exercised, and the reasons why it cannot be called valid: counted by Spark."""
 
 from __future__ import annotations
 
@@ -12,49 +12,51 @@ from analyzers.facts import USER
 from analyzers.facts.columns import ACKED, SESSION
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.load import History
+from analyzers.history.relative_time import seconds
 from analyzers.history.run_progress import RunProgress
-from analyzers.verdict.verdict import Exercised, FaultExercised
+from analyzers.verdict.exercised import Exercised, FaultExercised
 from workloads.history.schema import HARNESS, NEMESIS
 
 
 @dataclass(kw_only=True)
 class Tally:
-    """The counts of one run, as they come out of Spark."""
+    """The counts of one run, as Spark returns them."""
 
     began: int | None = None
     """ns, of the first operation."""
     types: dict[str, Counter[str]] = field(default_factory=dict)
-    """f to completion type to number."""
+    """Count by kind of operation (f) and completion type."""
     written: set[tuple[str, int]] = field(default_factory=set)
-    """Topic-partitions with a send that may have happened."""
+    """Topic-partitions with a send that did not fail."""
     finished: set[tuple[str, int]] = field(default_factory=set)
     """Topic-partitions with a completed final read."""
     attempted: set[tuple[str, int]] = field(default_factory=set)
-    """Topic-partitions with a final read of any kind."""
+    """Topic-partitions with a final read, completed or not."""
     senders: set[int] = field(default_factory=set)
-    """Sessions with an acknowledged send; a process without a session stands for itself, as a negative number."""
+    """Sessions with an acknowledged send. A process without a session counts as one, with a negative number."""
     pollers: set[int] = field(default_factory=set)
     """Sessions that polled."""
     nemesis: list[Row] = field(default_factory=list)
+    """Its operations, in order of time."""
     acks: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    """Fault event to acknowledgements before, during and after it."""
+    """Numbers of acknowledgements before, during and after each fault event."""
     leader_changes: int = 0
     isr_changes: int = 0
     smallest_isr: int | None = None
-    course: RunProgress = field(default_factory=RunProgress)
+    progress: RunProgress = field(default_factory=RunProgress)
 
     def count(self, f: str) -> Counter[str]:
         return self.types.get(f, Counter())
 
     def kinds(self) -> set[str]:
-        """What was done: operations by f, and `USER` where one session both sends and polls, or may in two
-        clients."""
-        ordered = any(session >= 0 or session in self.pollers for session in self.senders)
-        return {*self.types, *([USER] if ordered else [])}
+        """The kinds of operations (f) in the run, and `USER` if one session may both send and poll."""
+        has_user = any(session >= 0 or session in self.pollers for session in self.senders)
+        return {*self.types, *([USER] if has_user else [])}
 
 
 def tally(history: History) -> dict[str, Tally]:
-    """By run id, for every run with a record or an operation; in one Spark job, or two where there were faults."""
+    """By run id, for every run with a record or an operation. Takes one Spark job, and a second if there were
+    faults."""
     rows = history.sql(_TALLY).collect()
     tallies = {row.run: Tally() for row in rows if row.counted is not None}
     for run, counted in ((tallies[row.run], row.counted) for row in rows if row.counted is not None):
@@ -71,12 +73,12 @@ def tally(history: History) -> dict[str, Tally]:
             run.senders |= set(counted.sessions)
         if counted.f == "poll":
             run.pollers |= set(counted.sessions)
-    told = [(row.run, row.told) for row in rows if row.told is not None]
-    for name, operation in sorted(told, key=lambda one: (one[0], one[1].invoked, one[1].op)):
+    controlling = [(row.run, row.operation) for row in rows if row.operation is not None]
+    for name, operation in sorted(controlling, key=lambda each: (each[0], each[1].invoked, each[1].op)):
         if operation.process == NEMESIS:
             tallies[name].nemesis.append(operation)
         else:
-            tallies[name].course.note(operation.f, operation.value)
+            tallies[name].progress.note(operation.f, operation.value)
     for row in rows:
         if row.changed is not None and row.run in tallies:
             run = tallies[row.run]
@@ -88,7 +90,7 @@ def tally(history: History) -> dict[str, Tally]:
 
 
 def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
-    """The tally of a run as its verdict tells it."""
+    """The tally of a run in the form in which its verdict reports it."""
     faults = []
     for event in events:
         before, during, after = run.acks.get(event.event, (0, 0, 0))
@@ -123,35 +125,27 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
 
 
 def unknowns(run: Tally, events: Sequence[FaultEvent]) -> tuple[str, ...]:
-    """A sentence for each reason why this run cannot be called valid, whatever the checks find."""
+    """A sentence for each reason why this run cannot be called valid, independent of the findings of checks."""
     sends, polls = run.count("send"), run.count("poll")
     if not sends and not polls:
-        return ("The history holds no records: nothing was sent and nothing read.",)
+        return ("The history holds no records: nothing was sent and nothing was read.",)
     sentences = []
     if not sends["ok"]:
-        sentences.append(
-            f"Nothing was acknowledged (of {sends.total():,} sends): no promise was put to the test."
-        )
+        sentences.append(f"No send was acknowledged (of {sends.total():,}): no promise was put to the test.")
     sentences += [sentence for event in events for sentence in event.doubts()]
-    sentences += run.course.doubts()
+    sentences += run.progress.doubts()
     for topic, partition in sorted(run.written - run.finished):
-        tried = (
-            "no final read completed" if (topic, partition) in run.attempted else "there was no final read"
-        )
+        attempted = (topic, partition) in run.attempted
+        reason = "no final read of it completed" if attempted else "there was no final read of it"
         sentences.append(
-            f"{topic}-{partition} was written, but {tried}: what it holds at the end is not known."
+            f"Partition {topic}-{partition} was written, but {reason}: its content at the end is unknown."
         )
     return tuple(sentences)
 
 
-def seconds(time: int | None, began: int | None) -> float | None:
-    """s since the run's first operation, from ns; None while unknown."""
-    return None if time is None or began is None else (time - began) / 1e9
-
-
-# Leader changes go by epoch, over what all brokers said. ISRs in the order in which one broker saw them, for two
-# brokers lag behind one another; of the brokers the one that saw the most. All of a run in one place: samples are
-# few, and then nothing is shuffled a second time.
+# Leader changes are ordered by epoch, over the samples of all brokers. ISR changes are ordered by the time at which
+# one broker saw them, because brokers lag behind each other; the broker that saw the most changes counts. Samples
+# are few, so all samples of a run go into one partition, which avoids a second shuffle.
 _TALLY = f"""
     with each as (
         select run, topic, partition, f, type, {SESSION} as session, count(*) as n, min(invoked) as began
@@ -186,15 +180,16 @@ _TALLY = f"""
         select run, sum(leaders) as leaders, sum(isrs) as isrs, min(smallest) as smallest
         from by_log group by run
     )
-    select run, struct(f, type, n, began, logs, sessions) as counted, null as told, null as changed from counted
+    select run, struct(f, type, n, began, logs, sessions) as counted, null as operation, null as changed from counted
     union all
     select run, null, struct(f, op, process, invoked, completed, value), null
     from {{operations}} where process in ({NEMESIS}, {HARNESS})
     union all
     select run, null, null, struct(leaders, isrs, smallest) from changed
 """
-"""Per run and f and type: how many, since when (ns), of which logs and sessions; the operations of nemesis and
-harness; and per run, how often a partition's leader and its ISR changed."""
+"""Rows of three kinds. `counted`: per run, f and type the number, the first invocation (ns), the logs and the
+sessions. `operation`: an operation of the nemesis or the harness. `changed`: per run the numbers of leader and ISR
+changes."""
 
 _ACKS = f"""
     with stages as (
@@ -214,4 +209,4 @@ _ACKS = f"""
     from (select run, invoked, completed from {{records}} where {ACKED}) join windows using (run)
     group by run, event
 """
-"""Per run and fault event: acknowledgements before, during and after it."""
+"""Per run and fault event: numbers of acknowledgements before, during and after it."""
