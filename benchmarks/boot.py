@@ -28,13 +28,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from pytest_kafkacheck.cluster.docker import class_archive
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.boot import running
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.engine import connect, require_image
+from pytest_kafkacheck.cluster.docker.images import agent_image, image_for
 from pytest_kafkacheck.cluster.docker.launch import Boot
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
-from pytest_kafkacheck.setup.image import agent_image, image_for
+from pytest_kafkacheck.setup.class_archives import ensure_class_archives
 
 SHAPES = {
     "combined-3": ClusterSpec(),
@@ -137,7 +138,7 @@ def main() -> None:
     results = {}
     for shape in options.shape:
         spec = SHAPES[shape]
-        class_archive.ensure(client, spec.version, images[shape], print)
+        ensure_class_archives(client, spec.version, images[shape], print)
         results[shape] = measure(client, spec, options.rounds)
     if options.json:
         print(json.dumps(results, indent=2))

@@ -29,7 +29,8 @@ from rich.table import Table
 from nemesis.effects.network import Network
 from nemesis.effects.nft import Cut
 from pytest_kafkacheck.cluster.docker.agent import TTL
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.boot import running
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 

@@ -13,11 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_kafkacheck.cluster.docker import class_archive, reaper
+from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.attach import attached
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.boot import running
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.connection_info import connection_info
 from pytest_kafkacheck.cluster.docker.engine import connect, require_image
+from pytest_kafkacheck.cluster.docker.images import image_for
 from pytest_kafkacheck.cluster.docker.reattach import taken_over
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
@@ -28,7 +30,7 @@ from pytest_kafkacheck.experiment.live import LiveJudge
 from pytest_kafkacheck.experiment.sharing import Shared
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.setup.capabilities import require
-from pytest_kafkacheck.setup.image import image_for
+from pytest_kafkacheck.setup.class_archives import ensure_class_archives
 from pytest_kafkacheck.spark import Spark
 from pytest_kafkacheck.termination import terminated_like_interrupted
 
@@ -275,7 +277,7 @@ class Harness:
     def _warm(self, spec: ClusterSpec) -> None:
         image = spec.image or image_for(spec.version, self._client)
         require_image(self._client, image)
-        class_archive.ensure(self._client, spec.version, image, self._say)
+        ensure_class_archives(self._client, spec.version, image, self._say)
 
     def drop_cluster(self, *, keep: bool = False) -> None:
         """Remove the running cluster, if there is one; a kept one is only left. `keep` or a failure keeps it."""

@@ -19,7 +19,8 @@ from typing import Any
 from docker.errors import DockerException
 
 from pytest_kafkacheck.cluster.docker import lifecycle, reaper
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.boot import running
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.connection_info import connection_info
 from pytest_kafkacheck.cluster.docker.engine import require_memory
 from pytest_kafkacheck.cluster.docker.reattach import found
@@ -71,7 +72,7 @@ class Shared:
             return None  # or a worker was killed while it started it
         try:
             cluster = found(client, run)
-            lifecycle.mend(cluster)
+            lifecycle.repair(cluster)
         except (KafkacheckError, DockerException, OSError) as error:
             log.warning("the shared cluster %s is started again: %s", run, error)
             return None

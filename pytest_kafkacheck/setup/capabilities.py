@@ -12,8 +12,8 @@ from nemesis.capabilities import lacking
 from nemesis.faults import FAULTS
 from pytest_kafkacheck.cluster.docker import loop, reaper
 from pytest_kafkacheck.cluster.docker.executing import execute
+from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.errors import CapabilityError, InfrastructureError
-from pytest_kafkacheck.setup.image import agent_image
 
 LIMIT = 30
 """Seconds after which the container that tries things ends by itself."""

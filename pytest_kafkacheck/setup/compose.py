@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 
-from pytest_kafkacheck.setup import Say, debian
+from pytest_kafkacheck.progress import Say
+from pytest_kafkacheck.setup import debian
 
 
 def ensure_compose(say: Say) -> None:

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Sequence
 
 from pytest_kafkacheck.errors import InfrastructureError
-from pytest_kafkacheck.setup import Say
+from pytest_kafkacheck.progress import Say
 
 LAST_LINES = 15
 

@@ -11,12 +11,13 @@ from docker.errors import ImageNotFound
 
 from nemesis.capabilities import CAPABILITIES, faults_that_need
 from nemesis.faults import FAULTS
-from pytest_kafkacheck.cluster.docker import class_archive, loop
+from pytest_kafkacheck.cluster.docker import loop
+from pytest_kafkacheck.cluster.docker.class_archive import archived_image
 from pytest_kafkacheck.cluster.docker.engine import SPARE_MB, connect, reach, require_memory
+from pytest_kafkacheck.cluster.docker.images import agent_image, image_for
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.setup.capabilities import able
-from pytest_kafkacheck.setup.image import agent_image, image_for
 from pytest_kafkacheck.setup.java import MINIMUM, find_java, release
 
 State = Literal["ok", "missing", "without"]
@@ -101,7 +102,7 @@ def _images(client: Any, spec: ClusterSpec) -> Iterator[Answer]:
         except ImageNotFound:
             yield Answer(name, "missing", f"no {needed}", f"kafkacheck image build {spec.version}")
             return
-    if class_archive.image_of(client, image):
+    if archived_image(client, image):
         yield Answer("fast start", "ok", "archived classes are there")
     else:
         yield Answer(

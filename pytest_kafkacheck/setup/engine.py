@@ -13,7 +13,8 @@ from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_d
 
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.errors import InfrastructureError
-from pytest_kafkacheck.setup import Say, debian
+from pytest_kafkacheck.progress import Say
+from pytest_kafkacheck.setup import debian
 
 LIMIT = 60.0
 

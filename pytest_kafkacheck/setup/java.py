@@ -9,7 +9,8 @@ import subprocess
 from pathlib import Path
 
 from pytest_kafkacheck.errors import InfrastructureError
-from pytest_kafkacheck.setup import Say, debian
+from pytest_kafkacheck.progress import Say
+from pytest_kafkacheck.setup import debian
 
 MINIMUM = 17
 

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.boot import running
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.engine import connect
+from pytest_kafkacheck.cluster.docker.images import image_for
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.setup.class_archives import ensure_class_archives
 from tests.support.real_cluster import own
 
 
@@ -24,5 +27,7 @@ def engine() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def cluster(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerCluster]:
     logs: Path = tmp_path_factory.mktemp("logs")
-    with running(engine, ClusterSpec(), run=own("tests"), logs=logs) as cluster:
+    spec = ClusterSpec()
+    ensure_class_archives(engine, spec.version, image_for(spec.version, engine), print)
+    with running(engine, spec, run=own("tests"), logs=logs) as cluster:
         yield cluster

@@ -13,9 +13,9 @@ import pytest
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.cluster.docker import lifecycle, reaper
 from pytest_kafkacheck.cluster.docker.attach import attached
+from pytest_kafkacheck.cluster.docker.images import image_for
 from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from pytest_kafkacheck.setup.image import image_for
 from tests.support.compose_project import NEEDS_COMPOSE, composed
 from tests.support.real_cluster import until
 from workloads.clients.connection import Address

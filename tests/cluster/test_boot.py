@@ -11,13 +11,14 @@ import pytest
 from kafka import KafkaAdminClient
 
 from pytest_kafkacheck.cluster.docker import class_archive
-from pytest_kafkacheck.cluster.docker import cluster as clusters
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.boot import running
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.engine import connect
+from pytest_kafkacheck.cluster.docker.images import image_for
 from pytest_kafkacheck.cluster.docker.launch import format_arguments
 from pytest_kafkacheck.cluster.spec.formatting import CHECKPOINT, Checkpoint
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from pytest_kafkacheck.setup.image import image_for
+from pytest_kafkacheck.setup import class_archives
 from tests.support.real_cluster import own
 from workloads.clients.kafka_python import access
 
@@ -41,7 +42,7 @@ def features(cluster: DockerCluster) -> dict[str, Any]:
 
 def test_nodes_start_from_the_archive(cluster: DockerCluster) -> None:
     for node in cluster.nodes:
-        assert "/k/warm/kraft.jsa" in mapped(cluster, node)
+        assert "/k/class-archives/kraft.jsa" in mapped(cluster, node)
 
 
 def test_storage_formatted_without_a_jvm_is_the_same(
@@ -68,7 +69,7 @@ def test_a_broken_archive_stops_no_start(
 ) -> None:
     monkeypatch.setattr(class_archive, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
     image = image_for(ONE.version, engine)
-    broken = class_archive._layered(engine, image, {"kraft": b"no archive"})
+    broken = class_archives.build_archived_image(engine, image, {"kraft": b"no archive"})
     try:
         with running(engine, ONE, run=own("broken"), logs=tmp_path) as cluster:
             assert engine.api.inspect_container(cluster.nodes[1].container)["Config"]["Image"] == broken
@@ -84,11 +85,11 @@ def test_archives_that_cannot_be_made_leave_the_plain_image(
         raise OSError("no space left on device")
 
     monkeypatch.setattr(class_archive, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
-    monkeypatch.setattr(class_archive, "_failed", set())
-    monkeypatch.setattr(clusters, "running", full)
+    monkeypatch.setattr(class_archives, "_failed", set())
+    monkeypatch.setattr(class_archives, "running", full)
     image, said = image_for(ONE.version, engine), []
     for _ in range(2):
-        assert class_archive.ensure(engine, ONE.version, image, said.append) == image
+        assert class_archives.ensure_class_archives(engine, ONE.version, image, said.append) == image
     assert len(said) == 1, "tried once in a session"
     assert "no space left on device" in caplog.text
 
@@ -101,7 +102,8 @@ def test_two_sessions_make_archives_at_once(
     image = image_for("3.9.2", engine)
     with ThreadPoolExecutor() as pool:
         one, two = pool.map(
-            lambda client: class_archive.ensure(client, "3.9.2", image, print), (connect(), connect())
+            lambda client: class_archives.ensure_class_archives(client, "3.9.2", image, print),
+            (connect(), connect()),
         )
     try:
         assert one == two != image
@@ -111,6 +113,6 @@ def test_two_sessions_make_archives_at_once(
         ):
             with running(engine, spec, run=own("both"), logs=tmp_path) as cluster:
                 for node in cluster.nodes:
-                    assert "/k/warm/" in mapped(cluster, node)
+                    assert "/k/class-archives/" in mapped(cluster, node)
     finally:
         engine.images.remove(one, force=True)

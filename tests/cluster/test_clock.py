@@ -13,7 +13,7 @@ from kafka.protocol.producer import ProduceRequest
 from kafka.record.memory_records import MemoryRecordsBuilder
 from tenacity import RetryError
 
-from pytest_kafkacheck.cluster.docker.clock.clock import Clock
+from pytest_kafkacheck.cluster.docker.clock.virtual_clock import VirtualClock
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.kafka import topics
@@ -81,7 +81,7 @@ def ahead(cluster: DockerCluster) -> Iterator[Ahead]:
 
 
 @pytest.fixture
-def clocks(cluster: DockerCluster) -> Iterator[dict[int, Clock]]:
+def clocks(cluster: DockerCluster) -> Iterator[dict[int, VirtualClock]]:
     made = {node.id: of(cluster, node) for node in cluster.nodes.values()}
     yield made
     for clock in made.values():
@@ -89,14 +89,14 @@ def clocks(cluster: DockerCluster) -> Iterator[dict[int, Clock]]:
     try:
         until(cluster.healthy, limit=20)
     except RetryError:
-        # It may wait for its clock to come to where it has been, see Clock. The next test shall find a sound cluster.
+        # A broker whose clock was set back may wait before it connects again, see VirtualClock: restart it.
         for node in [node for node in made if not cluster.serving(node)]:
             cluster.nodes[node].restart()
         until(cluster.healthy)
 
 
-def of(cluster: DockerCluster, node: DockerNode) -> Clock:
-    return Clock(cluster.client, node, owner=cluster.plan.owner)
+def of(cluster: DockerCluster, node: DockerNode) -> VirtualClock:
+    return VirtualClock(cluster.client, node, owner=cluster.plan.owner)
 
 
 def near(seconds: float) -> Any:
@@ -104,7 +104,7 @@ def near(seconds: float) -> Any:
 
 
 def test_a_jump_is_seen_by_clients_of_that_broker_only(
-    cluster: DockerCluster, clocks: dict[int, Clock], ahead: Ahead
+    cluster: DockerCluster, clocks: dict[int, VirtualClock], ahead: Ahead
 ) -> None:
     assert clocks[2].get() == (0, 0)
     assert {node: ahead(node) for node in clocks} == {1: near(0), 2: near(0), 3: near(0)}
@@ -119,7 +119,9 @@ def test_a_jump_is_seen_by_clients_of_that_broker_only(
     until(lambda: cluster.serving(2))
 
 
-def test_a_clock_drifts_by_itself(cluster: DockerCluster, clocks: dict[int, Clock], ahead: Ahead) -> None:
+def test_a_clock_drifts_by_itself(
+    cluster: DockerCluster, clocks: dict[int, VirtualClock], ahead: Ahead
+) -> None:
     before = time.monotonic()
     clocks[3].set(-60, ppm=500_000)
     since = time.monotonic()
@@ -136,7 +138,7 @@ def test_a_clock_drifts_by_itself(cluster: DockerCluster, clocks: dict[int, Cloc
 
 
 def test_a_new_process_has_the_right_time(
-    cluster: DockerCluster, clocks: dict[int, Clock], ahead: Ahead
+    cluster: DockerCluster, clocks: dict[int, VirtualClock], ahead: Ahead
 ) -> None:
     clocks[2].set(HOUR)
     assert clocks[2].read().installed
@@ -150,7 +152,7 @@ def test_a_new_process_has_the_right_time(
 
 
 def test_a_signal_that_stopped_a_broker_still_does_when_its_clock_was_set(
-    cluster: DockerCluster, clocks: dict[int, Clock], ahead: Ahead
+    cluster: DockerCluster, clocks: dict[int, VirtualClock], ahead: Ahead
 ) -> None:
     node = cluster.nodes[1]
     node.kill()

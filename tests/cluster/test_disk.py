@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from pytest_kafkacheck.cluster.docker import lifecycle, loop, reaper
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.boot import running
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
@@ -224,7 +225,7 @@ def test_a_wiped_node_has_a_new_disk_and_a_removed_one_none(settled: DockerClust
 def test_what_a_dead_session_left_is_mended(settled: DockerCluster) -> None:
     settled.nodes[1].disk.fill()
     settled.nodes[2].disk.freeze(60)
-    lifecycle.mend(settled)
+    lifecycle.repair(settled)
     assert settled.nodes[1].disk.available() > 0
     assert not settled.nodes[2].disk.frozen()
 
@@ -276,7 +277,7 @@ def test_an_ordinary_volume_can_be_seen_but_not_fail(cluster: DockerCluster) -> 
 SESSION = """
 import sys
 from pathlib import Path
-from pytest_kafkacheck.cluster.docker.cluster import running
+from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 with running(connect(), ClusterSpec(brokers=1, disk_mb=64), run=sys.argv[1], logs=Path(sys.argv[2])) as cluster:

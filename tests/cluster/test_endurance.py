@@ -14,7 +14,8 @@ from nemesis.faults import FAMILIES
 from nemesis.run import Nemesis
 from nemesis.schedule import Event, Schedule
 from pytest_kafkacheck.cluster.docker import lifecycle
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.boot import running
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.clients import WorkerClients

@@ -17,15 +17,17 @@ import pytest
 
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.boot import running
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.engine import connect
+from pytest_kafkacheck.cluster.docker.images import agent_image
+from pytest_kafkacheck.cluster.docker.membership import DockerMembership
 from pytest_kafkacheck.cluster.docker.plan import new_plan
 from pytest_kafkacheck.cluster.docker.reattach import found, taken_over
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.spec.member import Place
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from pytest_kafkacheck.setup.image import agent_image
 from tests.support.real_cluster import objects, read, until, write
 
 pytestmark = pytest.mark.cluster
@@ -158,7 +160,7 @@ def test_logs_are_waited_for_only_so_long(
     engine: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     plan = new_plan(SPEC, run=name, image="")
-    cluster = DockerCluster(engine, plan, {})
+    cluster = DockerCluster(engine, plan, {}, membership=DockerMembership)
     (member,) = SPEC.members
     cluster.nodes[1] = cluster.node(member, Place("127.0.0.1", {}), container="", pod="")
     answered = threading.Event()

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.cluster import running
+from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from tests.support.real_cluster import objects, own
 
@@ -47,7 +47,7 @@ def test_start_and_stop_again_and_again(engine: Any, tmp_path: Path) -> None:
 SESSION = """
 import sys
 from pathlib import Path
-from pytest_kafkacheck.cluster.docker.cluster import running
+from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 with running(connect(), ClusterSpec(), run=sys.argv[1], logs=Path(sys.argv[2])):

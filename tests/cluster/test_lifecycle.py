@@ -10,7 +10,8 @@ import pytest
 from kafka.protocol.admin import DescribeConfigsRequest
 
 from pytest_kafkacheck.cluster.docker import lifecycle
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.boot import running
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError

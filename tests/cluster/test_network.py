@@ -17,7 +17,7 @@ from nemesis.effects.probe import Link, probe
 from nemesis.run import Nemesis
 from nemesis.schedule import Event, Schedule
 from nemesis.wait import until
-from pytest_kafkacheck.setup.image import agent_image
+from pytest_kafkacheck.cluster.docker.images import agent_image
 
 pytestmark = pytest.mark.cluster
 

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from pytest_kafkacheck.cluster.docker import lifecycle
-from pytest_kafkacheck.cluster.docker.cluster import running
+from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.engine import connect, reach
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from tests.support.real_cluster import objects, own, round_of, until

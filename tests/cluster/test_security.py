@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from nemesis.api import isolate
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.boot import running
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.cluster.spec.certificates import identity
 from pytest_kafkacheck.cluster.spec.member import CONTROLLER, INTERNAL, PORTS

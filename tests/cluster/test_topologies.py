@@ -12,7 +12,8 @@ import pytest
 from kafka import KafkaAdminClient
 
 from pytest_kafkacheck.cluster.docker import lifecycle
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster, running
+from pytest_kafkacheck.cluster.docker.boot import running
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.cluster.spec.member import CONTROL_PLANE
 from pytest_kafkacheck.cluster.spec.release import KRAFT as KRAFT_VERSION

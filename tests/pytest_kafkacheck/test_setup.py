@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_kafkacheck.cluster.docker import images
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from pytest_kafkacheck.setup import debian, engine, image, java
+from pytest_kafkacheck.setup import debian, engine, java
 from pytest_kafkacheck.spark import parse_settings
 
 
@@ -76,17 +77,17 @@ def test_an_engine_that_was_named_is_not_replaced_by_another(
 def test_images_are_named_after_what_they_are_built_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = image.compose_dir() / "image"
+    source = images.compose_dir() / "image"
     folder = tmp_path / "image"
     folder.mkdir()
     for file in source.iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
-    before = image.local_image("4.1.1")
-    monkeypatch.setattr(image, "compose_dir", lambda: tmp_path)
-    assert image.local_image("4.1.1") == before
+    before = images.local_image("4.1.1")
+    monkeypatch.setattr(images, "compose_dir", lambda: tmp_path)
+    assert images.local_image("4.1.1") == before
     (folder / "pom.xml").write_text("<project/>")
-    assert image.local_image("4.1.1") != before
-    assert image.local_image("4.1.1").startswith("kafkacheck/kafka:4.1.1-")
+    assert images.local_image("4.1.1") != before
+    assert images.local_image("4.1.1").startswith("kafkacheck/kafka:4.1.1-")
 
 
 def test_settings_of_spark_are_pairs_of_which_the_later_holds() -> None:

@@ -139,7 +139,7 @@ def test_a_start_that_was_not_finished_does_not_count(
     Engine(monkeypatch, shared._run(SPEC))
     monkeypatch.setattr(sharing, "running", running)
     monkeypatch.setattr(sharing, "found", found)
-    monkeypatch.setattr(sharing.lifecycle, "mend", lambda _: None)
+    monkeypatch.setattr(sharing.lifecycle, "repair", lambda _: None)
     with pytest.raises(InfrastructureError, match="killed"), shared.cluster(None, SPEC, logs=tmp_path):
         pass
     # The second is a whole start, the third finds a cluster that is broken, the fourth one that is not.

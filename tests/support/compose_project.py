@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pytest_kafkacheck.setup.image import image_for
+from pytest_kafkacheck.cluster.docker.images import image_for
 
 COMPOSE = shutil.which("docker-compose")
 

@@ -25,12 +25,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from pytest_kafkacheck.cluster.docker import class_archive, reaper
-    from pytest_kafkacheck.cluster.docker.cluster import running
+    from pytest_kafkacheck.cluster.docker import reaper
+    from pytest_kafkacheck.cluster.docker.boot import running
     from pytest_kafkacheck.cluster.docker.connection_info import connection_info
     from pytest_kafkacheck.cluster.docker.engine import connect, require_image
+    from pytest_kafkacheck.cluster.docker.images import image_for
     from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-    from pytest_kafkacheck.setup.image import image_for
+    from pytest_kafkacheck.setup.class_archives import ensure_class_archives
 
     spec = ClusterSpec(**spec_fields(options))
     name = options.name or f"c-{secrets.token_hex(3)}"
@@ -44,7 +45,7 @@ def _run(options: argparse.Namespace) -> int:
             )
         image = spec.image or image_for(spec.version, client)
         require_image(client, image)
-        class_archive.ensure(client, spec.version, image, say)
+        ensure_class_archives(client, spec.version, image, say)
         say(f"starting {spec.describe()}")
         with (
             tempfile.TemporaryDirectory(prefix="kafkacheck-") as logs,

@@ -17,7 +17,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster.docker.engine import connect
     from pytest_kafkacheck.cluster.spec.release import RELEASES, release_of
-    from pytest_kafkacheck.setup.image import ensure_images
+    from pytest_kafkacheck.setup.image_build import ensure_images
 
     versions = options.versions or [release.tested for release in RELEASES.values()]
     # A wrong version is refused before the first image takes its minutes.

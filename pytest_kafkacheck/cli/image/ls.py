@@ -14,7 +14,7 @@ def _run(_: argparse.Namespace) -> int:
     from rich.table import Table
 
     from pytest_kafkacheck.cluster.docker.engine import connect
-    from pytest_kafkacheck.setup.image import listed
+    from pytest_kafkacheck.setup.image_build import listed
 
     table = Table("Kafka", "image", "state", "MB", box=None)
     with closing(connect()) as client:

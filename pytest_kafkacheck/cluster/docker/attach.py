@@ -17,18 +17,21 @@ from typing import Any
 
 from docker.errors import APIError
 
-from pytest_kafkacheck.cluster.docker import lifecycle, reaper
+from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.discovery import discovered
 from pytest_kafkacheck.cluster.docker.engine import require_image
+from pytest_kafkacheck.cluster.docker.images import agent_image
+from pytest_kafkacheck.cluster.docker.membership import DockerMembership
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.docker.plan import Plan
 from pytest_kafkacheck.cluster.docker.pod import HOLD
+from pytest_kafkacheck.cluster.docker.repair import resume
+from pytest_kafkacheck.cluster.kafka.settling import wait_settled
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Member, Place
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
-from pytest_kafkacheck.setup.image import agent_image
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +118,7 @@ class AttachedCluster(DockerCluster):
     def __init__(
         self, client: Any, plan: Plan, nodes: Mapping[int, DockerNode], *, ports: Mapping[str, frozenset[int]]
     ) -> None:
-        super().__init__(client, plan, nodes)
+        super().__init__(client, plan, nodes, membership=DockerMembership)
         self._ports = ports
 
     @property
@@ -153,7 +156,7 @@ def attached(client: Any, what: str) -> Iterator[AttachedCluster]:
                 container=container["Id"],
             )
         stack.callback(_restored, cluster)
-        lifecycle.wait_settled(cluster, limit=LIMIT)
+        wait_settled(cluster, limit=LIMIT)
         yield cluster
 
 
@@ -161,8 +164,8 @@ def _restored(cluster: AttachedCluster) -> None:
     """Thaw and start whatever the session left otherwise, and wait until the cluster is whole, as it was found."""
     for node in cluster.nodes.values():
         with contextlib.suppress(APIError):
-            lifecycle.rouse(node)
+            resume(node)
     try:
-        lifecycle.wait_settled(cluster, limit=LIMIT)
+        wait_settled(cluster, limit=LIMIT)
     except (InfrastructureError, APIError, OSError) as error:
         log.warning("the attached cluster is not whole again: %s", error)

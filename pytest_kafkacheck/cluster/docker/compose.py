@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from pytest_kafkacheck.cluster.docker.images import compose_dir
 from pytest_kafkacheck.cluster.docker.launch import CONTROLLER_HEAP_MB, format_arguments
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Member, Place
 from pytest_kafkacheck.cluster.spec.properties import (
@@ -19,7 +20,6 @@ from pytest_kafkacheck.cluster.spec.properties import (
 )
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.setup.image import compose_dir
 
 FIRST_PORT = 19092
 """Host port of broker 1's EXTERNAL listener; the next brokers follow. Other listeners are 1,000 apart."""

@@ -11,7 +11,7 @@ from docker.errors import APIError
 from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest
 
 from pytest_kafkacheck.cluster.docker.engine import reach
-from pytest_kafkacheck.cluster.kafka.waiting import until
+from pytest_kafkacheck.cluster.kafka.waiting import wait_until
 from pytest_kafkacheck.cluster.spec.member import Role
 from pytest_kafkacheck.errors import UsageError
 from workloads.clients.connection import Address, ask
@@ -62,7 +62,7 @@ def discovered(client: Any, what: str, *, limit: float) -> Discovered:
         found = _asked(client, containers, what)
         return _doubt(client, containers, found)
 
-    until(problem, f"attach {what!r}: it being clear who the nodes are", limit=limit, pause=0.5)
+    wait_until(problem, f"attach {what!r}: it being clear who the nodes are", limit=limit, pause=0.5)
     assert found is not None
     return found
 

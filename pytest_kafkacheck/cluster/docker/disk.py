@@ -11,20 +11,18 @@ import shlex
 import threading
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from docker.errors import APIError, NotFound
 from docker.types import Mount
 
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.executing import execute
+from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.cluster.docker.loop import OPTIONS, UNCONFINED
+from pytest_kafkacheck.cluster.spec.member import Member
 from pytest_kafkacheck.cluster.spec.properties import DATA
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from pytest_kafkacheck.setup.image import agent_image
-
-if TYPE_CHECKING:
-    from pytest_kafkacheck.cluster.docker.node import DockerNode
 
 BALLAST = f"{DATA}/.kafkacheck-ballast"
 """What fills a disk. Kafka reads no files in its data directory but those it knows."""
@@ -79,13 +77,34 @@ ioctl(F, 0x8004587D, $flags) or die "FS_IOC_SHUTDOWN: $!\\n";
 '"""
 
 
+class DiskOwner(Protocol):
+    """What a disk needs of its node."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def member(self) -> Member: ...
+
+    @property
+    def container(self) -> str:
+        """Id of the container of the node's process; an upgrade replaces it."""
+        ...
+
+    def signal(self, name: Literal["STOP", "CONT"]) -> None: ...
+
+    def kill(self) -> None:
+        """Kill the process and return when it has ended."""
+        ...
+
+
 class Disk:
     """Of one node. Every method raises InfrastructureError when the sidecar, or the disk, does not do it in time.
 
     ``run`` works for every node that kafkacheck started; all else raises UsageError without a disk of its own.
     """
 
-    def __init__(self, client: Any, node: DockerNode) -> None:
+    def __init__(self, client: Any, node: DiskOwner) -> None:
         self._api = client.api
         self._node = node
         self._using = threading.Lock()

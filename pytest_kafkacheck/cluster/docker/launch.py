@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from pytest_kafkacheck.cluster.docker.images import compose_dir
 from pytest_kafkacheck.cluster.spec import security
 from pytest_kafkacheck.cluster.spec.certificates import Identity
 from pytest_kafkacheck.cluster.spec.formatting import meta_properties
 from pytest_kafkacheck.cluster.spec.member import Member, Place
 from pytest_kafkacheck.cluster.spec.properties import server_properties, zoo_cfg
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from pytest_kafkacheck.setup.image import compose_dir
 
 START = Path(__file__).with_name("start.sh").read_text()
 

@@ -16,8 +16,8 @@ from docker.errors import APIError, NotFound
 from docker.types import Mount
 
 from pytest_kafkacheck.cluster.docker.executing import execute
+from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.errors import InfrastructureError
-from pytest_kafkacheck.setup.image import agent_image
 
 DISK = "kafkacheck.disk"
 """Label of a backing volume: the name of its data volume."""

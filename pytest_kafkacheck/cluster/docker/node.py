@@ -6,21 +6,19 @@ import io
 import tarfile
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from docker.errors import APIError
 
 from nemesis.cluster import State
 from pytest_kafkacheck.cluster.docker.agent import Agent
+from pytest_kafkacheck.cluster.docker.clock.virtual_clock import VirtualClock
 from pytest_kafkacheck.cluster.docker.disk import Disk
 from pytest_kafkacheck.cluster.docker.executing import execute
 from pytest_kafkacheck.cluster.docker.pausing import pause
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Member, Place
 from workloads.clients.connection import Address
 from workloads.clients.security import Security
-
-if TYPE_CHECKING:
-    from pytest_kafkacheck.cluster.docker.clock.clock import Clock
 
 STOP_LIMIT = 30
 """Seconds a controlled shutdown may take before the engine kills the process."""
@@ -149,10 +147,8 @@ class DockerNode:
         self._api.kill(self.container, signal=f"SIG{name}")
 
     @cached_property
-    def clock(self) -> Clock:
-        from pytest_kafkacheck.cluster.docker.clock.clock import Clock
-
-        return Clock(self._client, self, owner=self._owner)
+    def clock(self) -> VirtualClock:
+        return VirtualClock(self._client, self, owner=self._owner)
 
     def limit_cpu(self, cores: float | None) -> None:
         quota = -1 if cores is None else max(1000, round(cores * CPU_PERIOD))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_kafkacheck.setup.image import agent_image
+from pytest_kafkacheck.cluster.docker.images import agent_image
 
 HOLD = 'trap "exit 0" TERM INT; while :; do sleep 3600 & wait $!; done'
 

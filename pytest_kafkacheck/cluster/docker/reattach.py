@@ -9,10 +9,12 @@ from typing import Any
 
 from docker.errors import DockerException
 
-from pytest_kafkacheck.cluster.docker import lifecycle, reaper
+from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.engine import reach
+from pytest_kafkacheck.cluster.docker.membership import DockerMembership
 from pytest_kafkacheck.cluster.docker.plan import CLUSTER, IDENTITY, NODE, PART, PLACE, ROLE, SPEC, Plan
+from pytest_kafkacheck.cluster.docker.repair import repair
 from pytest_kafkacheck.cluster.spec.certificates import Identity
 from pytest_kafkacheck.cluster.spec.member import Member, Place
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
@@ -35,7 +37,8 @@ def found(client: Any, run: str) -> DockerCluster:
             f"Cluster {run} is not whole: node {', '.join(missing)} has no pod. Remove it: "
             f"kafkacheck cluster down {run}"
         )
-    cluster = DockerCluster(client, _plan(client, run, next(iter(nodes.values()))), {})
+    plan = _plan(client, run, next(iter(nodes.values())))
+    cluster = DockerCluster(client, plan, {}, membership=DockerMembership)
     for node, container in nodes.items():
         told = json.loads(container["Labels"][ROLE])
         place = json.loads(pods[node]["Labels"][PLACE])
@@ -68,7 +71,7 @@ def taken_over(
             cluster = None
             try:
                 cluster = found(client, run)
-                lifecycle.mend(cluster)
+                repair(cluster)
             except (KafkacheckError, DockerException, OSError) as error:
                 say(f"not using the kept cluster {run}: {error} To remove it: kafkacheck cluster down {run}")
                 if cluster is not None:

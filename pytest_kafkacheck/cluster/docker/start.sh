@@ -1,17 +1,17 @@
-# What a node's container runs, whatever its role. `exec` makes java the first process: signals, the
-# freezer and the exit status are the node's own.
+# The one start command of every node, whatever its role. `exec` makes java the container's first process, so that
+# signals, the freezer and the exit status are those of the node.
 classes='/opt/kafka/libs/*'
-set -f # arguments hold brackets
+set -f # arguments contain brackets
 
-# BOOT: fast; train, which leaves an archive of the loaded classes at its end; plain, which does nothing for speed.
+# BOOT: fast; train, which also writes an archive of the loaded classes when the JVM ends; plain, without any speed-up.
 flags() {
   [ "$BOOT" = plain ] && return
   echo "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto"
   if [ "$BOOT" = train ]; then
-    mkdir -p /k/warm
-    echo "-XX:ArchiveClassesAtExit=/k/warm/$1.jsa"
-  elif [ -e "/k/warm/$1.jsa" ]; then
-    echo "-XX:SharedArchiveFile=/k/warm/$1.jsa"
+    mkdir -p /k/class-archives
+    echo "-XX:ArchiveClassesAtExit=/k/class-archives/$1.jsa"
+  elif [ -e "/k/class-archives/$1.jsa" ]; then
+    echo "-XX:SharedArchiveFile=/k/class-archives/$1.jsa"
   fi
 }
 
@@ -32,7 +32,7 @@ if [ -n "$CLUSTER_ID" ]; then
     java -Xmx128m -XX:TieredStopAtLevel=1 -cp "$classes" kafka.tools.StorageTool \
       format -t "$CLUSTER_ID" -c /k/server.properties $FORMAT || exit 3
   fi
-  # A disk of its own (DURABLE) may lose power at any time, and then holds only what was made durable.
+  # A node with a disk of its own (DURABLE) can lose power at any time; only synced files survive that.
   if [ -n "$DURABLE" ]; then
     sync /k/data/bootstrap.checkpoint /k/data/meta.properties 2>/dev/null || sync
   fi

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Protocol
 
 import kafka.errors
-from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka import KafkaConsumer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
@@ -15,13 +14,12 @@ from kafka.protocol.producer import InitProducerIdRequest
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics, zookeeper
+from pytest_kafkacheck.cluster.kafka.admin import admin_client
+from pytest_kafkacheck.cluster.kafka.running_cluster import RunningCluster
 from pytest_kafkacheck.errors import InfrastructureError
 from workloads.clients.connection import Address, ask
 from workloads.clients.kafka_python import access
 from workloads.clients.requests import EARLIEST
-
-if TYPE_CHECKING:
-    from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 
 REQUEST_LIMIT = 10.0
 """Seconds for one question to the library's admin client."""
@@ -35,11 +33,24 @@ FENCED_LIMIT_MS = 60_000
 GROUP, TRANSACTION = 0, 1
 
 
+class Membership(Protocol):
+    """Adds and removes brokers, which takes more than a request: whoever runs the cluster's processes does it."""
+
+    def add_broker(self) -> int:
+        """Start one more broker. Returns its node id when the cluster has settled."""
+        ...
+
+    def remove_broker(self, node: int) -> None:
+        """Move the broker's replicas away, stop and unregister it. Returns when the cluster has settled."""
+        ...
+
+
 class Administration:
     """Implements ``nemesis.cluster.Kafka``."""
 
-    def __init__(self, cluster: DockerCluster) -> None:
+    def __init__(self, cluster: RunningCluster, membership: Membership) -> None:
         self._cluster = cluster
+        self._membership = membership
 
     def elect(self, topic: str, partition: int, *, unclean: bool) -> None:
         def elected(client: Any) -> None:
@@ -196,14 +207,10 @@ class Administration:
         return found.epoch if found else -1
 
     def add_broker(self) -> int:
-        from pytest_kafkacheck.cluster.docker import lifecycle
-
-        return lifecycle.add_broker(self._cluster)
+        return self._membership.add_broker()
 
     def remove_broker(self, node: int) -> None:
-        from pytest_kafkacheck.cluster.docker import lifecycle
-
-        lifecycle.remove_broker(self._cluster, node)
+        self._membership.remove_broker(node)
 
     def coordinator(self, kind: Literal["group", "transaction"], name: str) -> int | None:
         """As of ``nemesis.cluster.Cluster``."""
@@ -261,20 +268,10 @@ class Administration:
         """Put a question to the library's admin client; again while nobody answers. Raises as of the protocol."""
 
         def once() -> Any:
-            with self._admin() as client:
+            with admin_client(self._cluster.brokers, request_limit=REQUEST_LIMIT) as client:
                 return question(client)
 
         return self._until(once)
-
-    @contextmanager
-    def _admin(self) -> Iterator[Any]:
-        client = KafkaAdminClient(
-            **access(self._cluster.brokers.values()), request_timeout_ms=round(REQUEST_LIMIT * 1000)
-        )
-        try:
-            yield client
-        finally:
-            client.close()
 
     def _until(self, once: Callable[[], Any]) -> Any:
         retrying = Retrying(

@@ -5,19 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 from kafka.errors import for_code
 from kafka.protocol.consumer import FetchRequest
 from kafka.protocol.producer import ProduceRequest
 from kafka.record.memory_records import MemoryRecordsBuilder
 
-from pytest_kafkacheck.cluster.kafka import metadata_views, topics
-from pytest_kafkacheck.cluster.kafka.waiting import until
+from pytest_kafkacheck.cluster.kafka import topics
+from pytest_kafkacheck.cluster.kafka.running_cluster import RunningCluster
+from pytest_kafkacheck.cluster.kafka.settling import not_serving
+from pytest_kafkacheck.cluster.kafka.waiting import wait_until
 from workloads.clients.connection import Address, Connection
-
-if TYPE_CHECKING:
-    from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 
 TOPIC = "kafkacheck-ready"
 LIMIT = 90.0
@@ -28,13 +26,13 @@ PAUSE = 0.05
 """Seconds between two questions: a start takes few, and is waited for."""
 
 
-def wait_ready(cluster: DockerCluster) -> None:
+def wait_ready(cluster: RunningCluster) -> None:
     """Wait until every node serves and every broker is unfenced, and write to and read from each broker.
 
     Raises InfrastructureError; at once when a node has ended, for it will not come back.
     """
     brokers, dead = cluster.brokers, cluster.ended
-    until(lambda: absent(cluster), "every node serving", limit=LIMIT, dead=dead, pause=PAUSE)
+    wait_until(lambda: not_serving(cluster), "every node serving", limit=LIMIT, dead=dead, pause=PAUSE)
     topics.create(brokers, TOPIC, assignment={number: [node] for number, node in enumerate(brokers)})
     try:
         with ThreadPoolExecutor(max_workers=len(brokers)) as pool:
@@ -54,7 +52,7 @@ def _prove(partition: int, address: Address, dead: Callable[[], str | None]) -> 
             return None if _read(connection, partition) else "it was written and not read"
 
     what = f"a record written to and read from the broker at {address}"
-    until(unread, what, limit=LIMIT, dead=dead, pause=PAUSE)
+    wait_until(unread, what, limit=LIMIT, dead=dead, pause=PAUSE)
 
 
 def _write(connection: Connection, partition: int) -> None:
@@ -102,15 +100,3 @@ def _read(connection: Connection, partition: int) -> bool:
     if answer.error_code:
         raise for_code(answer.error_code)(f"fetch from {TOPIC}-{partition}")
     return b"ready" in bytes(answer.records or b"")
-
-
-def absent(cluster: DockerCluster) -> str | None:
-    """Which node does not serve, or which broker does not know all others, or None. Raises OSError."""
-    brokers = cluster.brokers
-    for node, address in brokers.items():
-        if (seen := metadata_views.unfenced(address)) != set(brokers):
-            return f"broker {node} sees {sorted(seen)} of {sorted(brokers)}"
-    for node in cluster.nodes:
-        if node not in brokers and not cluster.serving(node):
-            return f"node {node} does not serve"
-    return None

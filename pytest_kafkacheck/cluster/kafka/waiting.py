@@ -1,4 +1,4 @@
-"""Waiting for a cluster: until something holds, a node ends, or time is up."""
+"""Waiting for a cluster: until a condition holds, a node ends, or the time is up."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tenacity import (
 
 from pytest_kafkacheck.errors import InfrastructureError
 
-LOOK = 0.5
-"""Seconds between looks whether a node has ended: to ask the engine costs the nodes processor time."""
+ENDED_INTERVAL = 0.5
+"""Seconds between two checks whether a node has ended: each request to the engine costs the nodes processor time."""
 
 
-def until(
+def wait_until(
     problem: Callable[[], str | None],
     what: str,
     *,
@@ -29,20 +29,20 @@ def until(
     dead: Callable[[], str | None] = lambda: None,
     pause: float = 0.1,
 ) -> None:
-    """Return when there is no problem any more; what cannot be asked is one, too.
+    """Return as soon as `problem` returns None.
 
-    problem  tells what still stands against it, or None; OSError and KafkaError count as told.
-    what     is waited for; for people.
-    dead     tells of a node that has ended, or None.
-    limit    seconds in all, pause: between two attempts.
-    Raises InfrastructureError when time is up, and at once when a node has ended, for it will not come back.
+    problem  returns the reason to go on waiting, or None; an OSError or KafkaError that it raises is a reason too.
+    what     the awaited condition, for the message of an error.
+    dead     returns the last output of a node that has ended, or None.
+    limit    seconds in all; `pause` is the number of seconds between two attempts.
+    Raises InfrastructureError when time is up, and at once when a node has ended, because it will not come back.
     """
-    looked = float("-inf")
+    checked = float("-inf")
 
     def once() -> str | None:
-        nonlocal looked
-        if time.monotonic() - looked >= LOOK:
-            looked = time.monotonic()
+        nonlocal checked
+        if time.monotonic() - checked >= ENDED_INTERVAL:
+            checked = time.monotonic()
             if (text := dead()) is not None:
                 raise InfrastructureError(f"A node ended while kafkacheck waited for {what}: {text}")
         return problem()

@@ -1,62 +1,41 @@
-"""The images: Kafka's own from a registry where one answers, else built here with the same layout.
+"""Pulls or builds images: Kafka's own from a registry where one answers, else one built here with the same layout.
 
-The agents, which own the nodes' networks, always run the base image: it has nftables and iproute2, which Kafka's
-image has not.
+Agents always run the base image, because Kafka's own has neither nftables nor iproute2.
 """
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from docker.errors import APIError, DockerException, ImageNotFound
+from docker.errors import APIError, DockerException
 
+from pytest_kafkacheck.cluster.docker.images import (
+    agent_image,
+    compose_dir,
+    image_for,
+    is_present,
+    local_image,
+    official_image,
+)
 from pytest_kafkacheck.cluster.spec.release import RELEASES, release_of
 from pytest_kafkacheck.errors import InfrastructureError
-from pytest_kafkacheck.setup import Say, debian
+from pytest_kafkacheck.progress import Say
+from pytest_kafkacheck.setup import debian
+from pytest_kafkacheck.setup.class_archives import ensure_class_archives
 
 SUITE = "bookworm"
 CONTENT = "kafkacheck.content"
 """Label of an image: digest of what it was built from, so that a change builds it anew."""
 
 
-def compose_dir() -> Path:
-    """Where the data of ``compose/`` lies: in the package when installed, beside it in a checkout."""
-    package = Path(__file__).resolve().parents[1]
-    packaged = package / "_compose"
-    return packaged if packaged.is_dir() else package.parent / "compose"
-
-
-@cache
-def agent_image() -> str:
-    """Name of the base image; it changes with what it is built from."""
-    return f"kafkacheck/base:{_digest('packages.txt', 'agent.Dockerfile')}"
-
-
-def official_image(version: str) -> str:
-    return f"apache/kafka:{version}"
-
-
-def local_image(version: str) -> str:
-    return f"kafkacheck/kafka:{version}-{_digest('packages.txt', 'pom.xml', 'broker.Dockerfile')}"
-
-
-def image_for(version: str, client: Any) -> str:
-    """The broker image the engine has for a version: Kafka's own, else the local one, present or not."""
-    return official_image(version) if _present(client, official_image(version)) else local_image(version)
-
-
 def ensure_images(client: Any, version: str, say: Say) -> None:
     """Pull or build what is missing, and what makes clusters start fast. Raises InfrastructureError."""
-    from pytest_kafkacheck.cluster.docker import class_archive
-
-    if not _present(client, image_for(version, client)):
+    if not is_present(client, image_for(version, client)):
         if _pulled(client, official_image(version), say):
             say(f"image {official_image(version)}: pulled")
         else:
@@ -65,14 +44,14 @@ def ensure_images(client: Any, version: str, say: Say) -> None:
     else:
         say(f"image {image_for(version, client)}: present")
     _ensure_base(client, say)
-    class_archive.ensure(client, version, image_for(version, client), say)
+    ensure_class_archives(client, version, image_for(version, client), say)
 
 
 def listed(client: Any) -> Iterator[tuple[str, str, str, int | None]]:
     """(Kafka version, image, state, bytes) of each tested release and of the base image."""
     names = {release.tested: image_for(release.tested, client) for release in RELEASES.values()}
     for version, name in {**names, "(agents)": agent_image()}.items():
-        if not _present(client, name):
+        if not is_present(client, name):
             yield version, name, "absent: kafkacheck image build", None
             continue
         origin = "built here" if name.startswith("kafkacheck/") else "pulled"
@@ -80,7 +59,7 @@ def listed(client: Any) -> Iterator[tuple[str, str, str, int | None]]:
 
 
 def _ensure_base(client: Any, say: Say) -> None:
-    if _present(client, agent_image()):
+    if is_present(client, agent_image()):
         return
     if _pulled(client, f"debian:{SUITE}-slim", say):
         say(f"building {agent_image()} on debian:{SUITE}-slim")
@@ -105,7 +84,7 @@ def _ensure_base(client: Any, say: Say) -> None:
             client.api.import_image_from_stream(tar.stdout, repository=repository, tag=tag)
         if tar.returncode:
             raise InfrastructureError(f"tar of the new file system ended with status {tar.returncode}")
-    if not _present(client, agent_image()):
+    if not is_present(client, agent_image()):
         raise InfrastructureError(f"The engine took the file system, but has no image {agent_image()!r}.")
 
 
@@ -136,20 +115,12 @@ def _build(client: Any, folder: str, tag: str, **arguments: str) -> None:
 
 def _pulled(client: Any, image: str, say: Say) -> bool:
     """Whether the image could be pulled. A registry that cannot be reached is no error: we build then."""
-    if _present(client, image):
+    if is_present(client, image):
         return True
     say(f"asking the registry for {image}")
     try:
         client.images.pull(*image.split(":"))
     except APIError:
-        return False
-    return True
-
-
-def _present(client: Any, image: str) -> bool:
-    try:
-        client.images.get(image)
-    except ImageNotFound:
         return False
     return True
 
@@ -161,10 +132,3 @@ def _mirror() -> list[str]:
     )
     sites = [line.split(" ", 1)[0] for line in done.stdout.splitlines() if line.endswith("Debian")]
     return sites[:1]
-
-
-def _digest(*names: str) -> str:
-    digest = hashlib.sha256()
-    for name in names:
-        digest.update((compose_dir() / "image" / name).read_bytes())
-    return digest.hexdigest()[:12]

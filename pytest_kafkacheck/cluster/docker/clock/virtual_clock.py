@@ -13,14 +13,13 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from docker.errors import APIError, NotFound
 
 from pytest_kafkacheck.cluster.docker.deadline import within
-from pytest_kafkacheck.cluster.docker.node import DockerNode
+from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from pytest_kafkacheck.setup.image import agent_image
 
 SCRIPT = Path(__file__).with_name("clock.pl").read_text()
 
@@ -52,7 +51,21 @@ class Reading(NamedTuple):
     held: float
 
 
-class Clock:
+class ClockOwner(Protocol):
+    """What a clock needs of its node."""
+
+    @property
+    def host(self) -> str:
+        """Its name, for messages."""
+        ...
+
+    @property
+    def container(self) -> str:
+        """Id of the container of its process; an upgrade replaces it."""
+        ...
+
+
+class VirtualClock:
     """The wall clock of one node's JVM. CLOCK_MONOTONIC, and so every timeout in Java, stays right.
 
     A start of the process makes the clock right again. While the node is frozen, only what was installed before can
@@ -64,7 +77,7 @@ class Clock:
     InfrastructureError when the machine cannot do it or something went wrong.
     """
 
-    def __init__(self, client: Any, node: DockerNode, *, owner: Mapping[str, str]) -> None:
+    def __init__(self, client: Any, node: ClockOwner, *, owner: Mapping[str, str]) -> None:
         """`owner`: labels that say whose the containers are, see ``Plan.owner``."""
         self._api = client.api
         self._node = node
@@ -96,7 +109,7 @@ class Clock:
 
     def _run(self, *arguments: str) -> Reading:
         answers: list[tuple[int, str, str]] = []
-        what = f"the clock of {self._node.member.host} ({' '.join(arguments)})"
+        what = f"the clock of {self._node.host} ({' '.join(arguments)})"
 
         def run() -> None:
             answers.append(self._beside(arguments))

@@ -1,0 +1,145 @@
+"""Starts a cluster: plan it, make its parts in the engine, wait until it is ready, and remove it at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from docker.errors import APIError
+from tenacity import Retrying, retry_if_exception, stop_after_attempt
+
+from pytest_kafkacheck.cluster.docker import class_archive, reaper
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.engine import reach, require_image, require_layout, require_memory
+from pytest_kafkacheck.cluster.docker.images import agent_image, image_for
+from pytest_kafkacheck.cluster.docker.launch import Boot, format_arguments
+from pytest_kafkacheck.cluster.docker.membership import DockerMembership
+from pytest_kafkacheck.cluster.docker.node import DockerNode
+from pytest_kafkacheck.cluster.docker.plan import Plan, new_plan
+from pytest_kafkacheck.cluster.kafka import readiness
+from pytest_kafkacheck.cluster.spec.formatting import CHECKPOINT, Checkpoint
+from pytest_kafkacheck.cluster.spec.member import PORTS, ZOOKEEPER
+from pytest_kafkacheck.cluster.spec.security import zookeeper_commands
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.errors import InfrastructureError
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def running(
+    client: Any,
+    spec: ClusterSpec,
+    *,
+    run: str,
+    logs: Path,
+    boot: Boot = "fast",
+    owner: Mapping[str, str] | None = None,
+    leave: bool = False,
+) -> Iterator[DockerCluster]:
+    """A ready cluster for as long as the block runs.
+
+    client  of a Docker engine, see ``engine.connect``.
+    run     names its containers and labels; unique.
+    logs    directory for the nodes' logs should the start fail.
+    boot    how nodes start, see start.sh; other than fast for benchmarks and archives only.
+    owner   labels of who shall own it; default: this process.
+    leave   let it run on when the block ends well: its owner removes it.
+    Raises UsageError for an image of another layout, InfrastructureError when the cluster cannot be started.
+    Whatever ends the block or the start, Ctrl-C included, everything made for it is removed, unless somebody called
+    its `keep`.
+    """
+    image = spec.image or image_for(spec.version, client)
+    for needed in (image, agent_image()):
+        require_image(client, needed)
+    if spec.image is not None:
+        require_layout(client, image, labels=reaper.labels(run))
+    checkpoint = Checkpoint(client.images.get(image).id, format_arguments(spec))
+    kept = checkpoint.read() if boot != "plain" else None
+    if boot == "fast":
+        image = class_archive.archived_image(client, image) or image
+    require_memory(client, spec)
+    for orphan in reaper.sweep(client):
+        log.info("removed what run %s had left behind", orphan)
+    with ExitStack() as stack:
+        stack.enter_context(reaper.removed_at_end(client, run, leave=leave))
+        # A busy port is the one thing that another program can spoil between choosing and using.
+        cluster = Retrying(stop=stop_after_attempt(3), retry=retry_if_exception(_port_taken), reraise=True)(
+            _start,
+            client,
+            new_plan(spec, run=run, image=image, at=reach(client), boot=boot, checkpoint=kept, owner=owner),
+        )
+        stack.callback(cluster.close)
+        try:
+            readiness.wait_ready(cluster)
+        except BaseException as error:
+            cluster.save_logs(logs)
+            error.add_note(f"The nodes' logs are in {logs}")
+            raise
+        if kept is None and spec.kraft:
+            with contextlib.suppress(OSError):
+                checkpoint.write(cluster.nodes[spec.voters[0].id].get(CHECKPOINT))
+        yield cluster
+
+
+def _start(client: Any, plan: Plan) -> DockerCluster:
+    api, members = client.api, {member.id: member for member in plan.spec.members}
+    reaper.remove_run(client, plan.run)
+    places = plan.places(members.values())
+    cluster = DockerCluster(client, plan, {}, membership=DockerMembership)
+
+    def start(node: int, pod: str) -> DockerNode:
+        made = cluster.create(members[node], places[node], pod=pod)
+        api.start(made.container)
+        return made
+
+    # Everything is made on the pool's threads. Ctrl-C strikes the main thread only, and leaving this block
+    # waits for requests under way: whatever the engine is still making is there when it gets removed.
+    with ThreadPoolExecutor(max_workers=len(members) + 1) as pool:
+        try:
+            disks = pool.submit(plan.create_volumes, api, members.values())
+            pool.submit(plan.create_network, api).result()
+            # All pods first: a node that starts must find the names of the others.
+            pods = list(pool.map(lambda node: plan.create_pod(api, members[node], places[node]), members))
+            placed = dict(zip(members, pods, strict=True))
+            disks.result()
+            first: list[int] = []
+            if zookeeper_commands(plan.spec.mechanism, zookeeper="") and not plan.spec.kraft:
+                first = [node for node in placed if members[node].role == "zookeeper"]
+            for group in (first, [node for node in placed if node not in first]):
+                started = pool.map(start, group, [placed[node] for node in group])
+                cluster.nodes.update((node.id, node) for node in started)
+                if group and group is first:
+                    pool.submit(_make_users, cluster).result()
+        except APIError as error:
+            if _port_taken(error):
+                raise
+            raise InfrastructureError(
+                f"The engine could not start a node of {plan.spec.describe()}: {error.explanation or error}"
+            ) from error
+    return cluster
+
+
+def _make_users(cluster: DockerCluster) -> None:
+    """With SCRAM in ZooKeeper mode brokers look each other up in ZooKeeper: users come before them."""
+    servers = ",".join(f"{node.member.host}:{PORTS[ZOOKEEPER]}" for node in cluster.nodes.values())
+    for main, *arguments in zookeeper_commands(cluster.spec.mechanism, zookeeper=servers):
+        command = (
+            f"java -Xmx128m -XX:TieredStopAtLevel=1 -cp '/opt/kafka/libs/*' {main} {' '.join(arguments)}"
+        )
+        status, output = next(iter(cluster.nodes.values())).execute(command)
+        if status:
+            raise InfrastructureError(
+                f"A user could not be made in ZooKeeper (status {status}): {output.strip()}"
+            )
+
+
+def _port_taken(error: BaseException) -> bool:
+    return isinstance(error, APIError) and any(
+        text in str(error) for text in ("port is already allocated", "address already in use")
+    )
