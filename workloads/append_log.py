@@ -1,15 +1,16 @@
-"""The workload of an append-only log: write unique values, read them all, never miss one."""
+"""The append log: producers write unique values, and every acknowledged one must be read, once and in order."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
+from workloads.clients.library import library, library_names
 from workloads.clients.outcome import Acks
-from workloads.workload import Topic, WorkerSpec
+from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
 FASTEST = 1e9
 """Records per second; far above what any producer reaches."""
@@ -17,31 +18,25 @@ FASTEST = 1e9
 MAX_RECORD = 900_000
 """Bytes; Kafka's own default limit of a batch is a little above."""
 
-OURS = (
-    "acks",
-    "bootstrap_servers",
-    "client_id",
-    "enable_idempotence",
-    "security_protocol",
-    "transactional_id",
-)
-OURS_BEGIN = ("sasl_", "ssl_")
-"""Settings of producers that follow from elsewhere, by name and by how the name begins."""
+PRODUCER = WorkerRole("producer", "workloads.roles.producer:produce")
+READER = WorkerRole("reader", "workloads.roles.reader:read")
+SESSION = WorkerRole("session", "workloads.roles.session:write_and_read")
 
 
 @dataclass(frozen=True, kw_only=True)
-class AppendLog:
+class AppendLog(Workload):
     """Producers write unique values to one topic, readers read it, sessions write and read their own writes.
 
     partitions, replication_factor, topic_config   of the topic
-    assignment      where its replicas lie, such as {0: [1, 2, 3]}: for every partition the ids of as many brokers as
-                    the replication factor says, the preferred leader first; None: Kafka decides
-    acks            "all", 1 or 0, as producers ask for it
-    producers, readers, sessions                   client processes of each kind
-    rate            records per second and producer; None for as fast as they go
-    idempotence     of producers; None: on where it is possible, with acks="all"
-    record_size     bytes of a record's value at least; 0 for as small as it gets (about 50)
-    client          settings of kafka-python's KafkaProducer, such as {"linger_ms": 5}
+    assignment      where its replicas lie, such as {0: [1, 2, 3]}: for every partition the ids of
+                    `replication_factor` brokers, the preferred leader first; None: Kafka decides
+    acks            "all", 1 or 0, as in the producers' configuration
+    producers, readers, sessions                   number of client processes of each role
+    rate            records per second and producer; None for no limit
+    idempotence     of producers; None: on with acks="all", which it needs
+    record_size     bytes of a record's value at least; 0 for the smallest possible (about 50)
+    client          settings of the library's producer, such as {"linger_ms": 5}
+    library         name of the client library
     """
 
     partitions: int = 3
@@ -56,6 +51,7 @@ class AppendLog:
     record_size: int = 0
     client: Mapping[str, Any] = field(default_factory=dict)
     assignment: Mapping[int, Sequence[int]] | None = None
+    library: str = DEFAULT_LIBRARY
 
     def __post_init__(self) -> None:
         for name, least, most in (
@@ -69,7 +65,7 @@ class AppendLog:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
                 raise ValueError(f"AppendLog.{name}={value!r}: expected a whole number, {least} to {most}")
-        # Compared with their types, for True equals 1.
+        # Compared with their types, because True equals 1.
         if (type(self.acks), self.acks) not in ((str, "all"), (int, 1), (int, 0)):
             raise ValueError(f"AppendLog.acks={self.acks!r}: expected 'all', 1 or 0")
         if self.rate is not None and not (_is_number(self.rate) and 0 < self.rate <= FASTEST):
@@ -91,7 +87,7 @@ class AppendLog:
                 name=f"log-{run}",
                 partitions=self.partitions,
                 replication_factor=self.replication_factor,
-                config={name: _spelt(value) for name, value in self.topic_config.items()},
+                config={name: _kafka_text(value) for name, value in self.topic_config.items()},
                 assignment=self.assignment,
             ),
         )
@@ -103,13 +99,42 @@ class AppendLog:
             "record_size": self.record_size,
             "client": dict(self.client),
         }
-        kinds: list[dict[str, Any]] = [
-            *({"role": "producer", "options": {**send, "rate": self.rate}} for _ in range(self.producers)),
-            *({"role": "reader"} for _ in range(self.readers)),
-            *({"role": "session", "session": number, "options": send} for number in range(self.sessions)),
-            {"role": "probe"},
+        shapes: list[tuple[WorkerRole, dict[str, Any]]] = [
+            *((PRODUCER, {"options": {**send, "rate": self.rate}}) for _ in range(self.producers)),
+            *((READER, {}) for _ in range(self.readers)),
+            *((SESSION, {"session": number, "options": send}) for number in range(self.sessions)),
+            (PROBE, {}),
         ]
-        return tuple(WorkerSpec(process=process, **kind) for process, kind in enumerate(kinds))
+        return tuple(
+            WorkerSpec(role=role, process=process, library=self.library, **shape)
+            for process, (role, shape) in enumerate(shapes)
+        )
+
+    @property
+    def load_counter(self) -> str:
+        """With acks=0 nothing is acknowledged, so the first send has to do."""
+        return "acks" if self.acknowledges else "sends"
+
+    @property
+    def stop_order(self) -> tuple[tuple[str, ...], ...]:
+        return ((PRODUCER.name, *((SESSION.name,) if self.sessions else ())),)
+
+    @property
+    def acknowledges(self) -> bool:
+        return self.acks != 0
+
+    def with_layout(self, layout: Layout | None) -> Self:
+        return replace(self, assignment=layout)
+
+    def smaller(self) -> Iterator[tuple[str, Self]]:
+        least = {"producers": 1, "readers": 0, "sessions": 0}
+        fewer: dict[str, Any] = {
+            name: number for name, number in least.items() if getattr(self, name) > number
+        }
+        if len(fewer) > 1:
+            yield "one producer and no other clients", replace(self, **fewer)
+        for name, number in fewer.items():
+            yield f"{number} {name}", replace(self, **{name: number})
 
     @property
     def idempotent(self) -> bool:
@@ -117,7 +142,7 @@ class AppendLog:
 
     @property
     def allowed(self) -> frozenset[str]:
-        """Without idempotence, retries may write twice and out of order: Kafka promises at least once.
+        """Without idempotence, retries may write a record twice and out of order: Kafka promises at least once.
         Without acks="all", an acknowledged record may not be readable yet."""
         allowed: set[str] = set()
         if not self.idempotent:
@@ -125,14 +150,6 @@ class AppendLog:
         if self.acks != "all":
             allowed.add("read-your-writes")
         return frozenset(allowed)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> AppendLog:
-        """Raises TypeError for unknown names, ValueError for values that are not allowed."""
-        return cls(**data)
 
     def _check_topic_config(self) -> None:
         if not isinstance(self.topic_config, Mapping):
@@ -161,26 +178,26 @@ class AppendLog:
             )
 
     def _check_client(self) -> None:
+        if self.library not in library_names():
+            raise ValueError(
+                f"AppendLog.library={self.library!r}: expected one of {', '.join(library_names())}"
+            )
         if not isinstance(self.client, Mapping) or not all(isinstance(name, str) for name in self.client):
             raise ValueError(
                 f"AppendLog.client={self.client!r}: expected settings of KafkaProducer by name, such as "
                 f"{{'linger_ms': 5}}"
             )
-        if not self.client:
-            return
-        from kafka import KafkaProducer
-
         for name, value in self.client.items():
-            if name in OURS or name.startswith(OURS_BEGIN):
-                raise ValueError(f"AppendLog.client[{name!r}]: kafkacheck sets this itself")
-            if name not in KafkaProducer.DEFAULT_CONFIG:
-                raise ValueError(f"AppendLog.client[{name!r}]: KafkaProducer has no setting of that name")
+            try:
+                library(self.library).check_producer_setting(name)
+            except ValueError as error:
+                raise ValueError(f"AppendLog.client[{name!r}]: {error}") from None
             try:
                 json.dumps(value, allow_nan=False)
             except (TypeError, ValueError):
                 raise ValueError(
-                    f"AppendLog.client[{name!r}]={value!r}: expected text, a number, True, False or None, for it is "
-                    f"handed to another process"
+                    f"AppendLog.client[{name!r}]={value!r}: expected text, a number, True, False or None, because "
+                    f"it is sent to another process"
                 ) from None
 
     def _check_assignment(self) -> None:
@@ -209,6 +226,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _spelt(value: object) -> str:
+def _kafka_text(value: object) -> str:
     """As Kafka spells it: true and false are not capitalised."""
     return str(value).lower() if isinstance(value, bool) else str(value)

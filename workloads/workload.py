@@ -1,12 +1,30 @@
-"""What a workload is: the topics it needs, the processes it runs, the anomalies it may show."""
+"""What a workload is: one class, in one file, that says everything the others need to know about it.
+
+Those who ask: the execution of an experiment (topics, workers, when load has begun, what stops first), the nemesis
+(main topic, roles), the judgement (allowed anomalies), replay (layout) and shrink (smaller workloads). None of them
+knows a particular workload. ``workloads/append_log.py`` is the built-in one; ``examples/test_counter.py`` has one
+that lives in a test file. The form follows Maelstrom's workloads, each of which is one file that returns a map of all
+that a test needs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
-Role = Literal["producer", "reader", "session", "probe", "final"]
+from workloads.reference import Reference
+
+if TYPE_CHECKING:
+    # Workloads are named in tests that are only collected: kafka-python and pyarrow load when a worker starts.
+    from workloads.roles.context import WorkerContext
+
+Layout = Mapping[int, Sequence[int]]
+"""Partition to the node ids of its replicas, the preferred leader first."""
+
+DEFAULT_LIBRARY = "kafka-python"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,36 +32,146 @@ class Topic:
     """A topic to be created for one run.
 
     config      settings as Kafka spells them.
-    assignment  partition to node ids, the preferred leader first; None: Kafka decides.
+    assignment  where its replicas lie; None: Kafka decides.
     """
 
     name: str
     partitions: int
     replication_factor: int
     config: Mapping[str, str] = field(default_factory=dict)
-    assignment: Mapping[int, Sequence[int]] | None = None
+    assignment: Layout | None = None
+
+
+@dataclass(frozen=True)
+class WorkerRole:
+    """What a worker process does.
+
+    name      in the history, in messages, and in targets of faults.
+    function  called in the worker process with its `WorkerContext`; returns after ``context.stop`` is set. A function
+              at the top level of a file, or a text such as "workloads.roles.reader:read", which defers its import.
+    observes  it watches the cluster and is no client of it: faults of clients spare it.
+    """
+
+    name: str
+    function: Callable[[WorkerContext], None] | str
+    observes: bool = False
+
+    @property
+    def reference(self) -> Reference:
+        """From which the worker process loads the function. Raises ValueError when it cannot."""
+        return (
+            Reference.parse(self.function) if isinstance(self.function, str) else Reference.to(self.function)
+        )
+
+
+PROBE = WorkerRole("probe", "workloads.roles.probe:probe", observes=True)
+"""Asks the brokers for their state. A workload without it gives no observations to judge."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerSpec:
-    """A client process: its role, its number in the run, its session if any, and what its role asks for."""
+    """A worker process.
 
-    role: Role
+    process  its number in the run.
+    session  groups processes that act for one user; None: the process stands for itself.
+    library  name of the client library, see `workloads.clients.library`.
+    options  what its role asks for; JSON-able.
+    """
+
+    role: WorkerRole
     process: int
     session: int | None = None
+    library: str = DEFAULT_LIBRARY
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Workload(Protocol):
-    def topics(self, run: str) -> tuple[Topic, ...]:
-        """The topics of a run; their names are unique to it."""
+    """What clients do in an experiment.
 
+    A class that inherits from this one has to define `topics` and `workers`; a frozen dataclass then has the rest by
+    default. A class that does not inherit defines all of it. It is checked when an Experiment is made.
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Watched(Workload):
+    ...     partitions: int = 1
+    ...
+    ...     def topics(self, run: str) -> tuple[Topic, ...]:
+    ...         return (Topic(name=f"watched-{run}", partitions=self.partitions, replication_factor=1),)
+    ...
+    ...     def workers(self, run: str) -> tuple[WorkerSpec, ...]:
+    ...         reader = WorkerRole("reader", "workloads.roles.reader:read")
+    ...         return (WorkerSpec(role=reader, process=0), WorkerSpec(role=PROBE, process=1))
+    >>> Watched().main_topic("a1"), Watched().stop_order, Watched(2).to_json()
+    ('watched-a1', (('reader',),), {'partitions': 2})
+    """
+
+    @abstractmethod
+    def topics(self, run: str) -> tuple[Topic, ...]:
+        """The topics of a run, at least one; their names contain `run`, which is unique."""
+        raise NotImplementedError
+
+    @abstractmethod
     def workers(self, run: str) -> tuple[WorkerSpec, ...]:
         """The processes of a run, numbered from 0 without gaps."""
+        raise NotImplementedError
+
+    def main_topic(self, run: str) -> str:
+        """The topic that targets such as ``leader`` mean. Default: the first."""
+        return self.topics(run)[0].name
+
+    @property
+    def load_counter(self) -> str:
+        """The load has begun, and faults may begin, when the workers' sum of this counter is above 0. Roles count in
+        ``context.counts``; those that send count ``sends`` and ``acks``. Default: "acks".
+        """
+        return "acks"
+
+    @property
+    def stop_order(self) -> tuple[tuple[str, ...], ...]:
+        """Names of roles, in stages that stop one after another. Everything that writes must be in a stage: after the
+        last one the ends of the logs are taken for the final reads. Roles in no stage stop after that. Default: all
+        roles that do not observe, in one stage.
+        """
+        return (
+            tuple(dict.fromkeys(each.role.name for each in self.workers("order") if not each.role.observes)),
+        )
+
+    @property
+    def acknowledges(self) -> bool:
+        """Whether sends are acknowledged; without, bounds of availability say nothing. Default: True."""
+        return True
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether consumers form groups; without, bounds about owners of partitions say nothing. Default: False."""
+        return False
 
     @property
     def allowed(self) -> frozenset[str]:
-        """Names of anomalies that its configuration does not promise to prevent."""
+        """Names of anomalies that this configuration does not promise to prevent. Default: none."""
+        return frozenset()
+
+    @property
+    def library(self) -> str:
+        """Name of the client library of the final reads. Default: "kafka-python"."""
+        return DEFAULT_LIBRARY
+
+    def with_layout(self, layout: Layout | None) -> Self:  # noqa: ARG002 - not possible by default
+        """The same workload with the main topic's replicas on these nodes; None: Kafka decides. Replay needs it to
+        use the nodes of an earlier run. Raises ValueError where that is not possible, which is the default.
+        """
+        raise ValueError(f"{type(self).__name__} does not define with_layout")
+
+    def smaller(self) -> Iterator[tuple[str, Self]]:
+        """Smaller workloads with what was left out, the smallest first, for shrink to try. Default: none. It may
+        raise ValueError at any time, which ends it."""
+        return iter(())
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-able values that ``type(self).from_json`` takes back."""
+        """JSON-able values that `from_json` takes back. Default: the fields of a dataclass."""
+        return dataclasses.asdict(self)  # type: ignore[call-overload,no-any-return]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Raises TypeError for unknown names, ValueError for values that are not allowed."""
+        return cls(**data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from nemesis.faults.fault import Fault, FaultContext, Proof
 from nemesis.targets import Family, Groups, Target
@@ -35,6 +35,9 @@ class Configure(Fault):
 
     def options(self) -> dict[str, Any]:
         return {"settings": dict(self.settings)}
+
+    def kafka_settings(self) -> tuple[Literal["topic", "broker"], Mapping[str, str]]:
+        return "topic", self.settings
 
     def inject(self, context: FaultContext) -> None:
         topic, _ = context.log
@@ -76,6 +79,9 @@ class ConfigureBroker(Fault):
 
     def options(self) -> dict[str, Any]:
         return {"settings": dict(self.settings)}
+
+    def kafka_settings(self) -> tuple[Literal["topic", "broker"], Mapping[str, str]]:
+        return "broker", self.settings
 
     def check(self, topology: Topology, target: Target | Groups) -> None:
         brokers_only(topology, target, "are no brokers")

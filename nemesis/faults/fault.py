@@ -7,7 +7,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from nemesis.cluster import Clients, Cluster, Node
 from nemesis.effects.network import Network
@@ -129,6 +129,11 @@ class Fault(ABC):
         given = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}  # type: ignore[arg-type]
         default = {each.name: each.default for each in dataclasses.fields(self)}  # type: ignore[arg-type]
         return {name: _plain(value) for name, value in given.items() if value != default[name]}
+
+    def kafka_settings(self) -> tuple[Literal["topic", "broker"], Mapping[str, str]] | None:
+        """The settings of topics or brokers that it changes, so that an experiment can check their names and values
+        before anything starts; None when it changes none."""
+        return None
 
     def check(self, topology: Topology, target: Target | Groups) -> None:  # noqa: B027 - most can be had everywhere
         """Refuse what can never be done there. Raises ValueError saying why."""

@@ -1,52 +1,58 @@
-"""The client processes of a run, as the nemesis strikes them."""
+"""The worker processes of a run as the targets of faults."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from workloads.workers.pool import WorkerPool
-from workloads.workers.process import Worker
+from workloads.workers.process import WorkerProcess
 
 
 class WorkerClients:
-    """Implements ``nemesis.cluster.Clients``. Every process that is gone raises LookupError."""
+    """Implements ``nemesis.cluster.Clients``. For a process that is gone each method raises LookupError."""
 
-    def __init__(self, crew: WorkerPool) -> None:
-        self._crew = crew
+    def __init__(self, workers: WorkerPool) -> None:
+        self._workers = workers
 
     def roles(self) -> Mapping[int, str]:
-        return {process: worker.spec.role for process, worker in self._crew.workers.items()}
+        """Of the clients that are alive, by process number. Probes and final reads are no clients."""
+        return {
+            process: worker.spec.role.name
+            for process, worker in self._workers.workers.items()
+            if not worker.spec.role.observes
+        }
 
     def acknowledged(self) -> int:
-        return self._crew.acknowledged()
+        return self._workers.acknowledged()
 
     def kill(self, process: int) -> None:
-        self._living(process).strike()
+        self._alive(process).kill_by_fault()
 
     def replace(self, process: int) -> int:
-        return self._crew.replace(process)
+        return self._workers.replace(process)
 
     def pause(self, process: int) -> None:
-        self._living(process).pause()
+        self._alive(process).pause()
 
     def resume(self, process: int) -> None:
-        self._living(process).resume()
+        self._alive(process).resume()
 
     def paused(self, process: int) -> bool:
-        return self._living(process).paused
+        return self._alive(process).is_paused
 
     def isolate(self, process: int) -> None:
-        self._living(process).isolate()
+        self._alive(process).isolate()
 
     def connect(self, process: int) -> None:
-        self._living(process).connect()
+        self._alive(process).connect()
 
     def isolated(self, process: int) -> int | None:
-        counts = self._living(process).counts
-        return counts.get("in vain", 0) if counts.get("isolated") else None
+        """Operations that the network gate blocked so far; None while the gate is open."""
+        counts = self._alive(process).counts
+        return counts.get("blocked", 0) if counts.get("isolated") else None
 
-    def _living(self, process: int) -> Worker:
+    def _alive(self, process: int) -> WorkerProcess:
         try:
-            return self._crew.workers[process]
+            return self._workers.workers[process]
         except KeyError:
             raise LookupError(f"client process {process} is gone") from None

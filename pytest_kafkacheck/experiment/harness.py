@@ -23,7 +23,7 @@ from pytest_kafkacheck.cluster.docker.images import image_for
 from pytest_kafkacheck.cluster.docker.reattach import taken_over
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.experiment.execution import conduct
+from pytest_kafkacheck.experiment.execution import execute
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.judging import Place, judge_all
 from pytest_kafkacheck.experiment.live import LiveJudge
@@ -130,7 +130,7 @@ class Harness:
         with self.cluster(experiment.cluster, logs=home / "logs", alone=alone) as cluster:
             try:
                 with self._live(experiment, home):
-                    conduct(experiment, cluster, run=run, home=home, say=self._say, stop=self._stop)
+                    execute(experiment, cluster, run=run, home=home, say=self._say, stop=self._stop)
             finally:
                 cluster.save_logs(home / "logs")
         result = self.judge(home)

@@ -48,14 +48,14 @@ def replayed(run: Path, *, symbolic: bool) -> Experiment:
     if tuple(events) == experiment.schedule.events:
         return experiment
     workload = experiment.workload
-    if workload.assignment is None:
-        told = layout(run)
+    if experiment.layout is None:
+        recorded = layout(run)
         try:
-            workload = replace(workload, assignment=told)
+            workload = workload.with_layout(recorded)
             replace(experiment, workload=workload)
         except ValueError as error:
             raise UsageError(
-                f"{run / 'environment.json'}: partitions cannot lie as its layout says: {error}; let roles be "
+                f"{run / 'environment.json'}: its layout of partitions cannot be used again: {error}; let roles be "
                 f"resolved afresh: kafkacheck replay --symbolic {run}"
             ) from error
     return replace(experiment, faults=events, workload=workload)

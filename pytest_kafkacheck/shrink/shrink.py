@@ -20,7 +20,7 @@ from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.replay import layout, read_experiment
 from pytest_kafkacheck.run import Run
-from pytest_kafkacheck.shrink.candidate import Smaller
+from pytest_kafkacheck.shrink.candidate import ExperimentCandidate
 from pytest_kafkacheck.shrink.source import pytest_file
 
 SLACK = 1.0
@@ -42,7 +42,7 @@ class Minimal:
     """What came of it. test: the file, None when nothing reproduced. text: for people."""
 
     experiment: Experiment
-    shrunk: Shrunk[Smaller]
+    shrunk: Shrunk[ExperimentCandidate]
     test: Path | None
     text: str
 
@@ -72,7 +72,7 @@ def shrink(
             f"can be shrunk"
         )
     folder = _Folder(run, experiment, names)
-    start = Smaller(_laid_out(experiment, run, say))
+    start = ExperimentCandidate(_laid_out(experiment, run, say))
     seen = tuple(folder.trials(start))
     if seen:
         say(f"going on after {len(seen)} runs of an earlier search, see {folder.log}")
@@ -151,7 +151,7 @@ class _Runs:
         self._failures = 0
         self._path: Path | None = None
 
-    def reproduces(self, candidate: Smaller) -> bool:
+    def reproduces(self, candidate: ExperimentCandidate) -> bool:
         events = ", ".join(event.id for event in candidate.schedule.events) or "no fault"
         self._say(f"trying {events} ({candidate.schedule.length:g} s)")
         run = self._carried_out(candidate.experiment)
@@ -183,12 +183,12 @@ class _Runs:
         what = "reproduced" if trial.reproduced else "not reproduced"
         self._say(f"{what} after {trial.seconds:.0f} s: {trial.why}")
 
-    def keep(self, best: Smaller, log: Sequence[Trial]) -> None:
+    def keep(self, best: ExperimentCandidate, log: Sequence[Trial]) -> None:
         key = json.dumps(best.to_json(), sort_keys=True)
         answers = [trial.reproduced for trial in log if json.dumps(trial.candidate, sort_keys=True) == key]
         self.write(best, f"{sum(answers)} of {len(answers)} runs so far", None)
 
-    def write(self, best: Smaller, rate: str, shrunk: Shrunk[Smaller] | None) -> None:
+    def write(self, best: ExperimentCandidate, rate: str, shrunk: Shrunk[ExperimentCandidate] | None) -> None:
         state = (
             "Shrinking has not ended: this may get smaller." if shrunk is None or not shrunk.complete else ""
         )
@@ -219,7 +219,7 @@ class _Folder:
             file.flush()
             os.fsync(file.fileno())
 
-    def trials(self, start: Smaller) -> Iterator[Trial]:
+    def trials(self, start: ExperimentCandidate) -> Iterator[Trial]:
         """Those of an earlier search. A line cut short by a crash is left out, and cut off.
 
         Raises UsageError when they are of another experiment.
@@ -276,10 +276,10 @@ class _Folder:
 
 def _laid_out(experiment: Experiment, run: Path, say: Say) -> Experiment:
     """With partitions on the brokers they were on: a role then means the same node more often."""
-    if experiment.workload.assignment is not None or not experiment.schedule.events:
+    if experiment.layout is not None or not experiment.schedule.events:
         return experiment
     try:
-        return replace(experiment, workload=replace(experiment.workload, assignment=layout(run)))
+        return replace(experiment, workload=experiment.workload.with_layout(layout(run)))
     except ValueError as error:
         say(f"partitions are laid on brokers by chance: {error}")
         return experiment
@@ -289,13 +289,13 @@ def _counted(verdict: Verdict) -> Iterator[Finding]:
     return (each for each in verdict.findings if not each.allowed and each.severity == "invalid")
 
 
-def _rate(shrunk: Shrunk[Smaller]) -> str:
+def _rate(shrunk: Shrunk[ExperimentCandidate]) -> str:
     if not shrunk.runs:
         return "1 of 1 runs (no time was left for more)"
     return f"{shrunk.hits} of {shrunk.runs} runs"
 
 
-def _hopeless(search: Shrink[Smaller], names: frozenset[str]) -> str:
+def _hopeless(search: Shrink[ExperimentCandidate], names: frozenset[str]) -> str:
     what = ", ".join(sorted(names))
     if not search.log:
         return f"no run was made: {what}"
@@ -305,7 +305,7 @@ def _hopeless(search: Shrink[Smaller], names: frozenset[str]) -> str:
     )
 
 
-def _summary(experiment: Experiment, shrunk: Shrunk[Smaller], runs: int, folder: _Folder) -> str:
+def _summary(experiment: Experiment, shrunk: Shrunk[ExperimentCandidate], runs: int, folder: _Folder) -> str:
     before, after = len(experiment.schedule.events), len(shrunk.best.schedule.events)
     ended = "" if shrunk.complete else "; the time was over before all was tried, call it again to go on"
     lines = [

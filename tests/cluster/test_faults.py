@@ -29,7 +29,7 @@ from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.clients import WorkerClients
-from pytest_kafkacheck.experiment.execution import conduct
+from pytest_kafkacheck.experiment.execution import execute
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.setup.capabilities import able
 from tests.support.fault_run import LONG, Play
@@ -582,7 +582,7 @@ def test_a_cluster_is_fit_for_others_after_an_experiment_with_clocks(
     wrong = Experiment(
         workload=AppendLog(), faults=[api.clock(2, at=0.5, lasting=3, offset=600)], duration=4, cooldown=0
     )
-    conduct(wrong, cluster, run=own("clocks"), home=tmp_path, say=print, stop=threading.Event())
+    execute(wrong, cluster, run=own("clocks"), home=tmp_path, say=print, stop=threading.Event())
     anew = [node for node, since in before.items() if cluster.nodes[node].incarnation() != since]
     assert anew == [2]
     lifecycle.wait_settled(cluster)

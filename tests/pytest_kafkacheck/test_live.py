@@ -30,13 +30,13 @@ def test_judging_meanwhile_lasts_as_long_as_the_load(
 ) -> None:
     seen: list[list[str]] = []
 
-    def conduct(*_: Any, **__: Any) -> None:
+    def execute(*_: Any, **__: Any) -> None:
         seen.append(live_threads())
         if fails:
             raise RuntimeError("the load failed")
 
     cluster = SimpleNamespace(save_logs=lambda _: None)
-    monkeypatch.setattr(module, "conduct", conduct)
+    monkeypatch.setattr(module, "execute", execute)
     monkeypatch.setattr(Harness, "cluster", lambda *_, **__: nullcontext(cluster))
     monkeypatch.setattr(
         Harness, "judge", lambda *_: seen.append(live_threads()) or SimpleNamespace(result="valid")

@@ -18,7 +18,7 @@ from nemesis.api import bridge, corrupt, delete_records, isolate, kill, kill_cli
 from nemesis.schedule import Event
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.experiment import execution
+from pytest_kafkacheck.experiment import environment
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.replay import layout, replayed, targets
 from workloads.append_log import AppendLog
@@ -157,14 +157,14 @@ def test_the_layout_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         for partition, nodes in LAYOUT.items()
     }
     monkeypatch.setattr(
-        execution.metadata_views, "views", lambda _, topics: {1: told} if topics == ["log-r"] else {}
+        environment.metadata_views, "views", lambda _, topics: {1: told} if topics == ["log-r"] else {}
     )
     (tmp_path / "environment.json").write_text(json.dumps({"python": "3"}))
 
     class Cluster:
         brokers: Mapping[int, Any] = {}
 
-    execution.write_layout(tmp_path, Cluster(), "log-r")  # type: ignore[arg-type]
+    environment.write_layout(tmp_path, Cluster(), "log-r")  # type: ignore[arg-type]
     assert layout(tmp_path) == LAYOUT
     assert json.loads((tmp_path / "environment.json").read_text())["python"] == "3"
 
@@ -212,7 +212,7 @@ def test_an_assignment_to_brokers_that_are_not_there_is_refused() -> None:
 def test_a_layout_that_cannot_be_is_refused(tmp_path: Path, told: Any) -> None:
     run_of(tmp_path, [kill("leader", lasting=1)], {"kill-0": {"nodes": [3]}}, layout=told)
     with pytest.raises(
-        UsageError, match=r"environment\.json: partitions cannot lie as its layout says.*--symbolic"
+        UsageError, match=r"environment\.json: its layout of partitions cannot be used again.*--symbolic"
     ):
         replayed(tmp_path, symbolic=False)
 

@@ -26,7 +26,7 @@ from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment import harness
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
-from pytest_kafkacheck.shrink.candidate import COOLDOWN, Smaller
+from pytest_kafkacheck.shrink.candidate import COOLDOWN, ExperimentCandidate
 from pytest_kafkacheck.shrink.shrink import evidence, shrink
 from pytest_kafkacheck.shrink.source import WIDTH, pytest_file
 from workloads.append_log import AppendLog
@@ -309,7 +309,7 @@ def test_evidence_of_a_verdict() -> None:
 
 
 def test_smaller_in_all_that_can_be_smaller() -> None:
-    start = Smaller(
+    start = ExperimentCandidate(
         Experiment(
             workload=AppendLog(partitions=1, assignment={0: (1, 2, 3)}),
             faults=[api.kill("leader", lasting=1)],
@@ -320,7 +320,7 @@ def test_smaller_in_all_that_can_be_smaller() -> None:
         "a layout of Kafka's choice",
         "3 brokers",
         "1 controllers",
-        "one producer, nobody else",
+        "one producer and no other clients",
         "1 producers",
         "0 readers",
         "0 sessions",
@@ -329,7 +329,7 @@ def test_smaller_in_all_that_can_be_smaller() -> None:
 
 
 def test_what_a_target_needs_is_not_taken_away() -> None:
-    start = Smaller(
+    start = ExperimentCandidate(
         Experiment(
             workload=AppendLog(partitions=1, assignment={0: (1, 2, 3)}),
             faults=[api.kill(4, lasting=1), api.kill_client("session", lasting=1)],

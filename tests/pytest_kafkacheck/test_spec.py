@@ -151,7 +151,7 @@ def test_usage_errors_are_value_errors_and_ours() -> None:
         ({"bounds": 5}, "Experiment.bounds=5: expected Bounds, such as Bounds(unavailable=10)"),
         ({"bounds": Bounds(orphaned=60)}, "orphaned=60 is about partitions of groups, and AppendLog has none"),
         ({"bounds": Bounds(recovery=5), "workload": AppendLog(acks=0, idempotence=False)},
-         "recovery=5 is about acknowledgements, and with acks=0"),
+         "recovery=5 is about acknowledgements, and AppendLog has none, as with acks=0"),
         ({"expect": "fine"}, "Experiment.expect='fine'"),
         ({"cluster": ClusterSpec(brokers=1)}, "replication_factor=3"),
         ({"workload": AppendLog(topic_config={"min.insync": 1})}, "Kafka knows no topic setting"),

@@ -12,9 +12,12 @@ import pytest
 from kafka import TopicPartition
 from kafka.future import Future
 
-from workloads.clients import kafka_python, requests
+from workloads.clients import requests
 from workloads.clients.connection import Address
-from workloads.clients.kafka_python import OUT_OF_RANGE_LIMIT, KafkaPythonConsumer, KafkaPythonProducer
+from workloads.clients.kafka_python import consumer as consumers
+from workloads.clients.kafka_python import producer as producers
+from workloads.clients.kafka_python.consumer import OUT_OF_RANGE_LIMIT, KafkaPythonConsumer
+from workloads.clients.kafka_python.producer import KafkaPythonProducer
 from workloads.clients.leaders import Leaders
 from workloads.clients.outcome import Attempts
 from workloads.clients.patches.attempts import SendFailed
@@ -95,7 +98,7 @@ class FakeConsumer:
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> deque[Any]:
     FakeConsumer.made, FakeConsumer.script = [], deque()
-    monkeypatch.setattr(kafka_python, "KafkaConsumer", FakeConsumer)
+    monkeypatch.setattr(consumers, "KafkaConsumer", FakeConsumer)
     return FakeConsumer.script
 
 
@@ -237,8 +240,8 @@ class FakeProducer:
 
 @pytest.fixture
 def producer(monkeypatch: pytest.MonkeyPatch) -> KafkaPythonProducer:
-    monkeypatch.setattr(kafka_python, "KafkaProducer", FakeProducer)
-    monkeypatch.setattr(kafka_python.attempts, "install", lambda: None)
+    monkeypatch.setattr(producers, "KafkaProducer", FakeProducer)
+    monkeypatch.setattr(producers.attempts, "install", lambda: None)
     return KafkaPythonProducer(
         bootstrap=[Address("127.0.0.1", 1)],
         topics=("t",),
@@ -315,7 +318,7 @@ def test_a_producer_of_no_more_use_says_so(
     inner._current_state = State("INITIALIZING")
     assert producer.problem() is None
     inner._transaction_manager = None
-    monkeypatch.setattr(kafka_python, "STALL", -1.0)
+    monkeypatch.setattr(producers, "STALL", -1.0)
     assert producer.problem() is None
     producer.send(1, LOG, b"x")
     assert producer.problem() == "nothing completed for -1 s"

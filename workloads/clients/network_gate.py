@@ -1,34 +1,25 @@
-"""A gate between this process and all brokers: closed, nothing passes either way, and nobody is told.
+"""A gate between this process and all brokers: while it is closed, nothing passes either way.
 
-A client process lives in its host's network, where a packet filter of ours has no business. So it is the client
-library that stands still before the socket: connections stay open, time goes on, requests run into their limits,
-and what waits on both sides arrives when the gate opens. To the brokers it looks like a cut.
+A client process runs in the network of its host, where we must not install packet filters. So the client library
+waits before each read and write of a socket instead (`workloads.clients.patches.gating` for kafka-python).
+Connections stay open, requests run into their timeouts, and what waits on both sides arrives when the gate opens.
+Brokers cannot tell it from a network partition.
 """
 
 from __future__ import annotations
 
 import threading
-import time
-from typing import Any
-
-from kafka.errors import KafkaTimeoutError
-from kafka.net.selector import NetworkSelector
-
-INTERVAL = 0.02
-"""Seconds between two looks at a closed gate."""
-
-INSTALLED = "_kafkacheck_gated"
 
 
 class Gate:
-    """Of one process. `tried` counts what wanted to pass since it was closed."""
+    """The gate of one process. `tried` counts the operations that found it closed since it was closed."""
 
     def __init__(self) -> None:
         self._closed = threading.Event()
         self.tried = 0
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         return self._closed.is_set()
 
     def close(self) -> None:
@@ -38,32 +29,6 @@ class Gate:
     def open(self) -> None:
         self._closed.clear()
 
-    def install(self) -> None:
-        """Put it into kafka-python's event loop. May be called again.
-
-        Raises AttributeError when the library has changed too much.
-        """
-        if getattr(NetworkSelector, INSTALLED, False):
-            return
-        for name in ("wait_read", "wait_write"):
-            self._guard(name)
-        setattr(NetworkSelector, INSTALLED, True)
-
-    def _guard(self, name: str) -> None:
-        wait = getattr(NetworkSelector, name)
-
-        async def guarded(net: Any, fileobj: Any, timeout_at: float | None = None) -> Any:
-            ready = await wait(net, fileobj, timeout_at)
-            if self.closed:
-                self.tried += 1
-            while self.closed:
-                if timeout_at is not None and time.monotonic() > timeout_at:
-                    raise KafkaTimeoutError("the gate to the brokers is closed")
-                await net.sleep(INTERVAL)
-            return ready
-
-        setattr(NetworkSelector, name, guarded)
-
 
 GATE = Gate()
-"""A process has one: a client identity is cut off as a whole."""
+"""A process has one, because a client identity is isolated as a whole."""

@@ -1,4 +1,4 @@
-"""A worker process's side of its order: what it is to do, when to begin, when to stop, what it tells."""
+"""What a role gets in its worker process: its assignment, its clients, its part of the history, when to stop."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from typing import Any
 
 from workloads.clients.connection import Address
 from workloads.clients.leaders import Leaders
-from workloads.clients.protocol import Log
+from workloads.clients.library import library
+from workloads.clients.outcome import Acks
+from workloads.clients.protocol import Consumer, Log, Producer
 from workloads.history.schema import VALUE_BITS
 from workloads.history.writer import Writer
 from workloads.recording import Reads, Records
 
 
 class WorkerContext:
-    """What a role gets. Only `stop` and `gone` are touched by other threads.
+    """Given to the function of a role. Other threads touch only `stop` and `gone`.
 
-    stop    set when the role is to finish: what is under way may end.
-    gone    set as well when the parent has died: finish at once.
-    counts  what progress and the last line tell; ``acks`` counts acknowledged sends.
+    stop    set when the role is to finish: operations that have begun may complete.
+    gone    set as well when the parent process has died: finish at once.
+    counts  reported to the parent several times a second; ``sends`` counts sends, ``acks`` acknowledged ones.
     """
 
-    def __init__(self, order: Mapping[str, Any], *, say: Callable[[str], None]) -> None:
+    def __init__(self, order: Mapping[str, Any], *, report: Callable[[str], None]) -> None:
         self.role: str = order["role"]
         self.process: int = order["process"]
         self.session: int | None = order["session"]
@@ -38,13 +40,14 @@ class WorkerContext:
         self.options: dict[str, Any] = order["options"]
         self.counts: Counter[str] = Counter()
         self.go, self.stop, self.gone = threading.Event(), threading.Event(), threading.Event()
-        self._say = say
+        self._library = library(order["library"])
+        self._report = report
         self._writers: dict[str, Writer] = {}
         self._ops = 0
 
     @property
     def bootstrap(self) -> tuple[Address, ...]:
-        """What clients are told of the cluster."""
+        """The addresses that clients bootstrap from."""
         return tuple(self.brokers.values())
 
     @property
@@ -53,22 +56,40 @@ class WorkerContext:
         return tuple((topic, number) for topic, count in self.topics.items() for number in range(count))
 
     def op(self) -> int:
-        """The next operation number; of a send it is the value as well."""
+        """The next operation number. A send writes it as its value, which is unique in the run."""
         self._ops += 1
         return self.process << VALUE_BITS | self._ops - 1
 
     def ready(self) -> None:
-        """Say that the work could begin, and wait until it may, or until it is to stop."""
-        self._say("ready")
+        """Report that the work can begin, and wait until it may begin, or until `stop` is set."""
+        self._report("ready")
         self.go.wait()
 
     def progress(self) -> None:
-        self._say(f"progress {json.dumps(dict(self.counts))}")
+        self._report(f"progress {json.dumps(dict(self.counts))}")
 
     def done(self) -> None:
-        self._say(f"done {json.dumps(dict(self.counts))}")
+        self._report(f"done {json.dumps(dict(self.counts))}")
+
+    def producer(self, *, acks: Acks, idempotence: bool, settings: Mapping[str, Any]) -> Producer:
+        """A producer of the worker's client library. Raises OSError when no broker answers in time."""
+        return self._library.producer(
+            bootstrap=self.bootstrap,
+            topics=tuple(self.topics),
+            acks=acks,
+            idempotence=idempotence,
+            settings=settings,
+        )
+
+    def consumer(self, start: Mapping[Log, int], *, assignment: int = 0) -> Consumer:
+        """A consumer of the worker's client library: of these logs, from these offsets."""
+        return self._library.consumer(bootstrap=self.bootstrap, start=start, assignment=assignment)
+
+    def leaders(self) -> Leaders:
+        return Leaders(self.brokers, self.topics, stop=self.stop)
 
     def writer(self, table: str) -> Writer:
+        """This process's writer of a table of the history."""
         if table not in self._writers:
             self._writers[table] = Writer(self.home / "history", table, self.process)
         return self._writers[table]
@@ -78,9 +99,6 @@ class WorkerContext:
 
     def reads(self, f: str) -> Reads:
         return Reads(self.writer("operations"), run=self.run, process=self.process, session=self.session, f=f)
-
-    def leaders(self) -> Leaders:
-        return Leaders(self.brokers, self.topics, stop=self.stop)
 
     def flush(self) -> None:
         for writer in tuple(self._writers.values()):

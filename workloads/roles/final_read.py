@@ -1,4 +1,4 @@
-"""The final read: everything once more, after healing, by a client that has seen nothing before."""
+"""The final read: everything once more after the cluster has recovered, by a client without any state."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from workloads.clients.kafka_python import KafkaPythonConsumer
 from workloads.clients.protocol import Log
 from workloads.roles.context import WorkerContext
 
@@ -23,29 +22,29 @@ def ranges(ends: Mapping[str, Mapping[str, Any]]) -> dict[Log, Range]:
     }
 
 
-def read_finally(job: WorkerContext) -> None:
+def read_finally(context: WorkerContext) -> None:
     """Read given ranges. Options: ends ({topic: {partition: [start, end]}}) and limit in seconds.
 
     One ``final-read`` operation per log: ok when its end was reached, info when it was not.
     """
-    wanted = ranges(job.options["ends"])
-    limit: float = job.options["limit"]
-    records, reads = job.records(), job.reads("final-read")
-    consumer = KafkaPythonConsumer(bootstrap=job.bootstrap, start={log: at[0] for log, at in wanted.items()})
-    job.ready()
+    wanted = ranges(context.options["ends"])
+    limit: float = context.options["limit"]
+    records, reads = context.records(), context.reads("final-read")
+    consumer = context.consumer({log: at[0] for log, at in wanted.items()})
+    context.ready()
     begun = time.monotonic_ns()
-    ops = {log: job.op() for log in wanted}
+    ops = {log: context.op() for log in wanted}
 
     def record(log: Log, error: str | None = None) -> None:
         start, end = wanted[log]
         now = time.monotonic_ns()
         reads.record(ops.pop(log), log, invoked=begun, completed=now, start=start, end=end, error=error)
-        job.counts["final reads" if error is None else "final reads given up"] += 1
+        context.counts["final reads" if error is None else "final reads given up"] += 1
 
     while ops:
         for log in [log for log in ops if consumer.positions[log] >= wanted[log][1]]:
             record(log)
-        if not ops or job.stop.is_set() or time.monotonic_ns() - begun > limit * 1e9:
+        if not ops or context.stop.is_set() or time.monotonic_ns() - begun > limit * 1e9:
             break
         consumer.only(tuple(ops))
         invoked = time.monotonic_ns()
@@ -60,8 +59,8 @@ def read_finally(job: WorkerContext) -> None:
                 assignment=consumer.assignment,
                 final=True,
             )
-        job.counts["polled"] += len(polled)
-    why = "told to stop" if job.stop.is_set() else f"not there within {limit:g} s"
+        context.counts["polled"] += len(polled)
+    why = "stopped" if context.stop.is_set() else f"end not reached within {limit:g} s"
     for log in list(ops):
         record(log, f"{why}, at offset {consumer.positions[log]}")
     consumer.close()

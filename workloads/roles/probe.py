@@ -21,21 +21,25 @@ TIMEOUT = 1.0
 JOIN_LIMIT = 3 * TIMEOUT
 
 
-def probe(job: WorkerContext) -> None:
+def probe(context: WorkerContext) -> None:
     """Observe until told to stop. A broker that does not answer leaves a gap in its own rows only."""
-    writer = job.writer("observations")
+    writer = context.writer("observations")
     threads = [
-        threading.Thread(target=_repeat, args=(job, Broker(job, writer, node, address).sample), daemon=True)
-        for node, address in job.brokers.items()
+        threading.Thread(
+            target=_repeat, args=(context, Broker(context, writer, node, address).sample), daemon=True
+        )
+        for node, address in context.brokers.items()
     ]
-    nodes = cycle(job.brokers)
+    nodes = cycle(context.brokers)
     threads.append(
-        threading.Thread(target=_repeat, args=(job, partial(_quorum, job, writer, nodes)), daemon=True)
+        threading.Thread(
+            target=_repeat, args=(context, partial(_quorum, context, writer, nodes)), daemon=True
+        )
     )
-    job.ready()
+    context.ready()
     for thread in threads:
         thread.start()
-    job.stop.wait()
+    context.stop.wait()
     deadline = time.monotonic() + JOIN_LIMIT
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
@@ -44,8 +48,8 @@ def probe(job: WorkerContext) -> None:
 class Broker:
     """Samples one broker over one connection, and over another after that has failed."""
 
-    def __init__(self, job: WorkerContext, writer: Writer, node: int, address: Address) -> None:
-        self._job, self._writer = job, writer
+    def __init__(self, context: WorkerContext, writer: Writer, node: int, address: Address) -> None:
+        self._context, self._writer = context, writer
         self._node, self._address = node, address
         self._connection: Connection | None = None
         self._ends: dict[Log, int] = {}
@@ -62,10 +66,10 @@ class Broker:
             raise
 
     def _sample(self, connection: Connection) -> None:
-        job = self._job
+        context = self._context
         asked = time.monotonic_ns()
-        views = requests.metadata(connection.ask, job.topics)
-        seen = {log: view for log, view in views.items() if log in set(job.logs)}
+        views = requests.metadata(connection.ask, context.topics)
+        seen = {log: view for log, view in views.items() if log in set(context.logs)}
         if not seen:
             return
         # The high watermark first: asked later, it would overtake the end of the log.
@@ -78,31 +82,31 @@ class Broker:
             mark, (code, end) = marks.get(log), ends.get(log, (-1, -1))
             self._writer.append(
                 (
-                    job.run, job.process, now, self._node, "partition", *log,
+                    context.run, context.process, now, self._node, "partition", *log,
                     view.leader, view.leader_epoch, list(view.isr),
                     mark.log_start if mark else None, mark.high_watermark if mark else None,
                     end if not code else None, mark.last_stable if mark else None, asked,
                 )
             )  # fmt: skip
-        job.counts["samples"] += 1
+        context.counts["samples"] += 1
 
 
-def _quorum(job: WorkerContext, writer: Writer, nodes: cycle[int]) -> None:
+def _quorum(context: WorkerContext, writer: Writer, nodes: cycle[int]) -> None:
     """Any broker passes the question on to the active controller, and hangs with it: in turns, and apart."""
     node = next(nodes)
     asked = time.monotonic_ns()
-    known = requests.quorum(partial(ask, job.brokers[node], timeout=TIMEOUT))
+    known = requests.quorum(partial(ask, context.brokers[node], timeout=TIMEOUT))
     if known is not None:
         at = time.monotonic_ns()
-        row = (job.run, job.process, at, node, "quorum", None, None, known.leader, known.epoch)
+        row = (context.run, context.process, at, node, "quorum", None, None, known.leader, known.epoch)
         writer.append((*row, None, None, None, None, None, asked))
 
 
-def _repeat(job: WorkerContext, sample: Callable[[], None]) -> None:
-    while not job.stop.is_set():
+def _repeat(context: WorkerContext, sample: Callable[[], None]) -> None:
+    while not context.stop.is_set():
         begun = time.monotonic()
         try:
             sample()
         except OSError:
-            job.counts["unanswered"] += 1
-        job.stop.wait(max(0.0, INTERVAL - (time.monotonic() - begun)))
+            context.counts["unanswered"] += 1
+        context.stop.wait(max(0.0, INTERVAL - (time.monotonic() - begun)))

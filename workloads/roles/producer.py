@@ -1,4 +1,4 @@
-"""The producer: unique values, one partition after the other."""
+"""The producer: sends unique values to the logs in turn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workloads.roles.context import WorkerContext
 from workloads.roles.sending import Sending
 
 IN_FLIGHT = 500
-"""Records under way at most: the client's memory has no limit of its own."""
+"""Open sends at most: the memory of the client has no limit of its own."""
 
 CHUNK = 100
 """Records at most whose invocations share one write to disk."""
@@ -20,16 +20,16 @@ TICK = 0.02
 DRAIN_LIMIT = 10.0
 
 
-def produce(job: WorkerContext) -> None:
-    """Send until told to stop. Options: rate (records per second or None) and those of `Sending`."""
-    rate: float | None = job.options["rate"]
-    sending = Sending(job, job.records())
+def produce(context: WorkerContext) -> None:
+    """Send until `context.stop` is set. Options: rate (records per second or None) and those of `Sending`."""
+    rate: float | None = context.options["rate"]
+    sending = Sending(context, context.records())
     if sending.connect():
-        job.ready()
-    logs = cycle(job.logs)
+        context.ready()
+    logs = cycle(context.logs)
     pace = Pace(rate, time.monotonic()) if rate is not None else None
     last = float("-inf")
-    while not job.stop.is_set():
+    while not context.stop.is_set():
         sending.collect(TICK)
         room = IN_FLIGHT - sending.in_flight
         now = time.monotonic()
@@ -47,7 +47,7 @@ def produce(job: WorkerContext) -> None:
 
 
 class Pace:
-    """How many records are due. What an outage kept back for more than a second is not made up for."""
+    """How many records are due at a rate. After an outage it makes up for one second at most."""
 
     def __init__(self, rate: float, now: float) -> None:
         self._rate = rate

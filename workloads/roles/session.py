@@ -1,11 +1,10 @@
-"""A session: one user who writes, and then wants to see what was written, whichever consumer reads."""
+"""The session: one user who writes a record and then expects to read it, through changing consumers."""
 
 from __future__ import annotations
 
 import time
 from itertools import cycle
 
-from workloads.clients.kafka_python import KafkaPythonConsumer
 from workloads.clients.leaders import Leaders
 from workloads.clients.protocol import Log
 from workloads.recording import Reads, Records
@@ -15,32 +14,32 @@ from workloads.roles.sending import Sending
 
 SEND_LIMIT = 10.0
 READ_LIMIT = 10.0
-"""Seconds after which a session gives up on an operation."""
+"""Seconds until a session gives up a send or a read."""
 
 ROUNDS = 20
 """Reads before a session goes on with another consumer."""
 
 PAUSE = 0.02
-"""Seconds between rounds at least: a session shall be watched, not be the load."""
+"""Seconds between rounds at least: sessions check an order, they are not meant as load."""
 
 DRAIN_LIMIT = 5.0
 
 
-def converse(job: WorkerContext) -> None:
-    """Write to a log, read it to its end, go on with the next log; until told to stop."""
-    records = job.records()
-    sending = Sending(job, records)
-    reader = Reader(job, records, sending)
+def write_and_read(context: WorkerContext) -> None:
+    """Write to a log, read it to its end, continue with the next log, until `context.stop` is set."""
+    records = context.records()
+    sending = Sending(context, records)
+    reader = Reader(context, records, sending)
     if sending.connect():
-        job.ready()
-    for count, log in enumerate(cycle(job.logs), start=1):
+        context.ready()
+    for count, log in enumerate(cycle(context.logs), start=1):
         sending.send([log])
         deadline = time.monotonic() + SEND_LIMIT
-        while sending.in_flight and time.monotonic() < deadline and not job.stop.is_set():
+        while sending.in_flight and time.monotonic() < deadline and not context.stop.is_set():
             sending.collect(0.1)
-        if sending.in_flight and not job.stop.is_set():
+        if sending.in_flight and not context.stop.is_set():
             sending.drop()
-        if job.stop.wait(PAUSE):
+        if context.stop.wait(PAUSE):
             break
         reader.read(log)
         if count % ROUNDS == 0:
@@ -50,26 +49,26 @@ def converse(job: WorkerContext) -> None:
 
 
 class Reader:
-    """Reads a log from where it last stopped to the end that its leader tells."""
+    """Reads a log from its last position to the end that the leader reports."""
 
-    def __init__(self, job: WorkerContext, records: Records, sending: Sending) -> None:
-        self._job = job
+    def __init__(self, context: WorkerContext, records: Records, sending: Sending) -> None:
+        self._context = context
         self._records = records
         self._sending = sending
-        self._reads: Reads = job.reads("read")
-        self._leaders: Leaders = job.leaders()
-        self._consumer = KafkaPythonConsumer(bootstrap=job.bootstrap, start=starts(job))
+        self._reads: Reads = context.reads("read")
+        self._leaders: Leaders = context.leaders()
+        self._consumer = context.consumer(starts(context))
 
     def read(self, log: Log) -> None:
-        """One read, ``ok`` when it reached the end. A read that was told to stop is not ``ok``."""
-        job = self._job
-        op, invoked, start = job.op(), time.monotonic_ns(), self._consumer.positions[log]
+        """One read, ``ok`` when it reached the end. A read that `context.stop` ended is not ``ok``."""
+        context = self._context
+        op, invoked, start = context.op(), time.monotonic_ns(), self._consumer.positions[log]
         deadline = time.monotonic() + READ_LIMIT
         end, error = self._end(log)
         self._consumer.only((log,))
         while end is not None and self._consumer.positions[log] < end:
-            if job.stop.is_set() or time.monotonic() > deadline:
-                why = "told to stop" if job.stop.is_set() else f"not there within {READ_LIMIT:g} s"
+            if context.stop.is_set() or time.monotonic() > deadline:
+                why = "stopped" if context.stop.is_set() else f"end not reached within {READ_LIMIT:g} s"
                 error = f"{why}, at offset {self._consumer.positions[log]}"
                 break
             asked = time.monotonic_ns()
@@ -78,25 +77,23 @@ class Reader:
             self._records.polled(
                 op, polled, invoked=asked, completed=now, assignment=self._consumer.assignment
             )
-            job.counts["polled"] += len(polled)
+            context.counts["polled"] += len(polled)
         self._reads.record(
             op, log, invoked=invoked, completed=time.monotonic_ns(), start=start, end=end, error=error
         )
-        job.counts["reads" if error is None else "reads given up"] += 1
+        context.counts["reads" if error is None else "reads given up"] += 1
 
     def renew(self) -> None:
-        """Go on with a fresh consumer at the same positions."""
+        """Continue with a new consumer at the same positions."""
         before = self._consumer
         before.close()
-        self._consumer = KafkaPythonConsumer(
-            bootstrap=self._job.bootstrap, start=before.positions, assignment=before.assignment + 1
-        )
+        self._consumer = self._context.consumer(before.positions, assignment=before.assignment + 1)
 
     def close(self) -> None:
         self._consumer.close()
 
     def _end(self, log: Log) -> tuple[int | None, str | None]:
-        # What this session has seen proves that the epoch exists: an end from an older one would be the past.
+        # The session has seen that this epoch exists. A leader of an older epoch would report an outdated end.
         epoch = max(self._sending.leader_epoch(log), self._consumer.leader_epoch(log))
         try:
             return self._leaders.offset(log, epoch=epoch, limit=READ_LIMIT / 2), None

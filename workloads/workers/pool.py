@@ -1,4 +1,4 @@
-"""The client processes of a run, from the harness's side."""
+"""The worker processes of a run, from the harness's side."""
 
 from __future__ import annotations
 
@@ -11,31 +11,33 @@ from pathlib import Path
 from typing import Any
 
 from workloads.clients.connection import Address
-from workloads.workers.process import Worker
-from workloads.workload import Role, Topic, WorkerSpec
+from workloads.workers.process import WorkerProcess
+from workloads.workload import DEFAULT_LIBRARY, Topic, WorkerRole, WorkerSpec
 
 Ends = Mapping[str, Mapping[int, tuple[int, int]]]
 """{topic: {partition: (first offset, end offset, exclusive)}}"""
 
 READY_LIMIT = 60.0
 STOP_LIMIT = 20.0
-"""Seconds to connect, and to finish what is under way."""
+"""Seconds to become ready, and to end after `stop`."""
 
 FINAL_PROCESSES = 2
+FINAL = WorkerRole("final", "workloads.roles.final_read:read_finally", observes=True)
 
 
 class WorkerPoolError(RuntimeError):
-    """Client processes could not be brought to work."""
+    """Worker processes did not become ready."""
 
 
 class WorkerPool:
-    """Starts all workers of a workload; leaving the context kills whatever is left of them.
+    """Starts all workers of a workload; leaving the context kills those that still run.
 
     workers  numbered from 0 without gaps, as `Workload.workers` gives them.
     home     the run's directory, for history and logs.
     record   takes rows of the operations table as mappings: every start, stop and crash of a worker.
+    library  client library of the final reads.
 
-    Entering raises CrewError when a worker is not ready in time.
+    Entering raises WorkerPoolError when a worker is not ready in time.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class WorkerPool:
         brokers: Mapping[int, Address],
         topics: Sequence[Topic],
         record: Callable[[Mapping[str, Any]], None],
+        library: str = DEFAULT_LIBRARY,
     ) -> None:
         self._specs = tuple(workers)
         self._order = {
@@ -57,7 +60,8 @@ class WorkerPool:
         }
         self._home = home
         self._record = record
-        self._workers: list[Worker] = []
+        self._library = library
+        self._workers: list[WorkerProcess] = []
 
     def __enter__(self) -> WorkerPool:
         try:
@@ -71,27 +75,27 @@ class WorkerPool:
         self.kill()
 
     def go(self) -> None:
-        """Let all begin at once."""
+        """Let all workers begin at the same time."""
         for worker in self._workers:
             worker.go()
 
+    def total(self, counter: str) -> int:
+        """The sum of a counter of all workers, some tenths of a second late."""
+        return sum(worker.counts.get(counter, 0) for worker in self._workers)
+
     def acknowledged(self) -> int:
         """Sends acknowledged so far, some tenths of a second late."""
-        return sum(worker.counts.get("acks", 0) for worker in self._workers)
-
-    def sent(self) -> int:
-        """Sends begun so far, some tenths of a second late."""
-        return sum(worker.counts.get("sends", 0) for worker in self._workers)
+        return self.total("acks")
 
     @property
-    def workers(self) -> dict[int, Worker]:
-        """Those whose process lives, by their number."""
-        return {worker.spec.process: worker for worker in tuple(self._workers) if worker.alive}
+    def workers(self) -> dict[int, WorkerProcess]:
+        """Those whose process is alive, by their number."""
+        return {worker.spec.process: worker for worker in tuple(self._workers) if worker.is_alive}
 
     def replace(self, process: int) -> int:
-        """Start one that does what another did, which was struck down; its number, when it works.
+        """Start a replacement for a worker that a fault killed. Returns its number once it is ready.
 
-        Raises CrewError when it is not ready in time.
+        Raises WorkerPoolError when it is not ready in time.
         """
         (spec,) = (worker.spec for worker in self._workers if worker.spec.process == process)
         (worker,) = self._start([replace(spec, process=len(self._workers))])
@@ -100,7 +104,7 @@ class WorkerPool:
 
     def alive(self) -> bool:
         """Whether any process is left."""
-        return any(worker.alive for worker in self._workers)
+        return any(worker.is_alive for worker in self._workers)
 
     def crashed(self) -> tuple[str, ...]:
         """A line for each worker that ended without being asked to, or not properly."""
@@ -108,13 +112,13 @@ class WorkerPool:
 
     def describe(self) -> str:
         """Such as ``2 producers, 1 reader (producer 1 ended with status 70)``."""
-        kinds = Counter(worker.spec.role for worker in self._workers)
-        text = ", ".join(f"{count} {role}{'s' if count > 1 else ''}" for role, count in kinds.items())
+        roles = Counter(worker.spec.role.name for worker in self._workers)
+        text = ", ".join(f"{count} {role}{'s' if count > 1 else ''}" for role, count in roles.items())
         return f"{text} ({'; '.join(self.crashed())})" if self.crashed() else text
 
-    def stop(self, *roles: Role, limit: float = STOP_LIMIT) -> None:
-        """Let workers of these roles (default: all) finish; kill who has not after `limit` seconds."""
-        wanted = [worker for worker in self._workers if not roles or worker.spec.role in roles]
+    def stop(self, *roles: str, limit: float = STOP_LIMIT) -> None:
+        """Let the workers of these roles (default: all) finish; kill those that have not after `limit` seconds."""
+        wanted = [worker for worker in self._workers if not roles or worker.spec.role.name in roles]
         for worker in wanted:
             worker.stop()
         self._await_end(wanted, limit)
@@ -122,7 +126,7 @@ class WorkerPool:
     def final_reads(self, ends: Ends, *, limit: float) -> None:
         """Read these ranges with fresh processes; each gets `limit` seconds from the moment it is ready.
 
-        What came of it stands in the history: a log without an ok final read is not known.
+        The results are in the history: the content of a log without an ok final read is unknown.
         """
         logs = [
             (topic, number, at)
@@ -133,7 +137,12 @@ class WorkerPool:
         shares = [logs[each::count] for each in range(count)]
         first = len(self._workers)
         specs = [
-            WorkerSpec(role="final", process=first + each, options={"ends": _by_topic(share), "limit": limit})
+            WorkerSpec(
+                role=FINAL,
+                process=first + each,
+                library=self._library,
+                options={"ends": _by_topic(share), "limit": limit},
+            )
             for each, share in enumerate(shares)
         ]
         workers = self._start(specs)
@@ -148,36 +157,37 @@ class WorkerPool:
         for worker in self._workers:
             worker.wait(math.inf)
 
-    def _start(self, specs: Iterable[WorkerSpec]) -> list[Worker]:
-        begun: list[Worker] = []
+    def _start(self, specs: Iterable[WorkerSpec]) -> list[WorkerProcess]:
+        started: list[WorkerProcess] = []
         for spec in specs:
-            worker = Worker(spec, self._order, home=self._home, ended=self._ended)
+            worker = WorkerProcess(spec, self._order, home=self._home, ended=self._record_end)
             self._workers.append(worker)
-            begun.append(worker)
-            self._tell(worker, "started")
+            started.append(worker)
+            self._record_event(worker, "started")
         deadline = time.monotonic() + READY_LIMIT
-        for worker in begun:
+        for worker in started:
             if not worker.wait_ready(max(0.0, deadline - time.monotonic())):
                 raise WorkerPoolError(
                     f"{worker} was not ready after {READY_LIMIT:.0f} s"
                     f"{' (' + worker.trouble + ')' if worker.trouble else ''}; see {worker.log}"
                 )
-        return begun
+        return started
 
-    def _await_end(self, workers: Sequence[Worker], limit: float) -> None:
+    def _await_end(self, workers: Sequence[WorkerProcess], limit: float) -> None:
         deadline = time.monotonic() + limit
         for worker in workers:
             if not worker.wait(max(0.0, deadline - time.monotonic())):
                 worker.kill(f"did not finish within {limit:g} s")
                 worker.wait(math.inf)
 
-    def _ended(self, worker: Worker) -> None:
-        """On the thread that watched the worker."""
-        self._tell(worker, "killed" if worker.struck else "crashed" if worker.trouble else "stopped")
+    def _record_end(self, worker: WorkerProcess) -> None:
+        """Called on the thread that watches the worker."""
+        event = "killed" if worker.killed else "crashed" if worker.trouble else "stopped"
+        self._record_event(worker, event)
 
-    def _tell(self, worker: Worker, event: str) -> None:
+    def _record_event(self, worker: WorkerProcess, event: str) -> None:
         now = time.monotonic_ns()
-        value = {"role": worker.spec.role, "process": worker.spec.process, "event": event}
+        value = {"role": worker.spec.role.name, "process": worker.spec.process, "event": event}
         if worker.trouble:
             value["trouble"] = worker.trouble
         self._record(

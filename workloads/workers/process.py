@@ -1,4 +1,4 @@
-"""One client process, from its parent's side."""
+"""One worker process, from its parent's side."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ from typing import Any
 from workloads.workload import WorkerSpec
 
 ROOT = Path(__file__).resolve().parents[2]
-"""Where our packages lie."""
+"""The folder that holds our packages."""
 
 
-class Worker:
-    """Starts on construction; ends when told to, when killed, or when this process ends.
+class WorkerProcess:
+    """Starts on construction. Ends after `stop` or `kill`, or when this process ends.
 
-    ended  called once, on a thread of its own, when the process is gone.
+    order    what all workers of a run get: run, home, brokers and topics; JSON-able.
+    home     the run's directory, for its log.
+    ended    called once, on a thread of its own, when the process is gone.
+    counts   the last counters that the worker reported.
+    trouble  why it ended without being asked to; empty when it did not.
+    killed   whether a fault killed it.
     """
 
     def __init__(
@@ -31,12 +36,12 @@ class Worker:
         order: Mapping[str, Any],
         *,
         home: Path,
-        ended: Callable[[Worker], None] = lambda _: None,
+        ended: Callable[[WorkerProcess], None] = lambda _: None,
     ) -> None:
         self.spec = spec
         self.counts: dict[str, int] = {}
         self.trouble = ""
-        self.struck = False
+        self.killed = False
         self.log = home / "logs" / f"client-{spec.process}.log"
         self._ended = ended
         self._ready, self._gone = threading.Event(), threading.Event()
@@ -46,89 +51,85 @@ class Worker:
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         with self.log.open("ab") as errors:
             self._process = subprocess.Popen(
-                # -P and our root first: a user's folder called workloads must not be taken for ours.
+                # -P and our root first: a folder of the user named workloads must not be imported instead of ours.
                 [sys.executable, "-P", "-m", "workloads.workers.main"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
                 env={**os.environ, "PYTHONPATH": path},
-                # Ctrl-C is for the harness, which then lets its workers finish.
+                # Ctrl-C goes to the harness only, which then lets its workers finish.
                 start_new_session=True,
             )
-        mine = {
-            "role": spec.role,
-            "process": spec.process,
-            "session": spec.session,
-            "options": spec.options,
-        }
         self._watcher = threading.Thread(target=self._watch, name=str(self), daemon=True)
         self._watcher.start()
-        self._tell(json.dumps({**order, **mine}))
+        self._send(json.dumps({**order, **_assignment(spec)}))
 
     def __str__(self) -> str:
-        return f"{self.spec.role} {self.spec.process}"
+        return f"{self.spec.role.name} {self.spec.process}"
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         return not self._gone.is_set()
 
     def wait_ready(self, timeout: float) -> bool:
-        """Whether it is ready to go, after at most `timeout` seconds. A process that ended never will be."""
-        return self._ready.wait(timeout) and self.alive
+        """Whether it is ready to begin, after at most `timeout` seconds; False for a process that has ended."""
+        return self._ready.wait(timeout) and self.is_alive
 
     def go(self) -> None:
-        self._tell("go")
+        """Let it begin."""
+        self._send("go")
 
     def stop(self) -> None:
-        """Ask it to finish what is under way, and to end."""
-        self._tell("stop")
+        """Ask it to end after the operations that have begun."""
+        self._send("stop")
 
     def wait(self, timeout: float) -> bool:
-        """Whether it is gone, and `ended` called, after at most `timeout` seconds."""
+        """Whether it is gone, and `ended` was called, after at most `timeout` seconds."""
         return self._gone.wait(min(timeout, threading.TIMEOUT_MAX))
 
     def isolate(self) -> None:
-        """Let nothing pass between it and any broker, until `connect`. It tells of that in `counts`."""
-        self._tell("isolate")
+        """Let nothing pass between it and any broker until `connect`. It reports the state in `counts`."""
+        self._send("isolate")
 
     def connect(self) -> None:
-        self._tell("connect")
+        self._send("connect")
 
     def pause(self) -> None:
         """SIGSTOP."""
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
+        """SIGCONT."""
         self._process.send_signal(signal.SIGCONT)
 
     @property
-    def paused(self) -> bool:
-        """As the kernel tells it."""
+    def is_paused(self) -> bool:
+        """From the kernel's state of the process."""
         try:
             return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] in "Tt"
         except OSError:
             return False
 
-    def strike(self) -> None:
-        """SIGKILL as part of an experiment: its end is no trouble. Returns when it is gone."""
-        self.struck = True
+    def kill_by_fault(self) -> None:
+        """SIGKILL as part of an experiment: it is not recorded as trouble. Returns when the process is gone."""
+        self.killed = True
         self._process.kill()
         self._gone.wait()
 
     def kill(self, why: str = "") -> None:
         """SIGKILL. `why` is kept as its trouble."""
-        if self.alive:
+        if self.is_alive:
             self.trouble = self.trouble or why
             self._process.kill()
 
-    def _tell(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         assert self._process.stdin is not None
-        # A process that has ended cannot be told anything; its watcher knows why.
+        # The pipe of a process that has ended is broken; its watcher records why it ended.
         with self._lock, suppress(BrokenPipeError, ValueError):
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
@@ -150,11 +151,24 @@ class Worker:
         with self._lock, suppress(BrokenPipeError):
             self._process.stdin.close()
         self._process.stdout.close()
-        if (not self._done or status) and not self.struck:
+        if (not self._done or status) and not self.killed:
             self.trouble = self.trouble or f"{self} ended with status {status}"
         try:
             self._ended(self)
         finally:
             self._gone.set()
-            # Last, so that nobody waits for one that is gone.
+            # Last, so that `wait_ready` of a process that has ended returns.
             self._ready.set()
+
+
+def _assignment(spec: WorkerSpec) -> dict[str, Any]:
+    return {
+        "role": spec.role.name,
+        "function": spec.role.reference.to_json(),
+        # A role in a file of the user may import what this process can import.
+        "path": [entry for entry in sys.path if entry],
+        "process": spec.process,
+        "session": spec.session,
+        "library": spec.library,
+        "options": dict(spec.options),
+    }

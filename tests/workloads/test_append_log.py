@@ -63,7 +63,7 @@ def test_topic_of_a_run() -> None:
 def test_processes_are_numbered_from_0() -> None:
     workers = AppendLog(producers=2, readers=1, sessions=2).workers("r")
     assert [worker.process for worker in workers] == list(range(6))
-    assert [worker.role for worker in workers] == [
+    assert [worker.role.name for worker in workers] == [
         "producer", "producer", "reader", "session", "session", "probe",
     ]  # fmt: skip
     assert [worker.session for worker in workers] == [None, None, None, 0, 1, None]

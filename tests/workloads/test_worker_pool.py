@@ -1,4 +1,4 @@
-"""Real client processes: they start, obey, and end, brokers or no brokers."""
+"""Real worker processes start, follow orders and end, with and without brokers."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from typing import Any
 
 import pytest
 
-from workloads.append_log import AppendLog
+from workloads.append_log import PRODUCER, READER, SESSION, AppendLog
 from workloads.clients.connection import Address
 from workloads.history.schema import OBSERVATIONS
 from workloads.history.writer import segment
 from workloads.roles.producer import Pace
-from workloads.workers import pool as crews
-from workloads.workers.pool import WorkerPool, WorkerPoolError
-from workloads.workers.process import Worker
-from workloads.workload import WorkerSpec
+from workloads.workers import pool as pools
+from workloads.workers.pool import FINAL, WorkerPool, WorkerPoolError
+from workloads.workers.process import WorkerProcess
+from workloads.workload import PROBE, WorkerSpec
 
 ROOT = Path(__file__).parents[2]
+ROLES = {role.name: role for role in (PRODUCER, READER, SESSION, PROBE, FINAL)}
 SEND = {"acks": "all", "idempotence": True, "record_size": 0, "client": {}, "rate": 10}
 
 
 @pytest.fixture
-def nobody() -> Iterator[Address]:
-    """An address where nobody answers, and nobody else will."""
+def silent() -> Iterator[Address]:
+    """An address without a listener, reserved so that no other process takes it."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         host, port = taken.getsockname()
@@ -40,7 +41,7 @@ def nobody() -> Iterator[Address]:
 
 @pytest.fixture
 def mute() -> Iterator[Address]:
-    """An address that takes connections and never says a word, as a paused broker's does."""
+    """An address that accepts connections and never answers, as that of a paused broker."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         host, port = server.getsockname()[:2]
         yield Address(host, port)
@@ -50,38 +51,41 @@ def order(home: Path, address: Address) -> dict[str, Any]:
     return {"run": "r", "home": str(home), "brokers": {1: address.to_json()}, "topics": {"t": 1}}
 
 
-def spec(role: Any, process: int = 0) -> WorkerSpec:
+def spec(role: str, process: int = 0) -> WorkerSpec:
     options = SEND if role in ("producer", "session") else {}
     if role == "final":
         options = {"ends": {"t": {0: (0, 5)}}, "limit": 1.0}
-    return WorkerSpec(role=role, process=process, session=0 if role == "session" else None, options=options)
+    session = 0 if role == "session" else None
+    return WorkerSpec(role=ROLES[role], process=process, session=session, options=options)
 
 
 @pytest.mark.parametrize("role", ["producer", "reader", "session", "probe", "final"])
-def test_stop_ends_a_worker_that_finds_no_broker(tmp_path: Path, nobody: Address, role: str) -> None:
-    worker = Worker(spec(role), order(tmp_path, nobody), home=tmp_path)
+def test_stop_ends_a_worker_that_finds_no_broker(tmp_path: Path, silent: Address, role: str) -> None:
+    worker = WorkerProcess(spec(role), order(tmp_path, silent), home=tmp_path)
     worker.wait_ready(1.0)
     worker.go()
     worker.stop()
     assert worker.wait(15), "still running"
-    # A reader that never learnt where its logs start could not begin: that is a crash, and says why.
-    unborn = role in ("reader", "session")
-    assert bool(worker.trouble) == unborn
-    assert ("no broker names a leader" in worker.log.read_text()) == unborn
+    # A reader needs the first offsets of its logs to begin: without them it crashes, and its log says why.
+    needs_offsets = role in ("reader", "session")
+    assert bool(worker.trouble) == needs_offsets
+    assert ("no broker names a leader" in worker.log.read_text()) == needs_offsets
 
 
 @pytest.mark.parametrize("role", ["producer", "reader", "probe"])
 def test_a_worker_ends_with_its_parent(tmp_path: Path, mute: Address, role: str) -> None:
     program = (
         "import sys, json; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
-        "from workloads.workers.process import Worker; from workloads.workload import WorkerSpec\n"
-        "given = json.loads(sys.argv[2])\n"
-        "worker = Worker(WorkerSpec(**given['spec']), given['order'], home=Path(given['order']['home']))\n"
+        "from workloads.workers.process import WorkerProcess\n"
+        "from workloads.workload import WorkerRole, WorkerSpec\n"
+        "given = json.loads(sys.argv[2]); role = WorkerRole(**given['role'])\n"
+        "spec = WorkerSpec(role=role, process=0, options=given['options'])\n"
+        "worker = WorkerProcess(spec, given['order'], home=Path(given['order']['home']))\n"
         "print(worker.pid, flush=True); worker.wait(60)\n"
     )
-    wanted = spec(role)
     given = {
-        "spec": {"role": wanted.role, "process": 0, "options": dict(wanted.options)},
+        "role": {"name": role, "function": ROLES[role].function},
+        "options": dict(spec(role).options),
         "order": order(tmp_path, mute),
     }
     with subprocess.Popen(
@@ -97,26 +101,26 @@ def test_a_worker_ends_with_its_parent(tmp_path: Path, mute: Address, role: str)
     assert not Path(f"/proc/{child}").exists()
 
 
-def test_a_folder_of_the_user_does_not_shadow_us(
-    tmp_path: Path, nobody: Address, monkeypatch: pytest.MonkeyPatch
+def test_a_folder_of_the_user_named_workloads_is_not_imported(
+    tmp_path: Path, silent: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "workloads").mkdir()
     (tmp_path / "workloads" / "__init__.py").write_text("raise SystemExit(99)")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    worker = Worker(spec("probe"), order(tmp_path, nobody), home=tmp_path)
+    worker = WorkerProcess(spec("probe"), order(tmp_path, silent), home=tmp_path)
     assert worker.wait_ready(30), worker.log.read_text()
     worker.stop()
     assert worker.wait(10)
     assert not worker.trouble
 
 
-def test_a_crash_is_told_with_its_status(tmp_path: Path, nobody: Address) -> None:
+def test_a_crash_is_recorded_with_its_exit_status(tmp_path: Path, silent: Address) -> None:
     path = segment(tmp_path / "history", "observations", 0)
     path.parent.mkdir(parents=True)
     path.write_bytes(OBSERVATIONS.serialize().to_pybytes())
-    ended: list[Worker] = []
-    worker = Worker(spec("probe"), order(tmp_path, nobody), home=tmp_path, ended=ended.append)
+    ended: list[WorkerProcess] = []
+    worker = WorkerProcess(spec("probe"), order(tmp_path, silent), home=tmp_path, ended=ended.append)
     assert not worker.wait_ready(30)
     assert worker.wait(10)
     assert ended == [worker]
@@ -124,14 +128,14 @@ def test_a_crash_is_told_with_its_status(tmp_path: Path, nobody: Address) -> Non
     assert "FileExistsError" in worker.log.read_text()
 
 
-def crew(home: Path, address: Address, rows: list[Mapping[str, Any]], *specs: WorkerSpec) -> WorkerPool:
+def pool(home: Path, address: Address, rows: list[Mapping[str, Any]], *specs: WorkerSpec) -> WorkerPool:
     topics = AppendLog().topics("r")
     return WorkerPool(specs, run="r", home=home, brokers={1: address}, topics=topics, record=rows.append)
 
 
-def test_a_crew_tells_of_starts_crashes_and_stops(tmp_path: Path, nobody: Address) -> None:
+def test_a_pool_records_starts_crashes_and_stops(tmp_path: Path, silent: Address) -> None:
     rows: list[Mapping[str, Any]] = []
-    with crew(tmp_path, nobody, rows, spec("probe", 0), spec("probe", 1)) as both:
+    with pool(tmp_path, silent, rows, spec("probe", 0), spec("probe", 1)) as both:
         both.go()
         assert both.alive()
         assert both.describe() == "2 probes"
@@ -146,35 +150,35 @@ def test_a_crew_tells_of_starts_crashes_and_stops(tmp_path: Path, nobody: Addres
     assert all(row["f"] == "worker" for row in rows)
 
 
-def test_a_worker_that_hangs_is_killed_at_the_limit(tmp_path: Path, nobody: Address) -> None:
+def test_a_worker_that_hangs_is_killed_at_the_limit(tmp_path: Path, silent: Address) -> None:
     rows: list[Mapping[str, Any]] = []
-    with crew(tmp_path, nobody, rows, spec("probe")) as one:
+    with pool(tmp_path, silent, rows, spec("probe")) as one:
         os.kill(one._workers[0].pid, signal.SIGSTOP)
         one.stop(limit=0.3)
         assert not one.alive()
         assert one.crashed() == ("did not finish within 0.3 s",)
 
 
-def test_leaving_a_crew_leaves_no_process(tmp_path: Path, nobody: Address) -> None:
-    with crew(tmp_path, nobody, [], spec("probe")) as one:
+def test_leaving_a_pool_leaves_no_process(tmp_path: Path, silent: Address) -> None:
+    with pool(tmp_path, silent, [], spec("probe")) as one:
         pid = one._workers[0].pid
         one.go()
     assert not Path(f"/proc/{pid}").exists()
 
 
-def test_a_crew_that_does_not_get_ready_says_who_and_where_to_look(
-    tmp_path: Path, nobody: Address, monkeypatch: pytest.MonkeyPatch
+def test_a_worker_that_is_not_ready_in_time_is_named_with_its_log(
+    tmp_path: Path, silent: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crews, "READY_LIMIT", 1.0)
-    idle = crew(tmp_path, nobody, [], spec("probe", 0), spec("producer", 1))
+    monkeypatch.setattr(pools, "READY_LIMIT", 1.0)
+    idle = pool(tmp_path, silent, [], spec("probe", 0), spec("producer", 1))
     with pytest.raises(WorkerPoolError, match=r"producer 1 was not ready after 1 s.*client-1\.log"):
         idle.__enter__()
     assert not idle.alive()
 
 
-def test_final_reads_get_the_numbers_after_the_last(tmp_path: Path, nobody: Address) -> None:
+def test_final_reads_get_the_numbers_after_the_last(tmp_path: Path, silent: Address) -> None:
     rows: list[Mapping[str, Any]] = []
-    with crew(tmp_path, nobody, rows, spec("probe")) as one:
+    with pool(tmp_path, silent, rows, spec("probe")) as one:
         one.go()
         one.final_reads({"t": {0: (0, 5), 1: (3, 3), 2: (0, 1)}}, limit=0.5)
     assert {row["value"]["process"]: row["value"]["role"] for row in rows} == {
@@ -184,7 +188,7 @@ def test_final_reads_get_the_numbers_after_the_last(tmp_path: Path, nobody: Addr
     }
 
 
-def test_pace_makes_up_for_a_second_at_most() -> None:
+def test_a_pace_makes_up_for_one_second_at_most() -> None:
     pace = Pace(100, 10.0)
     assert pace.due(10.0) == 0
     assert pace.due(10.5) == 50
@@ -195,6 +199,6 @@ def test_pace_makes_up_for_a_second_at_most() -> None:
     assert pace.due(40.1) == 10
 
 
-def test_a_slow_pace_still_moves() -> None:
+def test_a_pace_below_one_record_a_second_sends() -> None:
     pace = Pace(0.5, 0.0)
     assert (pace.due(1.9), pace.due(2.0)) == (0, 1)

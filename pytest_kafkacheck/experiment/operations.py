@@ -1,0 +1,40 @@
+"""Rows of the operations table that the harness and the nemesis write."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workloads.history.schema import OPERATIONS, VALUE_BITS
+from workloads.history.writer import Writer
+
+
+class OperationLog:
+    """Writes operations that no client made into the history, as one process. Thread-safe."""
+
+    def __init__(self, history: Path, run: str, process: int) -> None:
+        self._writer = Writer(history, "operations", process)
+        self._run, self._process, self._count = run, process, 0
+        self._lock = threading.Lock()
+
+    def record(self, row: Mapping[str, Any]) -> None:
+        """Write one row; keys as in schema.OPERATIONS, `value` as a JSON-able object. On disk when this returns."""
+        with self._lock:
+            full = {"run": self._run, "process": self._process, "op": -self._count - 1, **row}
+            full["op"] += self._process << VALUE_BITS
+            full["value"] = json.dumps(full.get("value"), sort_keys=True)
+            self._count += 1
+            self._writer.append(tuple(full.get(name) for name in OPERATIONS.names))
+            self._writer.flush()
+
+    def phase(self, name: str) -> None:
+        """Record that a phase of the run begins now."""
+        now = time.monotonic_ns()
+        self.record({"f": "phase", "type": "ok", "invoked": now, "completed": now, "value": {"phase": name}})
+
+    def close(self) -> None:
+        self._writer.close()

@@ -1,0 +1,136 @@
+"""Checks of an experiment's values against each other, before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, Protocol, get_args
+
+from analyzers.checks.bounds import Bounds
+from nemesis.budget import Budget
+from nemesis.generate import Generated
+from nemesis.schedule import Event, Schedule
+from nemesis.validation import seconds
+from pytest_kafkacheck.cluster.spec.settings import check_settings
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.errors import UsageError
+from workloads.conformance import check_workload
+from workloads.workload import Workload
+
+Expectation = Literal["valid", "invalid", "unknown"]
+
+
+class Values(Protocol):
+    """The fields of an `Experiment`. They are not yet known to have these types when they are checked."""
+
+    @property
+    def workload(self) -> Workload: ...
+    @property
+    def faults(self) -> Any: ...
+    @property
+    def budget(self) -> Budget | None: ...
+    @property
+    def cluster(self) -> ClusterSpec: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def bounds(self) -> Bounds: ...
+    @property
+    def live_checks(self) -> bool: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def expect(self) -> Expectation: ...
+
+
+def check_values(experiment: Values) -> None:
+    """All but the schedule. Raises UsageError naming the field, the value and what is allowed."""
+    try:
+        check_workload(experiment.workload)
+    except ValueError as error:
+        raise UsageError(f"Experiment.workload={experiment.workload!r}: {error}") from error
+    if not isinstance(experiment.cluster, ClusterSpec):
+        raise UsageError(f"Experiment.cluster={experiment.cluster!r}: expected a ClusterSpec")
+    for name in ("duration", "cooldown", "recovery_limit"):
+        try:
+            seconds(f"Experiment.{name}", getattr(experiment, name))
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+    if isinstance(experiment.seed, bool) or not isinstance(experiment.seed, int):
+        raise UsageError(f"Experiment.seed={experiment.seed!r}: expected a whole number")
+    _check_bounds(experiment.bounds, experiment.workload)
+    if not isinstance(experiment.live_checks, bool):
+        raise UsageError(f"Experiment.live_checks={experiment.live_checks!r}: expected True or False")
+    if not isinstance(experiment.name, str):
+        raise UsageError(f"Experiment.name={experiment.name!r}: expected text")
+    if experiment.expect not in get_args(Expectation):
+        raise UsageError(f"Experiment.expect={experiment.expect!r}: expected 'valid', 'invalid' or 'unknown'")
+    _check_faults(experiment.faults)
+    if experiment.budget is not None and not isinstance(experiment.budget, Budget):
+        raise UsageError(f"Experiment.budget={experiment.budget!r}: expected a Budget, or None")
+    _check_topics(experiment.workload, experiment.cluster)
+
+
+def check_settings_of_faults(schedule: Schedule, version: str) -> None:
+    """Faults may change settings of topics and brokers, and Kafka accepts names that it does not know."""
+    for event in schedule.events:
+        if (changed := event.fault.kafka_settings()) is not None:
+            kind, settings = changed
+            check_settings(
+                {name: str(value) for name, value in settings.items()},
+                kind=kind,
+                where=f"Experiment.faults: event {event.id!r}: {event.fault.name} settings",
+                version=version,
+                dynamic=kind == "broker",
+            )
+
+
+def _check_faults(faults: Any) -> None:
+    if isinstance(faults, Event):
+        raise UsageError("Experiment.faults: expected a list of events, got a single one; write faults=[...]")
+    if isinstance(faults, (str, bytes, Mapping)) or not isinstance(faults, (Iterable, Generated)):
+        raise UsageError(
+            f"Experiment.faults={faults!r}: expected a list of events such as isolate('leader', at=3, lasting=8), or "
+            f"Generated(...)"
+        )
+
+
+def _check_bounds(bounds: Bounds, workload: Workload) -> None:
+    """Every run would keep, or break, a bound on something that the workload does not do."""
+    if not isinstance(bounds, Bounds):
+        raise UsageError(f"Experiment.bounds={bounds!r}: expected Bounds, such as Bounds(unavailable=10)")
+    if bounds.orphaned is not None and not workload.has_groups:
+        raise UsageError(
+            f"Experiment.bounds: orphaned={bounds.orphaned!r} is about partitions of groups, and "
+            f"{type(workload).__name__} has none; leave it out"
+        )
+    for name in ("unavailable", "recovery"):
+        if not workload.acknowledges and (value := getattr(bounds, name)) is not None:
+            raise UsageError(
+                f"Experiment.bounds: {name}={value!r} is about acknowledgements, and {type(workload).__name__} has "
+                f"none, as with acks=0; leave it out, or let the workload ask for acknowledgements"
+            )
+
+
+def _check_topics(workload: Workload, cluster: ClusterSpec) -> None:
+    brokers = {member.id for member in cluster.members if member.is_broker}
+    for topic in workload.topics("check"):
+        if topic.replication_factor > cluster.brokers:
+            raise UsageError(
+                f"replication_factor={topic.replication_factor} of the workload is above "
+                f"ClusterSpec.brokers={cluster.brokers}; allowed: 1 to {cluster.brokers}"
+            )
+        unknown = {node for nodes in (topic.assignment or {}).values() for node in nodes} - brokers
+        if unknown:
+            raise UsageError(
+                f"{type(workload).__name__}.assignment: the cluster has no broker "
+                f"{', '.join(map(str, sorted(unknown)))}; allowed: {', '.join(map(str, sorted(brokers)))}"
+            )
+        where = f"{type(workload).__name__}.topic_config"
+        config = {str(key): str(value) for key, value in topic.config.items()}
+        check_settings(config, kind="topic", where=where, version=cluster.version)
+        minimum = config.get("min.insync.replicas", cluster.config.get("min.insync.replicas", "1"))
+        if int(minimum) > topic.replication_factor:
+            raise UsageError(
+                f"min.insync.replicas={minimum} is above replication_factor={topic.replication_factor}: no acks=all "
+                f"write could ever be accepted; allowed: 1 to {topic.replication_factor}"
+            )

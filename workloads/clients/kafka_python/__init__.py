@@ -1,0 +1,6 @@
+"""The clients of kafka-python behind our protocols, with workarounds for its known defects.
+
+May import `workloads.clients`; the factory in `workloads.clients.libraries.kafka_python` makes the clients.
+"""
+
+from workloads.clients.kafka_python.settings import access as access

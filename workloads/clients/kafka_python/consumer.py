@@ -1,0 +1,140 @@
+"""The consumer of kafka-python behind our protocol."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError, RetriableError
+
+from workloads.clients.connection import Address
+from workloads.clients.epochs import Epochs
+from workloads.clients.kafka_python.settings import COMMON, access
+from workloads.clients.protocol import Log, Polled
+
+CONSUMER: dict[str, Any] = {
+    "group_id": None,
+    # Any policy would move the position without a trace.
+    "auto_offset_reset": "none",
+    "enable_auto_commit": False,
+    "fetch_max_wait_ms": 100,
+    "max_poll_records": 2000,
+    # Payloads carry a CRC of their own, which is checked; checking both costs three quarters of the throughput.
+    "check_crcs": False,
+}
+
+OUT_OF_RANGE_LIMIT = 20
+"""Such answers in a row after which the consumer is replaced, in case it asks the wrong broker for ever."""
+
+
+class KafkaPythonConsumer:
+    """A Consumer. It connects, and connects anew, whenever it is polled without a connection."""
+
+    def __init__(
+        self, *, bootstrap: Iterable[Address], start: Mapping[Log, int], assignment: int = 0
+    ) -> None:
+        self._access = access(bootstrap)
+        self._positions = dict(start)
+        self._assignment = assignment
+        self._wanted: frozenset[Log] = frozenset(start)
+        self._heard: dict[Log, int] = {}
+        self._out_of_range = 0
+        self._consumer: Any = None
+        self._epochs: Epochs | None = None
+
+    @property
+    def assignment(self) -> int:
+        return self._assignment
+
+    @property
+    def positions(self) -> Mapping[Log, int]:
+        return self._positions
+
+    def only(self, logs: tuple[Log, ...]) -> None:
+        if unknown := sorted(set(logs) - set(self._positions)):
+            raise ValueError(f"logs {unknown} are not assigned; these are: {sorted(self._positions)}")
+        self._wanted = frozenset(logs)
+        if self._consumer is not None:
+            self._pause()
+
+    def poll(self, timeout: float) -> list[Polled]:
+        try:
+            if self._consumer is None:
+                self._connect()
+            batches = self._consumer.poll(timeout_ms=int(timeout * 1000))
+        except OffsetOutOfRangeError:
+            # A broker that does not know yet that it is no leader any more says so of offsets that exist.
+            self._out_of_range += 1
+            self._consumer._client.cluster.request_update()
+            if self._out_of_range >= OUT_OF_RANGE_LIMIT:
+                self._discard()
+            time.sleep(min(0.05, timeout))
+            return []
+        except LogTruncationError as error:
+            # What was read beyond the divergence is no more; what is there now is to be read.
+            for partition, divergence in error.divergent_offsets.items():
+                log = (partition.topic, partition.partition)
+                if divergence is not None and log in self._positions:
+                    self._positions[log] = min(self._positions[log], divergence.offset)
+            self._discard()
+            return []
+        except RetriableError:
+            if self._consumer is None:
+                time.sleep(min(0.1, timeout))
+            return []
+        except KafkaError:
+            # UnknownBrokerIdError leaves a broker marked as being fetched from for ever.
+            self._discard()
+            time.sleep(min(0.1, timeout))
+            return []
+        if batches:
+            self._out_of_range = 0
+        return [each for partition, records in batches.items() for each in self._accept(partition, records)]
+
+    def leader_epoch(self, log: Log) -> int:
+        known = self._epochs.highest(log) if self._epochs is not None else -1
+        return max(known, self._heard.get(log, -1))
+
+    def close(self) -> None:
+        consumer, self._consumer, self._epochs = self._consumer, None, None
+        if consumer is not None:
+            # As with producers: its end must not become ours.
+            closing = threading.Thread(
+                target=consumer.close, kwargs={"autocommit": False, "timeout_ms": 1000}, daemon=True
+            )
+            closing.start()
+            closing.join(5)
+
+    def _accept(self, partition: Any, records: list[Any]) -> list[Polled]:
+        log = (partition.topic, partition.partition)
+        accepted = [Polled(log, record.offset, record.leader_epoch, record.value) for record in records]
+        self._positions[log] = records[-1].offset + 1
+        self._heard[log] = max(self._heard.get(log, -1), *(each.leader_epoch for each in accepted))
+        return accepted
+
+    def _connect(self) -> None:
+        consumer = KafkaConsumer(**{**COMMON, **CONSUMER, **self._access})
+        partitions = {log: TopicPartition(*log) for log in self._positions}
+        consumer.assign(list(partitions.values()))
+        for log, position in self._positions.items():
+            consumer.seek(partitions[log], position)
+        self._consumer = consumer
+        self._epochs = Epochs(consumer._client.cluster, tuple({topic for topic, _ in self._positions}))
+        self._out_of_range = 0
+        self._pause()
+
+    def _pause(self) -> None:
+        for log in self._positions:
+            change = self._consumer.resume if log in self._wanted else self._consumer.pause
+            change(TopicPartition(*log))
+
+    def _discard(self) -> None:
+        """Drop the library's consumer; the next poll makes another at the same positions."""
+        if self._epochs is not None:
+            for log in self._positions:
+                self._heard[log] = max(self._heard.get(log, -1), self._epochs.highest(log))
+        self.close()
+        self._assignment += 1

@@ -1,0 +1,179 @@
+"""The producer of kafka-python behind our protocol."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kafka import KafkaProducer
+from kafka.errors import KafkaError
+
+from workloads.clients.connection import Address
+from workloads.clients.epochs import Epochs
+from workloads.clients.kafka_python.settings import COMMON, access
+from workloads.clients.outcome import NEVER_SENT, Acks, Attempts, classify
+from workloads.clients.patches import attempts
+from workloads.clients.protocol import Completion, Log
+
+PRODUCER: dict[str, Any] = {
+    # A batch that expires wedges the idempotent producer for ever. So batches do not expire while a workload lasts;
+    # a role that has waited long enough closes the producer, which ends them.
+    "delivery_timeout_ms": 3_600_000,
+    "max_block_ms": 3000,
+}
+
+STALL = 30.0
+"""Seconds without a completion after which a producer with sends under way counts as wedged."""
+
+SET_BY_US = (
+    "acks",
+    "bootstrap_servers",
+    "client_id",
+    "enable_idempotence",
+    "security_protocol",
+    "transactional_id",
+)
+SET_BY_US_PREFIXES = ("sasl_", "ssl_")
+"""Settings that follow from the workload and the cluster, by name and by how the name begins."""
+
+
+def check_setting(name: str) -> None:
+    """Raises ValueError saying why a user cannot set it."""
+    if name in SET_BY_US or name.startswith(SET_BY_US_PREFIXES):
+        raise ValueError("kafkacheck sets this itself")
+    if name not in KafkaProducer.DEFAULT_CONFIG:
+        raise ValueError("KafkaProducer has no setting of that name")
+
+
+class KafkaPythonProducer:
+    """A Producer. The constructor raises KafkaError when no broker answers in time.
+
+    config  settings of KafkaProducer that win over those above.
+    """
+
+    def __init__(
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        acks: Acks,
+        idempotence: bool,
+        config: Mapping[str, Any],
+    ) -> None:
+        attempts.install()
+        self._acks = acks
+        self._done: queue.SimpleQueue[Completion] = queue.SimpleQueue()
+        self._pending: dict[int, Log] = {}
+        self._waiting = 0
+        self._progress = time.monotonic()
+        self._producer: Any = KafkaProducer(
+            **{
+                **COMMON,
+                **PRODUCER,
+                **access(bootstrap),
+                "acks": acks,
+                "enable_idempotence": idempotence,
+                **config,
+            }
+        )
+        self._epochs = Epochs(self._producer._metadata, topics)
+
+    @property
+    def in_flight(self) -> int:
+        return self._waiting
+
+    def send(self, op: int, log: Log, payload: bytes) -> None:
+        if not self._pending:
+            self._progress = time.monotonic()
+        self._pending[op] = log
+        self._waiting += 1
+        try:
+            future = self._producer.send(log[0], value=payload, partition=log[1])
+        except (KafkaError, ValueError, TypeError) as error:
+            # Documented to be raised before the record enters the buffer.
+            self._end(op, error=error, tried=NEVER_SENT)
+        except Exception as error:
+            self._end(op, error=error, tried=None)
+        else:
+            if future.failed() and not isinstance(future.exception, attempts.SendFailed):
+                # Failed without ever having been in a batch: the topic's metadata could not be had.
+                self._end(op, error=future.exception, tried=NEVER_SENT)
+            else:
+                future.add_callback(self._succeeded, op)
+                future.add_errback(self._failed, op)
+
+    def take(self, timeout: float) -> list[Completion]:
+        taken: list[Completion] = []
+        try:
+            taken.append(self._done.get(timeout=timeout) if timeout > 0 else self._done.get_nowait())
+            while True:
+                taken.append(self._done.get_nowait())
+        except queue.Empty:
+            pass
+        self._waiting -= len(taken)
+        return taken
+
+    def problem(self) -> str | None:
+        manager = self._producer._transaction_manager
+        if not self._producer._sender.is_alive():
+            return "its network thread has ended"
+        if manager is not None and manager.has_fatal_error():
+            return f"poisoned by {type(manager.last_error).__name__}"
+        if manager is not None and manager._current_state.name == "READY" and not manager.has_producer_id():
+            return "wedged: ready, but without a producer id"
+        if self._pending and time.monotonic() - self._progress > STALL:
+            return f"nothing completed for {STALL:.0f} s"
+        return None
+
+    def leader_epoch(self, log: Log) -> int:
+        return self._epochs.highest(log)
+
+    def close(self, timeout: float) -> list[Completion]:
+        # A thread of its own, for close() may hang in ways of its own; the process outlives it in any case.
+        closing = threading.Thread(target=self._close, args=(timeout,), daemon=True)
+        closing.start()
+        closing.join(timeout + 5)
+        for op in list(self._pending):
+            self._end(op, error=TimeoutError("still under way when the producer was closed"), tried=None)
+        return self.take(0)
+
+    def _close(self, timeout: float) -> None:
+        try:
+            self._producer.close(timeout=timeout)
+        except KafkaError:
+            # flush() ran into its limit, and nothing was stopped yet.
+            self._producer._sender.force_close()
+        self._producer._sender.join(5)
+
+    # The rest runs on the network thread, too.
+
+    def _succeeded(self, op: int, metadata: Any) -> None:
+        self._end(op, offset=metadata.offset)
+
+    def _failed(self, op: int, error: BaseException) -> None:
+        if isinstance(error, attempts.SendFailed):
+            self._end(op, error=error.error, tried=error.attempts)
+        else:
+            self._end(op, error=error, tried=None)
+
+    def _end(
+        self,
+        op: int,
+        *,
+        offset: int | None = None,
+        error: BaseException | None = None,
+        tried: Attempts | None = None,
+    ) -> None:
+        at = time.monotonic_ns()
+        log = self._pending.pop(op, None)
+        if log is None:
+            # Given up before; its completion is told.
+            return
+        self._progress = time.monotonic()
+        if error is None:
+            self._epochs.highest(log)
+        outcome = classify(acks=self._acks, offset=offset, error=error, attempts=tried)
+        self._done.put(Completion(op, at, outcome))

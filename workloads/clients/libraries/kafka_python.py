@@ -1,0 +1,51 @@
+"""kafka-python, the default client library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+from kafka.errors import KafkaConfigurationError, KafkaError
+
+from workloads.clients.connection import Address
+from workloads.clients.kafka_python.consumer import KafkaPythonConsumer
+from workloads.clients.kafka_python.producer import KafkaPythonProducer, check_setting
+from workloads.clients.outcome import Acks
+from workloads.clients.protocol import Consumer, Log, Producer
+
+
+class KafkaPython:
+    """A `workloads.clients.library.Library`."""
+
+    def producer(
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        acks: Acks,
+        idempotence: bool,
+        settings: Mapping[str, Any],
+    ) -> Producer:
+        try:
+            return KafkaPythonProducer(
+                bootstrap=bootstrap, topics=topics, acks=acks, idempotence=idempotence, config=settings
+            )
+        except KafkaConfigurationError as error:
+            raise ValueError(f"settings of KafkaProducer: {error}") from error
+        except KafkaError as error:
+            raise ConnectionError(f"KafkaProducer could not connect: {error!r}") from error
+
+    def consumer(
+        self, *, bootstrap: Iterable[Address], start: Mapping[Log, int], assignment: int = 0
+    ) -> Consumer:
+        return KafkaPythonConsumer(bootstrap=bootstrap, start=start, assignment=assignment)
+
+    def check_producer_setting(self, name: str) -> None:
+        check_setting(name)
+
+    def version(self) -> str:
+        return version("kafka-python")
+
+
+LIBRARY = KafkaPython()

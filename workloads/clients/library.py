@@ -1,0 +1,62 @@
+"""Client libraries by name. Roles get their clients here, so another library is one file and no role changes.
+
+A library is a module in `workloads.clients.libraries` that binds ``LIBRARY``, a `Library`. The module's name is the
+library's, with ``-`` for ``_``. `kafka_python` is the one to copy.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from workloads.clients import libraries
+from workloads.clients.outcome import Acks
+from workloads.clients.protocol import Consumer, Log, Producer
+
+if TYPE_CHECKING:
+    # It loads kafka-python, and names of libraries are checked where no client is made yet.
+    from workloads.clients.connection import Address
+
+
+class Library(Protocol):
+    """A client library behind the protocols of `workloads.clients.protocol`."""
+
+    def producer(
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        acks: Acks,
+        idempotence: bool,
+        settings: Mapping[str, Any],
+    ) -> Producer:
+        """A producer for these topics; `settings` in the library's own names win over ours.
+
+        Raises OSError when no broker answers in time: the caller tries again.
+        """
+
+    def consumer(
+        self, *, bootstrap: Iterable[Address], start: Mapping[Log, int], assignment: int = 0
+    ) -> Consumer:
+        """A consumer of these logs from these offsets; `assignment` is its first number of that name."""
+
+    def check_producer_setting(self, name: str) -> None:
+        """Raises ValueError saying why a user cannot set it."""
+
+    def version(self) -> str:
+        """Of the installed package, for environment.json."""
+
+
+@cache
+def library_names() -> tuple[str, ...]:
+    return tuple(sorted(each.name.replace("_", "-") for each in pkgutil.iter_modules(libraries.__path__)))
+
+
+def library(name: str) -> Library:
+    """Raises ValueError naming those there are, for another name."""
+    if name not in library_names():
+        raise ValueError(f"no client library {name!r}; there are {', '.join(library_names())}")
+    return cast(Library, importlib.import_module(f"{libraries.__name__}.{name.replace('-', '_')}").LIBRARY)

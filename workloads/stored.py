@@ -1,0 +1,76 @@
+"""Workloads in experiment.json: written with the place of their class, and made again by any process.
+
+A built-in workload is ``{"type": "AppendLog", ...its values}``. One of the user is ``{"type": "Counter", "module":
+"test_counter", "file": "/tests/test_counter.py", "values": {...}}``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import workloads
+from workloads.reference import NotLoadable, Reference
+from workloads.workload import Workload
+
+
+@cache
+def built_in() -> Mapping[str, type[Workload]]:
+    """The workloads of this package by name: those that a module directly below ``workloads`` defines."""
+    found: dict[str, type[Workload]] = {}
+    for module in pkgutil.iter_modules(workloads.__path__, "workloads."):
+        if module.ispkg:
+            continue
+        for name, value in vars(importlib.import_module(module.name)).items():
+            is_workload = inspect.isclass(value) and Workload in value.__mro__[1:]
+            if is_workload and value.__module__ == module.name:
+                found[name] = value
+    return found
+
+
+def to_json(workload: Workload) -> dict[str, Any]:
+    place = Reference.to(type(workload))
+    if place.file is None:
+        return {"type": place.name, **workload.to_json()}
+    return {
+        "type": place.name,
+        "module": place.module,
+        "file": place.file,
+        "values": workload.to_json(),
+    }
+
+
+def from_json(data: Any) -> Workload:
+    """Raises ValueError that names what cannot be loaded, is missing or wrong."""
+    if not isinstance(data, Mapping) or "type" not in data:
+        raise ValueError(f"workload {data!r}: expected an object with the type of a workload")
+    values = dict(data)
+    name = values.pop("type")
+    if "file" not in values:
+        if name not in (*built_in(),):
+            raise ValueError(f"workload type {name!r}: expected one of {', '.join(built_in())}")
+        return _made(built_in()[name], values)
+    try:
+        place = Reference(module=str(values["module"]), name=str(name), file=str(values["file"]))
+        kind = place.load()
+    except KeyError as error:
+        raise ValueError(
+            f"workload {name!r} of {values['file']}: without {error}, which to_json writes"
+        ) from None
+    except NotLoadable as error:
+        raise ValueError(f"workload {name!r} cannot be loaded: {error}") from error
+    if not inspect.isclass(kind) or not hasattr(kind, "from_json"):
+        raise ValueError(f"workload {place}: expected a class that inherits from Workload, or has from_json")
+    return _made(kind, values.get("values", {}))
+
+
+def _made(kind: Any, values: Any) -> Workload:
+    try:
+        made: Workload = kind.from_json(values)
+    except TypeError as error:
+        raise ValueError(f"workload {kind.__name__}: {error}") from error
+    return made
