@@ -1,4 +1,4 @@
-"""Spark, started in the background while a cluster boots."""
+"""One Spark session for all verdicts of a process, started in the background while a cluster boots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
-    """Settings given as ``spark.KEY=VALUE`` each, the later one holding. Raises UsageError naming what is not."""
+    """Settings given as ``spark.KEY=VALUE`` each; of two for one key, the later. Raises UsageError for another
+    form."""
     settings = {}
     for pair in pairs:
         key, equals, value = (part.strip() for part in pair.partition("="))
@@ -29,11 +30,11 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
 
 
 class Spark:
-    """One session for all verdicts of a process. `start` returns at once, `session` waits.
+    """Starts the session and replaces it when its JVM died or is too small. `start` returns at once, `session` waits.
 
     master  Spark's, such as ``local[*]`` (embedded), ``spark://host:7077`` or ``sc://host:15002``.
     conf    any settings of Spark.
-    warmed  judge a tiny history of ours first, while a cluster boots.
+    warmed  judge a tiny history first, so that the first real verdict is quick. Only of an embedded Spark.
     """
 
     def __init__(
@@ -41,50 +42,50 @@ class Spark:
     ) -> None:
         self._master = master
         self._conf = dict(conf or {})
-        self._warm = warmed
+        self._warms_up = warmed
         self._opened: Future[SparkSession] | None = None
-        self._warmed: Future[SparkSession] = Future()
+        self._ready: Future[SparkSession] = Future()
         self._lock = threading.Lock()
         self._size: Size = "small"
 
     def start(self) -> None:
-        """Start in the background. How large the history will be is not known yet: most are small."""
+        """Start in the background, for a small history: its size is not known yet, and most are small."""
         with self._lock:
             if self._opened is None:
-                self._opened, self._warmed = Future(), Future()
+                self._opened, self._ready = Future(), Future()
                 threading.Thread(
-                    target=self._fill, args=(self._opened, self._warmed), name="kafkacheck-spark", daemon=True
+                    target=self._open, args=(self._opened, self._ready), name="kafkacheck-spark", daemon=True
                 ).start()
 
     def session(self, *, rows: int | None = None) -> SparkSession:
-        """The session, warmed and fit for so many rows (None: not known); another one where its JVM has died.
+        """The session, warmed up and with settings for `rows` records (None: not known).
 
-        For a large history the small JVM is replaced: what the optimising compiler saves then is more than the
-        start. Raises InfrastructureError when Spark could not be started.
+        Starts another JVM if the present one has died, and for the first large history: what the optimising compiler
+        saves there is more than the start costs. Raises InfrastructureError if Spark could not be started.
         """
-        from analyzers.spark.session import cause_of_death, end, fit, is_alive
+        from analyzers.spark.session import end_spark, fit, forget_dead_jvm, is_alive
         from analyzers.spark.settings import is_local, size_of
 
         if is_local(self._master) and size_of(rows) == "large" and self._size == "small":
-            began = self._opened is not None
+            was_started = self._opened is not None
             self._size = "large"
             self.stop()
-            if began:
-                end()
+            if was_started:
+                end_spark()
         self.start()
-        session = self._warmed.result()
+        session = self._ready.result()
         if not is_alive(session):
-            cause_of_death()
+            forget_dead_jvm()
             with self._lock:
                 self._opened = None
         self.start()
-        session = self._warmed.result()
+        session = self._ready.result()
         if rows is not None:
             fit(session, rows, conf=self._conf)
         return session
 
     def stop(self) -> None:
-        """Whoever ends early, by Ctrl-C say, does not wait for the warming: it fails with the session."""
+        """Stop the session. Does not wait for the warm-up to end by itself: it fails when its session stops."""
         with self._lock:
             opened, self._opened = self._opened, None
         if opened is not None and opened.exception() is None:
@@ -92,15 +93,15 @@ class Spark:
 
             if is_alive(opened.result()):
                 opened.result().stop()
-            self._warmed.exception()
+            self._ready.exception()
 
-    def _fill(self, opened: Future[SparkSession], warmed: Future[SparkSession]) -> None:
+    def _open(self, opened: Future[SparkSession], ready: Future[SparkSession]) -> None:
         from analyzers.spark.session import spark_session
         from analyzers.spark.settings import is_connect, is_local
         from pytest_kafkacheck.setup.java import find_java
 
         try:
-            # A Connect server has a runtime of its own.
+            # A Connect server has its own runtime.
             java = None if is_connect(self._master) else find_java()
             if java is None and not is_connect(self._master):
                 raise InfrastructureError(
@@ -109,19 +110,19 @@ class Spark:
                 )
             session = spark_session(master=self._master, java=java, conf=self._conf, size=self._size)
             opened.set_result(session)
-            if self._warm and is_local(self._master):
-                # Loading the analysis takes time, so only after the JVM has been started.
+            if self._warms_up and is_local(self._master):
+                # Importing the analysis takes time, so only once the JVM has been started.
                 from analyzers.judge.warm_up import warm_up
 
                 warm_up(session)
-            warmed.set_result(session)
+            ready.set_result(session)
         except Exception as error:
-            told = error
+            reported = error
             if not isinstance(error, KafkacheckError):
-                told = InfrastructureError(
+                reported = InfrastructureError(
                     f"Spark with master {self._master!r} could not be started: {error!r}"
                 )
-                told.__cause__ = error
-            warmed.set_exception(told)
+                reported.__cause__ = error
+            ready.set_exception(reported)
             if not opened.done():
-                opened.set_exception(told)
+                opened.set_exception(reported)

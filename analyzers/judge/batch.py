@@ -20,7 +20,7 @@ from analyzers.history.sources import Location, is_uri, name_of
 from analyzers.history.validate import cut_segments, run_ids
 from analyzers.judge.analyze import analyze
 from analyzers.spark.error_summary import error_summary
-from analyzers.spark.session import cause_of_death
+from analyzers.spark.session import forget_dead_jvm
 from analyzers.verdict.verdict import Verdict, amended, judge
 
 DYING = 20.0
@@ -194,7 +194,7 @@ def _told(error: Exception) -> str:
     # Of several jobs one runs out of memory, and the others find the context stopped under them.
     signs = ("OutOfMemoryError", "stopped SparkContext", "SparkContext was shut down")
     dying = not text or any(sign in text for sign in signs) or isinstance(error, (Py4JNetworkError, OSError))
-    died = cause_of_death(wait=DYING if dying else 0)
+    died = forget_dead_jvm(wait=DYING if dying else 0)
     if died is not None:
         return died
     return f"{type(error).__name__}: {error_summary(text) or 'no reason was told'}"

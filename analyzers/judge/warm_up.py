@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -11,13 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from analyzers.judge.analyze import analyze
-from analyzers.spark.jvm import end_jvm, start_jvm
+from analyzers.spark.quick_start import record_classes
 from analyzers.spark.session import scratch_of
-from analyzers.spark.settings import core_settings, java_options, sql_settings
 from workloads.history.schema import NEMESIS, TABLES
 
 RUN = {"run": "rehearsal", "topic": "t", "partition": 0, "invoked": 1, "completed": 2, "process": 0}
@@ -83,23 +80,11 @@ def warm_up(spark: SparkSession, tables: Mapping[str, list[dict[str, Any]]] = HE
         analyze(spark, [run])
 
 
-def dump(java: Path, command: tuple[str, ...], archive: Path) -> None:
-    """Start a JVM, rehearse, and have it write the classes that it loaded to `archive` as it ends."""
-    with tempfile.TemporaryDirectory(prefix="kafkacheck-archive-") as folder:
-        scratch = Path(folder)
-        flags = [*java_options("small", scratch=scratch, archive=None), f"-XX:ArchiveClassesAtExit={archive}"]
-        settings = core_settings("local[*]", scratch=scratch, heap="1g") | sql_settings(None)
-        settings["spark.driver.extraJavaOptions"] = " ".join(flags)
-        conf = SparkConf(loadDefaults=False).setMaster("local[*]").setAppName("kafkacheck-archive")
-        conf.setAll(list(settings.items()))
-        jvm = start_jvm(conf, scratch=scratch, java=java, command=command)
-        try:
-            spark = SparkSession(SparkContext(gateway=jvm, conf=conf))
-            for tables in (HEALTHY, SUSPICIOUS):
-                warm_up(spark, tables)
-        finally:
-            end_jvm(jvm, seconds=300)
+def warm_up_everything(spark: SparkSession) -> None:
+    """Judge a healthy history and one that needs every fact."""
+    for tables in (HEALTHY, SUSPICIOUS):
+        warm_up(spark, tables)
 
 
 if __name__ == "__main__":
-    dump(Path(sys.argv[1]), tuple(json.loads(sys.argv[2])), Path(sys.argv[3]))
+    record_classes(sys.argv[1:], warm_up_everything)

@@ -103,7 +103,7 @@ def core_settings(master: str, *, scratch: Path, heap: str) -> dict[str, str]:
 
 
 def java_options(size: Size, *, scratch: Path, archive: Path | None) -> tuple[str, ...]:
-    """Of the driver's JVM. `archive`: of loaded classes, see `analyzers.spark.class_archive`."""
+    """Of the driver's JVM. `archive`: of loaded classes, see `analyzers.spark.quick_start`."""
     # An archive that does not fit, or is broken, is passed over: that is what auto means.
     shared = () if archive is None else (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off")
     return (f"-Djava.io.tmpdir={scratch}", *COMPILER[size], *shared)

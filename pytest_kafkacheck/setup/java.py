@@ -59,8 +59,11 @@ def ensure_quick_start(java: Path, say: Say) -> None:
 
     Without it Spark only starts more slowly, so nothing that goes wrong here is an error.
     """
-    from analyzers.spark.class_archive import find_quick_start, make_quick_start
+    from analyzers.spark.quick_start import find_quick_start, is_unavailable, make_quick_start
 
+    if is_unavailable():
+        say("Spark's quick start: not used, since the environment configures Spark or switches it off")
+        return
     if find_quick_start(java) is not None:
         say("Spark's quick start: present")
         return
@@ -71,4 +74,4 @@ def ensure_quick_start(java: Path, say: Say) -> None:
         say(f"Spark's quick start: not made, Spark will start more slowly: {error}")
         return
     if made is None:
-        say("Spark's quick start: not made, for another process is at it or the environment configures Spark")
+        say("Spark's quick start: not made, another process is making it")

@@ -108,7 +108,7 @@ import analyzers.history.load
 from analyzers.judge.batch import analyze_all
 from analyzers.checks import Check
 from analyzers.checks.durability import LOST_WRITE
-from analyzers.spark.session import cause_of_death, is_alive, spark_session
+from analyzers.spark.session import forget_dead_jvm, is_alive, spark_session
 
 # As for large histories: tasks do the work.
 analyzers.history.load.HANDED_OVER = analyzers.history.load.ONE_PIECE = 0
@@ -116,7 +116,7 @@ sessions = [spark_session(heap="600m")]
 
 def session():
     if not is_alive(sessions[-1]):
-        cause_of_death()
+        forget_dead_jvm()
         sessions.append(spark_session(heap="600m"))
     return sessions[-1]
 

@@ -1,0 +1,35 @@
+"""A scratch folder for each process with Spark, which is removed however the process ends."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+PREFIX = "kafkacheck-spark-"
+
+
+def make_scratch() -> Path:
+    """A new folder, locked as long as this process lives. Removes the folders of processes that were killed."""
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    for each in folder.parent.glob(f"{PREFIX}*/lock"):
+        with contextlib.suppress(OSError), each.open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(each.parent, ignore_errors=True)
+    # Never closed: the lock lasts as long as the process. The file gets the name `lock` only once it is locked.
+    fcntl.flock(os.open(folder / "locking", os.O_CREAT | os.O_RDWR, 0o600), fcntl.LOCK_EX)
+    (folder / "locking").rename(folder / "lock")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def scratch_of(spark: SparkSession) -> str | None:
+    """The scratch folder of a session that was started here; None for another one."""
+    folder: str = spark.conf.get("spark.local.dir", "") or ""
+    return folder if Path(folder).name.startswith(PREFIX) and Path(folder).is_dir() else None

@@ -1,0 +1,133 @@
+"""The quick start of Spark's JVM: when it is found, when it is not used, and what happens when it fails."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark import SparkConf
+
+from analyzers.spark import quick_start, session
+from analyzers.spark.quick_start import (
+    ARCHIVE,
+    COMMAND,
+    SWITCH,
+    QuickStart,
+    find_quick_start,
+    make_quick_start,
+)
+from analyzers.spark.settings import java_options
+from pytest_kafkacheck.setup.java import find_java
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Java in a folder of its own, with an empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in (*quick_start.CONFIGURES, SWITCH):
+        monkeypatch.delenv(name, raising=False)
+    java = tmp_path / "java-99" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.touch()
+    (tmp_path / "java-99" / "release").write_text('JAVA_VERSION="99"')
+    return java
+
+
+def prepare(java: Path) -> Path:
+    folder = quick_start._folder(java)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / ARCHIVE).touch()
+    (folder / COMMAND).write_text(json.dumps(["java", "-cp", "jars/*"]))
+    return folder
+
+
+def test_a_prepared_quick_start_is_found(java: Path) -> None:
+    assert find_quick_start(java) is None
+    folder = prepare(java)
+    found = find_quick_start(java)
+    assert found is not None
+    assert (found.archive, found.command) == (folder / ARCHIVE, ("java", "-cp", "jars/*"))
+
+
+def test_another_java_has_another_archive(java: Path) -> None:
+    prepare(java)
+    (java.parents[1] / "release").write_text('JAVA_VERSION="99.1"')
+    assert find_quick_start(java) is None
+
+
+@pytest.mark.parametrize("text", ["", '["java", ', "7", '[["java"]]'])
+def test_an_incomplete_quick_start_is_not_used(java: Path, text: str) -> None:
+    folder = prepare(java)
+    (folder / COMMAND).write_text(text)
+    assert find_quick_start(java) is None
+    prepare(java)
+    (folder / ARCHIVE).unlink()
+    assert find_quick_start(java) is None
+
+
+@pytest.mark.parametrize(("name", "value"), [("SPARK_HOME", "/opt/spark"), (SWITCH, "off"), (SWITCH, "0")])
+def test_the_environment_can_exclude_the_quick_start(
+    java: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    prepare(java)
+    monkeypatch.setenv(name, value)
+    assert find_quick_start(java) is None
+    # Nor is one made: the program does not exist.
+    assert make_quick_start(java, program="no_such_module") is None
+
+
+def test_a_program_that_records_no_classes_is_named(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quick_start, "launcher_command", lambda _: ("java",))
+    with pytest.raises(RuntimeError, match=f"could not be recorded with {java}.*no_such_module"):
+        make_quick_start(java, program="no_such_module")
+    assert find_quick_start(java) is None
+
+
+def test_spark_starts_with_its_own_launcher_when_the_quick_start_fails(
+    java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands = []
+
+    def launch(*_: Any, command: tuple[str, ...] | None = None, **__: Any) -> str:
+        commands.append(command)
+        if command:
+            raise RuntimeError("the class path has moved")
+        return "jvm"
+
+    monkeypatch.setattr(session, "launch_jvm", launch)
+    quick = QuickStart(archive=tmp_path / ARCHIVE, command=("old",))
+    conf = SparkConf(loadDefaults=False)
+    assert session._launch(conf, scratch=tmp_path, java=java, quick=quick) == "jvm"
+    assert commands == [("old",), None]
+
+
+def test_private_parts_of_pyspark_are_used_in_one_package_only() -> None:
+    private = ("SparkContext._", "SparkSession._", "pyspark.java_gateway", "_jvm.", "_PYSPARK", "._jsc")
+    users = {
+        str(path.parent.relative_to(ROOT))
+        for package in ("analyzers", "pytest_kafkacheck", "workloads", "nemesis")
+        for path in (ROOT / package).rglob("*.py")
+        if any(part in path.read_text() for part in private)
+    }
+    assert users == {"analyzers/spark/jvm"}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "content", [None, b"", b"no archive at all" * 1000], ids=["absent", "empty", "garbage"]
+)
+def test_the_jvm_ignores_an_invalid_archive(tmp_path: Path, content: bytes | None) -> None:
+    java = find_java()
+    assert java is not None
+    broken = tmp_path / "classes.jsa"
+    if content is not None:
+        broken.write_bytes(content)
+    flags = java_options("small", scratch=tmp_path, archive=broken)
+    done = subprocess.run([java, *flags, "-version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "version" in done.stderr.splitlines()[0]

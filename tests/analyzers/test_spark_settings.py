@@ -1,0 +1,48 @@
+"""Spark's settings depend on the size of a history and on the master."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzers.spark.settings import core_settings, is_connect, is_local, size_of, sql_settings
+
+
+def test_small_plans_are_interpreted_and_large_ones_compiled() -> None:
+    sizes = [sql_settings(rows) for rows in (20_000, 20_001, 200_000, 200_001)]
+    assert sql_settings(None) == sizes[0]
+    for key, by_size in {
+        "spark.sql.codegen.wholeStage": ["false", "true", "true", "true"],
+        "spark.sql.codegen.factoryMode": ["NO_CODEGEN", "FALLBACK", "FALLBACK", "FALLBACK"],
+        "spark.sql.constraintPropagation.enabled": ["false", "true", "true", "true"],
+        "spark.sql.optimizer.disableHints": ["true", "true", "true", "false"],
+        "spark.sql.autoBroadcastJoinThreshold": ["-1", "-1", "-1", "10MB"],
+    }.items():
+        assert [settings[key] for settings in sizes] == by_size
+    assert (size_of(None), size_of(1_000), size_of(10_000_000)) == ("small", "small", "large")
+
+
+@pytest.mark.parametrize(
+    ("rows", "cores", "partitions"),
+    [
+        (1_000, 64, 1),
+        (200_000, 64, 1),
+        (200_001, 64, 2),
+        (600_000, 2, 4),
+        (600_000, 64, 128),
+        (10_000_000, 2, 20),
+        (10**9, 2, 200),
+    ],
+)
+def test_partitions_grow_with_the_rows(rows: int, cores: int, partitions: int) -> None:
+    assert sql_settings(rows, cores=cores)["spark.sql.shuffle.partitions"] == str(partitions)
+
+
+def test_only_an_embedded_spark_binds_to_localhost(tmp_path: Path) -> None:
+    assert [is_local(each) for each in ("local[*]", "local", "local-cluster[2,1,1024]", "yarn")] == [
+        True, True, False, False,
+    ]  # fmt: skip
+    assert is_connect("sc://host:15002")
+    assert "spark.driver.host" in core_settings("local[2]", scratch=tmp_path, heap="1g")
+    assert "spark.driver.host" not in core_settings("spark://host:7077", scratch=tmp_path, heap="1g")
