@@ -1,10 +1,15 @@
-"""Shared by all tests: skipping by name what a machine cannot run."""
+"""Shared by all tests: the reference cases, the time by folder, and how two workers share the tests."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.support import work_units
+
+pytest_plugins = ["tests.support.time_by_folder"]
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -15,3 +20,13 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the reference cases that lie beside the project are not here")
     return SHARED
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> work_units.WorkUnits:
+    return work_units.WorkUnits(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: work_units.rank(item.nodeid))

@@ -1,0 +1,49 @@
+"""How pytest-xdist divides the tests between its workers: each file is one unit of work, all Spark tests are one.
+
+The tests of one worker share one Spark and one cluster. A cold JVM costs about 10 s, so only one worker runs the tests
+of Spark; meanwhile the other one runs tests on clusters, which mostly wait. The longest units begin first. The many
+short ones come last and keep both workers busy until the end.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from xdist.scheduler import LoadScopeScheduling
+
+SPARK = "tests/spark"
+
+LONG = (SPARK, "examples", "tests/cluster", "tests/acceptance")
+"""Folders whose units begin first, in this order."""
+
+
+def unit(nodeid: str) -> str:
+    """The unit of work that a test belongs to."""
+    file = nodeid.partition("::")[0]
+    return SPARK if folder(nodeid) == SPARK else file
+
+
+def folder(nodeid: str) -> str:
+    """The folder of a test's file."""
+    return str(PurePosixPath(nodeid.partition("::")[0]).parent)
+
+
+def rank(nodeid: str) -> int:
+    """Sort key for the order in which units begin."""
+    place = folder(nodeid)
+    return LONG.index(place) if place in LONG else len(LONG)
+
+
+class WorkUnits(LoadScopeScheduling):  # type: ignore[misc]
+    """The scheduler of xdist that keeps a scope on one worker, with the units above as scopes.
+
+    Units begin in the order in which their tests were collected.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit(nodeid)
+
+    def schedule(self) -> None:
+        # Otherwise xdist begins with the units that have the most tests: here these are the fastest.
+        self.config.option.loadscopereorder = False
+        super().schedule()
