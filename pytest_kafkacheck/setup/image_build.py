@@ -34,7 +34,13 @@ CONTENT = "kafkacheck.content"
 
 
 def ensure_images(client: Any, version: str, say: Say) -> None:
-    """Pull or build what is missing, and what makes clusters start fast. Raises InfrastructureError."""
+    """The image of a version and what makes its clusters start fast. Raises InfrastructureError."""
+    ensure_image(client, version, say)
+    ensure_class_archives(client, version, image_for(version, client), say)
+
+
+def ensure_image(client: Any, version: str, say: Say) -> None:
+    """Pull or build the broker image of a version and the base image. Raises InfrastructureError."""
     if not is_present(client, image_for(version, client)):
         if _pulled(client, official_image(version), say):
             say(f"image {official_image(version)}: pulled")
@@ -44,7 +50,6 @@ def ensure_images(client: Any, version: str, say: Say) -> None:
     else:
         say(f"image {image_for(version, client)}: present")
     _ensure_base(client, say)
-    ensure_class_archives(client, version, image_for(version, client), say)
 
 
 def listed(client: Any) -> Iterator[tuple[str, str, str, int | None]]:

@@ -1,13 +1,15 @@
-"""Real brokers: one three-broker cluster for all tests of a session that leave it as they found it."""
+"""Real brokers: one three-broker cluster for all tests of a worker that leave it as they found it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.engine import connect
@@ -31,3 +33,12 @@ def cluster(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[D
     ensure_class_archives(engine, spec.version, image_for(spec.version, engine), print)
     with running(engine, spec, run=own("tests"), logs=logs) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def own_label(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A label that only this process knows: no other session's clean-up removes what the test leaves for its own."""
+    monkeypatch.setattr(reaper, "RUN", f"kafkacheck.test-{os.getpid()}")
+    yield
+    for run in reaper.parts_by_run(engine):
+        reaper.remove_run(engine, run)

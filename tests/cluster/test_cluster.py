@@ -153,6 +153,7 @@ def test_too_little_memory_is_an_infrastructure_error(engine: Any, tmp_path: Pat
         pass
 
 
+@pytest.mark.usefixtures("own_label")
 def test_the_next_start_removes_what_a_dead_owner_left_and_spares_the_living(
     engine: Any,
 ) -> None:

@@ -135,6 +135,7 @@ def test_what_is_not_whole_is_told(engine: Any, name: str) -> None:
             found(engine, name)
 
 
+@pytest.mark.usefixtures("own_label")
 def test_what_the_engine_does_not_remove_keeps_nobody_from_working(
     engine: Any, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from pytest_kafkacheck.cluster.docker import images
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from pytest_kafkacheck.setup import debian, engine, java
+from pytest_kafkacheck.setup import debian, engine, everything, java
 from pytest_kafkacheck.spark import parse_settings
 
 
@@ -95,3 +96,27 @@ def test_settings_of_spark_are_pairs_of_which_the_later_holds() -> None:
     for wrong in ("spark.a", "executor.memory=4g", "=4g"):
         with pytest.raises(UsageError, match=r"expected spark\.KEY=VALUE"):
             parse_settings([wrong])
+
+
+def test_archives_are_made_while_the_next_image_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The archive of the first image waits until the build of the second one has begun."""
+    second_begun, archived = threading.Event(), []
+
+    def build(_: object, version: str, __: object) -> None:
+        if version == "two":
+            second_begun.set()
+
+    def archive(version: str, _: object) -> None:
+        assert second_begun.wait(10)
+        archived.append(version)
+        if version == "two":
+            raise InfrastructureError("no space left on device")
+
+    monkeypatch.setattr(everything, "ensure_java", lambda _: Path("java"))
+    monkeypatch.setattr(everything, "ensure_quick_start", lambda *_: None)
+    monkeypatch.setattr(everything, "ensure_engine", lambda _: None)
+    monkeypatch.setattr(everything, "ensure_image", build)
+    monkeypatch.setattr(everything, "_ensure_class_archives", archive)
+    with pytest.raises(InfrastructureError, match="no space left"):
+        everything.ensure_all(print, versions=["one", "two"])
+    assert sorted(archived) == ["one", "two"]
