@@ -117,13 +117,13 @@ from nemesis.effects.network import Network
 from nemesis.effects.nft import Cut
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.docker.node import DockerNode
-from pytest_kafkacheck.cluster.spec.member import Member, Place
+from pytest_kafkacheck.cluster.spec.member import Member, Endpoint
 client = connect()
 nodes = {}
 for word in sys.argv[1:]:
     number, pod, container = word.split(",")
-    member, place = Member(id=int(number), role="combined"), Place("127.0.0.1", {})
-    nodes[int(number)] = DockerNode(client, member=member, place=place, container=container, pod=pod)
+    member, endpoint = Member(id=int(number), role="combined"), Endpoint("127.0.0.1", {})
+    nodes[int(number)] = DockerNode(client, member=member, endpoint=endpoint, container=container, pod=pod)
 Network(nodes).cut("bench", [Cut(a, b) for a in nodes for b in nodes if a != b])
 print("cut", flush=True)
 time.sleep(300)

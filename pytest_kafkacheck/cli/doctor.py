@@ -17,7 +17,7 @@ def _run(options: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.table import Table
 
-    from pytest_kafkacheck.setup.doctor import examine, fit
+    from pytest_kafkacheck.setup.doctor import examine, is_fit
 
     answers = list(examine())
     if options.json:
@@ -29,7 +29,7 @@ def _run(options: argparse.Namespace) -> int:
         for answer in answers:
             table.add_row(answer.state, answer.name, answer.what, answer.remedy)
         Console().print(table)
-    return AS_EXPECTED if fit(answers) else INFRASTRUCTURE
+    return AS_EXPECTED if is_fit(answers) else INFRASTRUCTURE
 
 
 COMMAND = Command(

@@ -20,7 +20,7 @@ from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.connection_info import connection_info
 from pytest_kafkacheck.cluster.docker.engine import connect, require_image
 from pytest_kafkacheck.cluster.docker.images import image_for
-from pytest_kafkacheck.cluster.docker.reattach import taken_over
+from pytest_kafkacheck.cluster.docker.reattach import take_over
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.execution import execute
@@ -29,7 +29,7 @@ from pytest_kafkacheck.experiment.judging import Place, judge_all
 from pytest_kafkacheck.experiment.live import LiveJudge
 from pytest_kafkacheck.experiment.sharing import Shared
 from pytest_kafkacheck.run import Run
-from pytest_kafkacheck.setup.capabilities import require
+from pytest_kafkacheck.setup.capabilities import require_capabilities
 from pytest_kafkacheck.setup.class_archives import ensure_class_archives
 from pytest_kafkacheck.spark import Spark
 from pytest_kafkacheck.termination import terminated_like_interrupted
@@ -159,7 +159,7 @@ class Harness:
                 )
         if new := {event.fault.name for event in events} - self._possible:
             self._client = self._client or connect()
-            require(self._client, sorted(new))
+            require_capabilities(self._client, sorted(new))
             self._possible |= new
 
     def _check_startable(self, spec: ClusterSpec) -> None:
@@ -247,7 +247,7 @@ class Harness:
             return self._cluster
         if self._reuse and not self._fresh:
             begun = time.monotonic()
-            self._cluster = self._stack.enter_context(taken_over(self._client, spec, self._say))
+            self._cluster = self._stack.enter_context(take_over(self._client, spec, self._say))
             if self._cluster is not None:
                 took = time.monotonic() - begun
                 self._say(

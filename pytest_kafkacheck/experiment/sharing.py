@@ -23,7 +23,7 @@ from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.connection_info import connection_info
 from pytest_kafkacheck.cluster.docker.engine import require_memory
-from pytest_kafkacheck.cluster.docker.reattach import found
+from pytest_kafkacheck.cluster.docker.reattach import reattach
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError
 
@@ -71,7 +71,7 @@ class Shared:
         if not self._started(run).exists():
             return None  # or a worker was killed while it started it
         try:
-            cluster = found(client, run)
+            cluster = reattach(client, run)
             lifecycle.repair(cluster)
         except (KafkacheckError, DockerException, OSError) as error:
             log.warning("the shared cluster %s is started again: %s", run, error)
@@ -117,7 +117,7 @@ def end(client: Any, session: str, *, keep: bool = False) -> list[str]:
         if run.startswith(prefix(session)):
             if keep:
                 with contextlib.suppress(KafkacheckError):
-                    cluster = found(client, run)
+                    cluster = reattach(client, run)
                     cluster.keep()
                     kept.append(connection_info(cluster))
             reaper.remove_unless_kept(client, run)

@@ -10,7 +10,7 @@ from docker.errors import DockerException
 
 from nemesis.capabilities import lacking
 from nemesis.faults import FAULTS
-from pytest_kafkacheck.cluster.docker import loop, reaper
+from pytest_kafkacheck.cluster.docker import loop_devices, reaper
 from pytest_kafkacheck.cluster.docker.executing import execute
 from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.errors import CapabilityError, InfrastructureError
@@ -30,7 +30,7 @@ PROBES = {
 """A command for each, which works where it is there; what it prints otherwise is the reason."""
 
 
-def able(client: Any, capabilities: Iterable[str]) -> dict[str, str | None]:
+def missing_capabilities(client: Any, capabilities: Iterable[str]) -> dict[str, str | None]:
     """By capability why the host has it not, None where it has. Nothing that it makes stays.
 
     capabilities  of `nemesis.capabilities`, and ``freezer`` and ``ipv6``, which no fault needs.
@@ -38,27 +38,27 @@ def able(client: Any, capabilities: Iterable[str]) -> dict[str, str | None]:
     wanted = set(capabilities)
     found: dict[str, str | None] = {}
     if "disks" in wanted:
-        found["disks"] = _disks(client)
+        found["disks"] = _try_disks(client)
     if tried := wanted - {"disks"}:
         try:
-            found |= _tried(client.api, tried)
+            found |= _try_in_container(client.api, tried)
         except (DockerException, OSError) as error:
             found |= dict.fromkeys(tried, f"a container with its rights does not run: {error}")
     return found
 
 
-def require(client: Any, faults: Iterable[str]) -> None:
+def require_capabilities(client: Any, faults: Iterable[str]) -> None:
     """Raises CapabilityError, naming each fault and its reason, when the host cannot do all of them."""
     named = tuple(dict.fromkeys(faults))
     needs = {need for name in named for need in FAULTS[name].needs}
-    if needs and (missing := lacking(named, able(client, needs))):
+    if needs and (missing := lacking(named, missing_capabilities(client, needs))):
         reasons = "; ".join(f"{fault}: {why}" for fault, why in missing.items())
         raise CapabilityError(
             f"this host cannot do what the experiment asks for: {reasons}. See `kafkacheck doctor`"
         )
 
 
-def _tried(api: Any, wanted: set[str]) -> dict[str, str | None]:
+def _try_in_container(api: Any, wanted: set[str]) -> dict[str, str | None]:
     rights = ["NET_ADMIN", *(["SYS_PTRACE", "DAC_OVERRIDE"] if "clock" in wanted else [])]
     container = api.create_container(
         image=agent_image(),
@@ -73,13 +73,13 @@ def _tried(api: Any, wanted: set[str]) -> dict[str, str | None]:
             status, said = execute(api, container, ["bash", "-c", PROBES[name]], timeout=LIMIT)
             found[name] = None if status == 0 else said.strip() or f"status {status}"
         if "freezer" in wanted:
-            found["freezer"] = _frozen(api, container)
+            found["freezer"] = _try_freezer(api, container)
         return found
     finally:
         api.remove_container(container, force=True, v=True)
 
 
-def _frozen(api: Any, container: str) -> str | None:
+def _try_freezer(api: Any, container: str) -> str | None:
     try:
         api.pause(container)
         api.unpause(container)
@@ -88,13 +88,13 @@ def _frozen(api: Any, container: str) -> str | None:
     return None
 
 
-def _disks(client: Any) -> str | None:
+def _try_disks(client: Any) -> str | None:
     """A small disk is made, mounted and removed."""
     run = f"doctor-{secrets.token_hex(4)}"
     try:
         with reaper.removed_at_end(client, run):
             disk = {f"kafkacheck-{run}-data": f"kafkacheck-{run}-disk"}
-            loop.make(client.api, disk, mb=DISK_MB, owner=reaper.labels(run))
+            loop_devices.make_disks(client.api, disk, mb=DISK_MB, owner=reaper.labels(run))
     except (InfrastructureError, DockerException, OSError) as error:
         return str(error).partition(" What to do: ")[0]
     return None

@@ -11,13 +11,13 @@ from docker.errors import ImageNotFound
 
 from nemesis.capabilities import CAPABILITIES, faults_that_need
 from nemesis.faults import FAULTS
-from pytest_kafkacheck.cluster.docker import loop
+from pytest_kafkacheck.cluster.docker import loop_devices
 from pytest_kafkacheck.cluster.docker.class_archive import archived_image
 from pytest_kafkacheck.cluster.docker.engine import SPARE_MB, connect, reach, require_memory
 from pytest_kafkacheck.cluster.docker.images import agent_image, image_for
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
-from pytest_kafkacheck.setup.capabilities import able
+from pytest_kafkacheck.setup.capabilities import missing_capabilities
 from pytest_kafkacheck.setup.java import MINIMUM, find_java, release
 
 State = Literal["ok", "missing", "without"]
@@ -29,14 +29,14 @@ REMEDIES = {
     "tbf": "load the kernel module sch_tbf on the engine's host",
     "netem": "load the kernel module sch_netem on the engine's host, or use a kernel that has it",
     "disks": "an engine on Linux that is not rootless, with the kernel module loop, and lets containers mount; "
-    + loop.REMEDY,
+    + loop_devices.REMEDY,
     "clock": "an engine on x86-64 that may add the capability SYS_PTRACE",
 }
 """What to do about a capability that is missing."""
 
 
 @dataclass(frozen=True)
-class Answer:
+class Diagnosis:
     """state   ok; missing, so that nothing runs; without: runs, but lacks something.
     what     what was found.
     remedy   what to do about it; empty when ok.
@@ -51,7 +51,7 @@ class Answer:
         return asdict(self)
 
 
-def examine(spec: ClusterSpec | None = None) -> Iterator[Answer]:
+def examine(spec: ClusterSpec | None = None) -> Iterator[Diagnosis]:
     """Look at everything a cluster of that spec (default: ClusterSpec()) needs; answers come as they are found.
 
     Nothing that it makes stays. Never raises for what it finds.
@@ -61,7 +61,7 @@ def examine(spec: ClusterSpec | None = None) -> Iterator[Answer]:
     try:
         client = connect()
     except InfrastructureError as error:
-        yield Answer("engine", "missing", str(error).splitlines()[0], "run `kafkacheck setup` as root")
+        yield Diagnosis("engine", "missing", str(error).splitlines()[0], "run `kafkacheck setup` as root")
         return
     with closing(client):
         info = client.info()
@@ -71,59 +71,59 @@ def examine(spec: ClusterSpec | None = None) -> Iterator[Answer]:
         yield from _faults(client, info)
 
 
-def fit(answers: list[Answer]) -> bool:
+def is_fit(answers: list[Diagnosis]) -> bool:
     """Whether experiments can run."""
     return all(answer.state != "missing" for answer in answers)
 
 
-def _java() -> Answer:
+def _java() -> Diagnosis:
     java = find_java()
     if java is None:
         remedy = f"install a Java runtime, {MINIMUM} or later, or point JAVA_HOME to one; as root: kafkacheck setup"
-        return Answer("Java for Spark", "missing", f"none from {MINIMUM} on", remedy)
-    return Answer("Java for Spark", "ok", f"{release(java)}")
+        return Diagnosis("Java for Spark", "missing", f"none from {MINIMUM} on", remedy)
+    return Diagnosis("Java for Spark", "ok", f"{release(java)}")
 
 
-def _engine(client: Any, info: dict[str, Any]) -> Answer:
+def _engine(client: Any, info: dict[str, Any]) -> Diagnosis:
     host, _ = reach(client)
     where = "on this host" if host == "127.0.0.1" else f"on {host}"
     rootless = any("rootless" in option for option in info.get("SecurityOptions") or ())
     cgroup = f"cgroup v{info.get('CgroupVersion', '1')}, {info.get('CgroupDriver', '?')}"
     what = f"{info['ServerVersion']} {where}, {'rootless, ' if rootless else ''}{cgroup}"
-    return Answer("engine", "ok", what)
+    return Diagnosis("engine", "ok", what)
 
 
-def _images(client: Any, spec: ClusterSpec) -> Iterator[Answer]:
+def _images(client: Any, spec: ClusterSpec) -> Iterator[Diagnosis]:
     image = spec.image or image_for(spec.version, client)
     for name, needed in (("broker image", image), ("agent image", agent_image())):
         try:
             client.images.get(needed)
-            yield Answer(name, "ok", needed)
+            yield Diagnosis(name, "ok", needed)
         except ImageNotFound:
-            yield Answer(name, "missing", f"no {needed}", f"kafkacheck image build {spec.version}")
+            yield Diagnosis(name, "missing", f"no {needed}", f"kafkacheck image build {spec.version}")
             return
     if archived_image(client, image):
-        yield Answer("fast start", "ok", "archived classes are there")
+        yield Diagnosis("fast start", "ok", "archived classes are there")
     else:
-        yield Answer(
+        yield Diagnosis(
             "fast start", "without", "no archived classes yet", f"kafkacheck image build {spec.version}"
         )
 
 
-def _memory(client: Any, spec: ClusterSpec) -> Answer:
+def _memory(client: Any, spec: ClusterSpec) -> Diagnosis:
     try:
         require_memory(client, spec)
     except InfrastructureError as error:
-        return Answer(
+        return Diagnosis(
             "memory", "missing", str(error), "close other programs, or use fewer or smaller brokers"
         )
     each = spec.heap_mb + SPARE_MB
     total = client.info()["MemTotal"] >> 20
-    return Answer("memory", "ok", f"{total} MiB; a broker takes about {each} MiB")
+    return Diagnosis("memory", "ok", f"{total} MiB; a broker takes about {each} MiB")
 
 
-def _faults(client: Any, info: dict[str, Any]) -> Iterator[Answer]:
-    found = able(client, [*REMEDIES, "ipv6"])
+def _faults(client: Any, info: dict[str, Any]) -> Iterator[Diagnosis]:
+    found = missing_capabilities(client, [*REMEDIES, "ipv6"])
     for capability, remedy in REMEDIES.items():
         names = ", ".join(faults_that_need(capability)) or "pause"
         name = f"fault{'s' * (',' in names)} {names}"
@@ -133,14 +133,14 @@ def _faults(client: Any, info: dict[str, Any]) -> Iterator[Answer]:
             )
             if capability == "nft":
                 what += ", IPv4 and IPv6" if found["ipv6"] is None else ", IPv4; IPv6 is off in containers"
-            yield Answer(name, "ok", what)
+            yield Diagnosis(name, "ok", what)
         elif capability == "freezer":
-            yield Answer(
+            yield Diagnosis(
                 name, "without", "no freezer: SIGSTOP is used instead, which the process can notice", remedy
             )
         else:
             # Without a packet filter hardly anything is left that a cluster could be put to.
             state: State = "missing" if capability == "nft" else "without"
-            yield Answer(name, state, f"no {CAPABILITIES[capability]}: {why}", remedy)
+            yield Diagnosis(name, state, f"no {CAPABILITIES[capability]}: {why}", remedy)
     free = sorted(name for name, fault in FAULTS.items() if not fault.needs and name != "pause")
-    yield Answer("other faults", "ok", ", ".join(free))
+    yield Diagnosis("other faults", "ok", ", ".join(free))

@@ -13,7 +13,7 @@ import pytest
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.cli import main as cli
-from tests.support.real_cluster import until
+from tests.support.real_cluster import wait_until
 
 pytestmark = pytest.mark.cluster
 
@@ -52,7 +52,7 @@ def test_something_else():
 def test_terminated_between_two_uses_of_a_cluster(session: Any, owned: Owned, project: Path) -> None:
     (project / "test_readme.py").write_text(CLUSTER_ONLY)
     running = session()
-    until((project / "there").exists)
+    wait_until((project / "there").exists)
     assert owned(running.pid)
     running.signal(signal.SIGTERM)
     assert running.wait(limit=90) == pytest.ExitCode.INTERRUPTED
@@ -77,7 +77,7 @@ def test_killed_session_is_swept_at_the_next_start_and_its_history_can_be_judged
     following = session()
     following.wait_for("every broker took and gave back a record")
     assert owned(running.pid) == []
-    until(lambda: not scratch.exists())
+    wait_until(lambda: not scratch.exists())
     following.signal(signal.SIGINT)
     following.wait(limit=90)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.real_cluster import until
+from tests.support.real_cluster import wait_until
 
 pytestmark = pytest.mark.cluster
 
@@ -46,7 +46,7 @@ def test_workers_share_a_cluster_or_have_one_each(
 ) -> None:
     (project / "test_readme.py").write_text(FILE)
     running = session("-n", str(WORKERS), f"--kafkacheck-share={share}")
-    until(lambda: len(seen(project)) >= WORKERS, limit=120)
+    wait_until(lambda: len(seen(project)) >= WORKERS, limit=120)
     (project / "go").touch()
     assert running.wait() == pytest.ExitCode.OK, running.output
     assert {worker for worker, _ in seen(project)} == {f"gw{number}" for number in range(WORKERS)}
@@ -60,7 +60,7 @@ def test_ctrl_c_in_the_middle_leaves_nothing_of_a_shared_cluster(
 ) -> None:
     (project / "test_readme.py").write_text(FILE)
     running = session("-n", str(WORKERS), "--kafkacheck-share=all")
-    until(lambda: len(seen(project)) >= WORKERS if moment == "in use" else owned(running.pid), limit=120)
+    wait_until(lambda: len(seen(project)) >= WORKERS if moment == "in use" else owned(running.pid), limit=120)
     # A terminal's Ctrl-C strikes the controller and all workers.
     os.killpg(running.pid, signal.SIGINT)
     assert running.wait(limit=90) == pytest.ExitCode.INTERRUPTED
@@ -74,11 +74,11 @@ def test_a_controller_that_is_terminated_leaves_nothing(
     """As continuous integration does when it cancels a job: the workers are told by the controller."""
     (project / "test_readme.py").write_text(FILE)
     running = session("-n", "2", f"--kafkacheck-share={share}")
-    until(lambda: len(seen(project)) >= 2, limit=120)
+    wait_until(lambda: len(seen(project)) >= 2, limit=120)
     workers = [each.pid for each in running.descendants()]
     running.signal(signal.SIGTERM)
     running.wait(limit=90)
-    until(lambda: not any(owned(pid) for pid in [running.pid, *workers]), limit=60)
+    wait_until(lambda: not any(owned(pid) for pid in [running.pid, *workers]), limit=60)
 
 
 def test_a_worker_that_is_killed_while_it_starts_the_cluster_is_replaced(
@@ -87,7 +87,7 @@ def test_a_worker_that_is_killed_while_it_starts_the_cluster_is_replaced(
     (project / "test_readme.py").write_text(FILE)
     (project / "go").touch()
     running = session("-n", "1", "--kafkacheck-share=all")
-    until(lambda: any("kafka1" in name for name in owned(running.pid)), limit=120)
+    wait_until(lambda: any("kafka1" in name for name in owned(running.pid)), limit=120)
     (worker,) = (each for each in running.descendants() if each.ppid() == running.pid)
     worker.kill()
     assert running.wait() == pytest.ExitCode.TESTS_FAILED, running.output

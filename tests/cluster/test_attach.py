@@ -17,7 +17,7 @@ from pytest_kafkacheck.cluster.docker.images import image_for
 from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from tests.support.compose_project import NEEDS_COMPOSE, composed
-from tests.support.real_cluster import until
+from tests.support.real_cluster import wait_until
 from workloads.clients.connection import Address
 
 pytestmark = [pytest.mark.cluster, NEEDS_COMPOSE]
@@ -48,7 +48,7 @@ def ready(engine: Any, what: str, *, nodes: int = 3) -> None:
         except (UsageError, InfrastructureError):
             return False
 
-    until(answers, limit=90)
+    wait_until(answers, limit=90)
 
 
 @pytest.mark.nightly
@@ -61,7 +61,7 @@ def test_separate_controllers_are_found_by_name(engine: Any, separate: str) -> N
         controller = cluster.controller()
         assert controller in (101, 102, 103)
         cluster.nodes[controller].kill()
-        until(lambda: cluster.controller() not in (None, controller))
+        wait_until(lambda: cluster.controller() not in (None, controller))
 
 
 def test_faults_strike_and_nothing_of_ours_stays(engine: Any, project: str) -> None:
@@ -75,7 +75,7 @@ def test_faults_strike_and_nothing_of_ours_stays(engine: Any, project: str) -> N
         before = node.incarnation()
         node.kill()
         assert node.state() == "stopped"
-        until(lambda: not cluster.serving(2))
+        wait_until(lambda: not cluster.serving(2))
         node.start()
         assert node.incarnation() != before
         assert "tcp dport 1 drop" in node.shell(RULES)[1], "the cut came along into the new namespace"
@@ -96,7 +96,7 @@ def test_faults_strike_and_nothing_of_ours_stays(engine: Any, project: str) -> N
 def test_a_broker_that_is_still_starting_is_waited_for(engine: Any, project: str) -> None:
     ready(engine, f"compose:{project}")
     engine.api.kill(f"{project}_kafka3_1")
-    until(lambda: metadata_views.unfenced(Address("127.0.0.1", 19092)) == {1, 2})
+    wait_until(lambda: metadata_views.unfenced(Address("127.0.0.1", 19092)) == {1, 2})
     engine.api.start(f"{project}_kafka3_1")
     with attached(engine, f"compose:{project}") as cluster:
         assert sorted(cluster.brokers) == [1, 2, 3]

@@ -24,7 +24,7 @@ from pytest_kafkacheck.cluster.docker.pod import create_pod
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from tests.support.real_cluster import objects, own, until
+from tests.support.real_cluster import objects, own, wait_until
 
 pytestmark = pytest.mark.cluster
 
@@ -38,7 +38,7 @@ def test_every_broker_is_known_and_one_is_the_controller(cluster: DockerCluster)
 
 def test_a_killed_broker_comes_back_at_the_same_address_with_its_data(cluster: DockerCluster) -> None:
     topics.create(cluster.brokers, "kept", partitions=1, replication_factor=3)
-    until(lambda: cluster.leader("kept", 0) is not None)
+    wait_until(lambda: cluster.leader("kept", 0) is not None)
     node = cluster.nodes[2]
     before, address = node.incarnation(), node.client_address
     node.kill()
@@ -47,7 +47,7 @@ def test_a_killed_broker_comes_back_at_the_same_address_with_its_data(cluster: D
     assert not cluster.serving(2)
     assert node.shell("true") == (0, "")
     node.start()
-    until(cluster.healthy)
+    wait_until(cluster.healthy)
     assert node.incarnation() != before
     assert node.client_address == address
     assert ("kept", 0) in metadata_views.metadata(address, ["kept"])
@@ -65,7 +65,7 @@ def test_a_paused_broker_is_seen_as_paused(cluster: DockerCluster, way: str) -> 
     finally:
         node.thaw() if way == "freezer" else node.signal("CONT")
     assert node.state() == "running"
-    until(cluster.healthy)
+    wait_until(cluster.healthy)
 
 
 def test_kafka_refuses_a_wrong_topic_as_a_usage_error(cluster: DockerCluster) -> None:
@@ -122,7 +122,7 @@ def test_nothing_stays_when_interrupted_while_the_engine_makes_the_network(
     with pytest.raises(KeyboardInterrupt), running(engine, ClusterSpec(), run=own("ctrlc"), logs=tmp_path):
         pass
     with pytest.raises(RetryError):
-        until(lambda: objects(engine, own("ctrlc")), limit=2)
+        wait_until(lambda: objects(engine, own("ctrlc")), limit=2)
 
 
 def test_a_missing_image_is_an_infrastructure_error(engine: Any, tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_agent_heals_when_its_master_is_gone(engine: Any, agent: Agent) -> None:
     assert agent._socket is not None
     agent._socket.shutdown(socket.SHUT_RDWR)  # what the kernel does when the master is killed
     assert engine.api.wait(watch, timeout=20)["StatusCode"] == 0
-    until(lambda: "heal()" not in str(engine.api.top(agent.pod)["Processes"]))
+    wait_until(lambda: "heal()" not in str(engine.api.top(agent.pod)["Processes"]))
     assert engine.api.inspect_container(agent.pod)["State"]["Running"], "the network outlives the agent"
 
 

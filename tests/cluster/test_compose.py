@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
-from pytest_kafkacheck.cluster.docker.compose import place
+from pytest_kafkacheck.cluster.docker.compose import exported_endpoint
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from tests.support.compose_project import NEEDS_COMPOSE, composed
-from tests.support.real_cluster import until
+from tests.support.real_cluster import wait_until
 from workloads.clients.connection import Address
 
 pytestmark = [pytest.mark.cluster, NEEDS_COMPOSE]
@@ -43,7 +43,7 @@ def up(engine: Any, request: pytest.FixtureRequest) -> Iterator[ClusterSpec]:
 )
 def test_a_compose_file_makes_a_cluster(up: ClusterSpec) -> None:
     brokers = {
-        member.id: Address("127.0.0.1", place(up, member).ports[EXTERNAL])
+        member.id: Address("127.0.0.1", exported_endpoint(up, member).ports[EXTERNAL])
         for member in up.members
         if member.is_broker
     }
@@ -54,7 +54,7 @@ def test_a_compose_file_makes_a_cluster(up: ClusterSpec) -> None:
         except OSError:
             return False
 
-    until(registered, limit=90)
+    wait_until(registered, limit=90)
     topics.create(brokers, "t", partitions=1, replication_factor=3)
     servers = [str(address) for address in brokers.values()]
     producer = KafkaProducer(bootstrap_servers=servers, acks="all")
@@ -68,5 +68,5 @@ def test_a_compose_file_makes_a_cluster(up: ClusterSpec) -> None:
         found.extend(record.value for records in consumer.poll(timeout_ms=500).values() for record in records)
         return found == [b"there"]
 
-    until(read, limit=30)
+    wait_until(read, limit=30)
     consumer.close()

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from pytest_kafkacheck.cluster.docker import lifecycle, loop, reaper
+from pytest_kafkacheck.cluster.docker import lifecycle, loop_devices, reaper
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from pytest_kafkacheck.setup.capabilities import able
-from tests.support.real_cluster import objects, own, read, round_of, until, write
+from pytest_kafkacheck.setup.capabilities import missing_capabilities
+from tests.support.real_cluster import objects, own, read, round_of, wait_until, write
 
 pytestmark = pytest.mark.cluster
 
@@ -32,7 +32,7 @@ MB = 256
 
 @pytest.fixture(scope="module", autouse=True)
 def _loop_devices(engine: Any) -> None:
-    if (why := able(engine, ["disks"])["disks"]) is not None:
+    if (why := missing_capabilities(engine, ["disks"])["disks"]) is not None:
         pytest.skip(f"no disks of their own on this engine: {why}")
 
 
@@ -54,7 +54,7 @@ def settled(owning: DockerCluster) -> Iterator[DockerCluster]:
 
 def backing_files(engine: Any, run: str) -> list[str]:
     """Of loop devices that a run still has, deleted files included."""
-    with loop.helping(engine.api, [], labels=reaper.labels(own("looking"))) as helper:
+    with loop_devices.loop_helper(engine.api, [], labels=reaper.labels(own("looking"))) as helper:
         return [line for line in helper.files() if f"kafkacheck-{run}-" in line]
 
 
@@ -63,7 +63,7 @@ def led_by(cluster: DockerCluster, node: int) -> str:
     name = f"disk-{random.randrange(1 << 40):x}"
     others = [other for other in sorted(cluster.brokers) if other != node]
     topics.create(cluster.brokers, name, assignment={0: [node, *others]})
-    until(lambda: cluster.leader(name, 0) == node)
+    wait_until(lambda: cluster.leader(name, 0) == node)
     return name
 
 
@@ -131,7 +131,7 @@ def test_a_full_disk_ends_the_broker(settled: DockerCluster) -> None:
     producing = threading.Thread(target=lambda: write(settled, topic, ["x" * 10_000] * 20))
     producing.start()
     try:
-        until(lambda: b"No space left on device" in node.logs()[said:])
+        wait_until(lambda: b"No space left on device" in node.logs()[said:])
     finally:
         before, after = node.disk.empty()
     assert before < after
@@ -232,14 +232,16 @@ def test_what_a_dead_session_left_is_mended(settled: DockerCluster) -> None:
 
 def test_too_few_loop_devices_are_counted(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a host whose kernel does not make more of them by itself."""
-    monkeypatch.setattr(loop, "SCRIPT", loop.SCRIPT.replace("/host/dev/loop*", "/host/dev/loop[67]"))
+    monkeypatch.setattr(
+        loop_devices, "SCRIPT", loop_devices.SCRIPT.replace("/host/dev/loop*", "/host/dev/loop[67]")
+    )
     run = own("many")
     disks = {f"kafkacheck-{run}-{number}-data": f"kafkacheck-{run}-{number}-disk" for number in range(3)}
     with (
         pytest.raises(InfrastructureError, match="need 3 loop devices; the engine's host has 2, of which"),
         reaper.removed_at_end(engine, run),
     ):
-        loop.make(engine.api, disks, mb=64, owner=reaper.labels(run))
+        loop_devices.make_disks(engine.api, disks, mb=64, owner=reaper.labels(run))
     assert backing_files(engine, run) == objects(engine, run) == []
 
 
@@ -249,8 +251,8 @@ def test_a_half_made_disk_is_swept(engine: Any) -> None:
     run = own("half")
     dead = {**reaper.labels(run), reaper.OWNER: "1@-1"}
     name = f"kafkacheck-{run}-disk"
-    engine.api.create_volume(name, labels={**dead, loop.DISK: f"kafkacheck-{run}-data"})
-    with loop.helping(engine.api, [name], labels=dead) as helper:
+    engine.api.create_volume(name, labels={**dead, loop_devices.DISK: f"kafkacheck-{run}-data"})
+    with loop_devices.loop_helper(engine.api, [name], labels=dead) as helper:
         helper.make([name], mb=64)
     assert len(backing_files(engine, run)) == 1
     assert run in reaper.sweep(engine)
@@ -312,5 +314,5 @@ def test_a_killed_session_leaves_nothing_for_good(engine: Any, tmp_path: Path, s
         time.sleep(0.5)
     reaper.sweep(engine)
     # The clean-up of another session may be at the last object.
-    until(lambda: objects(engine, run) == [], limit=20)
+    wait_until(lambda: objects(engine, run) == [], limit=20)
     assert backing_files(engine, run) == []

@@ -10,7 +10,7 @@ from docker.errors import DockerException
 
 from nemesis.capabilities import faults_that_need
 from pytest_kafkacheck.cli import main as cli
-from pytest_kafkacheck.cluster.docker import loop, reaper
+from pytest_kafkacheck.cluster.docker import loop_devices, reaper
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.setup import capabilities, doctor
 
@@ -60,7 +60,9 @@ def test_what_is_missing_is_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch)
     assert states(ClusterSpec(brokers=9, heap_mb=1_000_000))["memory"] == "missing"
     for name in capabilities.PROBES:
         monkeypatch.setitem(capabilities.PROBES, name, "echo not here; exit 2")
-    monkeypatch.setattr(loop, "SCRIPT", loop.SCRIPT.replace("/host/dev/loop*", "/host/none/loop*"))
+    monkeypatch.setattr(
+        loop_devices, "SCRIPT", loop_devices.SCRIPT.replace("/host/dev/loop*", "/host/none/loop*")
+    )
     without = states()
     assert without[NETWORK] == "missing"
     assert {without[name] for name in (DISKS, EMULATED, "fault clock", "fault bandwidth")} == {"without"}
@@ -68,7 +70,7 @@ def test_what_is_missing_is_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch)
     def refused(*_: Any) -> Any:
         raise DockerException("operation not permitted")
 
-    monkeypatch.setattr(capabilities, "_tried", refused)
+    monkeypatch.setattr(capabilities, "_try_in_container", refused)
     assert states()[NETWORK] == "missing"
 
 

@@ -19,7 +19,7 @@ from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.clients import WorkerClients
-from pytest_kafkacheck.setup.capabilities import able
+from pytest_kafkacheck.setup.capabilities import missing_capabilities
 from tests.support.real_cluster import own
 from workloads.append_log import AppendLog
 from workloads.workers.pool import WorkerPool
@@ -62,7 +62,7 @@ def loaded(
     engine: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[DockerCluster, WorkerPool]]:
     """A cluster with disks of its own where the host can do that, under load all the time."""
-    disks = able(engine, ["disks"])["disks"] is None
+    disks = missing_capabilities(engine, ["disks"])["disks"] is None
     spec, home = ClusterSpec(disk_mb=1024 if disks else None), tmp_path_factory.mktemp("endurance")
     with running(engine, spec, run=own("endurance"), logs=home) as cluster:
         topics.create(cluster.brokers, "t", assignment={0: [1, 2, 3]})
@@ -88,7 +88,9 @@ def test_verified_every_time(
 ) -> None:
     cluster, crew = loaded
     event = FAULTS[name]()
-    missing = {need: why for need, why in able(engine, event.fault.needs).items() if why is not None}
+    missing = {
+        need: why for need, why in missing_capabilities(engine, event.fault.needs).items() if why is not None
+    }
     if missing:
         pytest.skip(f"{name} cannot be had here: {missing}")
     failures = []

@@ -31,7 +31,7 @@ from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.clients import WorkerClients
 from pytest_kafkacheck.experiment.execution import execute
 from pytest_kafkacheck.experiment.experiment import Experiment
-from pytest_kafkacheck.setup.capabilities import able
+from pytest_kafkacheck.setup.capabilities import missing_capabilities
 from tests.support.fault_run import LONG, Play
 from tests.support.real_cluster import own
 from workloads.append_log import AppendLog
@@ -597,7 +597,7 @@ def test_a_cluster_is_fit_for_others_after_an_experiment_with_clocks(
 
 @pytest.fixture(scope="module")
 def disks(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerCluster]:
-    if (why := able(engine, ["disks"])["disks"]) is not None:
+    if (why := missing_capabilities(engine, ["disks"])["disks"]) is not None:
         pytest.skip(f"power-loss, disk-full, disk-stall and log-dir-failure need disks of their own: {why}")
     spec, logs = ClusterSpec(disk_mb=128), tmp_path_factory.mktemp("disks")
     with running(engine, spec, run=own("disks"), logs=logs) as cluster:

@@ -15,7 +15,7 @@ from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
-from tests.support.real_cluster import objects, own, read, round_of, until, write
+from tests.support.real_cluster import objects, own, read, round_of, wait_until, write
 from workloads.clients.connection import ask
 
 pytestmark = pytest.mark.cluster
@@ -29,7 +29,7 @@ def changing(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     spec = ClusterSpec(controllers=1, racks=("a", "b", "c"))
     with running(engine, spec, run=own("changing"), logs=tmp_path_factory.mktemp("logs")) as cluster:
         topics.create(cluster.brokers, TOPIC, partitions=3, replication_factor=3)
-        until(lambda: cluster.leader(TOPIC, 2) is not None)
+        wait_until(lambda: cluster.leader(TOPIC, 2) is not None)
         write(cluster, TOPIC, [f"value-{number}" for number in range(100)])
         yield cluster
     assert objects(engine, own("changing")) == []
@@ -58,7 +58,7 @@ def test_a_broker_is_added_takes_partitions_and_goes(changing: DockerCluster) ->
     node = lifecycle.add_broker(changing, rack="z")
     assert node == 4
     topics.create(changing.brokers, "moved", assignment={0: [4, 1], 1: [4, 2]})
-    until(lambda: changing.leader("moved", 0) == 4)
+    wait_until(lambda: changing.leader("moved", 0) == 4)
     write(changing, "moved", ["one", "two"])
     lifecycle.remove_broker(changing, 4)
     assert metadata_views.unfenced(changing.brokers[1]) == {1, 2, 3}
@@ -91,8 +91,8 @@ def test_settings_change_with_and_without_a_restart(changing: DockerCluster) -> 
     started = {node: changing.nodes[node].incarnation() for node in changing.brokers}
     lifecycle.configure(changing, {"log.retention.ms": 1_234_000})
     lifecycle.configure(changing, {"message.max.bytes": 2_000_000}, nodes=[3])
-    until(lambda: setting(changing, 1, "log.retention.ms") == "1234000")
-    until(lambda: setting(changing, 3, "message.max.bytes") == "2000000")
+    wait_until(lambda: setting(changing, 1, "log.retention.ms") == "1234000")
+    wait_until(lambda: setting(changing, 3, "message.max.bytes") == "2000000")
     assert setting(changing, 1, "message.max.bytes") != "2000000"
     assert started == {node: changing.nodes[node].incarnation() for node in changing.brokers}
     lifecycle.reconfigure(changing, {"queued.max.requests": 123})
@@ -155,7 +155,7 @@ def test_a_cluster_moves_from_release_to_release(
     values = [f"value-{number}" for number in range(100)]
     with running(engine, ClusterSpec(version=path[0], **shape), run=own("upgrade"), logs=tmp_path) as cluster:
         topics.create(cluster.brokers, TOPIC, partitions=3, replication_factor=3)
-        until(lambda: cluster.leader(TOPIC, 2) is not None)
+        wait_until(lambda: cluster.leader(TOPIC, 2) is not None)
         write(cluster, TOPIC, values)
         addresses = dict(cluster.brokers)
         for version in path[1:]:

@@ -19,7 +19,7 @@ from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.engine import connect, reach
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from tests.support.real_cluster import objects, own, round_of, until
+from tests.support.real_cluster import objects, own, round_of, wait_until
 
 pytestmark = pytest.mark.cluster
 
@@ -105,7 +105,7 @@ def behind_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]
         monkeypatch.setenv("HOME", str(home.parent))
         monkeypatch.setenv("DOCKER_HOST", f"ssh://{getpass.getuser()}@127.0.0.1:{port}")
 
-        until(lambda: _listens(port), limit=10)
+        wait_until(lambda: _listens(port), limit=10)
         client = connect()
         yield client
         client.close()

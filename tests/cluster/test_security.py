@@ -12,7 +12,7 @@ from nemesis.api import isolate
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
-from pytest_kafkacheck.cluster.spec.certificates import identity
+from pytest_kafkacheck.cluster.spec.certificates import issue_identity
 from pytest_kafkacheck.cluster.spec.member import CONTROLLER, INTERNAL, PORTS
 from pytest_kafkacheck.cluster.spec.security import PASSWORD
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
@@ -66,7 +66,7 @@ def test_a_secured_cluster_lets_in_whom_it_should(engine: Any, tmp_path: Path, s
     with running(engine, spec, run=own("secured"), logs=tmp_path) as cluster:
         round_of(cluster)
         for node in cluster.nodes.values():
-            for name in node.place.ports:
+            for name in node.endpoint.ports:
                 if node.member.is_broker:
                     protocol = spec.listeners.get(name, spec.security)
                     assert_guarded(node.address(name), protocol)
@@ -90,7 +90,7 @@ def assert_guarded(address: Address, protocol: str) -> None:
     assert security.protocol == protocol
     assert not knocks(Address(address.host, address.port)), "in plain text"
     if security.tls:
-        stranger = identity(["127.0.0.1"]).ca
+        stranger = issue_identity(["127.0.0.1"]).ca
         assert not knocks(address._replace(security=replace(security, ca=stranger))), "an unknown authority"
     if security.sasl:
         with pytest.raises(PermissionError, match="kafkacheck"):

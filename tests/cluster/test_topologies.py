@@ -19,7 +19,7 @@ from pytest_kafkacheck.cluster.spec.member import CONTROL_PLANE
 from pytest_kafkacheck.cluster.spec.release import KRAFT as KRAFT_VERSION
 from pytest_kafkacheck.cluster.spec.release import METADATA, release_of
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from tests.support.real_cluster import objects, round_of, until
+from tests.support.real_cluster import objects, round_of, wait_until
 from workloads.clients.kafka_python import access
 
 pytestmark = pytest.mark.cluster
@@ -106,14 +106,14 @@ def test_a_topology(engine: Any, tmp_path: Path, version: str, shape: str) -> No
         assert cluster.healthy()
         if spec.kraft:
             check_features(cluster)
-        until(lambda: cluster.controller() in cluster.nodes)
+        wait_until(lambda: cluster.controller() in cluster.nodes)
         round_of(cluster)
         # The controller falls, wherever it is; with no other, all wait for it to come back.
         controller = cluster.controller()
         assert controller is not None
         cluster.nodes[controller].kill()
         if not spec.kraft or len(spec.voters) > 2:
-            until(lambda: cluster.controller() not in (None, controller))
+            wait_until(lambda: cluster.controller() not in (None, controller))
         cluster.nodes[controller].start()
         lifecycle.wait_settled(cluster)
         for keeper in (node for node in cluster.nodes.values() if node.member.role == "zookeeper"):

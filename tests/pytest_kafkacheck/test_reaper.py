@@ -14,7 +14,7 @@ from pytest_kafkacheck.cluster.docker import reaper
 
 
 def test_own_objects_are_not_orphaned() -> None:
-    assert not reaper.orphaned(reaper.labels("r1"))
+    assert not reaper.is_orphaned(reaper.labels("r1"))
 
 
 def test_objects_of_an_ended_process_are_orphaned() -> None:
@@ -23,46 +23,46 @@ def test_objects_of_an_ended_process_are_orphaned() -> None:
         "print(json.dumps(labels('r1')))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert reaper.orphaned(json.loads(done.stdout))
+    assert reaper.is_orphaned(json.loads(done.stdout))
 
 
 def test_a_reused_process_id_does_not_save_them() -> None:
-    assert reaper.orphaned({**reaper.labels("r1"), reaper.OWNER: f"{os.getpid()}@1"})
+    assert reaper.is_orphaned({**reaper.labels("r1"), reaper.OWNER: f"{os.getpid()}@1"})
 
 
 def test_a_clock_that_is_set_does_not_make_orphans(monkeypatch: pytest.MonkeyPatch) -> None:
     """The start of a process in seconds since the epoch moves with the clock."""
     labels = reaper.labels("r1")
     monkeypatch.setattr(psutil.Process, "create_time", lambda _: 1.0)
-    assert not reaper.orphaned(labels)
+    assert not reaper.is_orphaned(labels)
 
 
 def test_a_killed_process_that_nobody_has_asked_for_is_an_ended_one() -> None:
     with subprocess.Popen(["sleep", "600"]) as process:
         labels = reaper.labels("r1", pid=process.pid)
-        assert not reaper.orphaned(labels)
+        assert not reaper.is_orphaned(labels)
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         assert psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE
-        assert reaper.orphaned(labels)
+        assert reaper.is_orphaned(labels)
 
 
 def test_objects_from_before_the_last_boot_are_orphaned() -> None:
-    assert reaper.orphaned({**reaper.labels("r1"), reaper.BOOT: "another boot"})
+    assert reaper.is_orphaned({**reaper.labels("r1"), reaper.BOOT: "another boot"})
 
 
 def test_with_an_engine_elsewhere_another_boot_may_be_another_host_of_the_same_name() -> None:
     labels = {**reaper.labels("r1"), reaper.BOOT: "another boot", reaper.OWNER: "1@-1"}
-    assert not reaper.orphaned(labels, local=False)
-    assert not reaper.abandoned(parts(labels, age=HOUR), now=1e9, local=False)
-    assert reaper.abandoned(parts(labels, age=25 * HOUR), now=1e9, local=False)
+    assert not reaper.is_orphaned(labels, local=False)
+    assert not reaper.is_abandoned(parts(labels, age=HOUR), now=1e9, local=False)
+    assert reaper.is_abandoned(parts(labels, age=25 * HOUR), now=1e9, local=False)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="making a namespace of process ids needs root")
 def test_a_container_of_the_same_name_does_not_judge_by_process_ids_it_does_not_see() -> None:
     program = (
         "import json, sys; from pytest_kafkacheck.cluster.docker import reaper; "
-        "print(reaper.orphaned(json.loads(sys.argv[1])))"
+        "print(reaper.is_orphaned(json.loads(sys.argv[1])))"
     )
     command = [sys.executable, "-c", program, json.dumps(reaper.labels("r1"))]
     inside = ["unshare", "--pid", "--fork", "--mount-proc", *command]
@@ -73,11 +73,11 @@ def test_a_container_of_the_same_name_does_not_judge_by_process_ids_it_does_not_
 
 def test_objects_of_another_host_are_left_alone() -> None:
     labels = {**reaper.labels("r1"), reaper.HOST: "elsewhere", reaper.OWNER: "1@-1", reaper.BOOT: "x"}
-    assert not reaper.orphaned(labels)
+    assert not reaper.is_orphaned(labels)
 
 
 def test_objects_without_a_readable_owner_are_orphaned() -> None:
-    assert reaper.orphaned({**reaper.labels("r1"), reaper.OWNER: "?"})
+    assert reaper.is_orphaned({**reaper.labels("r1"), reaper.OWNER: "?"})
 
 
 DEAD = {**reaper.labels("r1"), reaper.OWNER: "1@-1"}
@@ -102,16 +102,16 @@ def parts(*labels: dict[str, str], age: float = 0.0) -> list[reaper.Part]:
     ],
 )
 def test_a_run_is_abandoned_when_nobody_needs_any_of_it(found: list[reaper.Part], gone: bool) -> None:
-    assert reaper.abandoned(found, now=1e9) is gone
+    assert reaper.is_abandoned(found, now=1e9) is gone
 
 
 def test_the_age_of_foreign_runs_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKACHECK_FOREIGN_HOURS", "0.5")
-    assert reaper.abandoned(parts(FOREIGN, age=HOUR), now=1e9)
+    assert reaper.is_abandoned(parts(FOREIGN, age=HOUR), now=1e9)
 
 
 @pytest.mark.parametrize(
     "text", ["2001-09-09T01:46:40Z", "2001-09-09T01:46:40.000000000Z", "2001-09-09T03:46:40.0000000+02:00"]
 )
 def test_moments_of_the_engine(text: str) -> None:
-    assert reaper._moment(text) == 1e9
+    assert reaper._timestamp(text) == 1e9

@@ -131,14 +131,14 @@ def test_a_start_that_was_not_finished_does_not_count(
             raise InfrastructureError("killed in the middle")
         yield SimpleNamespace(close=lambda: None)
 
-    def found(*_: object) -> Any:
+    def reattach(*_: object) -> Any:
         if len(begun) == 3:
             return SimpleNamespace(close=lambda: None)
         raise InfrastructureError("not whole")
 
     Engine(monkeypatch, shared._run(SPEC))
     monkeypatch.setattr(sharing, "running", running)
-    monkeypatch.setattr(sharing, "found", found)
+    monkeypatch.setattr(sharing, "reattach", reattach)
     monkeypatch.setattr(sharing.lifecycle, "repair", lambda _: None)
     with pytest.raises(InfrastructureError, match="killed"), shared.cluster(None, SPEC, logs=tmp_path):
         pass

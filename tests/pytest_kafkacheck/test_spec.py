@@ -12,7 +12,7 @@ import pytest
 from analyzers.checks.bounds import Bounds
 from nemesis.api import configure, configure_broker, isolate, kill, partition, pause
 from pytest_kafkacheck.cluster.spec import properties as profiles
-from pytest_kafkacheck.cluster.spec.member import Place
+from pytest_kafkacheck.cluster.spec.member import Endpoint
 from pytest_kafkacheck.cluster.spec.properties import server_properties, zoo_cfg
 from pytest_kafkacheck.cluster.spec.release import RELEASES, release_of
 from pytest_kafkacheck.cluster.spec.settings import check_settings, known
@@ -220,7 +220,7 @@ def test_json_of_another_format_is_refused() -> None:
 
 def properties(spec: ClusterSpec, node: int, **ports: int) -> dict[str, str]:
     (member,) = (each for each in spec.members if each.id == node)
-    lines = server_properties(spec, member, Place("127.0.0.1", ports)).splitlines()
+    lines = server_properties(spec, member, Endpoint("127.0.0.1", ports)).splitlines()
     found = dict(line.split("=", 1) for line in lines)
     assert len(found) == len(lines), "a setting is there twice"
     return found
@@ -269,7 +269,7 @@ def test_zookeeper_mode_has_no_word_of_kraft() -> None:
 def test_no_node_is_given_a_setting_its_release_does_not_know(version: str) -> None:
     """Kafka ignores such settings, and so a slow default would go unnoticed."""
     spec = ClusterSpec(version=version, zookeepers=0 if release_of(version).kraft else 1)
-    text = server_properties(spec, spec.members[-1], Place("127.0.0.1", dict.fromkeys(("EXTERNAL",), 1)))
+    text = server_properties(spec, spec.members[-1], Endpoint("127.0.0.1", dict.fromkeys(("EXTERNAL",), 1)))
     given = {line.split("=")[0] for line in text.splitlines()}
     assert given - known("broker", release_of(version).line).keys() == set()
     assert {"replica.lag.time.max.ms", "transaction.state.log.min.isr"} <= given

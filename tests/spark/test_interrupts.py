@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.support.real_cluster import until
+from tests.support.real_cluster import wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -60,7 +60,7 @@ def test_nothing_stays(
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     try:
-        until(lambda: call.poll() is not None or moment(scratch, call.pid))
+        wait_until(lambda: call.poll() is not None or moment(scratch, call.pid))
         for number in signals:
             call.send_signal(number)
             time.sleep(0.2)  # as fast as a person presses it twice: by then the first one is being answered
@@ -70,5 +70,5 @@ def test_nothing_stays(
     assert (call.returncode, out) == (130, ""), err
     assert "Traceback" not in err
     assert err.startswith("kafkacheck: interrupted; ")
-    until(lambda: not of(scratch), 20)
+    wait_until(lambda: not of(scratch), 20)
     assert list(scratch.iterdir()) == []

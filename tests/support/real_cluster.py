@@ -28,7 +28,7 @@ def own(name: str) -> str:
     return f"{name}-{os.getpid()}"
 
 
-def until(condition: Any, limit: float = 60) -> None:
+def wait_until(condition: Any, limit: float = 60) -> None:
     Retrying(stop=stop_after_delay(limit), wait=wait_fixed(0.1), retry=retry_if_not_result(bool))(condition)
 
 
@@ -72,7 +72,7 @@ def read(cluster: DockerCluster, topic: str) -> list[str]:
                 found.extend(record.value.decode() for record in records)
             return all(consumer.position(log) >= ends[log] for log in logs)
 
-        until(done)
+        wait_until(done)
         return found
     finally:
         consumer.close()
@@ -83,7 +83,7 @@ def round_of(cluster: DockerCluster) -> None:
     topic = f"round-{uuid.uuid4().hex[:8]}"
     copies = min(3, len(cluster.brokers))
     topics.create(cluster.brokers, topic, partitions=2, replication_factor=copies)
-    until(lambda: cluster.leader(topic, 0) is not None)
+    wait_until(lambda: cluster.leader(topic, 0) is not None)
     first, second = ([f"{when}-{number}" for number in range(50)] for when in ("before", "during"))
     write(cluster, topic, first)
     leader = cluster.leader(topic, 0)
@@ -93,7 +93,7 @@ def round_of(cluster: DockerCluster) -> None:
     node.kill()
     goes_on = copies > 1 and (not node.member.is_controller or len(cluster.spec.voters) > 2)
     if goes_on:
-        until(lambda: cluster.leader(topic, 0) not in (None, leader))
+        wait_until(lambda: cluster.leader(topic, 0) not in (None, leader))
         write(cluster, topic, second)
     node.start()
     lifecycle.wait_settled(cluster)

@@ -18,10 +18,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster.docker.engine import connect
-    from pytest_kafkacheck.cluster.docker.reattach import found
+    from pytest_kafkacheck.cluster.docker.reattach import reattach
 
     with closing(connect()) as client:
-        cluster = found(client, options.name)
+        cluster = reattach(client, options.name)
         if options.node is not None and options.node not in cluster.nodes:
             raise UsageError(
                 f"cluster {cluster.run} has no node {options.node}; it has {', '.join(map(str, cluster.nodes))}"

@@ -18,7 +18,7 @@ def _run(_: argparse.Namespace) -> int:
     from rich.table import Table
 
     from pytest_kafkacheck.cluster.docker import reaper
-    from pytest_kafkacheck.cluster.docker.engine import connect, local
+    from pytest_kafkacheck.cluster.docker.engine import connect, is_local
     from pytest_kafkacheck.cluster.docker.plan import PART, SPEC
 
     table = Table("name", "cluster", "nodes", "age", "whose", box=None)
@@ -33,7 +33,7 @@ def _run(_: argparse.Namespace) -> int:
                 _described(spec) if spec else "(being made or removed)",
                 f"{sum(node.id in running for node in nodes)} of {len(nodes)} run",
                 _duration(now - min(part.created for part in parts)),
-                _owner(parts, now, local=local(client)),
+                _owner(parts, now, local=is_local(client)),
             )
     Console().print(table if table.row_count else "no clusters")
     return AS_EXPECTED
@@ -56,10 +56,10 @@ def _owner(parts: list[Any], now: float, *, local: bool) -> str:
         users = [
             part
             for part in parts
-            if reaper.LEASE in part.labels and not reaper.orphaned(part.labels, local=local)
+            if reaper.LEASE in part.labels and not reaper.is_orphaned(part.labels, local=local)
         ]
         return "kept" + "".join(f", used by process {_process_id(part)}" for part in users)
-    if reaper.abandoned(parts, now=now, local=local):
+    if reaper.is_abandoned(parts, now=now, local=local):
         return "left behind: kafkacheck cluster down"
     return f"process {_process_id(parts[0])} on {parts[0].labels[reaper.HOST]}"
 

@@ -15,10 +15,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster.docker.engine import connect
-    from pytest_kafkacheck.cluster.docker.reattach import found
+    from pytest_kafkacheck.cluster.docker.reattach import reattach
 
     with closing(connect()) as client:
-        print(found(client, options.name).client_properties(), end="")
+        print(reattach(client, options.name).client_properties(), end="")
     return AS_EXPECTED
 
 

@@ -20,7 +20,7 @@ from docker.errors import APIError
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.docker.discovery import discovered
+from pytest_kafkacheck.cluster.docker.discovery import discover
 from pytest_kafkacheck.cluster.docker.engine import require_image
 from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.cluster.docker.membership import DockerMembership
@@ -29,7 +29,7 @@ from pytest_kafkacheck.cluster.docker.plan import Plan
 from pytest_kafkacheck.cluster.docker.pod import HOLD
 from pytest_kafkacheck.cluster.docker.repair import resume
 from pytest_kafkacheck.cluster.kafka.settling import wait_settled
-from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Member, Place
+from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, Member
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
 
@@ -136,7 +136,7 @@ def attached(client: Any, what: str) -> Iterator[AttachedCluster]:
     """
     require_image(client, agent_image())
     reaper.sweep(client)
-    found = discovered(client, what, limit=LIMIT)
+    found = discover(client, what, limit=LIMIT)
     run = f"attach-{secrets.token_hex(4)}"
     with ExitStack() as stack:
         stack.enter_context(reaper.removed_at_end(client, run))
@@ -152,7 +152,7 @@ def attached(client: Any, what: str) -> Iterator[AttachedCluster]:
                 run=run,
                 port=min(found.planes["replication" if role == "broker" else "controller"]),
                 member=Member(id=node, role=role),
-                place=Place(at.host, {EXTERNAL: at.port}) if at else Place("", {}),
+                endpoint=Endpoint(at.host, {EXTERNAL: at.port}) if at else Endpoint("", {}),
                 container=container["Id"],
             )
         stack.callback(_restored, cluster)

@@ -90,11 +90,11 @@ def running(
 def _start(client: Any, plan: Plan) -> DockerCluster:
     api, members = client.api, {member.id: member for member in plan.spec.members}
     reaper.remove_run(client, plan.run)
-    places = plan.places(members.values())
+    endpoints = plan.endpoints(members.values())
     cluster = DockerCluster(client, plan, {}, membership=DockerMembership)
 
     def start(node: int, pod: str) -> DockerNode:
-        made = cluster.create(members[node], places[node], pod=pod)
+        made = cluster.create(members[node], endpoints[node], pod=pod)
         api.start(made.container)
         return made
 
@@ -105,7 +105,7 @@ def _start(client: Any, plan: Plan) -> DockerCluster:
             disks = pool.submit(plan.create_volumes, api, members.values())
             pool.submit(plan.create_network, api).result()
             # All pods first: a node that starts must find the names of the others.
-            pods = list(pool.map(lambda node: plan.create_pod(api, members[node], places[node]), members))
+            pods = list(pool.map(lambda node: plan.create_pod(api, members[node], endpoints[node]), members))
             placed = dict(zip(members, pods, strict=True))
             disks.result()
             first: list[int] = []

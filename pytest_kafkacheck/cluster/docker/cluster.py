@@ -14,7 +14,7 @@ from docker.errors import APIError, DockerException
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.deadline import within
+from pytest_kafkacheck.cluster.docker.deadline import run_with_deadline
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.docker.plan import SPEC, Plan
 from pytest_kafkacheck.cluster.kafka import metadata_views, zookeeper
@@ -26,8 +26,8 @@ from pytest_kafkacheck.cluster.spec.member import (
     INTERNAL,
     PORTS,
     ZOOKEEPER,
+    Endpoint,
     Member,
-    Place,
 )
 from pytest_kafkacheck.cluster.spec.security import client_properties
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
@@ -190,30 +190,30 @@ class DockerCluster:
                     log.warning("log of %s not kept: %s", node.member.host, error)
 
         try:
-            within(LOGS_LIMIT, save, name=f"logs of {self.run}")
+            run_with_deadline(LOGS_LIMIT, save, name=f"logs of {self.run}")
         except OSError as error:
             log.warning("not all logs of %s kept in %s: %s", self.run, directory, error)
 
-    def create(self, member: Member, place: Place, *, pod: str) -> DockerNode:
+    def create(self, member: Member, endpoint: Endpoint, *, pod: str) -> DockerNode:
         """A node with a new container in a pod that runs; not started."""
-        container = self.plan.create_container(self.client.api, member, place, pod=pod)
-        return self.node(member, place, container=container, pod=pod)
+        container = self.plan.create_container(self.client.api, member, endpoint, pod=pod)
+        return self.node(member, endpoint, container=container, pod=pod)
 
-    def node(self, member: Member, place: Place, *, container: str, pod: str) -> DockerNode:
+    def node(self, member: Member, endpoint: Endpoint, *, container: str, pod: str) -> DockerNode:
         """The node that a container of this cluster is."""
 
-        def may_start() -> None:
+        def before_start() -> None:
             if member.is_broker and not self.spec.kraft:
                 self._wait_unregistered(member.id)
 
         return DockerNode(
             self.client,
             member=member,
-            place=place,
+            endpoint=endpoint,
             container=container,
             pod=pod,
             security=self.plan.securities,
-            may_start=may_start,
+            before_start=before_start,
             owner=self.plan.owner,
         )
 

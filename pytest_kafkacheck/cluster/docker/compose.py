@@ -10,7 +10,7 @@ import yaml
 
 from pytest_kafkacheck.cluster.docker.images import compose_dir
 from pytest_kafkacheck.cluster.docker.launch import CONTROLLER_HEAP_MB, format_arguments
-from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Member, Place
+from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, Member
 from pytest_kafkacheck.cluster.spec.properties import (
     DATA,
     listener_protocols,
@@ -67,24 +67,26 @@ def compose_file(spec: ClusterSpec) -> str:
     }
     text: str = yaml.dump({"version": "3.4", **document}, Dumper=_Dumper, sort_keys=False, width=1000)
     brokers = ",".join(
-        f"localhost:{place(spec, each).ports[EXTERNAL]}" for each in spec.members if each.is_broker
+        f"localhost:{exported_endpoint(spec, each).ports[EXTERNAL]}"
+        for each in spec.members
+        if each.is_broker
     )
     return (
         f"# {spec.describe()}. Made by `kafkacheck cluster export`.\n# Bootstrap servers: {brokers}\n{text}"
     )
 
 
-def place(spec: ClusterSpec, member: Member) -> Place:
+def exported_endpoint(spec: ClusterSpec, member: Member) -> Endpoint:
     """Where the host reaches a member of an exported cluster."""
     first = FIRST_PORT - 1 if member.is_broker else FIRST_PORT + 9_000 - 1
     ports = {name: first + 1_000 * number + member.id for number, name in enumerate(published(spec, member))}
-    return Place("127.0.0.1", ports)
+    return Endpoint("127.0.0.1", ports)
 
 
 def _service(spec: ClusterSpec, member: Member) -> dict[str, Any]:
     release = spec.release
     inside = published(spec, member)
-    at = place(spec, member)
+    at = exported_endpoint(spec, member)
     common = {"log_file": release.log_file, "log_flag": release.log_flag, "data": DATA, "node": member.id}
     logging = (compose_dir() / "image" / release.log_file).read_text()
     if member.role == "zookeeper":

@@ -11,9 +11,9 @@ def connection_info(cluster: DockerCluster) -> str:
     if cluster.spec.security != "PLAINTEXT":
         servers += f" ({cluster.spec.security}: kafkacheck cluster properties {cluster.run})"
     nodes = [
-        f"  {node.id:>3} {node.member.host:<14} {node.place.host}:{port} ({listener})"
+        f"  {node.id:>3} {node.member.host:<14} {node.endpoint.host}:{port} ({listener})"
         for node in cluster.nodes.values()
-        for listener, port in node.place.ports.items()
+        for listener, port in node.endpoint.ports.items()
     ]
     return "\n".join(
         [

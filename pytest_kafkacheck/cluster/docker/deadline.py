@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 
-def within(limit: float, work: Callable[[], None], *, name: str) -> None:
+def run_with_deadline(limit: float, work: Callable[[], None], *, name: str) -> None:
     """Call `work`; what it raises is raised here.
 
     Raises TimeoutError after `limit` seconds. Then the work goes on, on its thread, or ends with the process.

@@ -12,7 +12,7 @@ from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest
 
 from pytest_kafkacheck.cluster.docker.engine import reach
 from pytest_kafkacheck.cluster.kafka.waiting import wait_until
-from pytest_kafkacheck.cluster.spec.member import Role
+from pytest_kafkacheck.cluster.spec.member import NodeRole
 from pytest_kafkacheck.errors import UsageError
 from workloads.clients.connection import Address, ask
 
@@ -41,13 +41,13 @@ class Discovered:
     def containers(self) -> Mapping[int, Mapping[str, Any]]:
         return {**self.controllers, **self.brokers}
 
-    def role(self, node: int) -> Role:
+    def role(self, node: int) -> NodeRole:
         if node not in self.brokers:
             return "controller"
         return "combined" if node in self.voters else "broker"
 
 
-def discovered(client: Any, what: str, *, limit: float) -> Discovered:
+def discover(client: Any, what: str, *, limit: float) -> Discovered:
     """The nodes of a compose project (``compose:NAME``) or among containers (names or ids, with commas between).
 
     All brokers must tell the same, and no other container look like one, within `limit` seconds: a broker that has

@@ -19,7 +19,7 @@ from docker.types import Mount
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.executing import execute
 from pytest_kafkacheck.cluster.docker.images import agent_image
-from pytest_kafkacheck.cluster.docker.loop import OPTIONS, UNCONFINED
+from pytest_kafkacheck.cluster.docker.loop_devices import OPTIONS, UNCONFINED
 from pytest_kafkacheck.cluster.spec.member import Member
 from pytest_kafkacheck.cluster.spec.properties import DATA
 from pytest_kafkacheck.errors import InfrastructureError, UsageError

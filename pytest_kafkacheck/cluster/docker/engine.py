@@ -92,7 +92,7 @@ def require_memory(client: Any, spec: ClusterSpec) -> None:
     needed = jvms * (spec.heap_mb + SPARE_MB) + spec.zookeepers * ZOOKEEPER_MB
     have = client.info()["MemTotal"] >> 20
     # An engine elsewhere does not tell what is free.
-    free = min(have, psutil.virtual_memory().available >> 20) if local(client) else have
+    free = min(have, psutil.virtual_memory().available >> 20) if is_local(client) else have
     if free < needed:
         raise InfrastructureError(
             f"{spec.describe()} with heap_mb={spec.heap_mb} need about {needed} MiB; the engine has {have} MiB, "
@@ -101,7 +101,7 @@ def require_memory(client: Any, spec: ClusterSpec) -> None:
         )
 
 
-def local(client: Any) -> bool:
+def is_local(client: Any) -> bool:
     """Whether the engine is reached through a socket of this host."""
     return str(client.api.base_url).startswith("http+docker://localhost")
 

@@ -13,7 +13,7 @@ from pytest_kafkacheck.cluster.docker.images import compose_dir
 from pytest_kafkacheck.cluster.spec import security
 from pytest_kafkacheck.cluster.spec.certificates import Identity
 from pytest_kafkacheck.cluster.spec.formatting import meta_properties
-from pytest_kafkacheck.cluster.spec.member import Member, Place
+from pytest_kafkacheck.cluster.spec.member import Endpoint, Member
 from pytest_kafkacheck.cluster.spec.properties import server_properties, zoo_cfg
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 
@@ -50,7 +50,7 @@ def archive(files: Mapping[str, bytes]) -> bytes:
 def launch(
     spec: ClusterSpec,
     member: Member,
-    place: Place,
+    endpoint: Endpoint,
     *,
     cluster_id: str,
     identity: Identity | None = None,
@@ -84,7 +84,7 @@ def launch(
         if checkpoint is not None:
             files["/k/format/bootstrap.checkpoint"] = checkpoint
             files["/k/format/meta.properties"] = meta_properties(member.id, cluster_id).encode()
-    properties = server_properties(spec, member, place, identity=identity)
+    properties = server_properties(spec, member, endpoint, identity=identity)
     return Launch(environment, {**files, "/k/server.properties": properties.encode()})
 
 

@@ -152,7 +152,7 @@ def _restart_with(cluster: DockerCluster, spec: ClusterSpec, nodes: Sequence[int
     """Restart brokers one after another, with the files that follow from `spec`."""
     for node in nodes:
         changed = cluster.nodes[node]
-        changed.put(replace(cluster.plan, spec=spec).launch(changed.member, changed.place).archive)
+        changed.put(replace(cluster.plan, spec=spec).launch(changed.member, changed.endpoint).archive)
         changed.restart()
         wait_settled(cluster)
 
@@ -165,7 +165,7 @@ def _replace(cluster: DockerCluster, node: DockerNode, plan: Plan, *, keep_data:
     api.remove_container(node.container, force=True, v=True)
     if not keep_data:
         plan.remove_volumes(api, node.member)
-    node.container = plan.create_container(api, node.member, node.place, pod=node.pod)
+    node.container = plan.create_container(api, node.member, node.endpoint, pod=node.pod)
     node.start()
 
 

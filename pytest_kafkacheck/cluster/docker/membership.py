@@ -44,11 +44,11 @@ def add_broker(cluster: DockerCluster, *, rack: str | None = None) -> int:
     node = max(cluster.brokers) + 1
     member = Member(id=node, role="broker", rack=rack or cluster.spec.rack_of(node))
     api, plan = cluster.client.api, cluster.plan
-    place = plan.places([member])[node]
+    endpoint = plan.endpoints([member])[node]
     pod = None
     try:
-        pod = plan.create_pod(api, member, place)
-        made = cluster.create(member, place, pod=pod)
+        pod = plan.create_pod(api, member, endpoint)
+        made = cluster.create(member, endpoint, pod=pod)
         made.start()
         cluster.nodes[node] = made
         wait_settled(cluster)

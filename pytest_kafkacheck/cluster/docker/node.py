@@ -16,7 +16,7 @@ from pytest_kafkacheck.cluster.docker.clock.virtual_clock import VirtualClock
 from pytest_kafkacheck.cluster.docker.disk import Disk
 from pytest_kafkacheck.cluster.docker.executing import execute
 from pytest_kafkacheck.cluster.docker.pausing import pause
-from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Member, Place
+from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, Member
 from workloads.clients.connection import Address
 from workloads.clients.security import Security
 
@@ -38,9 +38,9 @@ else echo "used $(cat memory/memory.usage_in_bytes)"; echo "allowed $(cat memory
 class DockerNode:
     """Implements ``nemesis.cluster.Node``.
 
-    place      where the host reaches it.
+    endpoint      where the host reaches it.
     security   how clients get in, by listener; without those in plain text.
-    may_start  called before each start; returns when the cluster would let the node in.
+    before_start  called before each start; returns when the cluster would let the node in.
     owner      labels of what is made for its sake.
     """
 
@@ -49,16 +49,16 @@ class DockerNode:
         client: Any,
         *,
         member: Member,
-        place: Place,
+        endpoint: Endpoint,
         container: str,
         pod: str,
         security: Mapping[str, Security] | None = None,
-        may_start: Callable[[], None] = lambda: None,
+        before_start: Callable[[], None] = lambda: None,
         owner: Mapping[str, str] | None = None,
     ) -> None:
         self.id = member.id
         self.member = member
-        self.place = place
+        self.endpoint = endpoint
         self.container = container
         self.pod = pod
         self.agent = Agent(client, pod=pod)
@@ -66,7 +66,7 @@ class DockerNode:
         self._client = client
         self._api = client.api
         self._security = dict(security or {})
-        self._may_start = may_start
+        self._may_start = before_start
         self._client = client
         self._owner = dict(owner or {})
 
@@ -77,7 +77,7 @@ class DockerNode:
 
     def address(self, listener: str) -> Address:
         """Where this host reaches a published listener. Raises KeyError for one that is not."""
-        return Address(self.place.host, self.place.ports[listener], self._security.get(listener))
+        return Address(self.endpoint.host, self.endpoint.ports[listener], self._security.get(listener))
 
     @property
     def host(self) -> str:

@@ -13,12 +13,11 @@ from typing import Any
 
 from docker.errors import NotFound
 
-from pytest_kafkacheck.cluster.docker import loop, reaper
+from pytest_kafkacheck.cluster.docker import loop_devices, reaper
 from pytest_kafkacheck.cluster.docker.launch import START, Boot, Launch, launch
 from pytest_kafkacheck.cluster.docker.pod import create_pod
-from pytest_kafkacheck.cluster.spec.certificates import Identity
-from pytest_kafkacheck.cluster.spec.certificates import identity as issue
-from pytest_kafkacheck.cluster.spec.member import CONTROLLER, Member, Place
+from pytest_kafkacheck.cluster.spec.certificates import Identity, issue_identity
+from pytest_kafkacheck.cluster.spec.member import CONTROLLER, Endpoint, Member
 from pytest_kafkacheck.cluster.spec.properties import DATA, listener_protocols, published
 from pytest_kafkacheck.cluster.spec.security import client_security
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
@@ -33,7 +32,7 @@ MOST_RUN = 32
 PART = "kafkacheck.part"
 """``pod``, ``node``, or ``sidecar`` of a node's data."""
 
-NODE, ROLE, PLACE = "kafkacheck.node", "kafkacheck.role", "kafkacheck.place"
+NODE, ROLE, ENDPOINT = "kafkacheck.node", "kafkacheck.role", "kafkacheck.place"
 SPEC, CLUSTER, IDENTITY = "kafkacheck.spec", "kafkacheck.cluster-id", "kafkacheck.identity"
 """Labels from which a cluster can be put together again by a session that did not start it."""
 
@@ -98,20 +97,20 @@ class Plan:
                 disks[self.volume(member)] = backing
         if disks:
             assert self.spec.disk_mb is not None
-            loop.make(api, disks, mb=self.spec.disk_mb, owner=self.owner)
+            loop_devices.make_disks(api, disks, mb=self.spec.disk_mb, owner=self.owner)
 
     def remove_volumes(self, api: Any, member: Member) -> None:
         """All that the member's data lies on. Raises InfrastructureError."""
         backing = self.backing(member)
         if backing is not None:
-            loop.remove(api, self.volume(member), backing, owner=self.owner)
+            loop_devices.remove_disk(api, self.volume(member), backing, owner=self.owner)
         elif _there(api, self.volume(member)):
             api.remove_volume(self.volume(member), force=True)
 
     def create_network(self, api: Any) -> None:
         api.create_network(self.network, driver="bridge", labels=dict(self.owner))
 
-    def create_pod(self, api: Any, member: Member, place: Place) -> str:
+    def create_pod(self, api: Any, member: Member, endpoint: Endpoint) -> str:
         """The pod's container id. It runs when this returns."""
         inside = published(self.spec, member)
         return create_pod(
@@ -119,18 +118,18 @@ class Plan:
             name=f"{self.name(member)}-pod",
             host=member.host,
             network=self.network,
-            ports={inside[name]: (self.bind, port) for name, port in place.ports.items()},
+            ports={inside[name]: (self.bind, port) for name, port in endpoint.ports.items()},
             labels={
                 **self.owner,
                 PART: "pod",
                 NODE: str(member.id),
-                PLACE: json.dumps({"host": place.host, "ports": dict(place.ports)}),
+                ENDPOINT: json.dumps({"host": endpoint.host, "ports": dict(endpoint.ports)}),
             },
         )
 
-    def create_container(self, api: Any, member: Member, place: Place, *, pod: str) -> str:
+    def create_container(self, api: Any, member: Member, endpoint: Endpoint, *, pod: str) -> str:
         """The id of a new container for the node's process, not started; its data volume is kept or made."""
-        given = self.launch(member, place)
+        given = self.launch(member, endpoint)
         self.create_volumes(api, [member])
         container = str(
             api.create_container(
@@ -158,19 +157,19 @@ class Plan:
         api.put_archive(container, "/", given.archive)
         return container
 
-    def launch(self, member: Member, place: Place) -> Launch:
+    def launch(self, member: Member, endpoint: Endpoint) -> Launch:
         """What the member is started with."""
         return launch(
             self.spec,
             member,
-            place,
+            endpoint,
             cluster_id=self.cluster_id,
             identity=self.identity,
             boot=self.boot,
             checkpoint=self.checkpoint,
         )
 
-    def places(self, members: Iterable[Member]) -> dict[int, Place]:
+    def endpoints(self, members: Iterable[Member]) -> dict[int, Endpoint]:
         """Free host ports for every listener; brokers advertise theirs, so they are chosen before the start."""
         wanted = [(member.id, name) for member in members for name in published(self.spec, member)]
         ports: dict[int, dict[str, int]] = {}
@@ -179,7 +178,7 @@ class Plan:
                 each = stack.enter_context(socket.socket())
                 each.bind(("", 0) if self.bind == "0.0.0.0" else (self.bind, 0))
                 ports.setdefault(node, {})[name] = each.getsockname()[1]
-        return {node: Place(self.host, found) for node, found in ports.items()}
+        return {node: Endpoint(self.host, found) for node, found in ports.items()}
 
 
 def _there(api: Any, volume: str) -> bool:
@@ -219,7 +218,7 @@ def new_plan(
     if any(protocol.endswith("SSL") for protocol in listener_protocols(spec).values()):
         # Brokers that are added later are known by it, too.
         later = [f"kafka{spec.brokers + number}" for number in range(1, MOST_ADDED + 1)]
-        identity = issue([host, *(member.host for member in spec.members), *later])
+        identity = issue_identity([host, *(member.host for member in spec.members), *later])
     return Plan(
         run=run,
         spec=spec,

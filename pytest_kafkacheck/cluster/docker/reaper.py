@@ -28,9 +28,9 @@ import psutil
 from docker.errors import APIError, DockerException, NotFound
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
-from pytest_kafkacheck.cluster.docker import loop
-from pytest_kafkacheck.cluster.docker.deadline import within
-from pytest_kafkacheck.cluster.docker.engine import local
+from pytest_kafkacheck.cluster.docker import loop_devices
+from pytest_kafkacheck.cluster.docker.deadline import run_with_deadline
+from pytest_kafkacheck.cluster.docker.engine import is_local
 from pytest_kafkacheck.errors import InfrastructureError
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ def labels(run: str, *, pid: int | None = None) -> dict[str, str]:
     }
 
 
-def foreign(found: Mapping[str, str], *, local: bool = True) -> bool:
+def is_foreign(found: Mapping[str, str], *, local: bool = True) -> bool:
     """Whether this process cannot tell if the owner that the labels name still lives.
 
     local  whether the engine is on this host: a boot id that is not ours then means a boot before this one. With an
@@ -91,9 +91,9 @@ def foreign(found: Mapping[str, str], *, local: bool = True) -> bool:
     return found.get(BOOT) == _boot() and found.get(NAMESPACE) != _namespace()
 
 
-def orphaned(found: Mapping[str, str], *, local: bool = True) -> bool:
+def is_orphaned(found: Mapping[str, str], *, local: bool = True) -> bool:
     """Whether the labels name an owner of this host that no longer lives."""
-    if foreign(found, local=local):
+    if is_foreign(found, local=local):
         return False
     if found.get(BOOT) != _boot():
         return True
@@ -109,13 +109,13 @@ def orphaned(found: Mapping[str, str], *, local: bool = True) -> bool:
         return False
 
 
-def abandoned(parts: list[Part], *, now: float, local: bool = True) -> bool:
+def is_abandoned(parts: list[Part], *, now: float, local: bool = True) -> bool:
     """Whether nobody needs any of a run's parts: all owners dead or long silent, and not kept."""
     hours = float(os.environ.get("KAFKACHECK_FOREIGN_HOURS") or FOREIGN_HOURS)
     return not any(KEPT in part.labels for part in parts) and all(
         now - part.created > hours * 3600
-        if foreign(part.labels, local=local)
-        else orphaned(part.labels, local=local)
+        if is_foreign(part.labels, local=local)
+        else is_orphaned(part.labels, local=local)
         for part in parts
     )
 
@@ -127,9 +127,9 @@ def parts_by_run(client: Any) -> dict[str, list[Part]]:
         *(Part("container", each["Id"], each["Labels"], float(each["Created"]),
                (each["Names"] or ("",))[0].lstrip("/"))
           for each in api.containers(all=True, filters=label)),
-        *(Part("network", each["Id"], each["Labels"], _moment(each["Created"]), each["Name"])
+        *(Part("network", each["Id"], each["Labels"], _timestamp(each["Created"]), each["Name"])
           for each in api.networks(filters=label)),
-        *(Part("volume", each["Name"], each["Labels"], _moment(each["CreatedAt"]), each["Name"])
+        *(Part("volume", each["Name"], each["Labels"], _timestamp(each["CreatedAt"]), each["Name"])
           for each in api.volumes(filters=label)["Volumes"] or ()),
     ]  # fmt: skip
     runs: dict[str, list[Part]] = defaultdict(list)
@@ -143,9 +143,9 @@ def sweep(client: Any) -> list[str]:
 
     What the engine does not remove stays, with a warning: it shall keep nobody from working.
     """
-    here, now, gone = local(client), time.time(), []
+    here, now, gone = is_local(client), time.time(), []
     for run, parts in sorted(parts_by_run(client).items()):
-        if abandoned(parts, now=now, local=here):
+        if is_abandoned(parts, now=now, local=here):
             try:
                 _remove(client, parts)
                 gone.append(run)
@@ -163,7 +163,7 @@ def remove_run(client: Any, run: str) -> None:
         _remove(client, parts)
 
     try:
-        within(LIMIT, remove, name=f"remove {run}")
+        run_with_deadline(LIMIT, remove, name=f"remove {run}")
     except Exception as error:
         raise InfrastructureError(_left(run, parts, str(error))) from error
 
@@ -209,23 +209,23 @@ def kept(client: Any) -> dict[str, Part]:
     """The signs of kept runs, by run."""
     found = client.api.volumes(filters={"label": KEPT})["Volumes"] or ()
     return {
-        each["Labels"][RUN]: Part("volume", each["Name"], each["Labels"], _moment(each["CreatedAt"]))
+        each["Labels"][RUN]: Part("volume", each["Name"], each["Labels"], _timestamp(each["CreatedAt"]))
         for each in found
     }
 
 
-def lease(client: Any, run: str) -> bool:
+def take_lease(client: Any, run: str) -> bool:
     """Whether a kept run is this process's now. It is not while another living process has it."""
     name, ours = f"kafkacheck-{run}-lease", {**labels(run), LEASE: "yes"}
     # The engine answers with the volume that is there already, if one is: who made it, has the lease.
     holder = client.api.create_volume(name, labels=ours)["Labels"]
-    if holder != ours and orphaned(holder, local=local(client)):
-        release(client, run)
+    if holder != ours and is_orphaned(holder, local=is_local(client)):
+        release_lease(client, run)
         holder = client.api.create_volume(name, labels=ours)["Labels"]
     return bool(holder == ours)
 
 
-def release(client: Any, run: str) -> None:
+def release_lease(client: Any, run: str) -> None:
     """Give the lease back."""
     with contextlib.suppress(NotFound):
         client.api.remove_volume(f"kafkacheck-{run}-lease", force=True)
@@ -234,12 +234,12 @@ def release(client: Any, run: str) -> None:
 def _remove(client: Any, parts: Iterable[Part]) -> None:
     """Of one run."""
     api, gone = client.api, list(parts)
-    backing = [part for part in gone if loop.DISK in part.labels]
+    backing = [part for part in gone if loop_devices.DISK in part.labels]
     if not backing:
         _remove_parts(api, gone)
         return
     others = [part for part in gone if part not in backing]
-    with loop.helping(api, [part.id for part in backing], labels=labels(gone[0].run)) as helper:
+    with loop_devices.loop_helper(api, [part.id for part in backing], labels=labels(gone[0].run)) as helper:
         helper.thaw()  # no process of a frozen disk can be ended
         _remove_parts(api, others)
         helper.detach()
@@ -285,7 +285,7 @@ def _once_unused(remove: Callable[..., None], *arguments: Any, **options: Any) -
     )(remove, *arguments, **options)
 
 
-def _moment(text: str) -> float:
+def _timestamp(text: str) -> float:
     """Of the engine's ISO 8601, which has nanoseconds, or none, and a zone."""
     head, zone = (text[:-1], "+00:00") if text.endswith("Z") else (text[:-6], text[-6:])
     return datetime.fromisoformat(head[:26] + zone).astimezone(UTC).timestamp()

@@ -13,15 +13,15 @@ from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.engine import reach
 from pytest_kafkacheck.cluster.docker.membership import DockerMembership
-from pytest_kafkacheck.cluster.docker.plan import CLUSTER, IDENTITY, NODE, PART, PLACE, ROLE, SPEC, Plan
+from pytest_kafkacheck.cluster.docker.plan import CLUSTER, ENDPOINT, IDENTITY, NODE, PART, ROLE, SPEC, Plan
 from pytest_kafkacheck.cluster.docker.repair import repair
 from pytest_kafkacheck.cluster.spec.certificates import Identity
-from pytest_kafkacheck.cluster.spec.member import Member, Place
+from pytest_kafkacheck.cluster.spec.member import Endpoint, Member
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, UsageError
 
 
-def found(client: Any, run: str) -> DockerCluster:
+def reattach(client: Any, run: str) -> DockerCluster:
     """The cluster of a run, whatever state it is in.
 
     Raises UsageError when there is none, InfrastructureError when parts of it are missing.
@@ -41,10 +41,13 @@ def found(client: Any, run: str) -> DockerCluster:
     cluster = DockerCluster(client, plan, {}, membership=DockerMembership)
     for node, container in nodes.items():
         told = json.loads(container["Labels"][ROLE])
-        place = json.loads(pods[node]["Labels"][PLACE])
+        endpoint = json.loads(pods[node]["Labels"][ENDPOINT])
         member = Member(id=int(node), role=told["role"], rack=told["rack"])
         made = cluster.node(
-            member, Place(place["host"], place["ports"]), container=container["Id"], pod=pods[node]["Id"]
+            member,
+            Endpoint(endpoint["host"], endpoint["ports"]),
+            container=container["Id"],
+            pod=pods[node]["Id"],
         )
         cluster.nodes[member.id] = made
     cluster.nodes = dict(sorted(cluster.nodes.items()))
@@ -52,7 +55,7 @@ def found(client: Any, run: str) -> DockerCluster:
 
 
 @contextmanager
-def taken_over(
+def take_over(
     client: Any, spec: ClusterSpec, say: Callable[[str], None] = lambda _: None
 ) -> Iterator[DockerCluster | None]:
     """A kept cluster of that spec which serves and which nobody else uses, for as long as the block runs; or None.
@@ -64,13 +67,13 @@ def taken_over(
     for run, sign in reaper.kept(client).items():
         if json.loads(sign.labels[SPEC]) != wanted:
             continue
-        if not reaper.lease(client, run):
+        if not reaper.take_lease(client, run):
             say(f"not using the kept cluster {run}: another session uses it")
             continue
         try:
             cluster = None
             try:
-                cluster = found(client, run)
+                cluster = reattach(client, run)
                 repair(cluster)
             except (KafkacheckError, DockerException, OSError) as error:
                 say(f"not using the kept cluster {run}: {error} To remove it: kafkacheck cluster down {run}")
@@ -83,7 +86,7 @@ def taken_over(
                 cluster.close()
             return
         finally:
-            reaper.release(client, run)
+            reaper.release_lease(client, run)
     yield None
 
 

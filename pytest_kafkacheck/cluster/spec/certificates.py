@@ -31,7 +31,7 @@ class Identity:
         return cls(**data)
 
 
-class Authority:
+class CertificateAuthority:
     """Its key lives as long as this object, and in memory only."""
 
     def __init__(self) -> None:
@@ -56,7 +56,9 @@ class Authority:
 
         names = tuple(hosts)
         if not names:
-            raise ValueError("Authority.issue(hosts=()): expected one host name or IP address at least")
+            raise ValueError(
+                "CertificateAuthority.issue(hosts=()): expected one host name or IP address at least"
+            )
         issued = self._ca.issue_cert(*names)
         key = load_pem_private_key(issued.private_key_pem.bytes(), password=None)
         return Identity(
@@ -66,9 +68,9 @@ class Authority:
         )
 
 
-def identity(hosts: Iterable[str]) -> Identity:
+def issue_identity(hosts: Iterable[str]) -> Identity:
     """An identity from an authority that is forgotten at once: one for all nodes of a cluster.
 
     hosts  of every node, with the names clients reach them by; localhost and 127.0.0.1 come by themselves.
     """
-    return Authority().issue(dict.fromkeys([*hosts, "localhost", "127.0.0.1"]))
+    return CertificateAuthority().issue(dict.fromkeys([*hosts, "localhost", "127.0.0.1"]))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Role = Literal["combined", "broker", "controller", "zookeeper"]
+NodeRole = Literal["combined", "broker", "controller", "zookeeper"]
 
 FIRST_CONTROLLER = 101
 FIRST_ZOOKEEPER = 201
@@ -28,7 +28,7 @@ class Member:
     """rack  None where the cluster has no racks."""
 
     id: int
-    role: Role
+    role: NodeRole
     rack: str | None = None
 
     @property
@@ -61,7 +61,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Place:
+class Endpoint:
     """Where the host reaches a member: its address, and a port for each published listener."""
 
     host: str

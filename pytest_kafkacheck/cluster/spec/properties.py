@@ -11,8 +11,8 @@ from pytest_kafkacheck.cluster.spec.member import (
     INTERNAL,
     PORTS,
     ZOOKEEPER,
+    Endpoint,
     Member,
-    Place,
 )
 from pytest_kafkacheck.cluster.spec.security import security_properties
 from pytest_kafkacheck.cluster.spec.settings import known
@@ -76,7 +76,7 @@ def listener_protocols(spec: ClusterSpec) -> dict[str, str]:
 
 
 def server_properties(
-    spec: ClusterSpec, member: Member, place: Place, *, identity: Identity | None = None
+    spec: ClusterSpec, member: Member, endpoint: Endpoint, *, identity: Identity | None = None
 ) -> str:
     """server.properties of a member; the user's settings win over the fast profile.
 
@@ -89,7 +89,7 @@ def server_properties(
         **spec.config,
         "log.dirs": DATA,
         **(_kraft(spec, member) if spec.kraft else _zookeeper(spec, member)),
-        **(_broker(spec, member, place) if member.is_broker else {}),
+        **(_broker(spec, member, endpoint) if member.is_broker else {}),
         **security_properties(
             listener_protocols(spec),
             mechanism=spec.mechanism,
@@ -155,7 +155,7 @@ def _zookeeper(spec: ClusterSpec, member: Member) -> dict[str, str]:
     return properties
 
 
-def _broker(spec: ClusterSpec, member: Member, place: Place) -> dict[str, str]:
+def _broker(spec: ClusterSpec, member: Member, endpoint: Endpoint) -> dict[str, str]:
     outside = published(spec, member)
     inside = {INTERNAL: PORTS[INTERNAL]}
     if spec.control_plane:
@@ -164,7 +164,7 @@ def _broker(spec: ClusterSpec, member: Member, place: Place) -> dict[str, str]:
     if member.is_controller:
         listening = {CONTROLLER: PORTS[CONTROLLER], **listening}
     advertised = [f"{name}://{member.host}:{port}" for name, port in inside.items()]
-    advertised += [f"{name}://{place.host}:{place.ports[name]}" for name in outside]
+    advertised += [f"{name}://{endpoint.host}:{endpoint.ports[name]}" for name in outside]
     return {
         "inter.broker.listener.name": INTERNAL,
         "listeners": ",".join(f"{name}://:{port}" for name, port in listening.items()),

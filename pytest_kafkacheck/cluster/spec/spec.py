@@ -18,7 +18,7 @@ from pytest_kafkacheck.cluster.spec.member import (
     INTERNAL,
     ZOOKEEPER,
     Member,
-    Role,
+    NodeRole,
 )
 from pytest_kafkacheck.cluster.spec.release import METADATA, SCRAM_METADATA, Release, release_of
 from pytest_kafkacheck.cluster.spec.settings import check_settings
@@ -83,7 +83,7 @@ class ClusterSpec:
     heap_mb: int = 384
     disk_mb: int | None = None
     image: str | None = None
-    attached: Mapping[int, Role] | Sequence[int] | None = None
+    attached: Mapping[int, NodeRole] | Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         if self.attached is not None:
@@ -172,9 +172,9 @@ class ClusterSpec:
             roles = dict.fromkeys(given, "combined")
         if roles is None or not all(_whole(node) and node >= 0 for node in roles):
             raise UsageError(f"{where}: expected ids of nodes, 0 or more, or their roles by id")
-        if strange := {role for role in roles.values() if role not in get_args(Role)}:
-            raise UsageError(f"{where}: no role {strange.pop()!r}; allowed: {', '.join(get_args(Role))}")
-        counts = {role: list(roles.values()).count(role) for role in get_args(Role)}
+        if strange := {role for role in roles.values() if role not in get_args(NodeRole)}:
+            raise UsageError(f"{where}: no role {strange.pop()!r}; allowed: {', '.join(get_args(NodeRole))}")
+        counts = {role: list(roles.values()).count(role) for role in get_args(NodeRole)}
         if not (brokers := counts["combined"] + counts["broker"]):
             raise UsageError(f"{where}: expected a broker at least")
         object.__setattr__(self, "attached", dict(sorted(roles.items())))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 from docker.errors import APIError, NotFound
 
-from pytest_kafkacheck.cluster.docker.deadline import within
+from pytest_kafkacheck.cluster.docker.deadline import run_with_deadline
 from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 
@@ -116,7 +116,7 @@ class VirtualClock:
 
         try:
             with self._lock:
-                within(LIMIT, run, name=what)
+                run_with_deadline(LIMIT, run, name=what)
         except APIError as error:
             raise OSError(
                 f"The engine could not start the container that changes {what}: {error.explanation}. "

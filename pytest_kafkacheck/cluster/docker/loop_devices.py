@@ -35,17 +35,17 @@ LIFETIME = 300
 """Seconds after which a helper ends by itself."""
 
 TOO_FEW = 8
-"""Exit status of ``make`` in loop.sh."""
+"""Exit status of ``make`` in loop_devices.sh."""
 
 REMEDY = (
     "run fewer nodes, or end other clusters that have disks (`kafkacheck cluster ls` names them); or give the "
     "engine's host more devices, as root there: mknod /dev/loop8 b 7 8 (and 9, 10, …)"
 )
-SCRIPT = Path(__file__).with_name("loop.sh").read_text()
+SCRIPT = Path(__file__).with_name("loop_devices.sh").read_text()
 
 
 class Helper:
-    """A running container that sees backing volumes and the host's loop devices. Made by `helping`."""
+    """A running container that sees backing volumes and the host's loop devices. Made by `loop_helper`."""
 
     def __init__(self, api: Any, container: str) -> None:
         self._api = api
@@ -104,7 +104,7 @@ class Helper:
 
 
 @contextmanager
-def helping(api: Any, backing: Iterable[str], *, labels: Mapping[str, str]) -> Iterator[Helper]:
+def loop_helper(api: Any, backing: Iterable[str], *, labels: Mapping[str, str]) -> Iterator[Helper]:
     """A helper for backing volumes, by name, as long as the block runs. Raises InfrastructureError."""
     container = api.create_container(
         image=agent_image(),
@@ -133,7 +133,7 @@ def helping(api: Any, backing: Iterable[str], *, labels: Mapping[str, str]) -> I
         _gone(api.remove_container, container, force=True, v=True)
 
 
-def make(api: Any, disks: Mapping[str, str], *, mb: int, owner: Mapping[str, str]) -> None:
+def make_disks(api: Any, disks: Mapping[str, str], *, mb: int, owner: Mapping[str, str]) -> None:
     """Make data volumes, each a file system of its own.
 
     disks  data volume to backing volume.
@@ -142,7 +142,7 @@ def make(api: Any, disks: Mapping[str, str], *, mb: int, owner: Mapping[str, str
     """
     for data, backing in disks.items():
         api.create_volume(backing, labels={**owner, DISK: data})
-    with helping(api, disks.values(), labels=owner) as helper:
+    with loop_helper(api, disks.values(), labels=owner) as helper:
         devices = helper.make(disks.values(), mb=mb)
     for data, backing in disks.items():
         api.create_volume(
@@ -152,16 +152,10 @@ def make(api: Any, disks: Mapping[str, str], *, mb: int, owner: Mapping[str, str
         )
 
 
-def count(api: Any, *, owner: Mapping[str, str]) -> tuple[int, int]:
-    """(loop devices the engine's host has, those that are free). Raises InfrastructureError."""
-    with helping(api, [], labels=owner) as helper:
-        return helper.count()
-
-
-def remove(api: Any, data: str, backing: str, *, owner: Mapping[str, str]) -> None:
+def remove_disk(api: Any, data: str, backing: str, *, owner: Mapping[str, str]) -> None:
     """Remove a disk that no container uses, made, half made or not at all. Raises InfrastructureError."""
     _gone(api.remove_volume, data, force=True)
-    with helping(api, [backing], labels=owner) as helper:
+    with loop_helper(api, [backing], labels=owner) as helper:
         helper.detach()
     _gone(api.remove_volume, backing, force=True)
 

@@ -8,11 +8,11 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from pytest_kafkacheck.cluster.spec.certificates import Authority, Identity, identity
+from pytest_kafkacheck.cluster.spec.certificates import CertificateAuthority, Identity, issue_identity
 
 
 def test_an_identity_is_good_for_all_its_hosts() -> None:
-    found = identity(["kafka1", "10.1.2.3"])
+    found = issue_identity(["kafka1", "10.1.2.3"])
     leaf = x509.load_pem_x509_certificates(found.chain.encode())[0]
     names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert set(names.get_values_for_type(x509.DNSName)) == {"kafka1", "localhost"}
@@ -21,7 +21,7 @@ def test_an_identity_is_good_for_all_its_hosts() -> None:
 
 
 def test_the_key_is_its_own_and_in_the_form_kafka_reads() -> None:
-    found = identity(["kafka1"])
+    found = issue_identity(["kafka1"])
     assert found.key.startswith("-----BEGIN PRIVATE KEY-----\n")
     leaf = x509.load_pem_x509_certificate(found.chain.encode())
     assert load_pem_private_key(found.key.encode(), None).public_key() == leaf.public_key()
@@ -30,15 +30,15 @@ def test_the_key_is_its_own_and_in_the_form_kafka_reads() -> None:
 
 
 def test_one_authority_issues_several_and_two_do_not_know_each_other() -> None:
-    authority = Authority()
+    authority = CertificateAuthority()
     one, two = authority.issue(["a"]), authority.issue(["b"])
     assert one.ca == two.ca == authority.certificate
     assert one.chain != two.chain
-    assert Authority().certificate != authority.certificate
+    assert CertificateAuthority().certificate != authority.certificate
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_verify_locations(cadata=authority.certificate)
 
 
 def test_an_identity_without_hosts_is_refused() -> None:
     with pytest.raises(ValueError, match="one host name"):
-        Authority().issue([])
+        CertificateAuthority().issue([])

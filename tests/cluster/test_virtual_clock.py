@@ -17,7 +17,7 @@ from pytest_kafkacheck.cluster.docker.clock.virtual_clock import VirtualClock
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.kafka import topics
-from tests.support.real_cluster import objects, until
+from tests.support.real_cluster import objects, wait_until
 from workloads.clients.connection import Address, ask
 
 pytestmark = pytest.mark.cluster
@@ -61,7 +61,7 @@ def ahead(cluster: DockerCluster) -> Iterator[Ahead]:
         assignment={node - 1: [node] for node in cluster.brokers},
         config={"message.timestamp.type": "LogAppendTime"},
     )
-    until(lambda: all(cluster.leader(topic, node - 1) == node for node in cluster.brokers))
+    wait_until(lambda: all(cluster.leader(topic, node - 1) == node for node in cluster.brokers))
 
     def of(node: int) -> float:
         answers: list[float] = []
@@ -73,7 +73,7 @@ def ahead(cluster: DockerCluster) -> Iterator[Ahead]:
                 return False  # it has just become the leader and does not know yet
             return True
 
-        until(asked)
+        wait_until(asked)
         return answers[-1]
 
     yield of
@@ -87,12 +87,12 @@ def clocks(cluster: DockerCluster) -> Iterator[dict[int, VirtualClock]]:
     for clock in made.values():
         clock.clear()
     try:
-        until(cluster.healthy, limit=20)
+        wait_until(cluster.healthy, limit=20)
     except RetryError:
         # A broker whose clock was set back may wait before it connects again, see VirtualClock: restart it.
         for node in [node for node in made if not cluster.serving(node)]:
             cluster.nodes[node].restart()
-        until(cluster.healthy)
+        wait_until(cluster.healthy)
 
 
 def of(cluster: DockerCluster, node: DockerNode) -> VirtualClock:
@@ -116,7 +116,7 @@ def test_a_jump_is_seen_by_clients_of_that_broker_only(
     clocks[2].clear()
     assert clocks[2].get() == (0, 0)
     assert ahead(2) == near(0)
-    until(lambda: cluster.serving(2))
+    wait_until(lambda: cluster.serving(2))
 
 
 def test_a_clock_drifts_by_itself(
@@ -134,7 +134,7 @@ def test_a_clock_drifts_by_itself(
     assert ahead(1) == near(0)
     clocks[3].clear()
     assert ahead(3) == near(0)
-    until(lambda: cluster.serving(3))
+    wait_until(lambda: cluster.serving(3))
 
 
 def test_a_new_process_has_the_right_time(
@@ -143,7 +143,7 @@ def test_a_new_process_has_the_right_time(
     clocks[2].set(HOUR)
     assert clocks[2].read().installed
     cluster.nodes[2].restart()
-    until(lambda: cluster.serving(2))
+    wait_until(lambda: cluster.serving(2))
     assert clocks[2].get() == (0, 0)
     assert not clocks[2].read().installed
     assert ahead(2) == near(0)
@@ -157,7 +157,7 @@ def test_a_signal_that_stopped_a_broker_still_does_when_its_clock_was_set(
     node = cluster.nodes[1]
     node.kill()
     node.start()
-    until(lambda: cluster.serving(1))
+    wait_until(lambda: cluster.serving(1))
     node.signal("STOP")
     try:
         clocks[1].set(HOUR)
@@ -175,7 +175,7 @@ def test_what_cannot_be_set_is_told_and_nothing_is_left(cluster: DockerCluster) 
     with pytest.raises(OSError, match="must run"):
         of(cluster, node).set(HOUR)
     node.start()
-    until(lambda: cluster.serving(3))
+    wait_until(lambda: cluster.serving(3))
     node.freeze()
     try:
         with pytest.raises(OSError, match="frozen"):
@@ -183,5 +183,5 @@ def test_what_cannot_be_set_is_told_and_nothing_is_left(cluster: DockerCluster) 
     finally:
         node.thaw()
     assert len(objects(cluster.client, cluster.run)) == before
-    until(cluster.healthy)
+    wait_until(cluster.healthy)
     assert of(cluster, node).get() == (0, 0)

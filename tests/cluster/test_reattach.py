@@ -23,12 +23,12 @@ from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.cluster.docker.membership import DockerMembership
 from pytest_kafkacheck.cluster.docker.plan import new_plan
-from pytest_kafkacheck.cluster.docker.reattach import found, taken_over
+from pytest_kafkacheck.cluster.docker.reattach import reattach, take_over
 from pytest_kafkacheck.cluster.kafka import topics
-from pytest_kafkacheck.cluster.spec.member import Place
+from pytest_kafkacheck.cluster.spec.member import Endpoint
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from tests.support.real_cluster import objects, read, until, write
+from tests.support.real_cluster import objects, read, wait_until, write
 
 pytestmark = pytest.mark.cluster
 
@@ -61,10 +61,10 @@ def test_up_ls_logs_properties_down(engine: Any, name: str, capfd: pytest.Captur
     assert cli.main(["cluster", "logs", name, "1"]) == 0
     assert "Kafka Server started" in capfd.readouterr().out
     # Somebody else's process finds it with its security, as good as new.
-    cluster = found(engine, name)
+    cluster = reattach(engine, name)
     assert cluster.healthy()
     topics.create(cluster.brokers, "t")
-    until(lambda: cluster.leader("t", 0))
+    wait_until(lambda: cluster.leader("t", 0))
     write(cluster, "t", ["one"])
     assert read(cluster, "t") == ["one"]
     assert cli.main(["cluster", "up", "--name", name]) == cli.USAGE
@@ -83,44 +83,44 @@ def test_a_kept_cluster_is_taken_over_by_one_session_at_a_time(
         cluster.keep()
     reaper.sweep(engine)
     assert objects(engine, name)
-    with taken_over(engine, SPEC) as mine:
+    with take_over(engine, SPEC) as mine:
         assert mine is not None
         assert (mine.run, mine.brokers[1], mine.spec) == (name, address, SPEC)
         assert mine.healthy()
         other = (
             "import json, sys\n"
             "from pytest_kafkacheck.cluster.docker.engine import connect\n"
-            "from pytest_kafkacheck.cluster.docker.reattach import taken_over\n"
+            "from pytest_kafkacheck.cluster.docker.reattach import take_over\n"
             "from pytest_kafkacheck.cluster.spec.spec import ClusterSpec\n"
-            "with taken_over(connect(), ClusterSpec.from_json(json.loads(sys.argv[1]))) as cluster:\n"
+            "with take_over(connect(), ClusterSpec.from_json(json.loads(sys.argv[1]))) as cluster:\n"
             "    print(cluster.run if cluster else None, flush=True)\n"
             "    if len(sys.argv) > 2: __import__('os').kill(__import__('os').getpid(), 9)\n"
         )
         command = [sys.executable, "-W", "ignore", "-c", other, json.dumps(SPEC.to_json())]
         assert subprocess.run(command, capture_output=True, text=True).stdout.strip() == "None"
-        with taken_over(engine, ClusterSpec(brokers=1)) as different:
+        with take_over(engine, ClusterSpec(brokers=1)) as different:
             assert different is None
     # It was given back; and a session that is killed while it has it does not hold it for ever.
     assert subprocess.run([*command, "die"], capture_output=True, text=True).stdout.strip() == name
-    with taken_over(engine, SPEC) as again:
+    with take_over(engine, SPEC) as again:
         assert again is not None
         again.nodes[1].kill()
         # A cut that no agent heals.
         cut = engine.api.exec_create(again.nodes[1].pod, ["nft", "add table inet kafkacheck"])["Id"]
         engine.api.exec_start(cut)
         assert engine.api.exec_inspect(cut)["ExitCode"] == 0
-    with taken_over(engine, SPEC) as mended:
+    with take_over(engine, SPEC) as mended:
         assert mended is not None
         assert mended.healthy()
         assert "kafkacheck" not in mended.nodes[1].shell("nft list tables", timeout=10)[1]
         for container in (mended.nodes[1].container, mended.nodes[1].pod):
             engine.api.stop(container, timeout=1)
-    with taken_over(engine, SPEC) as after_a_boot:
+    with take_over(engine, SPEC) as after_a_boot:
         assert after_a_boot is not None
         assert (after_a_boot.brokers[1], after_a_boot.healthy()) == (address, True)
         engine.api.remove_container(after_a_boot.nodes[1].pod, force=True)
     said: list[str] = []
-    with taken_over(engine, SPEC, said.append) as broken:
+    with take_over(engine, SPEC, said.append) as broken:
         assert broken is None, "a kept cluster that cannot serve is no use"
     assert f"not using the kept cluster {name}: Cluster {name} is not whole" in said[0]
     assert objects(engine, name), "and still there, for people to look at"
@@ -128,11 +128,11 @@ def test_a_kept_cluster_is_taken_over_by_one_session_at_a_time(
 
 def test_what_is_not_whole_is_told(engine: Any, name: str) -> None:
     with pytest.raises(UsageError, match="kafkacheck cluster ls"):
-        found(engine, name)
+        reattach(engine, name)
     with running(engine, SPEC, run=name, logs=Path()) as cluster:
         engine.api.remove_container(cluster.nodes[1].pod, force=True)
         with pytest.raises(InfrastructureError, match=f"node 1 has no pod.*cluster down {name}"):
-            found(engine, name)
+            reattach(engine, name)
 
 
 @pytest.mark.usefixtures("own_label")
@@ -163,7 +163,7 @@ def test_logs_are_waited_for_only_so_long(
     plan = new_plan(SPEC, run=name, image="")
     cluster = DockerCluster(engine, plan, {}, membership=DockerMembership)
     (member,) = SPEC.members
-    cluster.nodes[1] = cluster.node(member, Place("127.0.0.1", {}), container="", pod="")
+    cluster.nodes[1] = cluster.node(member, Endpoint("127.0.0.1", {}), container="", pod="")
     answered = threading.Event()
     monkeypatch.setattr(cluster.nodes[1], "logs", lambda: answered.wait(60) and b"")
     monkeypatch.setattr("pytest_kafkacheck.cluster.docker.cluster.LOGS_LIMIT", 0.2)
@@ -178,7 +178,7 @@ def test_a_cleanup_that_fails_does_not_hide_why(
     hanging = connect()
     engine.api.create_volume(f"kafkacheck-{name}", labels=reaper.labels(name))
     monkeypatch.setattr(reaper, "LIMIT", 0.2)
-    monkeypatch.setattr(hanging.api, "containers", lambda **_: until(lambda: False, limit=1))
+    monkeypatch.setattr(hanging.api, "containers", lambda **_: wait_until(lambda: False, limit=1))
     with pytest.raises(ZeroDivisionError), reaper.removed_at_end(hanging, name):
         _ = 1 / 0
     assert f"kafkacheck cluster down {name}" in caplog.text
