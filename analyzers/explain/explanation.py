@@ -1,4 +1,4 @@
-"""What is said of a finding, as values; and how values and moments are named in it."""
+"""An explanation, as values: a timeline, tables and notes. How they are printed is up to the caller."""
 
 from __future__ import annotations
 
@@ -6,48 +6,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analyzers.explain.evidence.log import Log
-from analyzers.history.relative_time import seconds
-from workloads.history.schema import VALUE_BITS
-
-Entry = tuple[int, int, str, str]
-"""Of a time line: time (ns), order within an instant, who, what."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Moment:
-    """One line of the time line."""
-
-    time: float | None
-    """s since the run's first operation."""
-    who: str
-    what: str
+from analyzers.explain.time_axis import Entry, Moment
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slot:
-    """What was seen at one offset; of an offset at which nothing was seen, `value` is None."""
+    """One offset of the log, with one value that was seen there."""
 
     offset: int
     value: str | None
+    """None if nothing was seen at the offset."""
     epoch: int | None = None
     written: str = ""
     read: str = ""
     focus: bool = False
+    """Whether the finding is about it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Rows of text; `marked` are those that the finding is about, by position."""
-
     title: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     marked: frozenset[int] = frozenset()
+    """Positions of the rows that the finding is about."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """What transactions or groups add to an explanation."""
+    """What the transactions or the groups of a finding add to its explanation."""
 
     entries: tuple[Entry, ...] = ()
     tables: tuple[Table, ...] = ()
@@ -56,51 +43,22 @@ class Surroundings:
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
+    """One occurrence of an anomaly in one run, with its surroundings."""
+
     run: str
     anomaly: str
     number: int
-    """Which of `count`, from 1, in order of time."""
+    """Which of the `count` occurrences, from 1, in order of time."""
     count: int
     summary: str
     log: Log | None
-    """None of a circle of transactions, which may lie in several."""
+    """None for a finding that concerns no single partition, such as a cycle of transactions."""
     facts: Mapping[str, str]
-    """What the check itself shows, as text."""
+    """The evidence of the check, as text."""
     line: tuple[Moment, ...]
     tables: tuple[Table, ...] = ()
-    """Of transactions and groups, more than a line says."""
     slots: tuple[Slot, ...] = ()
     readers: tuple[tuple[str, str], ...] = ()
-    """Who, and the records nearby in the order in which they came to it."""
+    """A reader, and the records near the finding in the order in which it got them."""
     notes: tuple[str, ...] = ()
     """What is left out, and how much of it."""
-
-
-@dataclass(frozen=True)
-class Clock:
-    """Of one run. began: ns, of its first operation; None where it has none."""
-
-    began: int | None
-
-    def at(self, time: int | None) -> str:
-        moment = seconds(time, self.began)
-        return "at an unknown time" if moment is None else f"at {moment:.3f} s"
-
-
-def name(value: int | None) -> str:
-    """A value as its writer and the number it gave it."""
-    return (
-        "no value of this run"
-        if value is None
-        else f"{value >> VALUE_BITS}:{value & ((1 << VALUE_BITS) - 1)}"
-    )
-
-
-def operation_name(op: int) -> str:
-    """An operation, which counts as values do where its process numbers it so, and is a number elsewhere."""
-    return name(op) if 0 < op >> VALUE_BITS < 1 << 20 else str(op)
-
-
-def line(entries: list[Entry], began: int | None) -> tuple[Moment, ...]:
-    """In order of time."""
-    return tuple(Moment(time=seconds(at, began), who=who, what=what) for at, _, who, what in sorted(entries))

@@ -1,4 +1,4 @@
-"""What a group was told and what it committed, around a finding about it."""
+"""What a finding about a consumer group needs: membership events, commits, and the owners of the partition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pyspark.sql import Row
 from analyzers.anomalies.groups import GROUPS
 from analyzers.explain.evidence import groups as evidence
 from analyzers.explain.evidence.log import Log
-from analyzers.explain.explanation import Clock, Entry, Surroundings, Table
+from analyzers.explain.explanation import Surroundings, Table
+from analyzers.explain.names import process_name
+from analyzers.explain.time_axis import Entry, TimeAxis
 from analyzers.history.load import History
 
 NAMES = frozenset(anomaly.name for anomaly in GROUPS)
@@ -17,107 +19,118 @@ NAMES = frozenset(anomaly.name for anomaly in GROUPS)
 COMMITTED = ("committed", "reached")
 """Evidence that is an offset which was committed earlier."""
 
-ENDS = ("revoked", "lost", "left", "fenced")
+OWNERSHIP_ENDS = ("revoked", "lost", "left", "fenced")
+"""Membership events that end an ownership."""
+
+EVENTS = {"assigned": "is assigned", "revoked": "revokes", "lost": "loses"}
+OUTCOMES = {"ok": "acknowledged", "fail": "failed", "info": "outcome unknown"}
 
 
-def of_group(history: History, log: Log, example: Mapping[str, int | None], clock: Clock) -> Surroundings:
+def of_group(history: History, log: Log, example: Mapping[str, int | None], axis: TimeAxis) -> Surroundings:
     """For a finding of the anomalies in `NAMES`."""
-    at = example["time"]
-    assert at is not None
-    over = at + (example.get("lasted") or 0)
+    began = example["time"]
+    assert began is not None
+    ended = began + (example.get("lasted") or 0)
     names = evidence.groups(history, log, example)
-    # Whoever is alive shows it by anything it is told.
-    told = evidence.told(history, names, None if "lasted" in example else log, at, over)
-    commits = evidence.commits(history, names, log, at, over)
+    # For a finding that lasts, events about other logs count as well: they show which members were alive.
+    members = evidence.member_events(history, names, None if "lasted" in example else log, began, ended)
+    commits = evidence.commits(history, names, log, began, ended)
     earlier = [
         row
         for name in COMMITTED
         if (offset := example.get(name)) is not None
-        for row in evidence.commits_of(history, names, log, offset, at).rows
+        for row in evidence.commits_of_offset(history, names, log, offset, before=began).rows
     ]
-    made = sorted({(row.invoked, row.process, row.op): row for row in (*commits.rows, *earlier)}.items())
-    processes = sorted({row.process for row in (*told.rows, *(row for _, row in made))})
-    ends = evidence.ends(history, processes)
-    several = len(names) > 1
+    committed = sorted({(row.invoked, row.process, row.op): row for row in (*commits.rows, *earlier)}.items())
+    processes = sorted({row.process for row in (*members.rows, *(row for _, row in committed))})
+    ends = evidence.process_ends(history, processes)
+    with_group = len(names) > 1
     return Surroundings(
         entries=(
-            *_told(told.rows, clock, several),
-            *_committed([row for _, row in made], log, several),
-            *((row.time, 7, f"process {row.process}", f"ends: {row.event}") for row in ends.rows),
+            *_member_entries(members.rows, axis, with_group),
+            *_commit_entries([row for _, row in committed], log, with_group),
+            *(
+                Entry(time=row.time, order=7, who=process_name(row.process), what=f"ends: {row.event}")
+                for row in ends.rows
+            ),
         ),
-        tables=tuple(_owners(told.rows, ends.rows, log, example, clock, several)),
+        tables=tuple(_owners(members.rows, ends.rows, log, example, axis, with_group)),
         notes=tuple(
-            f"{what}: the {len(some.rows)} next to the finding of {some.total:,} are shown"
-            for what, some in (("what members were told", told), ("commits", commits))
-            if some.more
+            f"{what}: the nearest {len(excerpt.rows)} of {excerpt.total:,} are shown"
+            for what, excerpt in (("membership events", members), ("commits", commits))
+            if excerpt.is_cut
         ),
     )
 
 
-def _told(rows: Sequence[Row], clock: Clock, several: bool) -> Iterator[Entry]:
+def _member_entries(rows: Sequence[Row], axis: TimeAxis, with_group: bool) -> Iterator[Entry]:
     for row in rows:
         log = "" if row.topic is None else f" {row.topic}-{row.partition}"
         generation = "" if row.generation is None else f" in generation {row.generation}"
-        begins = "" if row.start_offset is None else f", to begin at {row.start_offset}"
-        begun = "" if row.completed in (None, row.invoked) else f" (begun {clock.at(row.invoked)})"
+        start = "" if row.start_offset is None else f", starting at offset {row.start_offset}"
+        begun = "" if row.completed in (None, row.invoked) else f" (begun {axis.at(row.invoked)})"
         failed = "" if row.type == "ok" else f" ({row.type})"
-        said = {"assigned": "is assigned", "revoked": "gives up", "lost": "learns that it lost"}
-        what = f"{said.get(row.event, row.event)}{log}{generation}{begins}{begun}{failed}"
-        at = row.invoked if row.completed is None else row.completed
-        yield at, 1 if row.event in ENDS else 2, _who(row, several), what
+        yield Entry(
+            time=row.invoked if row.completed is None else row.completed,
+            order=1 if row.event in OWNERSHIP_ENDS else 2,
+            who=_member(row, with_group),
+            what=f"{EVENTS.get(row.event, row.event)}{log}{generation}{start}{begun}{failed}",
+        )
 
 
-def _committed(rows: Sequence[Row], log: Log, several: bool) -> Iterator[Entry]:
-    outcomes = {"ok": "acknowledged", "fail": "refused", "info": "without an answer"}
+def _commit_entries(rows: Sequence[Row], log: Log, with_group: bool) -> Iterator[Entry]:
     for row in rows:
+        who = _member(row, with_group)
         generation = "" if row.generation is None else f" in generation {row.generation}"
-        reset = ", set there on purpose" if row.reset else ""
-        what = f"offset {row.offset} of {log}{generation}{reset}"
-        yield row.invoked, 3, _who(row, several), f"commits {what}"
+        reset = " (a deliberate reset)" if row.reset else ""
+        commit = f"offset {row.offset} of {log}{generation}{reset}"
+        yield Entry(time=row.invoked, order=3, who=who, what=f"commits {commit}")
         if row.completed is None:
-            yield row.invoked, 4, _who(row, several), f"never learns what became of its commit of {what}"
+            yield Entry(time=row.invoked, order=4, who=who, what=f"gets no answer to its commit of {commit}")
         else:
-            yield row.completed, 4, _who(row, several), f"{outcomes[row.type]}: commit of {what}"
+            what = f"{OUTCOMES[row.type]}: commit of {commit}"
+            yield Entry(time=row.completed, order=4, who=who, what=what)
 
 
 def _owners(
     rows: Sequence[Row],
-    ends: Sequence[Row],
+    process_ends: Sequence[Row],
     log: Log,
     example: Mapping[str, int | None],
-    clock: Clock,
-    several: bool,
+    axis: TimeAxis,
+    with_group: bool,
 ) -> Iterator[Table]:
-    """Who was assigned the log, from when to when, as far as that is among the rows."""
-    own = [
+    """The owners of the log, as far as the rows show them."""
+    events = [
         row for row in rows if row.topic is None or (row.topic, row.partition) == (log.topic, log.partition)
     ]
     lines: list[tuple[str, ...]] = []
     marked = set()
-    for position, row in enumerate(own):
+    for position, row in enumerate(events):
         if row.event != "assigned" or row.topic is None or row.type == "fail":
             continue
-        later = (
-            each for each in own[position + 1 :] if each.process == row.process and each.group == row.group
-        )
-        ended = next(((each.invoked, each.event) for each in later if each.event != "joined"), None)
-        died = ((each.time, each.event) for each in ends if each.process == row.process)
-        end = min(
-            (each for each in (ended, *died) if each is not None and each[0] >= row.invoked), default=None
-        )
+        end = _end(row, events[position + 1 :], process_ends)
         if row.op == example.get("op"):
             marked.add(len(lines))
         lines.append((
-            _who(row, several),
+            _member(row, with_group),
             "" if row.generation is None else str(row.generation),
-            clock.at(row.completed if row.completed is not None else row.invoked),
+            axis.at(row.completed if row.completed is not None else row.invoked),
             "" if row.start_offset is None else str(row.start_offset),
-            "(not told)" if end is None else f"{end[1]} {clock.at(end[0])}",
+            "(unknown)" if end is None else f"{end[1]} {axis.at(end[0])}",
         ))  # fmt: skip
     if lines:
-        headings = ("who", "generation", "assigned", "begins at", "until")
-        yield Table(title=f"Who owned {log}", headings=headings, rows=tuple(lines), marked=frozenset(marked))
+        headings = ("who", "generation", "assigned", "start offset", "until")
+        yield Table(title=f"Owners of {log}", headings=headings, rows=tuple(lines), marked=frozenset(marked))
 
 
-def _who(row: Row, several: bool) -> str:
-    return f"process {row.process}{f', group {row.group}' if several else ''}"
+def _end(row: Row, later: Sequence[Row], process_ends: Sequence[Row]) -> tuple[int, str] | None:
+    """When (ns) and how an assignment ended: by the next event of its member, or with its process."""
+    same = (each for each in later if each.process == row.process and each.group == row.group)
+    ended = next(((each.invoked, each.event) for each in same if each.event != "joined"), None)
+    died = ((each.time, each.event) for each in process_ends if each.process == row.process)
+    return min((each for each in (ended, *died) if each is not None and each[0] >= row.invoked), default=None)
+
+
+def _member(row: Row, with_group: bool) -> str:
+    return f"{process_name(row.process)}{f', group {row.group}' if with_group else ''}"

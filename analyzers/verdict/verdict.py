@@ -7,10 +7,9 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from typing import Literal, get_args
 
-from analyzers.anomalies.catalogue import ANOMALIES
 from analyzers.verdict.availability import NOT_MEASURED, Availability
 from analyzers.verdict.exercised import NOTHING, Exercised
-from analyzers.verdict.finding import SEVERITIES, Finding
+from analyzers.verdict.finding import Finding, rank
 from analyzers.verdict.text import render
 
 Result = Literal["valid", "invalid", "unknown"]
@@ -78,8 +77,7 @@ def judge(
     notes: Collection[str] = (),
 ) -> Verdict:
     """The verdict that follows from these. Its findings are sorted: worst first, then as in the catalogue."""
-    position = {anomaly: number for number, anomaly in enumerate(ANOMALIES)}
-    order = sorted(findings, key=lambda f: (f.allowed, SEVERITIES.index(f.severity), position[f.anomaly]))
+    order = sorted(findings, key=lambda finding: (finding.allowed, rank(finding.anomaly)))
     return Verdict(
         run=run,
         result=_result(findings, unknowns),

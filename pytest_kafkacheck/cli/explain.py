@@ -1,4 +1,4 @@
-"""``kafkacheck explain``: the evidence for a finding, as a time line."""
+"""``kafkacheck explain``: the evidence for a finding, as a timeline and tables."""
 
 from __future__ import annotations
 
@@ -12,15 +12,10 @@ from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from analyzers.checks.bounds import Bounds
     from analyzers.explain.explanation import Explanation
-    from analyzers.history.load import History
-    from analyzers.judge.find import Found
 
 WIDTH = 160
-"""Of what goes into a file or a pipe, where no terminal sets one: the same text each time."""
+"""Characters per line if the output is no terminal, so that a file always gets the same text."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "finding",
         metavar="FINDING",
         nargs="?",
-        help="an anomaly, or one of its findings by number, such as lost-write/2; default: the first of each",
+        help="an anomaly, or one of its findings by number, such as lost-write/2; default: the first of each anomaly",
     )
     parser.add_argument(
         "--around",
@@ -42,16 +37,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def explain(options: argparse.Namespace) -> int:
-    """Status 0 whether or not there is anything to explain: this judges nothing."""
+    """Status 0 whether or not there is anything to explain: this command does not judge."""
     from rich.console import Console
 
     from pytest_kafkacheck.experiment.judging import local_run
     from pytest_kafkacheck.spark import Spark, parse_settings
 
-    wanted, number = _finding(options.finding)
+    anomaly, number = _finding(options.finding)
     if options.around < 0:
         raise UsageError(f"--around {options.around}: expected 0 or more")
-    place = local_run(options.run)
+    run = local_run(options.run)
     console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console = Console(highlight=False, emoji=False, width=WIDTH)
@@ -59,23 +54,28 @@ def explain(options: argparse.Namespace) -> int:
     try:
         spark.start()
         from analyzers.checks.bounds import NONE
-        from analyzers.history.load import load, release
-        from analyzers.history.sources import sources
+        from analyzers.explain.selection import CannotExplain, NoSuchFinding, explanations
 
-        session = spark.session()
-        history = load(session, sources(session, [place.home]))
-        bounds = place.experiment.bounds if place.experiment is not None else NONE
-        found = _found(history, wanted, number, bounds)
-        if wanted is not None and (not found or found[0].count < number):
-            there = f"has {found[0].count:,} of it" if found else "has none"
-            raise UsageError(
-                f"{options.finding}: the run {there}; without FINDING the first of each is explained"
-            )
-        if not found:
+        bounds = run.experiment.bounds if run.experiment is not None else NONE
+        is_empty = True
+        try:
+            for explanation in explanations(
+                spark.session(),
+                run.home,
+                anomaly=anomaly,
+                number=number,
+                bounds=bounds,
+                around=options.around,
+            ):
+                is_empty = False
+                for part in _parts(explanation):
+                    console.print(part, markup=False, soft_wrap=isinstance(part, str))
+        except NoSuchFinding as error:
+            raise UsageError(f"{error}; without FINDING, the first of each anomaly is explained") from error
+        except CannotExplain as error:
+            raise UsageError(str(error)) from error
+        if is_empty:
             console.print("Nothing to explain: no anomaly was found.")
-        for one in found:
-            _print(console, history, one, number, options.around)
-        release(session, history)
     finally:
         spark.stop()
     return AS_EXPECTED
@@ -94,62 +94,30 @@ def _finding(text: str | None) -> tuple[str | None, int]:
     return name, int(number) if slash else 1
 
 
-def _found(history: History, wanted: str | None, number: int, bounds: Bounds) -> list[Found]:
-    """In the order of a verdict. What crashes is left out: `kafkacheck analyze` tells of it."""
-    from analyzers.anomalies.catalogue import ANOMALIES
-    from analyzers.checks import CHECKS
-    from analyzers.judge.find import find
-
-    checks = [check for check in (*CHECKS, *bounds.checks()) if wanted in (None, check.anomaly)]
-    found, crashed = find(history, checks, examples=number)
-    found += _circles(history, wanted, number)
-    if crashed and not found:
-        raise UsageError(f"the check {crashed[0].anomaly} crashed: {crashed[0].error}")
-    place = {name: at for at, name in enumerate(ANOMALIES)}
-    return sorted(found, key=lambda one: (ANOMALIES[one.anomaly].severity != "invalid", place[one.anomaly]))
-
-
-def _circles(history: History, wanted: str | None, number: int) -> list[Found]:
-    from analyzers.judge.cycles import CYCLES, find_cycles
-
-    if wanted not in (None, *CYCLES) or not history.operations.where("f = 'txn'").limit(1).count():
-        return []
-    found, unsearched = find_cycles(history, examples=number)
-    found = [one for one in found if wanted in (None, one.anomaly)]
-    if wanted is not None and not found and unsearched:
-        raise UsageError(f"{wanted}: {unsearched[0].sentence}")
-    return found
-
-
-def _print(console: Console, history: History, found: Found, number: int, around: int) -> None:
-    from analyzers.explain.explain import explain as explained
-
-    for part in _parts(explained(history, found, number, around=around)):
-        console.print(part, markup=False, soft_wrap=isinstance(part, str))
-
-
-def _parts(told: Explanation) -> Iterator[object]:
+def _parts(explanation: Explanation) -> Iterator[object]:
+    """What the console prints, in order."""
     from rich.text import Text
 
-    head = f"{told.anomaly}/{told.number} of {told.count:,}: {told.summary}"
-    yield Text(head, style="bold red", end="\n")
-    where = f"run {told.run}" if told.log is None else f"run {told.run}, {told.log}"
-    yield f"  {where}: " + ", ".join(f"{what.replace('_', ' ')} {said}" for what, said in told.facts.items())
+    title = f"{explanation.anomaly}/{explanation.number} of {explanation.count:,}: {explanation.summary}"
+    yield Text(title, style="bold red", end="\n")
+    log = "" if explanation.log is None else f", {explanation.log}"
+    facts = ", ".join(f"{name.replace('_', ' ')} {fact}" for name, fact in explanation.facts.items())
+    yield f"  run {explanation.run}{log}: {facts}"
     yield ""
     yield from _table(
-        "Time line",
+        "Timeline",
         ("s", "who", "what"),
-        [("?" if m.time is None else f"{m.time:.6f}", m.who, m.what) for m in told.line],
-        marked=[m.who == "finding" for m in told.line],
+        [("?" if m.time is None else f"{m.time:.6f}", m.who, m.what) for m in explanation.line],
+        marked=[m.who == "finding" for m in explanation.line],
         right=(0,),
     )
-    for each in told.tables:
-        marked = [position in each.marked for position in range(len(each.rows))]
-        right = [position for position, heading in enumerate(each.headings) if heading == "offset"]
-        yield from _table(each.title, each.headings, each.rows, marked=marked, right=right)
-    if told.slots:
+    for table in explanation.tables:
+        marked = [position in table.marked for position in range(len(table.rows))]
+        right = [position for position, heading in enumerate(table.headings) if heading == "offset"]
+        yield from _table(table.title, table.headings, table.rows, marked=marked, right=right)
+    if explanation.slots:
         yield from _table(
-            f"The log around it ({told.log})",
+            f"The log near the finding ({explanation.log})",
             ("", "offset", "value", "epoch", "written", "read by"),
             [
                 (
@@ -160,15 +128,19 @@ def _parts(told: Explanation) -> Iterator[object]:
                     slot.written,
                     slot.read,
                 )
-                for slot in told.slots
+                for slot in explanation.slots
             ],
-            marked=[slot.focus for slot in told.slots],
+            marked=[slot.focus for slot in explanation.slots],
             right=(1, 3),
         )
-    if told.readers:
-        yield from _table("Who read around it, in order", ("who", "offset=value"), told.readers)
-    yield from (f"  {note}" for note in told.notes)
-    if told.notes:
+    if explanation.readers:
+        yield from _table(
+            "Readers near the finding, with records in the order read",
+            ("who", "offset=value"),
+            explanation.readers,
+        )
+    yield from (f"  {note}" for note in explanation.notes)
+    if explanation.notes:
         yield ""
 
 
@@ -198,7 +170,7 @@ def _table(
 
 COMMAND = Command(
     name="explain",
-    help="the evidence for a run's findings, as a time line",
+    help="the evidence for a run's findings, as a timeline",
     order=70,
     add_options=add_options,
     run=explain,

@@ -1,4 +1,4 @@
-"""``kafkacheck explain``: golden output on planted histories, and what it refuses."""
+"""``kafkacheck explain``: expected output for planted histories, and refused arguments."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sample(
 
 
 def zombie(s: Any) -> Any:
-    """A cut-off leader acknowledges two more writes; the next leader gives one of their offsets to another."""
+    """An isolated leader acknowledges two more writes; the next leader reuses one of their offsets."""
     place = {"topic": "orders"}
     s.send(WRITER, 0, at=seconds(0, 0.01), **place)
     s.send(WRITER + 1, 1, at=seconds(0.5, 0.51), **place)
@@ -40,10 +40,10 @@ def zombie(s: Any) -> Any:
     s.send(3 << VALUE_BITS, 2, at=seconds(2.0, 2.01), **place)
     s.poll(WRITER + 2, 2, process=10, at=seconds(1.05, 1.06), leader_epoch=0, **place)
     window = '"active": {"possibly": [800000000, 1900000000], "surely": [900000000, 1500000000]}'
-    told = '"event": "isolate-0", "target": "leader", "nodes": [1], "effective": true'
+    what = '"event": "isolate-0", "target": "leader", "nodes": [1], "effective": true'
     fault = {"process": -1, "type": "info", "topic": None, "partition": None}
-    s.operation("isolate", at=seconds(0.8, 0.9), value=f'{{{told}, "stage": "inject"}}', **fault)
-    s.operation("isolate", at=seconds(1.5, 1.9), value=f'{{{told}, "stage": "heal", {window}}}', **fault)
+    s.operation("isolate", at=seconds(0.8, 0.9), value=f'{{{what}, "stage": "inject"}}', **fault)
+    s.operation("isolate", at=seconds(1.5, 1.9), value=f'{{{what}, "stage": "heal", {window}}}', **fault)
     sample(s, 0.2, 1, leader=1, epoch=0, isr=[1, 2], mark=1, end=1)
     sample(s, 0.4, 2, leader=1, epoch=0, isr=[1, 2], mark=1, end=1)
     sample(s, 0.95, 1, leader=1, epoch=0, isr=[1], mark=2, end=2)
@@ -58,34 +58,34 @@ def run(write: Any, story: Any, tmp_path: Path) -> str:
     return str(write(tmp_path / "run", {"zombie": zombie(story())}))
 
 
-def told_of(run: str, *finding: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def explained(run: str, *finding: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     assert cli.main(["explain", run, *finding]) == cli.AS_EXPECTED
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
 
-def test_the_evidence_is_as_the_documentation_shows_it(run: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """For the first of each finding, and for one alone, the same each time."""
+def test_the_output_is_as_the_documentation_shows_it(run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """For the first occurrence of each anomaly, and for a single one."""
     example, _ = re.findall(r"```text\n(.*?)```", DOCS.read_text(), re.DOTALL)
-    first = told_of(run, capsys=capsys)
+    first = explained(run, capsys=capsys)
     heads = [line for line in first if line.startswith(("lost-write/", "offset-reuse/"))]
     assert [head.partition(":")[0] for head in heads] == ["lost-write/1 of 2", "offset-reuse/1 of 1"]
     assert first[: first.index(heads[1])] == [*example.splitlines(), ""]
-    second = told_of(run, "lost-write/2", capsys=capsys)
+    second = explained(run, "lost-write/2", capsys=capsys)
     assert second[0].startswith("lost-write/2 of 2")
     assert second[1] == "  run zombie, orders-0: process 2, op 2:3, offset 3, value 2:3"
 
 
 @pytest.mark.parametrize(
-    ("finding", "said"),
+    ("finding", "message"),
     [
-        ("lost-write/3", "lost-write/3: the run has 2 of it"),
+        ("lost-write/3", "lost-write/3: the run has 2 findings of this anomaly; without FINDING, "),
         ("lost-wriet", "no anomaly named lost-wriet; there are lost-write, "),
         ("lost-write/0", "expected a number from 1 on after the slash, such as lost-write/2"),
         ("lost-write/x", "expected a number from 1 on after the slash"),
     ],
 )
-def test_what_is_not_there_is_refused(
-    run: str, capsys: pytest.CaptureFixture[str], finding: str, said: str
+def test_a_finding_that_does_not_exist_is_refused(
+    run: str, capsys: pytest.CaptureFixture[str], finding: str, message: str
 ) -> None:
     assert cli.main(["explain", run, finding]) == cli.USAGE
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Around a finding of groups: what the members were told, what they committed, and who of them ended."""
+"""The rows around a finding about a consumer group: membership events, commits, and client processes that ended."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.explain.evidence.log import CAP, Log, Some, first, nearest
+from analyzers.explain.evidence.excerpt import MAX_ROWS, Excerpt, first_rows, nearest_rows
+from analyzers.explain.evidence.log import Log
 from analyzers.history.load import History
 from workloads.history.schema import HARNESS
 
@@ -16,22 +17,24 @@ EVENT = "get_json_object(value, '$.event')"
 
 
 def groups(history: History, log: Log, example: Mapping[str, int | None]) -> tuple[str, ...]:
-    """Whose finding it is: the group of its operation, else of its process, else every one that reads the log."""
+    """The groups of a finding: that of its operation, else those of its process, else all that read the log."""
     rows = history.operations.where("f in ('member', 'commit')")
-    known = [
-        rows.where(F.col(column) == told)
+    filtered = [
+        rows.where(F.col(column) == known)
         for column in ("op", "process")
-        if (told := example.get(column)) is not None
+        if (known := example.get(column)) is not None
     ]
-    for some in (*known, log.rows(rows)):
-        found = sorted(row.group for row in some.select("group").distinct().limit(CAP).collect())
-        if found:
-            return tuple(found)
+    for candidates in (*filtered, log.rows(rows)):
+        names = sorted(row.group for row in candidates.select("group").distinct().limit(MAX_ROWS).collect())
+        if names:
+            return tuple(names)
     return ()
 
 
-def told(history: History, names: Collection[str], log: Log | None, began: int, ended: int) -> Some:
-    """What members were told of a log and of themselves, next to a time (ns); None: of all logs.
+def member_events(
+    history: History, names: Collection[str], log: Log | None, began: int, ended: int
+) -> Excerpt:
+    """The membership events of groups nearest to a span (ns): those about a log, or about all logs for None.
 
     Columns: group, process, op, type, event, generation, topic, partition, start_offset, invoked, completed.
     """
@@ -44,28 +47,32 @@ def told(history: History, names: Collection[str], log: Log | None, began: int, 
         "group", "process", "op", "type", f"{EVENT} as event", "generation", "topic", "partition", "start_offset",
         "invoked", "completed",
     )  # fmt: skip
-    return nearest(rows, TIME, began, ended, ["invoked", "process", "op"])
+    return nearest_rows(rows, TIME, began, ended, ["invoked", "process", "op"])
 
 
-def commits(history: History, names: Collection[str], log: Log, began: int, ended: int) -> Some:
-    """The commits of a log next to a time (ns): group, process, op, type, generation, offset, reset, invoked,
-    completed."""
-    return nearest(_commits(history, names, log), TIME, began, ended, ["invoked", "process", "op"])
+def commits(history: History, names: Collection[str], log: Log, began: int, ended: int) -> Excerpt:
+    """The commits for a log nearest to a span (ns).
+
+    Columns: group, process, op, type, generation, offset, reset, invoked, completed.
+    """
+    return nearest_rows(_commits(history, names, log), TIME, began, ended, ["invoked", "process", "op"])
 
 
-def commits_of(history: History, names: Collection[str], log: Log, offset: int, until: int) -> Some:
-    """The first acknowledged commits of an offset that were over by a time (ns); columns as of `commits`."""
-    rows = _commits(history, names, log).where((F.col("offset") == offset) & (F.col("completed") <= until))
-    return first(rows.where("type = 'ok'"), ["invoked", "process", "op"])
+def commits_of_offset(
+    history: History, names: Collection[str], log: Log, offset: int, *, before: int
+) -> Excerpt:
+    """The first acknowledged commits of an offset that completed at or before a time (ns); columns of `commits`."""
+    rows = _commits(history, names, log).where((F.col("offset") == offset) & (F.col("completed") <= before))
+    return first_rows(rows.where("type = 'ok'"), ["invoked", "process", "op"])
 
 
-def ends(history: History, processes: Collection[int]) -> Some:
-    """Of these client processes: process, event, time (ns)."""
+def process_ends(history: History, processes: Collection[int]) -> Excerpt:
+    """How and when these client processes ended. Columns: process, event, time (ns)."""
     rows = history.operations.where(f"f = 'worker' and process = {HARNESS}").selectExpr(
         "cast(get_json_object(value, '$.process') as int) as process", f"{EVENT} as event", f"{TIME} as time"
     )
     ended = rows.where("event in ('stopped', 'crashed', 'killed')").where(F.col("process").isin(*processes))
-    return first(ended, ["time", "process", "event"])
+    return first_rows(ended, ["time", "process", "event"])
 
 
 def _of(history: History, f: str, names: Collection[str]) -> DataFrame:

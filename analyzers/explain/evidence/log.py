@@ -1,7 +1,6 @@
-"""Around a finding: what the history holds about its values and its place in the log.
+"""The rows around a finding about one topic-partition: its values, its offsets, its readers and its leaders.
 
-Every query filters first, so that what comes back does not grow with the history; what may be many all the
-same is cut to the first `CAP`, after it was counted.
+Every query filters first, and returns an excerpt where there may be many rows.
 """
 
 from __future__ import annotations
@@ -12,16 +11,17 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
+from analyzers.explain.evidence.excerpt import MAX_ROWS, Excerpt, first_rows
 from analyzers.facts.columns import ACKED, TIME
 from analyzers.history.load import History
 
-CAP = 20
-
-FINDING_READS = "f in ('read', 'final-read')"
+IS_READ = "f in ('read', 'final-read')"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Log:
+    """A topic-partition."""
+
     topic: str
     partition: int
 
@@ -32,72 +32,59 @@ class Log:
         return f"{self.topic}-{self.partition}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Some:
-    """The first rows, and how many there are."""
-
-    rows: tuple[Row, ...] = ()
-    total: int = 0
-
-    @property
-    def more(self) -> int:
-        return self.total - len(self.rows)
-
-
-def sends(history: History, values: Collection[int]) -> Some:
+def sends(history: History, values: Collection[int]) -> Excerpt:
     """The sends of these values."""
     rows = history.records.where(F.col("value").isin(*values) & (F.col("f") == "send"))
-    columns = [
-        "invoked",
-        "value",
-        "op",
-        "process",
-        "topic",
-        "partition",
-        "type",
-        "completed",
-        "offset",
-        "error",
+    rows = rows.select(
+        "invoked", "value", "op", "process", "topic", "partition", "type", "completed", "offset", "error",
         "transaction",
-    ]
-    return first(rows.select(*columns), ["invoked", "value", "op", "process"])
+    )  # fmt: skip
+    return first_rows(rows, ["invoked", "value", "op", "process"])
 
 
-def polls(history: History, values: Collection[int]) -> Some:
-    """Who read these values, where: columns time (of the first such poll, ns), value, process, session, topic,
-    partition, offset, leader_epoch, type, final, times (how often)."""
+def polls(history: History, values: Collection[int]) -> Excerpt:
+    """The polls of these values, one row per reader and place.
+
+    Columns: time (of the first such poll, ns), value, process, session, topic, partition, offset, leader_epoch, type,
+    final, times (the number of such polls).
+    """
     rows = history.records.where(F.col("value").isin(*values) & (F.col("f") == "poll"))
     key = ["value", "process", "session", "topic", "partition", "offset", "leader_epoch", "type", "final"]
-    return first(
+    return first_rows(
         rows.groupBy(*key).agg(F.expr(f"min({TIME})").alias("time"), F.count("*").alias("times")),
         ["time", "process", "offset", "value", "type"],
     )
 
 
 def slots(history: History, log: Log, offsets: Sequence[int], around: int) -> tuple[Row, ...]:
-    """Per offset nearby and value seen there: acked (to which process), readers, epoch, in_final, first_read (ns),
-    and problem: what is wrong with the payload polled."""
+    """One row per offset near `offsets` and value seen there.
+
+    Columns: offset, value, problem (of the polled payload), acked (the process that it was acknowledged to), readers
+    (the number of processes), epoch, in_final (whether a final read got it), first_read (ns).
+    """
     near = _near(log.rows(history.records), offsets, around).where(f"({ACKED}) or f = 'poll'")
-    told = near.withColumn("problem", F.expr("if(f = 'poll', error, null)"))
-    rows = told.groupBy("offset", "value", "problem").agg(
+    rows = near.withColumn("problem", F.expr("if(f = 'poll', error, null)"))
+    rows = rows.groupBy("offset", "value", "problem").agg(
         F.expr(f"min(process) filter (where {ACKED})").alias("acked"),
         F.expr("count(distinct process) filter (where f = 'poll')").alias("readers"),
         F.expr("bool_or(f = 'poll' and final)").alias("in_final"),
         F.expr("min(leader_epoch)").alias("epoch"),
         F.expr(f"min({TIME}) filter (where f = 'poll')").alias("first_read"),
     )
-    return first(rows, ["offset", "value", "problem"], cap=CAP * 2).rows
+    return first_rows(rows, ["offset", "value", "problem"], limit=MAX_ROWS * 2).rows
 
 
-def readers(history: History, log: Log, offsets: Sequence[int], around: int) -> Some:
-    """Who polled nearby: process, session, assignment, final, time (of the first, ns), seen: (offset, value)
-    in the order in which they came."""
+def readers(history: History, log: Log, offsets: Sequence[int], around: int) -> Excerpt:
+    """The readers of records near `offsets`.
+
+    Columns: process, session, assignment, final, time (of the first such poll, ns), seen: structs of offset and
+    value, in the order in which the reader got them."""
     near = _near(log.rows(history.records.where("f = 'poll'")), offsets, around)
-    # A reader may read the same place again and again: of a record the first time, and few records.
+    # A reader may poll the same offset many times: take the first time only, so that few rows remain.
     once = near.groupBy("process", "session", "assignment", "final", "offset", "value").agg(
         F.expr(f"min(struct({TIME} as time, index))").alias("first")
     )
-    return first(
+    return first_rows(
         once.groupBy("process", "session", "assignment", "final").agg(
             F.expr("min(first.time)").alias("time"),
             F.expr("sort_array(collect_list(struct(first.index as i, offset, value)))").alias("seen"),
@@ -106,15 +93,15 @@ def readers(history: History, log: Log, offsets: Sequence[int], around: int) -> 
     )
 
 
-def reads(history: History, log: Log, ops: Collection[int]) -> Some:
-    """The final reads of the log, and the reads among `ops`."""
-    rows = log.rows(history.operations).where(FINDING_READS)
+def reads(history: History, log: Log, ops: Collection[int]) -> Excerpt:
+    """The final reads of the log, and the session reads among `ops`."""
+    rows = log.rows(history.operations).where(IS_READ)
     wanted = rows.where((F.col("f") == "final-read") | F.col("op").isin(*ops))
-    return first(wanted, ["invoked", "op", "process"])
+    return first_rows(wanted, ["invoked", "op", "process"])
 
 
-def changes(history: History, log: Log, began: int, ended: int) -> Some:
-    """Leadership and ISR as the leaders themselves told it, from the last change before `began` (ns) on.
+def changes(history: History, log: Log, began: int, ended: int) -> Excerpt:
+    """Changes of leadership and ISR as sampled at the leaders, from the last change before `began` (ns) to `ended`.
 
     Columns: time (ns), node, leader, leader_epoch, isr, high_watermark, log_end.
     """
@@ -130,17 +117,17 @@ def changes(history: History, log: Log, began: int, ended: int) -> Some:
         .where(F.col("time").between(began, ended) | (F.col("next") > began) | F.col("next").isNull())
     )
     columns = ["time", "node", "leader", "leader_epoch", "isr", "high_watermark", "log_end"]
-    return first(changed.select(*columns), ["time", "node"])
+    return first_rows(changed.select(*columns), ["time", "node"])
 
 
 def leaders(history: History, log: Log, at: int) -> tuple[Row, ...]:
-    """Brokers that in their last sample at or before `at` (ns) called themselves leader; the newest epoch first."""
+    """The brokers whose last sample at or before `at` (ns) names them as leader; the newest epoch first."""
     own = log.rows(history.observations).where("kind = 'partition'").where(F.col("time") <= at)
     last = own.groupBy("node").agg(
-        F.expr("max_by(struct(leader, leader_epoch, isr, high_watermark, log_end), time)").alias("told"),
+        F.expr("max_by(struct(leader, leader_epoch, isr, high_watermark, log_end), time)").alias("sample"),
         F.max("time").alias("time"),
     )
-    rows = last.where("told.leader = node").selectExpr("node", "time", "told.*").collect()
+    rows = last.where("sample.leader = node").selectExpr("node", "time", "sample.*").collect()
     return tuple(sorted(rows, key=lambda row: (-(row.leader_epoch or 0), row.node)))
 
 
@@ -149,22 +136,3 @@ def _near(rows: DataFrame, offsets: Sequence[int], around: int) -> DataFrame:
     for offset in offsets:
         near = near | F.col("offset").between(offset - around, offset + around)
     return rows.where(near)
-
-
-def first(rows: DataFrame, order: Sequence[str], *, cap: int = CAP) -> Some:
-    """The first rows in this order (SQL), nulls last; the order has to tell all of them apart."""
-    everything = Window.partitionBy(F.lit(1))
-    ranked = rows.withColumn("total", F.count("*").over(everything)).withColumn(
-        "rank", F.row_number().over(everything.orderBy(*(F.expr(each).asc_nulls_last() for each in order)))
-    )
-    found = sorted(ranked.where(F.col("rank") <= cap).collect(), key=lambda row: row["rank"])
-    return Some(rows=tuple(found), total=found[0]["total"] if found else 0)
-
-
-def nearest(rows: DataFrame, column: str, began: int, ended: int, order: Sequence[str]) -> Some:
-    """The rows with the least time (ns, SQL) between `column` and the span, in order of time."""
-    away = f"greatest({began}L - ({column}), ({column}) - {ended}L, 0L)"
-    some = first(rows, [away, column, *order])
-    return Some(
-        rows=tuple(sorted(some.rows, key=lambda row: tuple(row[name] for name in order))), total=some.total
-    )

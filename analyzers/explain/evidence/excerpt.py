@@ -1,0 +1,42 @@
+"""The first rows of a query result, and how many there are: what is collected does not grow with the history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, Row, Window
+from pyspark.sql import functions as F
+
+MAX_ROWS = 20
+"""Rows of one query that an explanation shows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Excerpt:
+    rows: tuple[Row, ...] = ()
+    total: int = 0
+    """Rows of the whole result."""
+
+    @property
+    def is_cut(self) -> bool:
+        return self.total > len(self.rows)
+
+
+def first_rows(rows: DataFrame, order: Sequence[str], *, limit: int = MAX_ROWS) -> Excerpt:
+    """The first rows in this order (SQL), nulls last. The order must be total, so that the result is
+    deterministic."""
+    everything = Window.partitionBy(F.lit(1))
+    ranked = rows.withColumn("total", F.count("*").over(everything)).withColumn(
+        "rank", F.row_number().over(everything.orderBy(*(F.expr(each).asc_nulls_last() for each in order)))
+    )
+    kept = sorted(ranked.where(F.col("rank") <= limit).collect(), key=lambda row: row["rank"])
+    return Excerpt(rows=tuple(kept), total=kept[0]["total"] if kept else 0)
+
+
+def nearest_rows(rows: DataFrame, column: str, began: int, ended: int, order: Sequence[str]) -> Excerpt:
+    """The rows whose time `column` (ns, SQL) is nearest to a span (ns), in order of time."""
+    distance = f"greatest({began}L - ({column}), ({column}) - {ended}L, 0L)"
+    excerpt = first_rows(rows, [distance, column, *order])
+    by_time = sorted(excerpt.rows, key=lambda row: tuple(row[name] for name in order))
+    return Excerpt(rows=tuple(by_time), total=excerpt.total)

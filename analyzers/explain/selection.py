@@ -1,0 +1,72 @@
+"""The findings of a run that are to be explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyspark.sql import SparkSession
+
+from analyzers.checks import CHECKS
+from analyzers.checks.bounds import NONE, Bounds
+from analyzers.explain.explain import explain
+from analyzers.explain.explanation import Explanation
+from analyzers.history.load import History, load, release
+from analyzers.history.sources import Location, sources
+from analyzers.judge.cycles import CYCLES, find_cycles
+from analyzers.judge.find import Found, find
+from analyzers.verdict.finding import rank
+
+
+class CannotExplain(LookupError):
+    """The search for the finding failed. The message says why."""
+
+
+class NoSuchFinding(CannotExplain):
+    """The search succeeded, but the run has no such finding."""
+
+
+def explanations(
+    spark: SparkSession,
+    run: Location,
+    *,
+    anomaly: str | None = None,
+    number: int = 1,
+    bounds: Bounds = NONE,
+    around: int = 3,
+) -> Iterator[Explanation]:
+    """Explain occurrence `number` of an anomaly, or for None of each anomaly in the run, worst first.
+
+    run     a directory with the history of one run. bounds  those of the run's experiment: exceeding one is an
+    anomaly, too. around  the number of offsets to show on either side. Raises NoSuchFinding if there is no such
+    occurrence, and CannotExplain if the search for it failed. For None, anomalies with fewer occurrences are left
+    out."""
+    history = load(spark, sources(spark, [run]))
+    try:
+        for found in _find(history, anomaly, number, bounds):
+            yield explain(history, found, number, around=around)
+    finally:
+        release(spark, history)
+
+
+def _find(history: History, anomaly: str | None, number: int, bounds: Bounds) -> list[Found]:
+    checks = [check for check in (*CHECKS, *bounds.checks()) if anomaly in (None, check.anomaly)]
+    found, crashed = find(history, checks, examples=number)
+    found += _find_cycles(history, anomaly, number)
+    if crashed and not found:
+        raise CannotExplain(f"the check {crashed[0].anomaly} crashed: {crashed[0].error}")
+    if anomaly is not None and (not found or found[0].count < number):
+        count = found[0].count if found else 0
+        raise NoSuchFinding(
+            f"{anomaly}/{number}: the run has {count:,} finding{'s' * (count != 1)} of this anomaly"
+        )
+    return sorted((each for each in found if each.count >= number), key=lambda each: rank(each.anomaly))
+
+
+def _find_cycles(history: History, anomaly: str | None, number: int) -> list[Found]:
+    if anomaly not in (None, *CYCLES) or not history.operations.where("f = 'txn'").limit(1).count():
+        return []
+    found, unsearched = find_cycles(history, examples=number)
+    found = [each for each in found if anomaly in (None, each.anomaly)]
+    if anomaly is not None and not found and unsearched:
+        raise CannotExplain(f"{anomaly}: {unsearched[0].sentence}")
+    return found
