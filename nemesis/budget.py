@@ -1,4 +1,4 @@
-"""How much may be broken at once: a property of a schedule, checked before anything starts."""
+"""Budgets: how many nodes a schedule may take down at once. Checked before anything starts."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from nemesis.schedule import Event, Schedule
+from nemesis.event import Event
+from nemesis.schedule import Schedule
 from nemesis.targets import Groups, Target
 from nemesis.topology import Topology
 
 RESTARTING = 10.0
-"""Seconds for which a node counts as down from the beginning of a fault that is over when it has happened."""
+"""Seconds for which a node counts as down after the beginning of a momentary fault."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
     """Limits at every moment; None for no limit.
 
-    brokers      how many brokers may be down (killed, paused, cut off, on a failed disk): a number, or "minority".
-    controllers  how many of the controllers may be down, as well.
-    events       how many faults may be at work, harmless ones too.
-    Nodes named by id count once, however many faults they have. A target by role counts with all nodes it can be at
-    most, and two roles as two nodes although they may be one: what is within the budget on paper is within it when
-    the targets are known. An event with a trigger counts all the time, one that takes its nodes in turn as one node.
+    brokers      brokers that may be down (killed, paused, cut off, on a failed disk): a number, or "minority".
+    controllers  controllers that may be down, likewise.
+    events       faults that may be at work, including those that take no node down.
+    The count is an upper limit, so that the budget holds whatever the targets resolve to. A node id counts once,
+    however many faults it has. A role counts with the largest number of nodes that it can be, and two roles count as
+    two nodes although they may be the same one. An event with a trigger counts at all times. A fault that takes its
+    nodes down one at a time counts as one node.
     """
 
     brokers: int | Literal["minority"] | None = None
@@ -41,7 +43,7 @@ class Budget:
                 raise ValueError(f"Budget.{name}={value!r}: expected {allowed}, or None")
 
     def check(self, schedule: Schedule, topology: Topology) -> None:
-        """Raises ValueError naming the first event that is too much, and what is at work already."""
+        """Raises ValueError naming the first event that exceeds the budget, and the events at work then."""
         for event in schedule.events:
             moment = 0.0 if event.after is not None else event.at
             active = [
@@ -54,7 +56,7 @@ class Budget:
                 raise ValueError(f"event {event.id!r} at {event.at:g} s: {problem} (at work then: {others})")
 
     def excess(self, active: list[Event], topology: Topology) -> str | None:
-        """What is too much when these are at work together; None when it is within the budget."""
+        """How these events together exceed the budget; None where they do not."""
         if self.events is not None and len(active) > self.events:
             return f"{len(active)} faults at once; the budget allows {self.events}"
         down = _down(active, set(topology.brokers), lambda event: brokers_down(event, topology))
@@ -76,23 +78,23 @@ class Budget:
 
 
 def brokers_down(event: Event, topology: Topology) -> int:
-    """How many brokers it can keep from their work at most."""
-    if not event.fault.down or event.target.family != "nodes":
+    """The largest number of brokers that the event can take down."""
+    if not event.fault.takes_nodes_down or event.target.family != "nodes":
         return 0
     if isinstance(event.target, Groups) or event.target.kind == "node":
         return _at_once(event, len(_cut_off(event.target) & set(topology.brokers)))
     if event.target.kind in ("controller", "controllers") and not set(topology.brokers) & set(
         topology.controllers
     ):
-        # Separate controllers are no brokers; in ZooKeeper mode one of the brokers is the controller.
+        # Separate controllers are no brokers. In ZooKeeper mode one of the brokers is the controller.
         return 0 if topology.controllers else 1
     return _at_once(event, event.target.most(topology))
 
 
 def controllers_down(event: Event, topology: Topology) -> int:
-    """How many of the KRaft voters, or of the ZooKeeper nodes, it can keep from their work at most."""
+    """The largest number of KRaft voters, or of ZooKeeper nodes, that the event can take down."""
     voters = set(topology.controllers or topology.zookeepers)
-    if not event.fault.down or event.target.family != "nodes":
+    if not event.fault.takes_nodes_down or event.target.family != "nodes":
         return 0
     if isinstance(event.target, Groups) or event.target.kind == "node":
         return _at_once(event, len(_cut_off(event.target) & voters))
@@ -103,24 +105,24 @@ def controllers_down(event: Event, topology: Topology) -> int:
 
 
 def _at_once(event: Event, nodes: int) -> int:
-    return min(nodes, 1) if event.fault.in_turn else event.fault.cut_off(nodes)
+    return min(nodes, 1) if event.fault.one_at_a_time else event.fault.most_down(nodes)
 
 
-def _down(active: list[Event], kind: set[int], most: Callable[[Event], int]) -> int:
-    """How many nodes of a kind these can take together: those with ids once each, and the most of all others."""
+def _down(active: list[Event], of_kind: set[int], most: Callable[[Event], int]) -> int:
+    """The largest number of nodes of a kind that these events take down together. Node ids count once each."""
     named: set[int] = set()
     others = 0
     for event in active:
         by_id = isinstance(event.target, Groups) or event.target.kind == "node"
-        if by_id and event.fault.down and not event.fault.in_turn:
-            named |= _cut_off(event.target) & kind
+        if by_id and event.fault.takes_nodes_down and not event.fault.one_at_a_time:
+            named |= _cut_off(event.target) & of_kind
         else:
             others += most(event)
     return len(named) + others
 
 
 def _cut_off(target: Target | Groups) -> set[int]:
-    """The nodes named; of groups, those that are not in the largest one."""
+    """The ids of the target; of groups, those that are not in the largest group."""
     if isinstance(target, Target):
         return set(target.nodes)
     largest = max(target.groups, key=lambda group: len(group))
@@ -133,10 +135,10 @@ def _steps(event: Event, topology: Topology) -> int:
 
 
 def _at_work(event: Event, moment: float, topology: Topology) -> bool:
-    # A node that is restarted is away for a while.
+    # A node is down for a while after a restart.
     end = event.end
-    if event.fault.momentary and event.fault.down:
-        end += RESTARTING * (_steps(event, topology) if event.fault.in_turn else 1)
+    if event.fault.momentary and event.fault.takes_nodes_down:
+        end += RESTARTING * (_steps(event, topology) if event.fault.one_at_a_time else 1)
     return event.at <= moment < max(end, event.at + 1e-9)
 
 

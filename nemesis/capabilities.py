@@ -1,10 +1,10 @@
-"""What the host of the engine must be able to do for some of the faults."""
+"""What some faults need of the host of the Docker engine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from nemesis.faults import FAULTS
+from nemesis.registry import FAULTS
 
 CAPABILITIES: dict[str, str] = {
     "nft": "rules of nftables in a container's network",
@@ -12,23 +12,34 @@ CAPABILITIES: dict[str, str] = {
     "netem": "network emulation (the kernel module sch_netem) at a container's network interface",
     "disks": "loop devices, on which nodes get file systems of their own",
     "clock": "access to another process's memory (the capability SYS_PTRACE) on x86-64",
+    "freezer": "the freezer of control groups",
 }
-"""What each means."""
+"""What each name in `Fault.needs` and `Fault.prefers` means."""
 
 
 def faults_that_need(capability: str) -> tuple[str, ...]:
-    """Names of faults, sorted."""
+    """Sorted names of the faults that are impossible without it."""
     return tuple(sorted(name for name, fault in FAULTS.items() if capability in fault.needs))
 
 
-def lacking(faults: Iterable[str], able: Mapping[str, str | None]) -> dict[str, str]:
-    """Which of the faults cannot be had, each with its reason.
+def faults_that_prefer(capability: str) -> tuple[str, ...]:
+    """Sorted names of the faults that are carried out in another way without it."""
+    return tuple(sorted(name for name, fault in FAULTS.items() if capability in fault.prefers))
 
-    able  by capability why it is missing, None where it is there.
+
+def faults_without_needs() -> tuple[str, ...]:
+    """Sorted names of the faults that every host can carry out."""
+    return tuple(sorted(name for name, fault in FAULTS.items() if not fault.needs | fault.prefers))
+
+
+def lacking(faults: Iterable[str], able: Mapping[str, str | None]) -> dict[str, str]:
+    """The faults that are impossible on a host, each with the reason.
+
+    able  for each capability the reason why the host lacks it, or None where the host has it.
     """
-    found = {}
+    missing = {}
     for fault in dict.fromkeys(faults):
         for need in sorted(FAULTS[fault].needs):
-            if (why := able.get(need)) is not None:
-                found[fault] = f"it needs {CAPABILITIES[need]}: {why}"
-    return found
+            if (reason := able.get(need)) is not None:
+                missing[fault] = f"it needs {CAPABILITIES[need]}: {reason}"
+    return missing

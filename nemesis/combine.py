@@ -1,4 +1,4 @@
-"""Small ways to put events together. Each takes events, or lists of them, and gives a list."""
+"""Functions that combine events. Each takes events or lists of events, and returns a list."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from nemesis.schedule import Event
+from nemesis.event import Event
 from nemesis.validation import count, number, seconds
 
 Events = Event | Iterable[Event]
 
 MOST = 10_000
-"""Turns: more events than that nobody can look through, and no machine put in order."""
+"""Repetitions. A longer schedule is a mistake, and takes too long to check: each event is compared with all others.
+"""
 
 
 def sequence(*parts: Events, at: float = 0.0, gap: float = 0.0) -> list[Event]:
@@ -32,39 +33,39 @@ def overlap(*parts: Events, at: float = 0.0) -> list[Event]:
 
 
 def repeat(times: int, part: Events, *, at: float = 0.0, gap: float = 0.0) -> list[Event]:
-    """The same so many times, one after another. Raises ValueError for less than one time."""
+    """The same part `times` times, one after another. Raises ValueError for fewer than one."""
     count("repeat times", times, most=MOST)
     events = _list(part)
-    return sequence(*(_anew(events, turn) for turn in range(times)), at=at, gap=gap)
+    return sequence(*(_copied(events, turn) for turn in range(times)), at=at, gap=gap)
 
 
 def every(seconds: float, part: Events, *, times: int, at: float = 0.0) -> list[Event]:
-    """The same so many times, beginning every so many seconds, whether or not the one before has ended."""
+    """The same part `times` times. One begins every `seconds` seconds, whether or not the one before has ended."""
     count("every times", times, most=MOST)
     number("every seconds", seconds, least=0)
     number("Event.at", at)
     events = _list(part)
-    return [event for turn in range(times) for event in _begin(_anew(events, turn), at + turn * seconds)]
+    return [event for turn in range(times) for event in _begin(_copied(events, turn), at + turn * seconds)]
 
 
 def storm(*parts: Events, length: float, each: float = 1.0, at: float = 0.0) -> list[Event]:
-    """The parts in turn, one beginning every `each` seconds, until `length` seconds are over."""
+    """The parts in turn, one beginning every `each` seconds, for `length` seconds."""
     number("storm each", each, least=0.01)
     number("storm length", length, least=0, most=MOST * each)
     number("Event.at", at)
     number("storm parts", len(parts), least=1)
     given = [_list(part) for part in parts]
-    # Less a trifle: 0.3 s hold three turns of 0.1 s, whatever floats say.
+    # Subtract a rounding error: 1.1 s have room for eleven parts of 0.1 s, but 1.1 / 0.1 is above 11 in floats.
     turns = range(max(1, math.ceil(length / each - 1e-9)))
     return [
         event
         for turn in turns
-        for event in _begin(_anew(given[turn % len(given)], turn // len(given)), at + turn * each)
+        for event in _begin(_copied(given[turn % len(given)], turn // len(given)), at + turn * each)
     ]
 
 
 def _begin(part: Events, at: float) -> list[Event]:
-    """Moved in time, so that the first one begins at `at`."""
+    """The events, shifted in time so that the first one begins at `at`."""
     seconds("Event.at", at)
     events = _list(part)
     first = min((event.at for event in events), default=0.0)
@@ -82,6 +83,6 @@ def _list(part: Events) -> list[Event]:
     return events
 
 
-def _anew(events: list[Event], number: int) -> list[Event]:
-    """A copy; only the first one keeps its ids, for two events cannot have the same."""
+def _copied(events: list[Event], number: int) -> list[Event]:
+    """A copy. Only copy 0 keeps its ids, because ids are unique."""
     return [replace(event, id=event.id if number == 0 else "") for event in events]

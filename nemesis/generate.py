@@ -1,67 +1,49 @@
-"""Schedules from a seed: faults by weight, within a budget, with quiet periods."""
+"""Random schedules from a seed: faults by weight, within a budget, with quiet periods."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import product
 
 from nemesis.budget import Budget
-from nemesis.faults import FAULTS
-from nemesis.schedule import Event, Schedule, conflict
-from nemesis.targets import Target
+from nemesis.conflicts import conflict, may_block_the_same
+from nemesis.event import Event
+from nemesis.fault import Fault
+from nemesis.registry import FAULTS
+from nemesis.schedule import Schedule
+from nemesis.targets import Target, TargetFamily
 from nemesis.topology import Topology
 from nemesis.validation import count, finite, number, seconds
 
-WEIGHTS: Mapping[str, float] = {
-    "isolate": 3, "partition": 2, "pause": 3, "kill": 3, "stop": 1, "restart": 1, "cut-clients": 1, "reset": 1,
-    "loss": 1, "cpu": 1,
-}  # fmt: skip
-"""Faults that every cluster can have, and that no workload takes for an attack on its own topics."""
-
-TARGETS: Mapping[str, Sequence[str]] = {
+TARGETS: Mapping[TargetFamily, Sequence[str]] = {
     "nodes": ("leader", "follower", "controller", "one", "minority"),
     "partition": ("partition",),
     "topic": ("topic",),
     "cluster": ("cluster",),
     "clients": ("producer", "reader", "session"),
 }
-
-OPTIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
-    "partition": (
-        {},
-        {"one_way": "out"},
-        {"one_way": "in"},
-        {"plane": "replication"},
-        {"plane": "controller"},
-    ),
-    "restart": ({}, {"clean": False}),
-    "cut-clients": ({}, {"one_way": "in"}, {"one_way": "out"}),
-    "loss": ({"percent": 5}, {"percent": 20}, {"percent": 50}),
-    "cpu": ({"cores": 0.05}, {"cores": 0.2}),
-    "clock": ({"offset": 60}, {"offset": -60}, {"ppm": 50_000}),
-    "corrupt": ({}, {"how": "flip"}),
-}
+"""By target family; a fault may have others in its `Draw`. Groups and transactional ids are unknown to a seed."""
 
 MOST = 200
-"""Events: each is held against all others."""
+"""Events. Each is compared with all others."""
 
 TRIES = 20
-"""Draws for one event before it is left out: a tight budget leaves no room for some."""
+"""Draws for one event before it is left out because the budget has no room for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Generated:
-    """What `generate` needs besides the cluster: what an experiment takes in place of a list of events.
+    """A random schedule. An experiment takes it in place of a list of events.
 
     seed     of every choice; equal seeds give equal schedules for equal clusters.
     length   seconds in which all faults begin and end.
-    events   how many; fewer where the budget leaves no room.
-    weights  fault to weight; None for those that every cluster can have.
-    lasting  least and most seconds of a fault.
+    events   number of events; fewer where the budget leaves no room.
+    weights  fault to relative frequency; None for the default weights that the faults declare.
+    lasting  shortest and longest duration of a fault in seconds.
     budget   see `Budget`.
-    quiet    (seconds with faults, seconds without), again and again; None for no quiet periods.
+    quiet    (seconds with faults, seconds without), repeated; None for no quiet periods.
     Raises ValueError naming the field, the value and what is allowed.
     """
 
@@ -89,16 +71,17 @@ class Generated:
             number(f"Generated.weights[{name!r}]", weight, least=0)
             if name not in FAULTS:
                 raise ValueError(f"Generated.weights: fault {name!r}; allowed are {', '.join(FAULTS)}")
-            if FAULTS[name].strikes not in TARGETS:
+            if not targets(FAULTS[name]):
                 raise ValueError(
-                    f"Generated.weights: {name} needs a name of a {FAULTS[name].strikes} that a seed does not know"
+                    f"Generated.weights: {name} needs the name of a {FAULTS[name].target_family}, which a seed does "
+                    f"not know"
                 )
             try:
-                for options in OPTIONS.get(name, ({},)):
+                for options in FAULTS[name].draw.options:
                     FAULTS[name](**options)
             except ValueError as error:
                 raise ValueError(
-                    f"Generated.weights: {name} needs options that a seed does not know: {error}"
+                    f"Generated.weights: {name} needs options, which a seed does not know: {error}"
                 ) from error
         if self.weights is not None and not any(weight > 0 for weight in self.weights.values()):
             raise ValueError(f"Generated.weights={dict(self.weights)!r}: expected one or more above 0")
@@ -107,11 +90,13 @@ class Generated:
                 f"Generated.lasting={self.lasting!r}: expected two numbers of seconds, above 0 and up to "
                 f"length={self.length:g}, the smaller one first"
             )
-        most = self.lasting[1]
-        if self.quiet is not None and not (_pair(self.quiet) and self.quiet[0] >= most and self.quiet[1] > 0):
+        longest = self.lasting[1]
+        if self.quiet is not None and not (
+            _pair(self.quiet) and self.quiet[0] >= longest and self.quiet[1] > 0
+        ):
             raise ValueError(
                 f"Generated.quiet={self.quiet!r}: expected (seconds with faults, at least the longest lasting "
-                f"{most:g}; seconds without, above 0)"
+                f"{longest:g}; seconds without, above 0)"
             )
 
 
@@ -119,16 +104,25 @@ def _pair(value: object) -> bool:
     return isinstance(value, Sequence) and len(value) == 2 and all(map(finite, value))
 
 
+def targets(fault: type[Fault]) -> Sequence[str]:
+    """The targets that are drawn for a fault; empty where a seed knows none."""
+    return fault.draw.targets or TARGETS.get(fault.target_family, ())
+
+
+def default_weights() -> dict[str, float]:
+    """Weights by fault, for users that give none."""
+    return {name: fault.draw.weight for name, fault in FAULTS.items() if fault.draw.weight > 0}
+
+
 def generate(wanted: Generated, topology: Topology) -> Schedule:
     """Events sorted by their time, all of them healed before the end.
 
-    Each event is drawn from a stream of its own. Raises ValueError when not a single one fits.
+    Each event is drawn from a random stream of its own. Raises ValueError when not a single event fits.
     """
-    weights = {
-        name: weight
-        for name, weight in (wanted.weights or WEIGHTS).items()
-        if weight > 0 and (wanted.weights is not None or _common(name, topology))
-    }
+    if wanted.weights is None:
+        weights = {name: w for name, w in default_weights().items() if _is_possible(FAULTS[name], topology)}
+    else:
+        weights = {name: weight for name, weight in wanted.weights.items() if weight > 0}
     taken: list[Event] = []
     for position in range(wanted.events):
         rng = random.Random(f"{wanted.seed}/{position}")
@@ -145,19 +139,26 @@ def generate(wanted: Generated, topology: Topology) -> Schedule:
     return Schedule(tuple(sorted(taken, key=lambda event: (event.at, event.id))))
 
 
-def _common(name: str, topology: Topology) -> bool:
-    # Without peers there is nobody to be cut from.
-    return len(topology.nodes) > 1 or name not in ("isolate", "partition")
+def _is_possible(fault: type[Fault], topology: Topology) -> bool:
+    """Whether the fault accepts that topology with any of its options and targets."""
+    for options, target in product(fault.draw.options, targets(fault)):
+        try:
+            fault(**options).check(topology, Target.parse(target))
+        except ValueError:
+            continue
+        return True
+    return False
 
 
 def _draw(
     rng: random.Random, wanted: Generated, weights: Mapping[str, float], topology: Topology, number: int
 ) -> Event | None:
+    """An event; None where the cluster cannot have it."""
     name = rng.choices(list(weights), list(weights.values()))[0]
-    fault = FAULTS[name](**rng.choice(OPTIONS.get(name, ({},))))
+    fault = FAULTS[name](**rng.choice(FAULTS[name].draw.options))
     lasting = 0.0 if fault.momentary else _rounded(rng, *wanted.lasting)
     at = _rounded(rng, 0, wanted.length - lasting)
-    target = Target.parse(rng.choice(TARGETS[fault.strikes]))
+    target = Target.parse(rng.choice(targets(FAULTS[name])))
     event = Event(id=f"{name}-{number}", fault=fault, target=target, at=at, lasting=lasting)
     try:
         event.check(topology)
@@ -167,7 +168,7 @@ def _draw(
 
 
 def _rounded(rng: random.Random, least: float, most: float) -> float:
-    """A number in that range, to a tenth where the range has one."""
+    """A number in that range, rounded to tenths where the range contains the result."""
     return min(max(round(rng.uniform(least, most), 1), least), most)
 
 
@@ -179,7 +180,7 @@ def _fits(event: Event, taken: Sequence[Event], wanted: Generated, topology: Top
         begun = event.at % (loud + quiet)
         if begun >= loud or begun + event.lasting > loud:
             return False
-    if any(_clash(event, other, topology) for other in taken):
+    if any(_interferes(event, other, topology) for other in taken):
         return False
     try:
         wanted.budget.check(Schedule((*taken, event)), topology)
@@ -188,9 +189,8 @@ def _fits(event: Event, taken: Sequence[Event], wanted: Generated, topology: Top
     return True
 
 
-def _clash(event: Event, other: Event, topology: Topology) -> bool:
-    """Whether they could meet at one process: by roles, any two nodes may be the same."""
+def _interferes(event: Event, other: Event, topology: Topology) -> bool:
+    """Whether they may block one process at the same time. Two roles may resolve to the same node."""
     if conflict(event, other, topology):
         return True
-    halting = event.fault.halts and other.fault.halts and event.fault.strikes == other.fault.strikes
-    return halting and event.overlaps(other)
+    return may_block_the_same(event, other) and event.overlaps(other)

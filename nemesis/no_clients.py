@@ -1,4 +1,4 @@
-"""The clients of a cluster that has none."""
+"""The client processes of a run without a workload: there are none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 class NoClients:
-    """Implements ``nemesis.cluster.Clients``."""
+    """Implements `nemesis.cluster.Clients`."""
 
     def roles(self) -> Mapping[int, str]:
         return {}

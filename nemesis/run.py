@@ -1,50 +1,45 @@
-"""Carrying out a schedule: every fault injected, verified, healed, verified again, and recorded."""
+"""Carry out a schedule: every fault is injected, verified, healed, verified again, and recorded."""
 
 from __future__ import annotations
 
-import heapq
 import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from typing import Any
 
+from nemesis.agenda import Action, Agenda
 from nemesis.cluster import Clients, Cluster
 from nemesis.effects.network import Network
 from nemesis.effects.processes import Processes
 from nemesis.effects.reconciler import Reconciler
-from nemesis.faults.fault import FaultContext, Proof
+from nemesis.event import Event
+from nemesis.event_run import EventRun, describe
+from nemesis.fault_context import FaultContext, Proof
 from nemesis.no_clients import NoClients
-from nemesis.schedule import TRIGGER_LIMIT, Event, Schedule
-from nemesis.targets import Groups, Unresolved, resolve
-from nemesis.triggers import Happened
-from nemesis.wait import until
+from nemesis.records import Stage, action_row, heal_all_row
+from nemesis.resolution import Unresolved, resolve
+from nemesis.schedule import Schedule
+from nemesis.targets import Groups
+from nemesis.triggers import TRIGGER_LIMIT
+from nemesis.wait import wait_until
 
 log = logging.getLogger(__name__)
 
 RESOLVE_LIMIT = 5.0
-"""Seconds in which a target must become known, such as the leader of a partition that elects one."""
+"""Seconds in which a target must become known, such as the leader of a partition during an election."""
 
-LOOK = 0.1
-"""Seconds between two looks at what an event waits for."""
-
-Stage = Literal["inject", "heal"]
 Record = Callable[[Mapping[str, Any]], None]
-T = TypeVar("T")
-
-_HEAL, _BEAT, _INJECT = 0, 1, 2  # in this order when several are due at once
 
 
 class Nemesis:
-    """Runs once, in one thread; faults of several nodes use more while they inject and heal.
+    """Carries out one schedule, once, in one thread. Faults of several nodes use more threads for their steps.
 
-    topic    the workload's own, for targets that name none.
+    topic    the workload's main topic, for targets that name none.
     seed     of all random choices.
-    record   gets a row of ``operations`` for each action when it is done: keys f, type, invoked, completed
-             (ns of `clock`), value, error. An exception of its is the only one that leaves `run`.
-    clients  the workload's processes.
+    record   called with a row of ``operations`` after each action: keys f, type, invoked, completed (ns of `clock`),
+             value, error. An exception that it raises is the only one that leaves `run`.
+    clients  the workload's client processes.
     clock    monotonic seconds.
     """
 
@@ -59,7 +54,7 @@ class Nemesis:
         clients: Clients | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._events = schedule.events
+        self._runs = [EventRun(event, self._now) for event in schedule.events]
         self._cluster = cluster
         self._clients = clients or NoClients()
         self._topic = topic
@@ -68,256 +63,171 @@ class Nemesis:
         self._clock = clock
         self._network = Network(cluster.nodes)
         self._processes = Processes(cluster.nodes)
-        self._desired = Reconciler(cluster.nodes)
+        self._resources = Reconciler(cluster.nodes)
         self._stop = threading.Event()
-        self._start = 0.0
-        self._pending: list[tuple[float, int, int]] = []
-        self._waiting: dict[int, Happened] = {}
-        self._looking = threading.Lock()
-        self._strikes: dict[int, tuple[FaultContext, ...]] = {}
-        self._windows: dict[int, tuple[int, int | None]] = {}
-        self._finished: set[int] = set()
+        self._agenda = Agenda(clock, self._stop)
 
     def run(self, stop: threading.Event) -> None:
-        """Work through the schedule; return when everything is healed, as verified or as recorded.
+        """Work through the schedule. Return when every fault is healed, or its failed heal is recorded.
 
-        stop  set from outside: heal at once. Events whose time had not come are recorded as without effect.
+        stop  set by others: heal at once. Events that have not begun are recorded as without effect.
 
-        A late action delays only what is due before it is done, and an event keeps its length. An action
-        that fails is recorded, and the run goes on.
+        A late action delays only actions that are due before it is done, and an event keeps its length. An action
+        that fails is recorded, and the run continues.
         """
         self._stop = stop
-        self._start = self._clock()
-        for index, event in enumerate(self._events):
-            if event.after is None:
-                heapq.heappush(self._pending, (self._start + event.at, _INJECT, index))
-            else:
-                self._waiting[index] = event.after.watch(self._cluster, self._clients, topic=self._topic)
-        problems: list[BaseException] = []
+        self._agenda = Agenda(self._clock, stop)
+        for position, run in enumerate(self._runs):
+            after = run.event.after
+            has_come = after.watch(self._cluster, self._clients, topic=self._topic) if after else None
+            self._agenda.add(run.event, position, has_come)
+        actions = {Action.INJECT: self._inject, Action.REPEAT: self._repeat, Action.HEAL: self._heal}
         try:
-            while (self._pending or self._waiting) and not stop.is_set():
-                self._look()
-                if self._due():
-                    _, action, index = heapq.heappop(self._pending)
-                    {_INJECT: self._begin, _BEAT: self._beat, _HEAL: self._end}[action](index)
+            while self._agenda and not stop.is_set():
+                for position in self._agenda.expired():
+                    self._give_up(self._runs[position])
+                if due := self._agenda.next():
+                    action, position = due
+                    actions[action](position)
         finally:
-            self._waiting.clear()
-            self._pending.clear()
-            try:
-                for index in range(len(self._events)):
-                    try:
-                        self._end(index)
-                    except (
-                        Exception
-                    ) as problem:  # its record could not be written; the others must be healed too
-                        problems.append(problem)
-            finally:
-                self._heal_rest()
-            if problems:
-                raise problems[0]
+            self._agenda.clear()
+            self._heal_everything()
 
-    def _come(self) -> None:
-        """Give events whose trigger has come their time."""
-        with self._looking:
-            for index, happened in tuple(self._waiting.items()):
-                event = self._events[index]
-                try:
-                    come = happened()
-                except Exception as problem:  # while faults are at work, questions go unanswered
-                    log.info("%s: whether %s: %r", event.id, event.after, problem)
-                    continue
-                if come:
-                    del self._waiting[index]
-                    heapq.heappush(self._pending, (self._clock() + event.at, _INJECT, index))
-
-    def _look(self) -> None:
-        """See whether triggers have come, and give up events that waited for too long."""
-        self._come()
-        for index in tuple(self._waiting):
-            event, now = self._events[index], self._clock()
-            if now - self._start > TRIGGER_LIMIT:
-                del self._waiting[index]
-                why = f"{event.after} did not come within {TRIGGER_LIMIT:.0f} s"
-                self._strikes[index] = ()
-                self._write(event, "inject", (), Proof(False, {"trigger": why}), invoked=round(now * 1e9))
-                self._end(index)
-
-    def _due(self) -> bool:
-        """Whether the next action is due, after a wait for it: a short one where events wait for triggers."""
-        if not self._pending and not self._waiting:
-            return False  # the last one that waited has been given up
-        due = self._pending[0][0] if self._pending else float("inf")
-        if self._waiting:
-            due = min(due, self._clock() + LOOK)
-        while not self._stop.is_set() and (left := due - self._clock()) > 0:
-            self._stop.wait(left)
-        return not self._stop.is_set() and bool(self._pending) and self._pending[0][0] <= self._clock()
-
-    def _begin(self, index: int) -> None:
-        event, began = self._events[index], self._clock()
-        self._strikes[index] = ()
-        self._windows[index] = round(began * 1e9), None
-        proof, error = Proof(False), None
+    def _inject(self, position: int) -> None:
+        run, began = self._runs[position], self._clock()
+        run.began = round(began * 1e9)
         nodes: tuple[int, ...] = ()
-        applied: int | None = None
+        proof, error = Proof(False), None
         try:
-            nodes = self._resolve(event)
-            context = FaultContext(
-                event=event.id,
-                target=event.target,
-                nodes=nodes,
-                cluster=self._cluster,
-                clients=self._clients,
-                network=self._network,
-                processes=self._processes,
-                desired=self._desired,
-                topic=self._topic,
-                lasting=event.lasting,
-                random=event.random(self._seed, "how"),
-                until=self._until,
-                leisure=self._leisure,
-            )
-            parts: tuple[FaultContext, ...] = (context,)
-            if not event.fault.together and len(nodes) > 1:
-                parts = tuple(replace(context, nodes=(node,), notes={}) for node in nodes)
-            self._strikes[index] = parts
-            _of_each(parts, event.fault.inject)
-            applied = self._now()
-            proof = _joined(parts, _of_each(parts, event.fault.verify_injected))
-            proof = Proof(proof.effective, {"applied": applied, **proof.evidence})
+            nodes = self._resolve(run.event)
+            proof = run.inject(self._context(run.event, nodes))
         except Unresolved as problem:
             proof = Proof(False, {"unresolved": str(problem)})
         except Exception as problem:
-            error = _describe(problem)
-        self._windows[index] = round(began * 1e9), applied if proof.effective else None
-        self._write(event, "inject", nodes, proof, invoked=round(began * 1e9), error=error)
-        if not self._strikes[index] or event.fault.momentary:
-            self._end(index)
+            error = describe(problem)
+        self._write(run.event, "inject", nodes, proof, invoked=run.began, error=error)
+        if not run.contexts or run.event.fault.momentary:
+            self._heal(position)
             return
-        heal = began + event.lasting
-        heapq.heappush(self._pending, (heal, _HEAL, index))
-        self._pulse(index, began)
+        self._agenda.schedule(began + run.event.lasting, Action.HEAL, position)
+        self._schedule_repeat(position, began)
 
-    def _pulse(self, index: int, last: float) -> None:
-        event = self._events[index]
-        if (
-            event.fault.pulse is not None
-            and (due := last + event.fault.pulse) < self._windows[index][0] / 1e9 + event.lasting
-        ):
-            heapq.heappush(self._pending, (due, _BEAT, index))
+    def _context(self, event: Event, nodes: tuple[int, ...]) -> FaultContext:
+        return FaultContext(
+            event=event.id,
+            target=event.target,
+            node_ids=nodes,
+            cluster=self._cluster,
+            clients=self._clients,
+            network=self._network,
+            processes=self._processes,
+            resources=self._resources,
+            topic=self._topic,
+            lasting=event.lasting,
+            random=event.random(self._seed, "how"),
+            wait_until=self._wait_until,
+            seconds_to_next_action=self._agenda.seconds_to_next_action,
+        )
 
-    def _beat(self, index: int) -> None:
-        if index in self._finished:
-            return  # due at the very time of the heal, but for a rounding: it would undo what that put back
+    def _schedule_repeat(self, position: int, last: float) -> None:
+        run = self._runs[position]
+        interval, began = run.event.fault.repeat_every, run.began
+        assert began is not None
+        if interval is not None and last + interval < began / 1e9 + run.event.lasting:
+            self._agenda.schedule(last + interval, Action.REPEAT, position)
+
+    def _repeat(self, position: int) -> None:
+        run = self._runs[position]
+        if run.is_finished:
+            # It was due at the time of the heal, apart from a rounding error. It would undo what the heal restored.
+            return
         began = self._clock()
-        try:
-            _of_each(self._strikes[index], self._events[index].fault.beat)
-        except Exception as problem:  # one of many; what it leaves shows at the end
-            _describe(problem)
-        self._pulse(index, max(began, self._clock() - (self._events[index].fault.pulse or 0)))
+        run.repeat()
+        self._schedule_repeat(position, max(began, self._clock() - (run.event.fault.repeat_every or 0)))
 
-    def _end(self, index: int) -> None:
-        if index in self._finished:
+    def _heal(self, position: int) -> None:
+        run = self._runs[position]
+        if run.is_finished:
             return
-        event, began = self._events[index], self._now()
-        parts = self._strikes.get(index, ())
-        if not parts:
-            self._finished.add(index)
-        if index not in self._strikes:
-            proof = Proof(False, {"skipped": "the run was stopped before its time"})
-            self._write(event, "inject", (), proof, invoked=began)
-        if not parts:
+        began = self._now()
+        if not run.contexts:
+            run.is_finished = True
+            if run.began is None:
+                proof = Proof(False, {"skipped": "the run was stopped before its time"})
+                self._write(run.event, "inject", (), proof, invoked=began)
             proof = Proof(True, {"nothing": "there was nothing to heal"})
-            self._write(event, "heal", (), proof, invoked=began)
+            self._write(run.event, "heal", (), proof, invoked=began)
             return
-        error, lifted = None, None
+        outcome = run.heal()
+        run.is_finished = True  # an interrupt before this line causes another heal
+        window = run.window(began, outcome.proof)
+        self._write(
+            run.event, "heal", run.nodes, outcome.proof, invoked=began, error=outcome.error, window=window
+        )
+
+    def _give_up(self, run: EventRun) -> None:
+        """Record an event whose trigger did not come."""
+        run.began = self._now()
+        reason = f"{run.event.after} did not come within {TRIGGER_LIMIT:.0f} s"
+        self._write(run.event, "inject", (), Proof(False, {"trigger": reason}), invoked=run.began)
+        self._heal(self._runs.index(run))
+
+    def _heal_everything(self) -> None:
+        """At the end: heal every event, then whatever a failed heal left. Raises the first problem of `record`."""
+        problems: list[BaseException] = []
         try:
-            self._lift(index)
-            lifted = self._now()
-            proof = _joined(parts, _of_each(parts, event.fault.verify_healed))
-            proof = Proof(proof.effective, {"lifted": lifted, **proof.evidence})
-        except Exception as problem:
-            proof, error = Proof(False), _describe(problem)
-        self._finished.add(index)  # an interrupt before this line has it healed once more
-        nodes = tuple(node for part in parts for node in part.nodes)
-        window = self._window(index, began, early=_ended_early(proof))
-        self._write(event, "heal", nodes, proof, invoked=began, error=error, window=window)
-
-    def _lift(self, index: int) -> None:
-        """Heal what of it has not been healed yet."""
-        fault = self._events[index].fault
-
-        def heal(part: FaultContext) -> None:
-            fault.heal(part)
-            part.healed = True
-
-        _of_each(tuple(part for part in self._strikes[index] if not part.healed), heal)
-
-    def _window(self, index: int, ended: int, *, early: bool) -> dict[str, list[int]]:
-        """When the fault was at work, in ns: surely, and possibly. Possibly is up to the end of this very heal.
-
-        early  it had ended before its heal, nobody knows when.
-        """
-        possibly, surely = self._windows[index]
-        window = {"possibly": [possibly, self._now()]}
-        if surely is not None and surely <= ended and not early:
-            window["surely"] = [surely, ended]
-        return window
+            for position in range(len(self._runs)):
+                try:
+                    self._heal(position)
+                except (
+                    Exception
+                ) as problem:  # it could not be recorded; the others must be healed nevertheless
+                    problems.append(problem)
+        finally:
+            self._heal_rest()
+        if problems:
+            raise problems[0]
 
     def _heal_rest(self) -> None:
-        """Heal whatever a failed heal may have left, and look whether it is gone. What is left is an event."""
+        """Withdraw all wishes, repeat failed heals, and look at the nodes. What is left is recorded as an event."""
         began, problems = self._now(), []
-        for heal_all in (self._network.heal_all, self._desired.heal_all, self._processes.heal_all):
+        for heal_all in (self._network.heal_all, self._resources.heal_all, self._processes.heal_all):
             try:
                 heal_all()
             except Exception as problem:
-                problems.append(_describe(problem))
-        # Heals that failed get another chance, now that nothing else is in their way.
-        for index in self._strikes:
+                problems.append(describe(problem))
+        # A heal that failed may succeed now, because no other fault is at work.
+        for run in self._runs:
             try:
-                self._lift(index)
+                run.undo()
             except Exception as problem:
-                problems.append(f"{self._events[index].id}: {_describe(problem)}")
-        problems += self._left()
+                problems.append(f"{run.event.id}: {describe(problem)}")
+        problems += self._remains()
         if problems:
-            value = {
-                "event": "heal-all",
-                "stage": "heal",
-                "target": "all",
-                "nodes": sorted(self._cluster.nodes),
-            }
-            self._record(
-                {
-                    "f": "heal-all",
-                    "type": "info",
-                    "invoked": began,
-                    "completed": self._now(),
-                    "value": {**value, "effective": False, "evidence": {}},
-                    "error": "; ".join(problems),
-                }
-            )
+            row = heal_all_row(self._cluster.nodes, problems, invoked=began, completed=self._now())
+            self._record(row)
 
-    def _left(self) -> list[str]:
-        """What is still there of any fault, found out and not remembered."""
+    def _remains(self) -> list[str]:
+        """What a look at the nodes finds of any fault."""
         try:
             rules = self._network.dropped(tuple(self._cluster.nodes))
-            left = [f"node {rule.receiver} still drops packets of node {rule.sender}" for rule in rules]
-            left += self._desired.left()
+            found = [f"node {rule.receiver} still drops packets of node {rule.sender}" for rule in rules]
+            found += self._resources.remains()
             for node in self._processes.touched:
                 if node in self._cluster.nodes and (state := self._cluster.nodes[node].state()) != "running":
-                    left.append(f"node {node} is {state}")
+                    found.append(f"node {node} is {state}")
         except Exception as problem:
-            return [f"what is left could not be found out: {_describe(problem)}"]
-        return left
+            return [f"what faults left behind could not be examined: {describe(problem)}"]
+        return found
 
     def _resolve(self, event: Event) -> tuple[int, ...]:
         target = event.target
         if isinstance(target, Groups):
             return target.nodes
         found: list[tuple[int, ...]] = []
-        reasons = ["never looked"]
+        reasons = ["the run was stopped before the first attempt"]
 
-        def known() -> bool:
+        def is_known() -> bool:
             try:
                 rng = event.random(self._seed, "target")
                 roles = self._clients.roles()
@@ -326,7 +236,7 @@ class Nemesis:
                 reasons.append(str(problem))
             return bool(found)
 
-        if not self._until(known, RESOLVE_LIMIT):
+        if not self._wait_until(is_known, RESOLVE_LIMIT):
             raise Unresolved(
                 f"{target}: {reasons[-1]}, for {RESOLVE_LIMIT:.0f} s or until the run was stopped"
             )
@@ -343,71 +253,24 @@ class Nemesis:
         error: str | None = None,
         window: Mapping[str, Any] | None = None,
     ) -> None:
-        clients = event.fault.strikes == "clients"
-        value: dict[str, Any] = {
-            "event": event.id,
-            "stage": stage,
-            "target": event.target.to_json(),
-            "nodes": [] if clients else list(nodes),
-            "effective": proof.effective,
-            "evidence": dict(proof.evidence),
-        }
-        if clients:
-            value["processes"] = list(nodes)
-        if window is not None:
-            value["active"] = dict(window)
-        row = {"f": event.fault.name, "type": "info", "invoked": invoked, "completed": self._now()}
-        self._record({**row, "value": value, "error": error})
+        completed = self._now()
+        self._record(
+            action_row(
+                event, stage, nodes, proof, invoked=invoked, completed=completed, error=error, window=window
+            )
+        )
 
-    def _until(self, condition: Callable[[], bool], limit: float) -> bool:
-        def answered() -> bool:
+    def _wait_until(self, condition: Callable[[], bool], limit: float) -> bool:
+        def is_true() -> bool:
             try:
                 return condition()
-            except OSError as problem:  # nobody answers, for now
+            except OSError as problem:  # no broker answers at this moment
                 log.info("not answered: %r", problem)
                 return False
 
-        return until(
-            answered, limit=limit, clock=self._clock, sleep=self._stop.wait, abandon=self._stop.is_set
+        return wait_until(
+            is_true, limit=limit, clock=self._clock, sleep=self._stop.wait, abandon=self._stop.is_set
         )
-
-    def _leisure(self) -> float:
-        if self._waiting:
-            self._come()
-        return self._pending[0][0] - self._clock() if self._pending else float("inf")
 
     def _now(self) -> int:
         return round(self._clock() * 1e9)
-
-
-def _of_each(parts: tuple[FaultContext, ...], step: Callable[[FaultContext], T]) -> list[T]:
-    """Take a step for all parts at the same time. Raises what it raised, after all have ended."""
-    if len(parts) < 2:
-        return [step(part) for part in parts]
-    with ThreadPoolExecutor(max_workers=len(parts)) as pool:
-        futures = [pool.submit(step, part) for part in parts]
-    problems = [problem for future in futures if isinstance(problem := future.exception(), Exception)]
-    if problems:
-        raise problems[0] if len(problems) == 1 else ExceptionGroup("several nodes failed", problems)
-    return [future.result() for future in futures]
-
-
-def _joined(parts: tuple[FaultContext, ...], proofs: list[Proof]) -> Proof:
-    """One proof for all: effective where each is. What was seen stands by node."""
-    for part, proof in zip(parts, proofs, strict=True):
-        part.effective = proof.effective
-    if len(proofs) == 1:
-        return proofs[0]
-    seen = {str(part.node): dict(proof.evidence) for part, proof in zip(parts, proofs, strict=True)}
-    return Proof(all(proof.effective for proof in proofs), {"by_node": seen})
-
-
-def _ended_early(proof: Proof) -> bool:
-    by_node = proof.evidence.get("by_node")
-    seen = by_node.values() if isinstance(by_node, Mapping) else (proof.evidence,)
-    return any("ended_early" in each for each in seen)
-
-
-def _describe(problem: Exception) -> str:
-    log.warning("an action of the nemesis failed", exc_info=problem)
-    return f"{type(problem).__name__}: {problem}"

@@ -1,20 +1,32 @@
-"""Whom a fault strikes: a small grammar, resolved when the fault is injected."""
+"""Targets of faults: a small grammar of roles, such as ``leader`` or ``coordinator:readers``.
+
+A role is resolved to nodes when the fault is injected (`nemesis.resolution`).
+"""
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from nemesis.cluster import Cluster
 from nemesis.topology import Topology
 
-Family = Literal["nodes", "partition", "topic", "cluster", "group", "producer", "clients"]
+TargetFamily = Literal["nodes", "partition", "topic", "cluster", "group", "producer", "clients"]
+
+TARGET_FAMILIES: Mapping[TargetFamily, str] = {
+    "nodes": "nodes, such as 'leader'",
+    "partition": "a partition, such as 'partition:0'",
+    "topic": "a topic: 'topic', or 'topic:<name>'",
+    "cluster": "the whole cluster: 'cluster'",
+    "group": "a group, such as 'group:readers'",
+    "producer": "a transactional id, such as 'transaction:transfer-1'",
+    "clients": "client processes, such as 'producers'",
+}
+"""What a target of each family is, for messages."""
 
 ALLOWED = (
-    "node ids such as 2 or '1,2'; 'leader', 'follower', 'isr', 'out-of-sync' (of partition 0 of the workload's own "
+    "node ids such as 2 or '1,2'; 'leader', 'follower', 'isr', 'out-of-sync' (of partition 0 of the workload's main "
     "topic; 'leader:<partition>' and 'leader:<topic>-<partition>' name another); 'controller', 'controllers', "
     "'coordinator:<group>', 'transaction-coordinator:<id>', 'one', 'random', 'minority', 'majority', 'all' (of the "
     "brokers); 'partition', 'topic', 'cluster', 'group:<group>', 'transaction:<id>' for faults of Kafka itself; "
@@ -29,10 +41,10 @@ _CLIENT = re.compile(r"client:([0-9]+)")
 _NODES = re.compile(r"[0-9]+(,[0-9]+)*", re.ASCII)
 
 _SETS = ("controller", "controllers", "one", "random", "minority", "majority", "all")
-ROLES = {"producers": "producer", "readers": "reader", "sessions": "session"}
-"""Names for all clients of a role."""
+PLURALS = {"producers": "producer", "readers": "reader", "sessions": "session"}
+"""Names for all client processes of a role."""
 
-_FAMILIES: Mapping[str, Family] = {
+_FAMILIES: Mapping[str, TargetFamily] = {
     "partition": "partition",
     "topic": "topic",
     "cluster": "cluster",
@@ -40,22 +52,18 @@ _FAMILIES: Mapping[str, Family] = {
     "transaction": "producer",
     "clients": "clients",
     "client": "clients",
-    **dict.fromkeys((*ROLES, *ROLES.values()), "clients"),
+    **dict.fromkeys((*PLURALS, *PLURALS.values()), "clients"),
 }
-
-
-class Unresolved(LookupError):
-    """At this moment nothing is what the target asks for, such as a partition without a leader."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
     """Made by `parse`.
 
-    kind       the word before a colon; ``node`` for ids.
-    nodes      the ids, for ``node``; for ``client`` the process.
-    topic      None for the workload's own topic.
-    partition  None where the text named none, which means 0.
+    kind       the word before the colon; ``node`` for ids.
+    nodes      ids, where the kind is ``node``; the number of the process, where it is ``client``.
+    topic      None for the workload's main topic.
+    partition  None where the text has none, which means 0.
     name       of a group or a transactional id.
     """
 
@@ -71,7 +79,7 @@ class Target:
         if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
             return cls(kind="node", nodes=(text,))
         if isinstance(text, str):
-            if text in _SETS or text in ROLES or text in ROLES.values() or text in ("cluster", "clients"):
+            if text in _SETS or text in PLURALS or text in PLURALS.values() or text in ("cluster", "clients"):
                 return cls(kind=text)
             if _NODES.fullmatch(text):
                 nodes = tuple(map(int, text.split(",")))
@@ -89,12 +97,12 @@ class Target:
         raise ValueError(f"target {text!r}: allowed are {ALLOWED}")
 
     @property
-    def family(self) -> Family:
+    def family(self) -> TargetFamily:
         return _FAMILIES.get(self.kind, "nodes")
 
-    def log(self, own: str) -> tuple[str, int]:
-        """Topic and partition it speaks of, where `own` is the workload's own topic."""
-        return self.topic or own, self.partition or 0
+    def log(self, main_topic: str) -> tuple[str, int]:
+        """Topic and partition. main_topic: of the workload, for a target that names no topic."""
+        return self.topic or main_topic, self.partition or 0
 
     def __str__(self) -> str:
         match self.kind:
@@ -114,7 +122,7 @@ class Target:
         return str(self)
 
     def most(self, topology: Topology) -> int:
-        """How many nodes it can be at most."""
+        """The largest number of nodes that the target can resolve to."""
         brokers = len(topology.brokers)
         match self.kind:
             case "node":
@@ -136,10 +144,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Groups:
-    """Nodes split into groups by id. A node that is in no group keeps all its links."""
+    """Groups of node ids. A node that is in no group keeps all its links."""
 
     groups: tuple[tuple[int, ...], ...]
-    family: Family = "nodes"
+    family: TargetFamily = "nodes"
 
     @classmethod
     def parse(cls, groups: Sequence[Sequence[int]]) -> Groups:
@@ -169,18 +177,18 @@ class Groups:
     def to_json(self) -> list[list[int]]:
         return [list(group) for group in self.groups]
 
-    def most(self, topology: Topology) -> int:  # noqa: ARG002 - as of Target
-        """How many nodes are cut off at most: all but the largest group."""
+    def most(self, topology: Topology) -> int:  # noqa: ARG002 - the same as for Target
+        """The largest number of nodes that are cut off: all but those of the largest group."""
         return len(self.nodes) - max(map(len, self.groups))
 
 
 def parse(value: str | int | Sequence[Sequence[int]]) -> Target | Groups:
-    """A target, or groups when it is a sequence of sequences. Raises ValueError."""
+    """A target from text or a node id, groups from a sequence of sequences. Raises ValueError."""
     return Target.parse(value) if isinstance(value, (str, int)) else Groups.parse(value)
 
 
 def check(target: Target | Groups, topology: Topology) -> None:
-    """Refuse a target that can never be resolved there. Raises ValueError naming the target and what there is."""
+    """Raises ValueError, naming the target and what is allowed, for a target that can never be resolved there."""
     what = f"target {str(target)!r}"
     if isinstance(target, Groups) or target.kind == "node":
         for node in target.nodes:
@@ -206,8 +214,8 @@ def check(target: Target | Groups, topology: Topology) -> None:
 def _check_log(target: Target, topology: Topology, what: str) -> None:
     topic = next(iter(topology.topics), None) if target.topic is None else target.topic
     if topic is None or topic not in topology.topics:
-        there = ", ".join(topology.topics) or "none"
-        raise ValueError(f"{what}: the workload has no topic {topic or 'at all'}; allowed: {there}")
+        allowed = ", ".join(topology.topics) or "none"
+        raise ValueError(f"{what}: the workload has no topic {topic or 'at all'}; allowed: {allowed}")
     if (target.partition or 0) >= topology.topics[topic]:
         raise ValueError(
             f"{what}: {topic} has no partition {target.partition}; allowed: 0 to {topology.topics[topic] - 1}"
@@ -215,93 +223,11 @@ def _check_log(target: Target, topology: Topology, what: str) -> None:
 
 
 def _check_clients(target: Target, topology: Topology, what: str) -> None:
-    # The probe is our eye, not a client of the workload; its process comes last.
-    total = sum(number for role, number in topology.clients.items() if role in ROLES.values())
+    # The probe observes the cluster and is no client of the workload; its process has the last number.
+    total = sum(number for role, number in topology.clients.items() if role in PLURALS.values())
     if target.kind == "client" and target.nodes[0] >= total:
         raise ValueError(f"{what}: the workload has no such process; allowed: 0 to {total - 1}")
-    role = ROLES.get(target.kind, target.kind)
-    if role in ROLES.values() and not topology.clients.get(role):
-        there = ", ".join(name for name, number in topology.clients.items() if number)
-        raise ValueError(f"{what}: the workload has no {role}; allowed: clients, or those of {there}")
-
-
-def resolve(
-    target: Target, cluster: Cluster, *, topic: str, rng: random.Random, clients: Mapping[int, str]
-) -> tuple[int, ...]:
-    """The ids of the nodes (of a client target: the processes) that are the target now.
-
-    topic    the workload's own.
-    rng      the event's own.
-    clients  client processes that run, with their roles.
-    Raises Unresolved when there are none. A follower is the first in-sync one in assignment order; a target that is
-    no set of nodes gives none.
-    """
-    match target.kind:
-        case "node":
-            return target.nodes
-        case "one" | "random" | "minority" | "majority" | "all":
-            return _some(target.kind, sorted(cluster.brokers), rng)
-        case "controllers":
-            return tuple(sorted(cluster.controllers))
-        case "controller":
-            return (_known(cluster.controller(), "no active controller is known"),)
-        case "coordinator" | "transaction-coordinator":
-            kind: Literal["group", "transaction"] = "group" if target.kind == "coordinator" else "transaction"
-            found = cluster.coordinator(kind, target.name or "")
-            return (_known(found, f"nobody names a coordinator of {target.name}"),)
-        case "leader" | "follower" | "isr" | "out-of-sync" | "partition":
-            return _of_log(target, cluster, topic)
-    if target.family == "clients":
-        return _clients(target, rng, clients)
-    return ()
-
-
-def _some(kind: str, brokers: list[int], rng: random.Random) -> tuple[int, ...]:
-    total = len(brokers)
-    number = {"one": 1, "minority": (total - 1) // 2, "majority": total // 2 + 1, "all": total}.get(kind)
-    return tuple(sorted(rng.sample(brokers, rng.randint(1, total) if number is None else number)))
-
-
-def _of_log(target: Target, cluster: Cluster, own: str) -> tuple[int, ...]:
-    topic, partition = target.log(own)
-    replicas = cluster.replicas(topic, partition)
-    if target.kind == "partition":
-        return replicas
-    in_sync = cluster.isr(topic, partition)
-    if target.kind == "isr":
-        return in_sync or _nothing(f"{topic}-{partition} has an empty ISR, or nobody tells it")
-    if target.kind == "out-of-sync":
-        behind = tuple(replica for replica in replicas if replica not in in_sync)
-        return behind or _nothing(f"{topic}-{partition} has no replica out of sync: ISR {list(in_sync)}")
-    leader = _known(cluster.leader(topic, partition), f"{topic}-{partition} has no leader")
-    if target.kind == "leader":
-        return (leader,)
-    for replica in replicas:
-        if replica != leader and replica in in_sync:
-            return (replica,)
-    return _nothing(f"{topic}-{partition} has no in-sync follower: leader {leader}, ISR {list(in_sync)}")
-
-
-def _clients(target: Target, rng: random.Random, clients: Mapping[int, str]) -> tuple[int, ...]:
-    # The probe is our eye, not a client of the workload.
-    workers = {process: role for process, role in clients.items() if role in ROLES.values()}
-    if target.kind == "client":
-        found = [process for process in workers if process == target.nodes[0]]
-    elif target.kind == "clients":
-        found = list(workers)
-    else:
-        role = ROLES.get(target.kind, target.kind)
-        found = sorted(process for process, each in workers.items() if each == role)
-        if target.kind in ROLES.values() and found:
-            found = [rng.choice(found)]
-    return tuple(sorted(found)) or _nothing(f"no client process is {target}")
-
-
-def _known(node: int | None, otherwise: str) -> int:
-    if node is None:
-        raise Unresolved(otherwise)
-    return node
-
-
-def _nothing(why: str) -> tuple[int, ...]:
-    raise Unresolved(why)
+    role = PLURALS.get(target.kind, target.kind)
+    if role in PLURALS.values() and not topology.clients.get(role):
+        present = ", ".join(name for name, number in topology.clients.items() if number)
+        raise ValueError(f"{what}: the workload has no {role}; allowed: clients, or those of {present}")

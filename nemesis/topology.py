@@ -1,4 +1,4 @@
-"""What is known of a cluster and of its workload before either starts: enough to refuse what cannot be."""
+"""What is known about a cluster and its workload before they start: enough to refuse impossible events."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class Topology:
     """brokers      ids of the nodes that serve clients.
     controllers  ids of the KRaft voters, combined ones included; none in ZooKeeper mode.
     zookeepers   ids of the ZooKeeper nodes.
-    topics       names with their numbers of partitions; the first is the workload's own.
+    topics       name to number of partitions; the first is the workload's main topic.
     replicas     replication factor of these topics.
-    clients      roles with the number of client processes, such as {"producer": 2}.
+    clients      role to number of client processes, such as {"producer": 2}.
     release      (major, minor) of Kafka.
-    disks        whether every node's data lies on a file system of its own.
+    disks        whether each node has a file system of its own for its data.
     """
 
     brokers: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Moments that an event can wait for, such as the hundredth acknowledgement."""
+"""Triggers: moments that an event can wait for, such as the hundredth acknowledgement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nemesis.cluster import Clients, Cluster
 from nemesis.topology import Topology
 
 ALLOWED = (
-    "'acks:<number>', 'isr-shrink', 'isr-full', 'leader-change' (of partition 0 of the workload's own topic; "
+    "'acks:<number>', 'isr-shrink', 'isr-full', 'leader-change' (of partition 0 of the workload's main topic; "
     "'isr-shrink:<partition>' and 'isr-shrink:<topic>-<partition>' name another), 'controller-change', "
     "'rebalance:<group>', 'transaction:<id>'"
 )
@@ -21,19 +21,22 @@ _NAMED = re.compile(r"(rebalance|transaction):(\S+)")
 _ACKS = re.compile(r"acks:([1-9][0-9]*)")
 
 REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
-"""States of a group; the last two of the newer protocol."""
+"""States of a group that is rebalancing; the last two exist in the protocol of KIP-848."""
 
-Happened = Callable[[], bool]
+TRIGGER_LIMIT = 60.0
+"""Seconds, from the start of the schedule, for which an event waits for its trigger."""
+
+HasCome = Callable[[], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trigger:
     """Made by `parse`.
 
-    kind       the word before a colon.
+    kind       the word before the colon.
     number     of acknowledgements.
-    topic      None for the workload's own topic.
-    partition  None where the text named none, which means 0.
+    topic      None for the workload's main topic.
+    partition  None where the text has none, which means 0.
     name       of a group or a transactional id.
     """
 
@@ -68,27 +71,29 @@ class Trigger:
         return f"{self.kind}:{f'{self.topic}-' if self.topic else ''}{self.partition}"
 
     def check(self, topology: Topology) -> None:
-        """Refuse what can never happen there. Raises ValueError naming the trigger and what there is."""
+        """Raises ValueError, naming the trigger and what is allowed, for a moment that can never come there."""
         what = f"trigger {str(self)!r}"
         if self.kind in ("isr-shrink", "isr-full", "leader-change"):
             topic = self.topic or next(iter(topology.topics), "")
             if topic not in topology.topics:
-                there = ", ".join(topology.topics) or "none"
-                raise ValueError(f"{what}: the workload has no topic {topic or 'at all'}; allowed: {there}")
+                allowed = ", ".join(topology.topics) or "none"
+                raise ValueError(f"{what}: the workload has no topic {topic or 'at all'}; allowed: {allowed}")
             if (self.partition or 0) >= topology.topics[topic]:
                 raise ValueError(
                     f"{what}: {topic} has no partition {self.partition}; allowed: 0 to {topology.topics[topic] - 1}"
                 )
             if topology.replicas < 2:
-                raise ValueError(f"{what}: a topic with one replica never sees that")
+                raise ValueError(f"{what}: this never happens to a topic with one replica")
 
         if self.kind == "controller-change" and len(topology.controllers or topology.brokers) < 2:
             raise ValueError(
                 f"{what}: the cluster has one node that can be the controller, which never changes"
             )
 
-    def watch(self, cluster: Cluster, clients: Clients, *, topic: str) -> Happened:
-        """Something to ask again and again whether it has happened since now. `topic`: the workload's own."""
+    def watch(self, cluster: Cluster, clients: Clients, *, topic: str) -> HasCome:
+        """A function to call repeatedly that returns whether the moment has come since now. topic: the workload's
+        main topic.
+        """
         log = self.topic or topic, self.partition or 0
         match self.kind:
             case "acks":
@@ -106,11 +111,11 @@ class Trigger:
         return lambda: cluster.kafka.transaction(self.name or "")[0] == "Ongoing"
 
 
-def _changed(look: Callable[[], Any]) -> Happened:
+def _changed(observe: Callable[[], Any]) -> HasCome:
     first: list[Any] = []
 
     def changed() -> bool:
-        if (now := look()) is None:
+        if (now := observe()) is None:
             return False
         if not first:
             first.append(now)
@@ -119,12 +124,12 @@ def _changed(look: Callable[[], Any]) -> Happened:
     return changed
 
 
-def _again(look: Callable[[], bool | None]) -> Happened:
-    """True once more, after it was not; None for not known."""
+def _again(observe: Callable[[], bool | None]) -> HasCome:
+    """Whether the observed value was false, and then true again. An observation of None counts as unknown."""
     seen: set[bool] = set()
 
     def again() -> bool:
-        if (now := look()) is not None:
+        if (now := observe()) is not None:
             seen.add(now)
         return now is True and False in seen
 

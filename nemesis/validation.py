@@ -1,4 +1,4 @@
-"""Refusing options of faults that make no sense."""
+"""Checks of the options of faults and events."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from nemesis.targets import Groups, Target
 from nemesis.topology import Topology
 
 LONGEST = 31_536_000.0
-"""Seconds: a year. What is longer is a slip, and far above it Python cannot wait."""
+"""Seconds: a year. A longer time is a mistake, and far above it Python cannot wait."""
 
 
 def finite(value: object) -> TypeGuard[float]:
-    """Whether it is a number that arithmetic can be done with; True and False are none."""
+    """Whether it is a number within the range of floats. True and False are not numbers."""
     return _a_number(value) and abs(value) <= sys.float_info.max
 
 
@@ -34,7 +34,7 @@ def number(what: str, value: object, *, above: float | None = None, least: float
 
 
 def seconds(what: str, value: object, *, above: float | None = None) -> None:
-    """Raises ValueError unless it is a time of `LONGEST` at most: 0 or more, or above something."""
+    """Raises ValueError unless it is a time up to `LONGEST`, and 0 or more, or above the given bound."""
     if finite(value) and (value >= 0 if above is None else value > above) and value <= LONGEST:
         return
     low = "0 or more" if above is None else f"more than {above:g}"
@@ -57,11 +57,13 @@ def choice(what: str, value: object, allowed: tuple[object, ...]) -> None:
 
 
 def brokers_only(topology: Topology, target: Target | Groups, why: str) -> None:
-    """Raises ValueError where the target is, or can be, a node that is no broker. why: what such a node lacks."""
+    """Raises ValueError where the target surely is a node that is no broker. why: the reason, as in "have no
+    replicas".
+    """
     if isinstance(target, Groups):
         return
-    apart = bool(topology.controllers) and not set(topology.brokers) & set(topology.controllers)
-    if target.kind in ("controller", "controllers") and apart:
+    are_separate = bool(topology.controllers) and not set(topology.brokers) & set(topology.controllers)
+    if target.kind in ("controller", "controllers") and are_separate:
         raise ValueError(f"the controllers {why}; brokers are {', '.join(map(str, topology.brokers))}")
     if target.kind == "node" and (others := set(target.nodes) - set(topology.brokers)):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Waiting for a condition, with a limit."""
+"""Wait for a condition, with a limit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 
-def until(
+def wait_until(
     condition: Callable[[], bool],
     *,
     limit: float,
@@ -15,11 +15,11 @@ def until(
     sleep: Callable[[float], object] = time.sleep,
     abandon: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Whether the condition came true within `limit` seconds; it is asked at least once.
+    """Whether the condition became true within `limit` seconds. It is evaluated at least once.
 
-    interval  seconds between two looks.
-    sleep     waits that many seconds or less.
-    abandon   ends the wait early when it says so.
+    interval  seconds between two evaluations.
+    sleep     waits that many seconds, or less.
+    abandon   returns whether to end the wait early.
     """
     deadline = clock() + limit
     while not condition():

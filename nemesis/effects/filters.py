@@ -1,4 +1,4 @@
-"""Rules of a node's packet filter other than cuts between nodes; each kind has a table of its own."""
+"""Packet filters of a node other than cuts between nodes. Each has an nft table of its own."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from nemesis.effects.reconciler import Resource
 def filtered(
     name: str, combine: Callable[[Sequence[Any]], Any], chains: Callable[[Any], Iterable[str]]
 ) -> Resource:
-    """A resource that is an nft table ``kafkacheck_<name>``, removed by agents that fall silent.
+    """A resource that is the nft table ``kafkacheck_<name>``. Its rules lapse when they are not renewed.
 
-    chains  the table's, as `nemesis.effects.lease_table.chain` makes them, for what the wishes come to.
+    combine  the value that several wishes give together.
+    chains   the chains of the table for that value, each made by `nemesis.effects.lease_table.chain`.
     """
 
     def apply(node: Node, value: Any) -> None:
@@ -26,21 +27,21 @@ def filtered(
         if status:
             raise NetworkError(f"nft exited with status {status}: {output.strip()}")
 
-    def left(node: Node) -> str | None:
+    def remains(node: Node) -> str | None:
         return None if _listed(node, name) is None else f"the rules of {name} are still there"
 
-    return Resource(name, combine, apply, left)
+    return Resource(name, combine, apply, remains)
 
 
 def counted(node: Node, name: str) -> int | None:
-    """Packets that rules of that table hit; None where no such rules are in force. Raises NetworkError."""
+    """Packets that the rules of that table matched; None where no rules are in force. Raises NetworkError."""
     output = _listed(node, name)
     in_force = [] if output is None else rules(output)
     return sum(map(hits, in_force)) if in_force else None
 
 
 def _listed(node: Node, name: str) -> str | None:
-    """What nft says of that table; None where there is none. Raises NetworkError."""
+    """The listing of that table by nft; None where there is no such table. Raises NetworkError."""
     status, output = node.shell(listing(_table(name)))
     if status and "No such file or directory" in output:
         return None

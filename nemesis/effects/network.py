@@ -1,4 +1,7 @@
-"""Which nodes cannot hear which: the desired state of the network, and its application to the nodes."""
+"""Cuts between nodes: the cuts that all faults want together, and their application to the nodes' packet filters.
+
+The idea is that of `nemesis.effects.reconciler`: wishes are combined, and the nodes are brought to the result.
+"""
 
 from __future__ import annotations
 
@@ -15,28 +18,29 @@ T = TypeVar("T")
 
 
 class NetworkError(RuntimeError):
-    """A node's packet filter did not do what it was told. Names the nodes and what nft said."""
+    """A command failed at a node's packet filter. Names the nodes, and has the output of the command."""
 
 
 class Network:
-    """Every owner has its cuts; the nodes get the union, so healing one fault leaves the others.
+    """Cuts by owner, which is the id of an event. The nodes get the union, so the heal of one fault leaves the
+    others.
 
-    For one thread. Nodes are worked on in parallel.
+    For use by one thread; it works on several nodes in parallel.
     """
 
     def __init__(self, nodes: Mapping[int, Node]) -> None:
         self._nodes = nodes
         self._owned: dict[str, frozenset[Cut]] = {}
-        # What each node was last given; a node missing here is in an unknown state.
+        # The cuts that each node got last. The state of a node that is missing here is unknown.
         self._applied: dict[int, frozenset[Cut]] = {node: frozenset() for node in nodes}
-        # Applying rules anew sets their counters to zero; this is what they had before.
+        # Applying rules again sets their counters to zero; these are the counts before that.
         self._earlier: dict[Rule, int] = {}
-        # Rules that were gone when their node was to get new ones. They are back now, but had not lasted.
+        # Rules that had vanished when their node got new ones. They are in force again, but were not all the time.
         self._lost: set[Rule] = set()
 
     @property
     def cuts(self) -> frozenset[Cut]:
-        """The union of what all owners want cut."""
+        """The union of the cuts that all owners want."""
         return frozenset().union(*self._owned.values())
 
     @property
@@ -44,23 +48,23 @@ class Network:
         return frozenset(self._owned)
 
     def cut(self, owner: str, cuts: Iterable[Cut]) -> None:
-        """Replace the cuts of an owner. Raises NetworkError after all nodes were tried."""
+        """Replace the cuts of an owner and apply the union. Raises NetworkError after all nodes were tried."""
         self._owned[owner] = frozenset(cuts)
         self._reconcile()
 
     def heal(self, owner: str) -> None:
-        """Drop the cuts of an owner. Raises NetworkError after all nodes were tried."""
+        """Withdraw the cuts of an owner and apply the rest. Raises NetworkError after all nodes were tried."""
         self._owned.pop(owner, None)
         self._reconcile()
 
     def heal_all(self) -> None:
-        """Remove every rule from every node, whatever is believed. Raises NetworkError after all nodes."""
+        """Remove every rule from every node, known or not. Raises NetworkError after all nodes were tried."""
         self._owned.clear()
         self._applied.clear()
         self._reconcile()
 
     def dropped(self, nodes: Collection[int]) -> dict[Rule, int]:
-        """Packets dropped so far by each rule that these nodes have, and have had all the time it was wanted.
+        """Packets dropped so far by each rule of these nodes that was in force for as long as a fault wanted it.
 
         Raises NetworkError.
         """
@@ -81,13 +85,13 @@ class Network:
             self._lost &= {rule for cut in self.cuts for rule in cut.rules}
 
     def _apply(self, node: int, cuts: frozenset[Cut]) -> None:
-        believed = self._applied.pop(node, frozenset())
+        expected = self._applied.pop(node, frozenset())
         found: dict[Rule, int] = {}
-        # Where the old rules cannot be read their counts are lost, which understates what was dropped: the
-        # safe side. A heal must not fail for that.
+        # Where the old rules cannot be read, their counts are lost. That understates the proof, which is safe. A heal
+        # must not fail for that reason.
         with contextlib.suppress(NetworkError):
             found = self._read(node)
-            self._lost |= {rule for cut in believed for rule in cut.rules} - found.keys()
+            self._lost |= {rule for cut in expected for rule in cut.rules} - found.keys()
         text = ruleset(cuts, {cut.sender: self._nodes[cut.sender].mac for cut in cuts})
         status, output = self._nodes[node].shell(f"nft {shlex.quote(text)}")
         if status:
@@ -105,11 +109,13 @@ class Network:
         try:
             return packets(output, node)
         except (KeyError, TypeError, ValueError) as error:
-            raise NetworkError(f"`{LIST}` gave what cannot be read ({error!r}): {output[:300]}") from error
+            raise NetworkError(
+                f"the output of `{LIST}` cannot be parsed ({error!r}): {output[:300]}"
+            ) from error
 
 
 def on_each(nodes: Collection[int], work: Callable[[int], T]) -> dict[int, T]:
-    """Do the work for all nodes at the same time. Raises NetworkError, at the end, naming where it failed."""
+    """Call `work` for all nodes at the same time. Raises NetworkError at the end, naming where it failed."""
     if not nodes:
         return {}
     with ThreadPoolExecutor(max_workers=len(nodes)) as pool:

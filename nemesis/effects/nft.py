@@ -1,4 +1,4 @@
-"""The text that nft reads and writes: rules that drop packets where they arrive."""
+"""The text that nft reads and writes for cuts between nodes: rules that drop packets where they arrive."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ LIST = listing(TABLE)
 
 @dataclass(frozen=True)
 class Cut:
-    """Packets from one node that another one shall not get; of all kinds, or of some TCP ports only.
+    """Packets from one node that another one must not receive: all of them, or those of some TCP ports.
 
-    A connection has such a port at either end, so both directions of it are meant.
+    The port may be at either end of a connection, so both its requests and its responses are dropped.
     """
 
     receiver: int
@@ -31,7 +31,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Rule:
-    """The smallest piece of a cut, shared by cuts that overlap, so that a packet is counted once."""
+    """The smallest part of a cut. Cuts that overlap share their rules, so that a packet is counted once."""
 
     receiver: int
     sender: int
@@ -43,13 +43,13 @@ class Rule:
 
 
 def ruleset(cuts: Iterable[Cut], macs: Mapping[int, str]) -> str:
-    """One transaction for nft that makes these cuts the only ones of their receiver.
+    """The text of one nft transaction that replaces the cuts of their receiver.
 
-    macs  link-layer addresses of the senders by node id. They cut IPv4 and IPv6 alike, and clients on the
-          host, who come with the bridge's address, are not touched.
+    macs  link-layer addresses of the senders by node id. Rules by link-layer address match IPv4 and IPv6 alike. They
+          do not match clients on the host, whose packets have the bridge's address.
     """
     lines = []
-    # Ports first: a rule for everything before them would take their packets and leave them at zero.
+    # Rules with a port come first: a rule for all packets before them would leave their counters at zero.
     for rule in sorted(
         {rule for cut in cuts for rule in cut.rules},
         key=lambda rule: (rule.port is None, rule.sender, rule.port or 0),

@@ -1,4 +1,4 @@
-"""Trying to connect from one node to another: who can hear whom, found out and not assumed."""
+"""Connection attempts from one node to another, which show what packets pass."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from nemesis.cluster import Node
 from nemesis.effects.network import NetworkError, on_each
 
 LIMIT = 1
-"""Seconds without an answer that count as silence; on an uncut bridge it comes within a millisecond."""
+"""Seconds without an answer that count as silence. On an uncut bridge the answer comes within a millisecond."""
 
 
 @dataclass(frozen=True, order=True)
 class Link:
-    """A TCP connection that may be tried."""
+    """A TCP connection to try."""
 
     source: int
     destination: int
@@ -26,10 +26,10 @@ class Link:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a try.
+    """The result of a connection attempt.
 
-    text  ``open``, ``refused`` (the other's kernel answered, so packets pass both ways although nothing
-          listens there), ``silent`` (no answer at all), or what else the system said.
+    text  ``open``; ``refused`` (the destination's kernel answered, so packets pass in both directions, although
+          nothing listens on the port); ``silent`` (no answer); or the system's error message.
     """
 
     link: Link
@@ -48,9 +48,9 @@ class Answer:
 
 
 def probe(nodes: Mapping[int, Node], links: Iterable[Link]) -> tuple[Answer, ...]:
-    """Try all of them at the same time; takes `LIMIT` seconds if one is cut. Raises NetworkError.
+    """Try all links at the same time; takes `LIMIT` seconds if one is cut. Raises NetworkError.
 
-    Works from and to nodes whose broker is dead or paused, as the kernel answers.
+    It also works with nodes whose broker is stopped or paused, because the kernel answers.
     """
     by_source: dict[int, list[Link]] = {}
     for link in sorted(set(links)):
@@ -61,12 +61,12 @@ def probe(nodes: Mapping[int, Node], links: Iterable[Link]) -> tuple[Answer, ...
 
 def _from(node: Node, links: list[Link]) -> list[Answer]:
     status, output = node.shell(script(links), timeout=LIMIT + 9.0)
-    said: dict[tuple[str, str], tuple[str, str]] = {}
+    results: dict[tuple[str, str], tuple[str, str]] = {}
     for line in output.splitlines():
         if len(words := line.split(" ", 3)) >= 3:
-            said[words[0], words[1]] = (words[2], words[3].strip() if len(words) > 3 else "")
+            results[words[0], words[1]] = (words[2], words[3].strip() if len(words) > 3 else "")
     try:
-        return [Answer(link, _text(*said[link.address, str(link.port)])) for link in links]
+        return [Answer(link, _text(*results[link.address, str(link.port)])) for link in links]
     except KeyError as missing:
         raise NetworkError(
             f"no answer from the probe of {missing} (status {status}): {output.strip()}"
@@ -79,8 +79,8 @@ def script(links: Iterable[Link]) -> str:
     for link in links:
         connect = shlex.quote(f"</dev/tcp/{link.address}/{link.port}")
         tries.append(
-            f"{{ said=$(timeout {LIMIT} bash -c {connect} 2>&1); "
-            f'echo {link.address} {link.port} $? "${{said##*: }}"; }} &'
+            f"{{ output=$(timeout {LIMIT} bash -c {connect} 2>&1); "
+            f'echo {link.address} {link.port} $? "${{output##*: }}"; }} &'
         )
     return "export LC_ALL=C\n" + "\n".join(tries) + "\nwait"
 

@@ -1,4 +1,7 @@
-"""Which broker processes shall run, be paused or be stopped, and making it so."""
+"""Which broker processes should run, be paused or be stopped, and making it so.
+
+The idea is that of `nemesis.effects.reconciler`: wishes are combined, and the process is brought to the result.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,10 @@ Mechanism = Literal["freezer", "SIGSTOP"]
 
 
 class Processes:
-    """Every owner has its wish for a node, and the strongest counts: stopped over paused over running.
+    """Wishes of owners for the state of a node's process. The strongest counts: stopped over paused over running.
 
-    So a node that two faults keep down comes up when the second one ends, and one that was killed while
-    paused comes up paused if the pause outlasts the kill. Several nodes may be worked on at the same time.
+    A node that two faults keep down starts when the second one ends. A process that is killed while paused is started
+    and paused again, if the pause outlasts the kill. Safe for use by several threads.
     """
 
     def __init__(self, nodes: Mapping[int, Node]) -> None:
@@ -31,11 +34,11 @@ class Processes:
 
     @property
     def touched(self) -> tuple[int, ...]:
-        """Nodes that a fault ever wanted anything of."""
+        """Nodes for whose process a fault ever had a wish."""
         with self._lock:
             return tuple(sorted(self._wishes))
 
-    def desired(self, node: int) -> State:
+    def wanted(self, node: int) -> State:
         with self._lock:
             wishes = self._wishes.get(node, {}).values()
             return "stopped" if "stopped" in wishes else "paused" if "paused" in wishes else "running"
@@ -45,22 +48,24 @@ class Processes:
         return self._mechanism.get(node)
 
     def want(self, owner: str, node: int, state: State, *, gently: bool = False) -> None:
-        """Replace an owner's wish. Raises whatever the node raises; the wish stands all the same.
+        """Replace an owner's wish and apply it. Passes on what the node raises; the wish stands nevertheless.
 
-        gently  let a process that is to stop end by itself.
+        gently  stop the process by SIGTERM, not by SIGKILL.
         """
         with self._lock:
             self._wishes.setdefault(node, {})[owner] = state
         self._reconcile(node, gently=gently)
 
     def release(self, owner: str, node: int) -> None:
-        """Drop an owner's wish. Raises whatever the node raises; the wish is gone all the same."""
+        """Withdraw an owner's wish and apply the rest. Passes on what the node raises; the wish is gone
+        nevertheless.
+        """
         with self._lock:
             self._wishes.setdefault(node, {}).pop(owner, None)
         self._reconcile(node)
 
     def heal_all(self) -> None:
-        """Let every node run that a fault ever touched. Raises ExceptionGroup after all were tried."""
+        """Let every node run for which a fault ever had a wish. Raises ExceptionGroup after all were tried."""
         problems = []
         for node in self.touched:
             with self._lock:
@@ -74,28 +79,29 @@ class Processes:
         if problems:
             raise ExceptionGroup("not every process could be healed", problems)
 
-    def _reconcile(self, node: int, *, gently: bool = False) -> None:
-        process, wanted, seen = self._nodes[node], self.desired(node), self._nodes[node].state()
-        if seen == wanted:
+    def _reconcile(self, number: int, *, gently: bool = False) -> None:
+        node, wanted = self._nodes[number], self.wanted(number)
+        actual = node.state()
+        if actual == wanted:
             return
         if wanted == "stopped":
-            process.stop() if gently and seen == "running" else process.kill()
+            node.stop() if gently and actual == "running" else node.kill()
             return
-        if seen == "stopped":
-            process.start()
-        elif seen == "paused":
-            process.thaw()
-            # What is still paused was stopped by the signal.
-            if process.state() == "paused":
-                process.signal("CONT")
+        if actual == "stopped":
+            node.start()
+        elif actual == "paused":
+            node.thaw()
+            # A process that is still paused was stopped by the signal.
+            if node.state() == "paused":
+                node.signal("CONT")
         if wanted == "paused":
-            self._pause(node)
+            self._pause(number)
 
-    def _pause(self, node: int) -> None:
+    def _pause(self, number: int) -> None:
         try:
-            self._nodes[node].freeze()
-            self._mechanism[node] = "freezer"
+            self._nodes[number].freeze()
+            self._mechanism[number] = "freezer"
         except OSError:
-            # The first version of the freezer gives up at times when the threads are busy.
-            self._nodes[node].signal("STOP")
-            self._mechanism[node] = "SIGSTOP"
+            # The freezer of cgroup v1 sometimes gives up when the threads are busy.
+            self._nodes[number].signal("STOP")
+            self._mechanism[number] = "SIGSTOP"

@@ -1,53 +1,61 @@
-"""Clock: a node's time of day jumps, or goes too fast or too slow. Time-outs, which use another clock, do not."""
+"""Clock: a node's time of day jumps, or runs too fast or too slow. Its timeouts use another clock, which stays
+right.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from nemesis.cluster import Node
 from nemesis.effects.reconciler import Resource
-from nemesis.faults.fault import Fault, FaultContext, Proof
-from nemesis.faults.serving import serving
+from nemesis.event import Event
+from nemesis.fault import Draw, Fault
+from nemesis.fault_context import FaultContext, Proof
+from nemesis.steps.serving import verify_serving
 from nemesis.validation import number
 
 FURTHEST = 1e9
-"""Seconds, about 31 years, by which a clock can be off."""
+"""Seconds, about 31 years, by which a clock can be wrong."""
 
-CLOSE = 1.0
-"""Seconds that what is read back may be off: a drift goes on meanwhile."""
+TOLERANCE = 1.0
+"""Seconds by which the clock that is read back may differ: a drift continues meanwhile."""
 
 
 def _sum(wishes: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return sum(offset for offset, _ in wishes), sum(ppm for _, ppm in wishes)
 
 
-def _left(node: Node) -> str | None:
+def _remains(node: Node) -> str | None:
     try:
         offset, ppm = node.clock.get()
-    except OSError:  # a process that has just begun has the right time
+    except OSError:  # a process that has just started has the right time
         return None
     return f"its clock is still {offset:g} s off, {ppm:g} ppm" if offset or ppm else None
 
 
 CLOCK = Resource(
-    "clock", _sum, lambda node, wish: node.clock.clear() if wish is None else node.clock.set(*wish), _left
+    "clock", _sum, lambda node, wish: node.clock.clear() if wish is None else node.clock.set(*wish), _remains
 )
+"""Offset in seconds and drift in ppm."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clock(Fault):
-    """offset: seconds it jumps, either way. ppm: millionths by which it goes too fast from then on, or too slow."""
+class ClockFault(Fault):
+    """offset: seconds by which the clock jumps, above or below 0. ppm: millionths by which it then runs too fast or,
+    below 0, too slow."""
 
     offset: float = 0.0
     ppm: float = 0.0
 
-    name: ClassVar[str] = "clock"
-    down: ClassVar[bool] = False
-    # A wait that began while the clock was ahead, such as that before the next try to reach a peer, ends only then.
-    lingers: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = frozenset({"clock"})
+    name = "clock"
+    family = "clock"
+    proved_by = "the clock data in the process's memory, read back"
+    draw = Draw(options=({"offset": 60}, {"offset": -60}, {"ppm": 50_000}))
+    takes_nodes_down = False
+    # A wait that began while the clock was ahead, such as that before Kafka's next try to connect, ends only then.
+    outlives_heal = True
+    needs = frozenset({"clock"})
 
     def __post_init__(self) -> None:
         number("clock offset", self.offset, least=-FURTHEST, most=FURTHEST)
@@ -56,34 +64,49 @@ class Clock(Fault):
             raise ValueError("clock: give it an offset (seconds) or ppm (millionths), or both")
 
     def inject(self, context: FaultContext) -> None:
-        context.notes["incarnation"] = context.process.incarnation()
-        context.desired.want(context.event, context.node, CLOCK, (self.offset, self.ppm))
+        context.notes["incarnation"] = context.node.incarnation()
+        context.resources.want(context.event, context.node_id, CLOCK, (self.offset, self.ppm))
 
     def verify_injected(self, context: FaultContext) -> Proof:
-        offset, ppm = context.process.clock.get()
-        wanted = context.desired.now(CLOCK, context.node)
-        close = abs(offset - wanted[0]) < CLOSE and abs(ppm - wanted[1]) < CLOSE
-        return Proof(close, {"offset": offset, "ppm": ppm})
+        actual = context.node.clock.get()
+        is_close = _close(actual, context.resources.wanted(CLOCK, context.node_id))
+        return Proof(is_close, {"offset": actual[0], "ppm": actual[1]})
 
     def heal(self, context: FaultContext) -> None:
-        process = context.process
+        node = context.node
         try:
-            if process.state() == "stopped" or process.incarnation() != context.notes.get("incarnation"):
-                context.notes["restarted"] = (
-                    True  # a new process has the right time, and a dead one needs none
-                )
+            if node.state() == "stopped" or node.incarnation() != context.notes.get("incarnation"):
+                # A new process has the right time, and a stopped one has none.
+                context.notes["restarted"] = True
             elif context.effective:
-                context.notes["end"] = list(process.clock.get())
+                context.notes["end"] = list(node.clock.get())
         finally:
-            context.desired.release(context.event, context.node, CLOCK)
+            context.resources.release(context.event, context.node_id, CLOCK)
 
     def verify_healed(self, context: FaultContext) -> Proof:
         if context.notes.get("restarted"):
             return Proof(True, {"ended_early": "the process was restarted, which gives it the right time"})
-        wanted = context.desired.now(CLOCK, context.node) or (0.0, 0.0)
-        offset, ppm = context.process.clock.get()
-        evidence = {"before_heal": context.notes.get("end"), "offset": offset, "ppm": ppm}
-        if abs(offset - wanted[0]) >= CLOSE or abs(ppm - wanted[1]) >= CLOSE:
+        wanted = context.resources.wanted(CLOCK, context.node_id) or (0.0, 0.0)
+        actual = context.node.clock.get()
+        evidence = {"before_heal": context.notes.get("end"), "offset": actual[0], "ppm": actual[1]}
+        if not _close(actual, wanted):
             return Proof(False, evidence)
-        served = serving(context)
+        served = verify_serving(context)
         return Proof(served.effective, {**evidence, **served.evidence})
+
+
+def _close(actual: tuple[float, float], wanted: tuple[float, float]) -> bool:
+    return all(abs(one - other) < TOLERANCE for one, other in zip(actual, wanted, strict=True))
+
+
+def clock(
+    target: str | int,
+    *,
+    lasting: float,
+    at: float = 0,
+    after: str | None = None,
+    offset: float = 0.0,
+    ppm: float = 0.0,
+) -> Event:
+    """The node's time of day jumps by ``offset`` seconds, and then runs too fast by ``ppm`` millionths."""
+    return Event.of(ClockFault(offset=offset, ppm=ppm), target, at=at, after=after, lasting=lasting)

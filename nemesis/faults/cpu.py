@@ -1,74 +1,85 @@
-"""CPU limit: the process gets little of the processors' time, and stands still for the rest."""
+"""CPU limit: the process gets little processor time, and stands still for the rest."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from nemesis.cluster import Node
 from nemesis.effects.reconciler import Resource
-from nemesis.faults.fault import Fault, FaultContext, Proof
-from nemesis.faults.serving import serving
+from nemesis.event import Event
+from nemesis.fault import Draw, Fault
+from nemesis.fault_context import FaultContext, Proof
+from nemesis.steps.serving import verify_serving
 from nemesis.validation import number
 
 
-def _left(node: Node) -> str | None:
+def _remains(node: Node) -> str | None:
     cores = node.cpu()[0] if node.state() == "running" else None
     return None if cores is None else f"it is still limited to {cores:g} cores"
 
 
-CPU = Resource("cpu", min, lambda node, cores: node.limit_cpu(cores), _left)
-"""Cores' time."""
+CPU = Resource("cpu", min, lambda node, cores: node.limit_cpu(cores), _remains)
+"""Processor time, in cores."""
 
 LIMIT = 10.0
-"""Seconds in which the kernel must have held the process back."""
+"""Seconds in which the kernel must have throttled the process."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cpu(Fault):
-    """cores: how much of the processors' time, such as 0.1 for a tenth of one."""
+    """cores: processor time of the process, such as 0.1 for a tenth of one core."""
 
     cores: float = 0.1
 
-    name: ClassVar[str] = "cpu"
-    ours: ClassVar[bool] = True
-    down: ClassVar[bool] = False
+    name = "cpu"
+    family = "resources"
+    proved_by = "the limit is in force, and the kernel throttled the process"
+    draw = Draw(weight=1, options=({"cores": 0.05}, {"cores": 0.2}))
+    changes_cluster = True
+    takes_nodes_down = False
 
     def __post_init__(self) -> None:
         number("cpu cores", self.cores, least=0.01, most=4096)
 
     def inject(self, context: FaultContext) -> None:
-        context.notes |= {"before": context.process.cpu()[1], "incarnation": context.process.incarnation()}
-        context.desired.want(context.event, context.node, CPU, self.cores)
+        context.notes |= {"before": context.node.cpu()[1], "incarnation": context.node.incarnation()}
+        context.resources.want(context.event, context.node_id, CPU, self.cores)
 
     def verify_injected(self, context: FaultContext) -> Proof:
-        process, before = context.process, context.notes["before"]
-        held = context.until(lambda: process.cpu()[1] > before, LIMIT)
-        cores, throttled = process.cpu()
-        as_wanted = _same(cores, context.desired.now(CPU, context.node))
-        return Proof(held and as_wanted, {"cores": cores, "held_back": throttled - before})
+        node, before = context.node, context.notes["before"]
+        is_throttled = context.wait_until(lambda: node.cpu()[1] > before, LIMIT)
+        cores, throttled = node.cpu()
+        is_as_wanted = _equal(cores, context.resources.wanted(CPU, context.node_id))
+        return Proof(is_throttled and is_as_wanted, {"cores": cores, "held_back": throttled - before})
 
     def heal(self, context: FaultContext) -> None:
-        process, notes = context.process, context.notes
+        node, notes = context.node, context.notes
         try:
-            # A process that does not run cannot be asked, and a new one counts anew.
-            if process.state() == "running" and process.incarnation() == notes.get("incarnation"):
-                notes["held_back"] = process.cpu()[1] - notes["before"]
+            # A process that does not run has no counters, and those of a new process start at zero.
+            if node.state() == "running" and node.incarnation() == notes.get("incarnation"):
+                notes["held_back"] = node.cpu()[1] - notes["before"]
         finally:
-            context.desired.release(context.event, context.node, CPU)
+            context.resources.release(context.event, context.node_id, CPU)
 
     def verify_healed(self, context: FaultContext) -> Proof:
-        wanted = context.desired.now(CPU, context.node)
+        wanted = context.resources.wanted(CPU, context.node_id)
         evidence: dict[str, object] = {"held_back": context.notes.get("held_back")}
-        if (state := context.processes.desired(context.node)) != "running":
-            return Proof(True, {**evidence, "not_asked": f"{', '.join(context.others)} wants it {state}"})
-        evidence["cores"] = cores = context.process.cpu()[0]
-        if not _same(cores, wanted):
+        if (state := context.processes.wanted(context.node_id)) != "running":
+            return Proof(True, {**evidence, "not_checked": f"{', '.join(context.others)} keeps it {state}"})
+        evidence["cores"] = cores = context.node.cpu()[0]
+        if not _equal(cores, wanted):
             return Proof(False, evidence)
-        served = serving(context)
+        served = verify_serving(context)
         return Proof(served.effective, {**evidence, **served.evidence})
 
 
-def _same(cores: float | None, wanted: float | None) -> bool:
-    """But for what the kernel rounds."""
+def _equal(cores: float | None, wanted: float | None) -> bool:
+    """Whether they are equal, apart from the kernel's rounding."""
     return cores == wanted or (cores is not None and wanted is not None and abs(cores - wanted) < 0.001)
+
+
+def cpu(
+    target: str | int, *, lasting: float, at: float = 0, after: str | None = None, cores: float = 0.1
+) -> Event:
+    """The process gets the time of ``cores`` cores, and stands still for the rest."""
+    return Event.of(Cpu(cores=cores), target, at=at, after=after, lasting=lasting)

@@ -3,49 +3,54 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from nemesis.faults.fault import Fault, FaultContext, Proof
-from nemesis.faults.kill import halt, halted, rouse, roused
+from nemesis.event import Event
+from nemesis.fault_context import FaultContext, Proof
+from nemesis.steps.ended_process import EndsProcess, end_process
 from nemesis.validation import LONGEST, number
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrashLoop(Fault):
+class CrashLoop(EndsProcess):
     """every: seconds between a kill and the start after it, and between a start and the next kill."""
 
     every: float = 2.0
 
-    name: ClassVar[str] = "crash-loop"
-    halts: ClassVar[bool] = True
+    name = "crash-loop"
+    proved_by = "the process is gone; the evidence of the heal counts the kills"
+    allows = frozenset({"kill"})
 
     def __post_init__(self) -> None:
         number("crash-loop every", self.every, above=0, most=LONGEST)
 
     @property
-    def pulse(self) -> float:
+    def repeat_every(self) -> float:
         return self.every
 
     def inject(self, context: FaultContext) -> None:
-        halt(context)
-        context.notes["kills"] = int(context.process.state() == "stopped")
+        end_process(context)
+        context.notes["kills"] = int(context.node.state() == "stopped")
 
-    def verify_injected(self, context: FaultContext) -> Proof:
-        return halted(context)
-
-    def beat(self, context: FaultContext) -> None:
-        if context.notes.pop("up", False):
-            context.processes.want(context.event, context.node, "stopped")
-            context.notes["kills"] = context.notes.get("kills", 0) + (context.process.state() == "stopped")
+    def repeat(self, context: FaultContext) -> None:
+        if context.notes.pop("is_up", False):
+            context.processes.want(context.event, context.node_id, "stopped")
+            context.notes["kills"] = context.notes.get("kills", 0) + (context.node.state() == "stopped")
         else:
-            context.processes.release(context.event, context.node)
-            context.notes["up"] = True
+            context.processes.release(context.event, context.node_id)
+            context.notes["is_up"] = True
 
     def heal(self, context: FaultContext) -> None:
-        rouse(context)
-        if context.notes.get("up"):
-            context.notes["end"] = "stopped"  # it is we who had started it
+        super().heal(context)
+        if context.notes.get("is_up"):
+            context.notes["end"] = "stopped"  # the loop itself had started it, so the fault did not end early
 
     def verify_healed(self, context: FaultContext) -> Proof:
-        proof = roused(context)
+        proof = super().verify_healed(context)
         return Proof(proof.effective, {**proof.evidence, "kills": context.notes.get("kills", 0)})
+
+
+def crash_loop(
+    target: str | int, *, lasting: float, at: float = 0, after: str | None = None, every: float = 2.0
+) -> Event:
+    """Killed, started after ``every`` seconds, killed again after the same time, and so on."""
+    return Event.of(CrashLoop(every=every), target, at=at, after=after, lasting=lasting)

@@ -1,70 +1,64 @@
-"""DNS: the node gets no answer when it asks for a name. Names it knows already stay known for a while."""
+"""DNS: the node gets no answer when it looks up a name. For a while it still knows names that it looked up before."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from nemesis.effects.filters import counted, filtered
+from nemesis.effects.filters import filtered
 from nemesis.effects.lease_table import chain
-from nemesis.effects.reconciler import Resource
-from nemesis.faults.fault import Fault, FaultContext, Proof
+from nemesis.event import Event
+from nemesis.fault_context import FaultContext, Proof
+from nemesis.steps.filtered_packets import FiltersPackets
 from nemesis.targets import Groups, Target
 from nemesis.topology import Topology
 
 LIMIT = 5.0
-"""Seconds in which a question must go unanswered, and be answered again."""
+"""Seconds in which a look-up must fail, or succeed again."""
 
-ASK = "timeout 1 getent hosts {} >/dev/null"
+LOOK_UP = "timeout 1 getent hosts {} >/dev/null"
 
 
 def _chains(_: object) -> list[str]:
+    # 127.0.0.11 is the name server that the Docker engine gives to containers.
     return [chain("output", ["ip daddr 127.0.0.11 meta l4proto { tcp, udp } th dport 53 counter drop"])]
 
 
-DNS: Resource = filtered("dns", any, _chains)
-
-
 @dataclass(frozen=True, kw_only=True)
-class Dns(Fault):
-    """Questions to the engine's name server are dropped."""
+class Dns(FiltersPackets):
+    """Queries to the engine's name server are dropped."""
 
-    name: ClassVar[str] = "dns"
-    down: ClassVar[bool] = False
-    needs: ClassVar[frozenset[str]] = frozenset({"nft"})
+    name = "dns"
+    proved_by = "the name of a peer is not found, and packets were dropped"
+    requires = "2 nodes"
+    takes_nodes_down = False
+    resource = filtered("dns", any, _chains)
 
     def check(self, topology: Topology, target: Target | Groups) -> None:  # noqa: ARG002
         if len(topology.nodes) < 2:
-            raise ValueError("a cluster of one node asks for nobody's name")
+            raise ValueError("a cluster of one node looks up no names")
 
-    def inject(self, context: FaultContext) -> None:
-        context.desired.want(context.event, context.node, DNS, True)
+    def rules(self, context: FaultContext) -> bool:  # noqa: ARG002
+        return True
 
     def verify_injected(self, context: FaultContext) -> Proof:
-        unknown = context.until(lambda: not _resolves(context), LIMIT)
-        dropped = counted(context.process, DNS.name)
-        # A name that nobody knows for another reason is no proof.
-        return Proof(unknown and bool(dropped), {"resolved": not unknown, "dropped": dropped})
+        is_unknown = context.wait_until(lambda: not _resolves(context), LIMIT)
+        dropped = self.dropped(context)
+        # Without dropped packets the look-up failed for another reason.
+        return Proof(is_unknown and bool(dropped), {"resolved": not is_unknown, "dropped": dropped})
 
-    def heal(self, context: FaultContext) -> None:
-        try:
-            context.notes["dropped"] = counted(context.process, DNS.name)
-        finally:
-            context.desired.release(context.event, context.node, DNS)
-
-    def verify_healed(self, context: FaultContext) -> Proof:
-        evidence: dict[str, object] = {"dropped": context.notes.get("dropped")}
-        if context.effective and context.notes.get("dropped") is None:
-            return Proof(
-                False,
-                {**evidence, "ended_early": "the rules were gone, or had lapsed, before the fault's end"},
-            )
-        if context.desired.now(DNS, context.node) is not None:
-            return Proof(True, {**evidence, "held_by": list(context.others)})
-        return Proof(context.until(lambda: _resolves(context), LIMIT), evidence)
+    def verify_passing(self, context: FaultContext) -> Proof:
+        if context.resources.wanted(self.resource, context.node_id) is not None:
+            return Proof(True, {"held_by": list(context.others)})
+        is_known = context.wait_until(lambda: _resolves(context), LIMIT)
+        return Proof(is_known, {"resolved": is_known})
 
 
 def _resolves(context: FaultContext) -> bool:
-    """Whether the node's network finds the name of a peer; its own is in a file."""
-    peer = next(node for node in context.cluster.nodes.values() if node.id != context.node)
-    return context.process.shell(ASK.format(peer.host), timeout=3)[0] == 0
+    """Whether the node finds the name of a peer. Its own name is in a file."""
+    peer = next(node for node in context.cluster.nodes.values() if node.id != context.node_id)
+    return context.node.shell(LOOK_UP.format(peer.host), timeout=3)[0] == 0
+
+
+def dns(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+    """The node gets no answer when it looks up a name."""
+    return Event.of(Dns(), target, at=at, after=after, lasting=lasting)

@@ -1,37 +1,22 @@
-"""Isolate: a node, or some, against all peers. Clients still reach it."""
+"""Isolate: one or more nodes are cut off from all other nodes. Clients still reach all of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from nemesis.faults.fault import Fault, FaultContext, Proof
-from nemesis.faults.partition import Partition
-from nemesis.targets import Groups, Target
-from nemesis.topology import Topology
-
-_EVERYTHING = Partition()
+from nemesis.event import Event
+from nemesis.fault import Draw
+from nemesis.steps.cut_links import CutsLinks
 
 
 @dataclass(frozen=True, kw_only=True)
-class Isolate(Fault):
-    """A partition of the target from all others on all ports, under the name people look for."""
+class Isolate(CutsLinks):
+    """All packets between the target and all other nodes are dropped."""
 
-    name: ClassVar[str] = "isolate"
-    together: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = Partition.needs
+    name = "isolate"
+    draw = Draw(weight=3)
 
-    def check(self, topology: Topology, target: Target | Groups) -> None:
-        _EVERYTHING.check(topology, target)
 
-    def inject(self, context: FaultContext) -> None:
-        _EVERYTHING.inject(context)
-
-    def verify_injected(self, context: FaultContext) -> Proof:
-        return _EVERYTHING.verify_injected(context)
-
-    def heal(self, context: FaultContext) -> None:
-        _EVERYTHING.heal(context)
-
-    def verify_healed(self, context: FaultContext) -> Proof:
-        return _EVERYTHING.verify_healed(context)
+def isolate(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+    """All packets between the target and the other nodes are dropped, IPv4 and IPv6; clients reach all nodes."""
+    return Event.of(Isolate(), target, at=at, after=after, lasting=lasting)

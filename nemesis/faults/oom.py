@@ -1,57 +1,58 @@
-"""OOM kill: the kernel ends the process for want of memory, and it is started again when the fault ends."""
+"""OOM kill: the kernel ends the process because memory is exhausted. It is started again at the end of the fault."""
 
 from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
-from typing import ClassVar
 
-from nemesis.faults.fault import Fault, FaultContext, Proof
-from nemesis.faults.kill import halted, rouse, roused
-from nemesis.faults.memory import MEMORY
+from nemesis.effects.memory_limit import MEMORY
+from nemesis.event import Event
+from nemesis.fault_context import FaultContext, Proof
+from nemesis.steps.ended_process import EndsProcess, note_process
 
 SPARE = 16 << 20
-"""Bytes above what is in use: the engine refuses less than that."""
+"""Bytes above what is in use. The engine refuses a smaller limit."""
 
 LIMIT = 15.0
-"""Seconds for the kernel to choose its victim."""
+"""Seconds for the kernel to kill a process."""
 
-HOG = "echo 1000 > /proc/1/oom_score_adj; head -c 1G /dev/zero | tail -c 1G >/dev/null"
-"""Takes memory until something must go, which shall be the broker and not the taker."""
+EXHAUST_MEMORY = "echo 1000 > /proc/1/oom_score_adj; head -c 1G /dev/zero | tail -c 1G >/dev/null"
+"""Makes the broker the kernel's first choice, and takes memory until the kernel must kill something."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Oom(Fault):
-    """The container gets a limit, and something in it takes all there is."""
+class Oom(EndsProcess):
+    """The container gets a memory limit, and a command in it takes all memory that is left."""
 
-    name: ClassVar[str] = "oom"
-    ours: ClassVar[bool] = True
-    halts: ClassVar[bool] = True
+    name = "oom"
+    proved_by = "the process is gone, and the engine reports that it was killed for memory"
+    changes_cluster = True
 
     def inject(self, context: FaultContext) -> None:
-        process = context.process
-        context.notes |= {"before": process.state(), "incarnation": process.incarnation()}
+        node = context.node
+        note_process(context)
         try:
-            context.desired.want(context.event, context.node, MEMORY, SPARE)
+            context.resources.want(context.event, context.node_id, MEMORY, SPARE)
         except Exception:
-            context.desired.release(context.event, context.node, MEMORY)
+            context.resources.release(context.event, context.node_id, MEMORY)
             raise
         try:
-            with contextlib.suppress(Exception):  # the command goes down with its container
-                process.execute(HOG)
-            context.until(lambda: process.state() == "stopped", LIMIT)
+            with contextlib.suppress(Exception):  # the command ends with its container
+                node.execute(EXHAUST_MEMORY)
+            context.wait_until(lambda: node.state() == "stopped", LIMIT)
         finally:
-            # The process that is started later needs more than this one was left with.
-            context.desired.release(context.event, context.node, MEMORY)
-            context.processes.want(context.event, context.node, "stopped")
+            # The process that is started later needs more memory than the limit allows.
+            context.resources.release(context.event, context.node_id, MEMORY)
+            context.processes.want(context.event, context.node_id, "stopped")
 
     def verify_injected(self, context: FaultContext) -> Proof:
-        proof = halted(context)
-        killed = context.process.killed_for_memory()
-        return Proof(proof.effective and killed, {**proof.evidence, "killed_for_memory": killed})
+        proof = super().verify_injected(context)
+        is_killed = context.node.killed_for_memory()
+        return Proof(proof.effective and is_killed, {**proof.evidence, "killed_for_memory": is_killed})
 
-    def heal(self, context: FaultContext) -> None:
-        rouse(context)
 
-    def verify_healed(self, context: FaultContext) -> Proof:
-        return roused(context)
+def oom(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+    """The kernel kills the broker, because a command in its container exhausts a memory limit; started again at the
+    end.
+    """
+    return Event.of(Oom(), target, at=at, after=after, lasting=lasting)

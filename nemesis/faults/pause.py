@@ -1,56 +1,66 @@
-"""Pause: every thread of the broker stands still, as in a long garbage collection, and then goes on."""
+"""Pause: every thread of the broker stands still, as in a long garbage collection, and later continues."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from nemesis.faults.fault import Fault, FaultContext, Proof
-from nemesis.faults.serving import serving
+from nemesis.event import Event
+from nemesis.fault import Draw, Fault
+from nemesis.fault_context import FaultContext, Proof
+from nemesis.steps.serving import verify_serving
 
 LIMIT = 5.0
-"""Seconds for a process to be seen in the state it was brought to."""
+"""Seconds for a process to be observed in its new state."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pause(Fault):
-    """By the cgroup freezer, or by SIGSTOP where the kernel refuses; the evidence says which."""
+    """By the cgroup freezer, or by SIGSTOP where the kernel refuses it. The evidence says which."""
 
-    name: ClassVar[str] = "pause"
-    halts: ClassVar[bool] = True
+    name = "pause"
+    family = "process"
+    proved_by = "the state of the process; the evidence says which mechanism stopped it"
+    draw = Draw(weight=3)
+    blocks_process = True
+    allows = frozenset({"kill"})
+    prefers = frozenset({"freezer"})
 
     def inject(self, context: FaultContext) -> None:
-        context.notes["before"] = context.cluster.nodes[context.node].state()
-        context.processes.want(context.event, context.node, "paused")
+        context.notes["before"] = context.node.state()
+        context.processes.want(context.event, context.node_id, "paused")
 
     def verify_injected(self, context: FaultContext) -> Proof:
-        process = context.cluster.nodes[context.node]
+        node = context.node
         evidence: dict[str, object] = {"before": context.notes["before"]}
-        if context.processes.desired(context.node) != "paused":  # a kill is stronger
-            return Proof(
-                False, {**evidence, "state": process.state(), "not_paused_because_of": list(context.others)}
-            )
-        paused = context.until(lambda: process.state() == "paused", LIMIT)
-        evidence |= {"state": process.state(), "mechanism": context.processes.mechanism(context.node)}
-        return Proof(paused, evidence)
+        if context.processes.wanted(context.node_id) != "paused":  # a fault that ends the process wins
+            evidence |= {"state": node.state(), "not_paused_because_of": list(context.others)}
+            return Proof(False, evidence)
+        is_paused = context.wait_until(lambda: node.state() == "paused", LIMIT)
+        evidence |= {"state": node.state(), "mechanism": context.processes.mechanism(context.node_id)}
+        return Proof(is_paused, evidence)
 
     def heal(self, context: FaultContext) -> None:
-        context.notes["wanted"] = context.processes.desired(context.node)
+        context.notes["wanted"] = context.processes.wanted(context.node_id)
         try:
-            context.notes["end"] = context.cluster.nodes[context.node].state()
+            context.notes["end"] = context.node.state()
         finally:
-            context.processes.release(context.event, context.node)
+            context.processes.release(context.event, context.node_id)
 
     def verify_healed(self, context: FaultContext) -> Proof:
-        process, wanted = context.cluster.nodes[context.node], context.processes.desired(context.node)
+        node, wanted = context.node, context.processes.wanted(context.node_id)
         evidence: dict[str, object] = {"state_before_heal": context.notes["end"]}
         if context.effective and context.notes["end"] != context.notes["wanted"]:
             evidence["ended_early"] = "something else had changed the broker's state before the fault's end"
-        as_wanted = context.until(lambda: process.state() == wanted, LIMIT)
-        evidence["state"] = process.state()
-        if not as_wanted:
+        is_as_wanted = context.wait_until(lambda: node.state() == wanted, LIMIT)
+        evidence["state"] = node.state()
+        if not is_as_wanted:
             return Proof(False, evidence)
-        if wanted != "running":  # another fault wants it so, and undoes it when it ends
+        if wanted != "running":  # another fault wants this state, and undoes it at its own end
             return Proof("ended_early" not in evidence, {**evidence, "held_by": list(context.others)})
-        served = serving(context)
+        served = verify_serving(context)
         return Proof(served.effective and "ended_early" not in evidence, {**evidence, **served.evidence})
+
+
+def pause(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+    """Every thread of the broker stands still, by the cgroup freezer or by SIGSTOP."""
+    return Event.of(Pause(), target, at=at, after=after, lasting=lasting)

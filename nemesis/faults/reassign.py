@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from nemesis.faults.fault import Fault, FaultContext, Proof
-from nemesis.targets import Family, Groups, Target
+from nemesis.event import Event
+from nemesis.fault import Fault
+from nemesis.fault_context import FaultContext, Proof
+from nemesis.targets import Groups, Target
 from nemesis.topology import Topology
 
 LIMIT = 60.0
-"""Seconds for replicas to catch up in their new place."""
+"""Seconds for new replicas to catch up."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reassign(Fault):
-    """The last replica moves to a broker that has none, or where there is no such broker, the first one to the end.
+    """The last replica moves to a broker that has none. Where every broker has one, the first replica becomes the
+    last.
 
-    So the preferred leader changes where all brokers have a replica.
+    In the second case the preferred leader changes.
     """
 
-    name: ClassVar[str] = "reassign"
-    puts_back: ClassVar[bool] = True
-    strikes: ClassVar[Family] = "partition"
-    together: ClassVar[bool] = True
-    down: ClassVar[bool] = False
+    name = "reassign"
+    family = "Kafka"
+    proved_by = "the new replicas are assigned, and all of them are in sync"
+    requires = "2 brokers"
+    target_family = "partition"
+    takes_all_nodes = True
+    takes_nodes_down = False
+    restores_state = True
 
     def check(self, topology: Topology, target: Target | Groups) -> None:  # noqa: ARG002
         if len(topology.brokers) < 2:
-            raise ValueError("a cluster of one broker has no other place")
+            raise ValueError("a cluster of one broker has no other place for a replica")
 
     def inject(self, context: FaultContext) -> None:
         replicas = context.cluster.replicas(*context.log)
@@ -38,7 +43,7 @@ class Reassign(Fault):
         context.cluster.kafka.reassign(*context.log, context.notes["wanted"])
 
     def verify_injected(self, context: FaultContext) -> Proof:
-        return _moved(context, context.notes["wanted"], context.notes["replicas"])
+        return _verify_moved(context, context.notes["wanted"], context.notes["replicas"])
 
     def heal(self, context: FaultContext) -> None:
         if "replicas" in context.notes:
@@ -46,18 +51,23 @@ class Reassign(Fault):
 
     def verify_healed(self, context: FaultContext) -> Proof:
         if "replicas" not in context.notes:
-            return Proof(True, {"nothing": "the injection failed before anything was done"})
-        return _moved(context, context.notes["replicas"], context.notes["wanted"])
+            return Proof(True, {"nothing": "the injection failed before it changed anything"})
+        return _verify_moved(context, context.notes["replicas"], context.notes["wanted"])
 
 
-def _moved(context: FaultContext, wanted: tuple[int, ...], before: tuple[int, ...]) -> Proof:
-    """Whether the replicas are those, and all of them in sync; a move under way names both."""
+def _verify_moved(context: FaultContext, wanted: tuple[int, ...], before: tuple[int, ...]) -> Proof:
+    """Whether exactly these replicas are assigned, and all in sync. A move that goes on has both old and new ones."""
     cluster, log = context.cluster, context.log
-    limit = min(LIMIT, max(context.leisure(), 1.0))
+    limit = min(LIMIT, max(context.seconds_to_next_action(), 1.0))
 
-    def there() -> bool:
+    def has_moved() -> bool:
         return cluster.replicas(*log) == wanted and set(cluster.isr(*log)) == set(wanted)
 
-    moved = context.until(there, limit)
+    moved = context.wait_until(has_moved, limit)
     evidence = {"before": list(before), "wanted": list(wanted), "replicas": list(cluster.replicas(*log))}
     return Proof(moved and wanted != before, evidence)
+
+
+def reassign(target: str = "partition", *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+    """The last replica moves to a broker that has none, or else the first one becomes the last; back at the end."""
+    return Event.of(Reassign(), target, at=at, after=after, lasting=lasting)

@@ -1,31 +1,32 @@
-"""Stop: a controlled shutdown, which hands leadership over; the process is started again when the fault ends."""
+"""Stop: a controlled shutdown, in which the broker hands its leaderships over. It is started again at the end."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from nemesis.faults.fault import Fault, FaultContext, Proof
-from nemesis.faults.kill import KILLED, halt, halted, rouse, roused
+from nemesis.event import Event
+from nemesis.fault import Draw
+from nemesis.fault_context import FaultContext, Proof
+from nemesis.steps.ended_process import KILLED, EndsProcess, end_process
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stop(Fault):
-    """Effective when the process ended by itself; one that had to be killed was not shut down."""
+class Stop(EndsProcess):
+    """SIGTERM to the process. Effective when it ended by itself: a process that was killed was not shut down."""
 
-    name: ClassVar[str] = "stop"
-    halts: ClassVar[bool] = True
+    name = "stop"
+    proved_by = f"it ended by itself (exit status not {KILLED}); after the heal a new process serves clients"
+    draw = Draw(weight=1)
 
     def inject(self, context: FaultContext) -> None:
-        halt(context, gently=True)
+        end_process(context, gently=True)
 
     def verify_injected(self, context: FaultContext) -> Proof:
-        proof = halted(context)
-        killed = proof.evidence.get("exit_code") == KILLED
-        return Proof(proof.effective and not killed, proof.evidence)
+        proof = super().verify_injected(context)
+        is_killed = proof.evidence.get("exit_code") == KILLED
+        return Proof(proof.effective and not is_killed, proof.evidence)
 
-    def heal(self, context: FaultContext) -> None:
-        rouse(context)
 
-    def verify_healed(self, context: FaultContext) -> Proof:
-        return roused(context)
+def stop(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+    """Controlled shutdown (SIGTERM); the broker is started again at the end."""
+    return Event.of(Stop(), target, at=at, after=after, lasting=lasting)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from nemesis.schedule import Event, Schedule
+from nemesis.event import Event
+from nemesis.schedule import Schedule
 
 LEAD = 2.0
 """Seconds of load before the first event, so that there is something to lose."""

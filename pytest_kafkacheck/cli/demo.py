@@ -57,7 +57,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _experiments() -> tuple[Experiment, Experiment]:
     """One that loses acknowledged writes, and one that keeps them."""
-    from nemesis.api import isolate
+    from nemesis.faults.isolate import isolate
     from pytest_kafkacheck.experiment.experiment import Experiment
     from workloads.append_log import AppendLog
 

@@ -139,7 +139,7 @@ class _Execution:
             self._wait_until(lambda: False, experiment.duration, workers)
             return
         operations = OperationLog(self._home / "history", self._run, NEMESIS)
-        need_restart = {event.fault.name for event in experiment.schedule.events if event.fault.lingers}
+        need_restart = {event.fault.name for event in experiment.schedule.events if event.fault.outlives_heal}
 
         def record(row: Mapping[str, Any]) -> None:
             operations.record(row)

@@ -11,8 +11,9 @@ from typing import Any
 
 from analyzers.checks.bounds import NONE, Bounds
 from nemesis.budget import Budget
+from nemesis.event import Event
 from nemesis.generate import Generated, generate
-from nemesis.schedule import Event, Schedule
+from nemesis.schedule import Schedule
 from nemesis.topology import Topology
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError

@@ -152,7 +152,7 @@ class Harness:
         self._check_startable(experiment.cluster)
         events = experiment.schedule.events
         for event in events:
-            if self._attach is not None and event.fault.ours:
+            if self._attach is not None and event.fault.changes_cluster:
                 raise UsageError(
                     f"event {event.id!r}: {event.fault.name} changes settings, data or members of a cluster, and "
                     f"strikes none that somebody else runs; leave it out, or run without --attach"

@@ -11,8 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nemesis.faults import Corrupt, Partition
-from nemesis.schedule import Event, conflict
+from nemesis.conflicts import conflict
+from nemesis.event import Event
+from nemesis.faults.corrupt import Corrupt
+from nemesis.faults.partition import Partition
 from nemesis.targets import Groups, Target
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment

@@ -7,8 +7,9 @@ from typing import Any, Literal, Protocol, get_args
 
 from analyzers.checks.bounds import Bounds
 from nemesis.budget import Budget
+from nemesis.event import Event
 from nemesis.generate import Generated
-from nemesis.schedule import Event, Schedule
+from nemesis.schedule import Schedule
 from nemesis.validation import seconds
 from pytest_kafkacheck.cluster.spec.settings import check_settings
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec

@@ -9,7 +9,7 @@ from typing import Any
 from docker.errors import DockerException
 
 from nemesis.capabilities import lacking
-from nemesis.faults import FAULTS
+from nemesis.registry import FAULTS
 from pytest_kafkacheck.cluster.docker import loop_devices, reaper
 from pytest_kafkacheck.cluster.docker.executing import execute
 from pytest_kafkacheck.cluster.docker.images import agent_image

@@ -9,8 +9,12 @@ from typing import Any, Literal
 
 from docker.errors import ImageNotFound
 
-from nemesis.capabilities import CAPABILITIES, faults_that_need
-from nemesis.faults import FAULTS
+from nemesis.capabilities import (
+    CAPABILITIES,
+    faults_that_need,
+    faults_that_prefer,
+    faults_without_needs,
+)
 from pytest_kafkacheck.cluster.docker import loop_devices
 from pytest_kafkacheck.cluster.docker.class_archive import archived_image
 from pytest_kafkacheck.cluster.docker.engine import SPARE_MB, connect, reach, require_memory
@@ -125,7 +129,7 @@ def _memory(client: Any, spec: ClusterSpec) -> Diagnosis:
 def _faults(client: Any, info: dict[str, Any]) -> Iterator[Diagnosis]:
     found = missing_capabilities(client, [*REMEDIES, "ipv6"])
     for capability, remedy in REMEDIES.items():
-        names = ", ".join(faults_that_need(capability)) or "pause"
+        names = ", ".join(faults_that_need(capability) or faults_that_prefer(capability))
         name = f"fault{'s' * (',' in names)} {names}"
         if (why := found[capability]) is None:
             what = {"freezer": f"freezer, cgroup v{info.get('CgroupVersion', '1')}", "nft": "nftables"}.get(
@@ -142,5 +146,4 @@ def _faults(client: Any, info: dict[str, Any]) -> Iterator[Diagnosis]:
             # Without a packet filter hardly anything is left that a cluster could be put to.
             state: State = "missing" if capability == "nft" else "without"
             yield Diagnosis(name, state, f"no {CAPABILITIES[capability]}: {why}", remedy)
-    free = sorted(name for name, fault in FAULTS.items() if not fault.needs and name != "pause")
-    yield Diagnosis("other faults", "ok", ", ".join(free))
+    yield Diagnosis("other faults", "ok", ", ".join(faults_without_needs()))

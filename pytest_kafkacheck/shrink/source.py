@@ -5,19 +5,20 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Collection, Mapping, Sequence
+from itertools import product
 from typing import Any
 
-import pytest_kafkacheck
-from nemesis import api
-from nemesis.schedule import Event, Schedule
+from nemesis.event import Event
+from nemesis.registry import DECLARATIONS
+from nemesis.schedule import Schedule
 from nemesis.targets import Groups, Target
 from pytest_kafkacheck.experiment.experiment import Experiment
 
 WIDTH = 100
 STEP = " " * 4
 
-IMPORTED = {"Event": "nemesis.schedule", "parse": "nemesis.targets", "Trigger": "nemesis.triggers"}
-"""Where names come from that neither the plugin nor nemesis.api offers; faults come from nemesis.faults."""
+IMPORTED = {"Event": "nemesis.event", "parse": "nemesis.targets", "Trigger": "nemesis.triggers"}
+"""Modules of names that `pytest_kafkacheck` does not export, except fault classes, which name their own module."""
 
 
 def pytest_file(experiment: Experiment, *, about: str, name: str = "test_minimal") -> str:
@@ -35,7 +36,7 @@ class _Writer:
     """Writes values, and remembers the names they use."""
 
     def __init__(self) -> None:
-        self._names: set[str] = set()
+        self._homes: dict[str, str] = {}
 
     def experiment(self, experiment: Experiment) -> str:
         arguments = self._arguments(experiment, skip={"faults"})
@@ -46,8 +47,8 @@ class _Writer:
 
     def imports(self) -> str:
         homes: dict[str, list[str]] = {}
-        for name in self._names:
-            homes.setdefault(_home(name), []).append(name)
+        for name, home in self._homes.items():
+            homes.setdefault(home, []).append(name)
         lines = (
             _folded(f"from {home} import (", sorted(names), ")", 0)
             if len(f"from {home} import {', '.join(sorted(names))}") > WIDTH
@@ -56,8 +57,9 @@ class _Writer:
         )
         return "\n".join(lines)
 
-    def _name(self, name: str) -> str:
-        self._names.add(name)
+    def _name(self, name: str, home: str | None = None) -> str:
+        """The name, which the file will import. home: its module, if `pytest_kafkacheck` does not export it."""
+        self._homes[name] = home or IMPORTED.get(name, "pytest_kafkacheck")
         return name
 
     def _events(self, events: Sequence[Event]) -> list[str]:
@@ -70,14 +72,12 @@ class _Writer:
         return written
 
     def _event(self, event: Event) -> str:
-        shape = getattr(event.fault, "shape", "apart")
-        name = (shape if shape != "apart" else event.fault.name).replace("-", "_")
-        function: Any = getattr(api, name, None)
         full = {
             each.name: getattr(event.fault, each.name)
             for each in dataclasses.fields(event.fault)  # type: ignore[arg-type]
         }
-        for options in (event.fault.options(), full) if function is not None else ():
+        functions = DECLARATIONS[event.fault.name].functions
+        for (name, function), options in product(functions.items(), (event.fault.options(), full)):
             positional, named = _call(function, event, options)
             try:
                 made = function(*positional, **named)
@@ -89,10 +89,10 @@ class _Writer:
         return self._plain_event(event)
 
     def _plain_event(self, event: Event) -> str:
-        fault = type(event.fault).__name__
+        fault = self._name(type(event.fault).__name__, type(event.fault).__module__)
         options = _named(event.fault.options())
         target = f"{self._name('parse')}({_literal(_target(event.target))})"
-        arguments = [f"fault={self._name(fault)}({', '.join(options)})", f"target={target}"]
+        arguments = [f"fault={fault}({', '.join(options)})", f"target={target}"]
         arguments += [
             f"{key}={_literal(getattr(event, key))}" for key in ("at", "lasting") if getattr(event, key)
         ]
@@ -116,7 +116,7 @@ class _Writer:
 
 
 def _call(function: Any, event: Event, options: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Arguments of a function of nemesis.api, those without a keyword first."""
+    """Positional and keyword arguments of a public function of a fault."""
     values = {"target": _target(event.target), **options}
     if "split" in inspect.signature(function).parameters:
         values["split"] = values.pop("target")
@@ -151,12 +151,6 @@ def _default(field: dataclasses.Field[Any]) -> Any:
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory()
     return field.default
-
-
-def _home(name: str) -> str:
-    if name in pytest_kafkacheck.__all__:
-        return "pytest_kafkacheck"
-    return IMPORTED.get(name) or ("nemesis.api" if hasattr(api, name) else "nemesis.faults")
 
 
 def _named(values: Mapping[str, Any]) -> list[str]:

@@ -14,15 +14,15 @@ from kafka import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer
 from kafka.errors import KafkaError
 from kafka.protocol.admin import DescribeClusterRequest
 
-from nemesis import api
+import pytest_kafkacheck as api
 from nemesis.effects.lease_table import LEASE
 from nemesis.effects.network import Network
 from nemesis.effects.nft import Cut
 from nemesis.effects.probe import Link, probe
+from nemesis.event import Event
 from nemesis.no_clients import NoClients
-from nemesis.schedule import Event
 from nemesis.triggers import Trigger
-from nemesis.wait import until
+from nemesis.wait import wait_until
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
@@ -52,7 +52,7 @@ SEEN = 20.0
 
 
 def seen(condition: Callable[[], bool]) -> bool:
-    return until(condition, limit=SEEN)
+    return wait_until(condition, limit=SEEN)
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_rules_of_an_agent_that_is_killed_lapse(cluster: DockerCluster, topic: s
         killed = cluster.client.api.exec_create(cluster.nodes[3].pod, ["bash", "-c", KILL])["Id"]
         cluster.client.api.exec_start(killed)
         # Asked from the other side only: a command in the node's own network would start another agent.
-        assert until(lambda: probe(cluster.nodes, links(cluster, 1, 3))[0].reached, limit=LEASE + SEEN)
+        assert wait_until(lambda: probe(cluster.nodes, links(cluster, 1, 3))[0].reached, limit=LEASE + SEEN)
     finally:
         play.finish()
     heal = play.rows["heal"]["value"]
@@ -489,7 +489,7 @@ def crew(cluster: DockerCluster, topic: str, tmp_path: Path) -> Iterator[WorkerP
 def progress(crew: WorkerPool) -> bool:
     """Whether writes are acknowledged now."""
     before = crew.acknowledged()
-    return until(lambda: crew.acknowledged() > before + 10, limit=5)
+    return wait_until(lambda: crew.acknowledged() > before + 10, limit=5)
 
 
 @pytest.mark.parametrize("fault", [api.kill_client, api.pause_client, api.isolate_client])

@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from nemesis.api import isolate, partition
 from nemesis.cluster import State
 from nemesis.effects.network import Network, NetworkError
 from nemesis.effects.nft import Cut, Rule
 from nemesis.effects.probe import Link, probe
+from nemesis.event import Event
 from nemesis.run import Nemesis
-from nemesis.schedule import Event, Schedule
-from nemesis.wait import until
+from nemesis.schedule import Schedule
+from nemesis.wait import wait_until
+from pytest_kafkacheck import isolate, partition
 from pytest_kafkacheck.cluster.docker.images import agent_image
 
 pytestmark = pytest.mark.cluster
@@ -102,7 +103,7 @@ def containers(engine: Any) -> Iterator[Containers]:
                 )
             )
         containers = Containers({n: Container(n, each, name) for n, each in enumerate(made, start=1)})
-        assert until(
+        assert wait_until(
             lambda: all(containers.answers(*pair) == OPEN for pair in [(1, 2), (2, 3), (3, 1)]), limit=20
         )
         yield containers

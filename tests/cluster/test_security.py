@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nemesis.api import isolate
+from pytest_kafkacheck import isolate
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views

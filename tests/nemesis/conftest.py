@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from nemesis.cluster import State
+from nemesis.event import Event
 from nemesis.run import Nemesis
-from nemesis.schedule import Event, Schedule
+from nemesis.schedule import Schedule
 
 
 @dataclass

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nemesis.api import (
+from nemesis.budget import Budget
+from nemesis.schedule import Schedule
+from pytest_kafkacheck import (
     cpu,
     isolate,
     kill,
@@ -18,8 +20,6 @@ from nemesis.api import (
     rolling_restart,
     stop,
 )  # fmt: skip
-from nemesis.budget import Budget
-from nemesis.schedule import Schedule
 from tests.support.topologies import GROUNDS, down
 
 MINORITY = Budget(brokers="minority", controllers="minority")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nemesis.api import isolate, kill, pause, restart
 from nemesis.combine import every, overlap, repeat, sequence, storm
 from nemesis.schedule import Schedule
+from pytest_kafkacheck import isolate, kill, pause, restart
 
 
 def times(events) -> list[tuple[str, float]]:

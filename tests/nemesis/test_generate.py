@@ -7,15 +7,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nemesis.budget import Budget
-from nemesis.faults import FAULTS
-from nemesis.generate import OPTIONS, TARGETS, WEIGHTS, Generated, generate
+from nemesis.generate import Generated, default_weights, generate, targets
+from nemesis.registry import FAULTS
 from nemesis.schedule import Schedule
 from tests.support.topologies import GROUNDS, down
 
 POSSIBLE = sorted(
-    name
-    for name, fault in FAULTS.items()
-    if fault.strikes in TARGETS and name not in ("configure", "configure-broker")
+    name for name, fault in FAULTS.items() if targets(fault) and name not in ("configure", "configure-broker")
 )
 
 WANTED = st.builds(
@@ -66,7 +64,7 @@ def test_every_promise_is_kept(wanted, where) -> None:
             loud, quiet = wanted.quiet
             turn = event.at // (loud + quiet)
             assert event.end <= turn * (loud + quiet) + loud + 1e-6
-    halting = [(e.at, e.end, e.fault.strikes) for e in schedule.events if e.fault.halts]
+    halting = [(e.at, e.end, e.fault.target_family) for e in schedule.events if e.fault.blocks_process]
     for place, (at, end, strikes) in enumerate(halting):
         for at_, end_, strikes_ in halting[place + 1 :]:
             assert strikes != strikes_ or end <= at_ or end_ <= at
@@ -104,7 +102,7 @@ def test_equal_seeds_give_equal_schedules_that_bear_the_loss_of_any_event(wanted
 def test_different_seeds_differ(where) -> None:
     schedules = [generate(Generated(seed=seed), GROUNDS[where]) for seed in range(50)]
     assert len({schedule.events for schedule in schedules}) == 50
-    assert {event.fault.name for schedule in schedules for event in schedule.events} == set(WEIGHTS)
+    assert {event.fault.name for schedule in schedules for event in schedule.events} == set(default_weights())
     assert max(len(schedule.events) for schedule in schedules) == 8
     assert min(len(schedule.events) for schedule in schedules) >= 4
 
@@ -124,11 +122,11 @@ def test_a_budget_without_room_is_told() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"weights": {"meteor": 1}}, "Generated.weights: fault 'meteor'; allowed are kill, stop"),
-        ({"weights": {"fence": 1}}, "Generated.weights: fence needs a name of a producer"),
+        ({"weights": {"meteor": 1}}, "Generated.weights: fault 'meteor'; allowed are crash-loop, kill"),
+        ({"weights": {"fence": 1}}, "Generated.weights: fence needs the name of a producer"),
         (
             {"weights": {"configure": 1}},
-            "Generated.weights: configure needs options that a seed does not know",
+            "Generated.weights: configure needs options, which a seed does not know",
         ),
         ({"weights": {"kill": 0}}, "expected one or more above 0"),
         ({"weights": {}}, "expected one or more above 0"),
@@ -166,5 +164,6 @@ def test_what_makes_no_sense_is_refused(wrong, said) -> None:
 
 
 def test_every_choice_of_options_makes_a_fault() -> None:
-    for name, choices in OPTIONS.items():
-        assert len({FAULTS[name](**options) for options in choices}) == len(choices)
+    for fault in FAULTS.values():
+        if fault.name in POSSIBLE:
+            assert len({fault(**options) for options in fault.draw.options}) == len(fault.draw.options)

@@ -177,7 +177,7 @@ def test_healing_tells_nodes_whatever_is_believed(cluster) -> None:
 def test_unreadable_counters_are_an_error(cluster) -> None:
     network = Network(cluster.nodes)
     cluster.nodes[1].answer = (0, "not JSON")
-    with pytest.raises(NetworkError, match=r"node 1: .*cannot be read"):
+    with pytest.raises(NetworkError, match=r"node 1: .*cannot be parsed"):
         network.dropped([1])
     cluster.nodes[1].answer = (127, "nft: not found")
     with pytest.raises(NetworkError, match="status 127: nft: not found"):

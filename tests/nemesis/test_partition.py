@@ -6,9 +6,9 @@ import shlex
 
 import pytest
 
-from nemesis.api import isolate, kill, partition, pause
 from nemesis.effects import network
 from nemesis.effects.nft import Cut, ruleset
+from pytest_kafkacheck import isolate, kill, partition, pause
 
 PAIRS = [(1, 2), (1, 3), (2, 3)]
 

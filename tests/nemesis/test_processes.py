@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nemesis.api import isolate, kill, pause
+from pytest_kafkacheck import isolate, kill, pause
 
 
 def states(drama, node: int, *times: float) -> dict[float, str]:
@@ -112,7 +112,7 @@ def test_a_pause_that_outlasts_a_kill_goes_on_after_the_start(drama) -> None:
     assert seen == {4: "stopped", 7: "paused"}
     assert drama.cluster.clean()
     assert all(drama.effective().values())
-    assert "not demanded while pause-0" in drama.value("kill-1", "heal")["evidence"]["serving"]
+    assert "not required while pause-0" in drama.value("kill-1", "heal")["evidence"]["serving"]
 
 
 def test_a_killed_node_cannot_be_paused(drama) -> None:
@@ -135,7 +135,7 @@ def test_a_node_that_two_kills_keep_down_comes_up_after_the_second(drama) -> Non
 def test_an_isolated_node_is_not_asked_to_serve_after_its_kill(drama) -> None:
     drama.play(isolate(2, at=0, lasting=30), kill(2, at=5, lasting=5))
     assert all(drama.effective().values())
-    assert "not demanded while isolate-0" in drama.value("kill-1", "heal")["evidence"]["serving"]
+    assert "not required while isolate-0" in drama.value("kill-1", "heal")["evidence"]["serving"]
     assert drama.row("kill-1", "heal")["completed"] < 112 * 10**9
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nemesis.api import isolate, kill, partition, pause
 from nemesis.schedule import Schedule
+from pytest_kafkacheck import isolate, kill, partition, pause
 
 
 def test_events_strike_at_their_times_and_last_as_long_as_asked(drama) -> None:

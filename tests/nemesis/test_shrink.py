@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nemesis.api import isolate, kill, loss, pause, reset
+from nemesis.event import Event
 from nemesis.generate import Generated, generate
-from nemesis.schedule import Event, Schedule
+from nemesis.schedule import Schedule
 from nemesis.shrink.ddmin import ddmin
 from nemesis.shrink.reductions import GAP, LEAD, Evidence, by_evidence, classes, closer, shorter
 from nemesis.shrink.search import MOST_MISSES, Impossible, Shrink, Trial, misses_to_reject
 from nemesis.topology import Topology
+from pytest_kafkacheck import isolate, kill, loss, pause, reset
 
 BOOT = 15.0
 """Seconds of a run besides its schedule."""

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nemesis.targets import ALLOWED, Groups, Target, Unresolved, check, parse, resolve
+from nemesis.resolution import Unresolved, resolve
+from nemesis.targets import ALLOWED, Groups, Target, check, parse
 from nemesis.topology import Topology
 
 RNG = random.Random(0)
@@ -193,7 +194,7 @@ def test_clients_are_found_by_role_and_number(cluster) -> None:
         ({"active_controller": None}, "controller", "no active controller"),
         ({}, "out-of-sync", "no replica out of sync: ISR [1, 2, 3]"),
         ({"in_sync": ()}, "isr", "empty ISR"),
-        ({}, "coordinator:gone", "nobody names a coordinator of gone"),
+        ({}, "coordinator:gone", "no broker names a coordinator of gone"),
     ],
 )
 def test_nobody_to_strike(cluster, change, target, said) -> None:

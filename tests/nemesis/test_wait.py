@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from nemesis.wait import until
+from nemesis.wait import wait_until
 
 
 def test_returns_as_soon_as_the_condition_holds(stop) -> None:
-    assert until(lambda: stop.now >= 103, limit=10, interval=0.5, clock=stop.time, sleep=stop.wait)
+    assert wait_until(lambda: stop.now >= 103, limit=10, interval=0.5, clock=stop.time, sleep=stop.wait)
     assert stop.now == 103
 
 
 def test_gives_up_at_the_limit_and_asks_once_more_then(stop) -> None:
     asked = []
-    assert not until(
+    assert not wait_until(
         lambda: bool(asked.append(stop.now)), limit=2, interval=0.75, clock=stop.time, sleep=stop.wait
     )
     assert asked == [100, 100.75, 101.5, 102]
 
 
 def test_asks_once_even_without_time(stop) -> None:
-    assert until(lambda: True, limit=0, clock=stop.time, sleep=stop.wait)
-    assert until(lambda: True, limit=-1, clock=stop.time, sleep=stop.wait)
+    assert wait_until(lambda: True, limit=0, clock=stop.time, sleep=stop.wait)
+    assert wait_until(lambda: True, limit=-1, clock=stop.time, sleep=stop.wait)
 
 
 def test_abandons(stop) -> None:
-    assert not until(lambda: False, limit=9, clock=stop.time, sleep=stop.wait, abandon=lambda: stop.now > 101)
+    assert not wait_until(
+        lambda: False, limit=9, clock=stop.time, sleep=stop.wait, abandon=lambda: stop.now > 101
+    )
     assert 101 < stop.now < 102

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 from analyzers.checks.bounds import Bounds
-from nemesis.api import bridge, corrupt, delete_records, isolate, kill, kill_client, partition, pause
-from nemesis.schedule import Event
+from nemesis.event import Event
+from pytest_kafkacheck import bridge, corrupt, delete_records, isolate, kill, kill_client, partition, pause
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment import environment

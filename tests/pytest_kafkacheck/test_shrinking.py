@@ -13,12 +13,13 @@ from typing import Any, ClassVar
 
 import pytest
 
+import pytest_kafkacheck as api
 from analyzers.checks.bounds import Bounds
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.verdict import judge
-from nemesis import api
-from nemesis.schedule import Event, Schedule
+from nemesis.event import Event
+from nemesis.schedule import Schedule
 from nemesis.shrink.search import MOST_MISSES
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec

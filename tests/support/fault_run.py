@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from nemesis.cluster import Clients
+from nemesis.event import Event
 from nemesis.run import Nemesis
-from nemesis.schedule import Event, Schedule
+from nemesis.schedule import Schedule
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 
 LONG = 600.0

@@ -26,10 +26,7 @@ def most_down(event: Any, topology: Topology, nodes: tuple[int, ...]) -> tuple[s
     """Naive on purpose: (nodes of that kind it surely takes, how many more it may take), told by hand."""
     brokers = nodes == topology.brokers
     combined = bool(set(topology.brokers) & set(topology.controllers))
-    if event.fault.name in (
-        "reset", "loss", "cpu", "memory", "clock", "delay", "duplicate", "reorder", "bandwidth", "dns",
-        "configure-broker",
-    ) or event.fault.strikes != "nodes":  # fmt: skip
+    if not event.fault.takes_nodes_down or event.fault.target_family != "nodes":
         return set(), 0
     text = str(event.target)
     if "|" in text:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from nemesis.api import bandwidth, clock, cpu, disk_full, disk_stall, loss
 from nemesis.budget import Budget
 from nemesis.effects.reconciler import Reconciler, Resource
 from nemesis.schedule import Schedule
 from nemesis.topology import Topology
+from pytest_kafkacheck import bandwidth, clock, cpu, disk_full, disk_stall, loss
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from nemesis.topology import Topology
         (cpu(1, lasting=2), "limit_cpu", "it is still limited to 0.1 cores"),
         (clock(1, lasting=2, offset=5), "clear", "its clock is still 5 s off"),
         (disk_full(1, lasting=2), "empty", "its disk is still full"),
-        (disk_stall(1, lasting=2), "unstall", "its disk still stands"),
+        (disk_stall(1, lasting=2), "unstall", "its disk is still stalled"),
     ],
     ids=lambda value: getattr(getattr(value, "fault", None), "name", None),
 )
@@ -53,7 +53,7 @@ def test_only_what_is_held_or_unsure_is_given_back(drama) -> None:
 
 
 def test_shapes_take_less_than_all_nodes() -> None:
-    from nemesis.api import bridge, halves, majority_ring
+    from pytest_kafkacheck import bridge, halves, majority_ring
 
     topology = Topology(brokers=(1, 2, 3, 4, 5), controllers=(1, 2, 3, 4, 5), topics={"log": 1}, replicas=3)
     for event in (halves(lasting=1), bridge(lasting=1), majority_ring(lasting=1)):

@@ -1,0 +1,44 @@
+"""Add broker: the cluster has one more broker for a while."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nemesis.event import Event
+from nemesis.fault import Fault
+from nemesis.fault_context import FaultContext, Proof
+from nemesis.steps.serving import LIMIT
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddBroker(Fault):
+    """At the end, the new broker's replicas move to the others, and it is removed."""
+
+    name = "add-broker"
+    family = "Kafka"
+    proved_by = "the new broker serves clients"
+    target_family = "cluster"
+    takes_all_nodes = True
+    takes_nodes_down = False
+    changes_cluster = True
+
+    def inject(self, context: FaultContext) -> None:
+        context.notes["added"] = context.cluster.kafka.add_broker()
+
+    def verify_injected(self, context: FaultContext) -> Proof:
+        added = context.notes["added"]
+        is_serving = context.wait_until(lambda: context.cluster.serving(added), LIMIT)
+        return Proof(is_serving, {"added": added})
+
+    def heal(self, context: FaultContext) -> None:
+        if "added" in context.notes:
+            context.cluster.kafka.remove_broker(context.notes["added"])
+
+    def verify_healed(self, context: FaultContext) -> Proof:
+        is_gone = context.notes.get("added") not in context.cluster.brokers
+        return Proof(is_gone, {"brokers": sorted(context.cluster.brokers)})
+
+
+def add_broker(*, lasting: float, at: float = 0, after: str | None = None) -> Event:
+    """One more broker, which is removed at the end."""
+    return Event.of(AddBroker(), "cluster", at=at, after=after, lasting=lasting)

@@ -1,0 +1,88 @@
+"""Leader storm: leadership of a partition keeps moving from replica to replica."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nemesis.event import Event
+from nemesis.fault import Fault
+from nemesis.fault_context import FaultContext, Proof
+from nemesis.targets import Groups, Target
+from nemesis.topology import Topology
+from nemesis.validation import LONGEST, number
+
+LIMIT = 15.0
+"""Seconds for a new leader to be known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaderStorm(Fault):
+    """every: seconds between two changes of the leader. Each change puts the first replica last and elects the new
+    first.
+    """
+
+    every: float = 0.5
+
+    name = "leader-storm"
+    family = "Kafka"
+    proved_by = "a higher leader epoch; the evidence of the heal counts the epochs"
+    requires = "2 replicas"
+    target_family = "partition"
+    takes_all_nodes = True
+    takes_nodes_down = False
+    restores_state = True
+
+    def __post_init__(self) -> None:
+        number("leader-storm every", self.every, above=0, most=LONGEST)
+
+    @property
+    def repeat_every(self) -> float:
+        return self.every
+
+    def check(self, topology: Topology, target: Target | Groups) -> None:  # noqa: ARG002
+        if topology.replicas < 2:
+            raise ValueError("a partition with one replica has one leader only")
+
+    def inject(self, context: FaultContext) -> None:
+        context.notes |= {
+            "replicas": context.cluster.replicas(*context.log),
+            "epoch": context.cluster.kafka.epoch(*context.log),
+        }
+        self.repeat(context)
+
+    def repeat(self, context: FaultContext) -> None:
+        kafka, log = context.cluster.kafka, context.log
+        replicas = context.cluster.replicas(*log)
+        kafka.reassign(*log, (*replicas[1:], replicas[0]))
+        context.wait_until(lambda: context.cluster.replicas(*log) != replicas, self.every)
+        kafka.elect(*log, unclean=False)
+
+    def verify_injected(self, context: FaultContext) -> Proof:
+        kafka, before = context.cluster.kafka, context.notes["epoch"]
+        has_changed = context.wait_until(lambda: kafka.epoch(*context.log) > before, LIMIT)
+        return Proof(has_changed, {"epoch_before": before})
+
+    def heal(self, context: FaultContext) -> None:
+        try:
+            context.notes["end"] = context.cluster.kafka.epoch(*context.log)
+        finally:
+            if context.notes.get("replicas"):
+                context.cluster.kafka.reassign(*context.log, context.notes["replicas"])
+
+    def verify_healed(self, context: FaultContext) -> Proof:
+        cluster, log, wanted = context.cluster, context.log, context.notes.get("replicas")
+        if not wanted:
+            return Proof(True, {"nothing": "the injection failed before it changed anything"})
+        changes = context.notes["end"] - context.notes.get("epoch", 0)
+        evidence = {"leader_epochs": changes, "replicas": list(wanted)}
+        if not context.wait_until(lambda: cluster.replicas(*log) == wanted, LIMIT):
+            return Proof(False, {**evidence, "replicas_now": list(cluster.replicas(*log))})
+        has_leader = context.wait_until(lambda: cluster.leader(*log) is not None, LIMIT)
+        return Proof(has_leader, evidence)
+
+
+def leader_storm(
+    target: str = "partition", *, lasting: float, at: float = 0, after: str | None = None, every: float = 0.5
+) -> Event:
+    """Leadership moves to the next replica every ``every`` seconds; the order of replicas is restored at the end."""
+    return Event.of(LeaderStorm(every=every), target, at=at, after=after, lasting=lasting)

@@ -1,0 +1,40 @@
+"""Rebalance: the partitions of a consumer group are assigned anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nemesis.event import Event
+from nemesis.fault import Fault
+from nemesis.fault_context import FaultContext, Proof
+from nemesis.targets import Target
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rebalance(Fault):
+    """One more member joins the group and leaves again, so that partitions are assigned twice."""
+
+    name = "rebalance"
+    family = "Kafka"
+    proved_by = "the group had members, and the new member took part in a generation after the first"
+    requires = "a group of the classic protocol"
+    target_family = "group"
+    takes_all_nodes = True
+    momentary = True
+    takes_nodes_down = False
+
+    def inject(self, context: FaultContext) -> None:
+        assert isinstance(context.target, Target)
+        name, kafka = context.target.name or "", context.cluster.kafka
+        context.notes["state"], context.notes["members"] = kafka.group(name)
+        if context.notes["members"]:
+            context.notes["generation"] = kafka.rebalance(name)
+
+    def verify_injected(self, context: FaultContext) -> Proof:
+        # In the first generation the new member was alone: nothing was reassigned.
+        return Proof(context.notes.get("generation", 0) > 1, dict(context.notes))
+
+
+def rebalance(target: str, *, at: float = 0, after: str | None = None) -> Event:
+    """One more member joins a group, such as ``"group:readers"``, and leaves again."""
+    return Event.of(Rebalance(), target, at=at, after=after)

@@ -1,0 +1,64 @@
+"""Remove broker: a broker leaves the cluster for good, and a new one takes its place at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nemesis.event import Event
+from nemesis.fault import Fault
+from nemesis.fault_context import FaultContext, Proof
+from nemesis.steps.serving import LIMIT
+from nemesis.targets import Groups, Target
+from nemesis.topology import Topology
+from nemesis.validation import brokers_only
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoveBroker(Fault):
+    """The broker's replicas move to the others before it leaves."""
+
+    name = "remove-broker"
+    family = "Kafka"
+    proved_by = "it is no longer among the brokers"
+    requires = "separate controllers (or ZooKeeper mode); more brokers than replicas"
+    takes_all_nodes = True
+    changes_cluster = True
+
+    def check(self, topology: Topology, target: Target | Groups) -> None:
+        voters = set(topology.brokers) & set(topology.controllers)
+        if voters:
+            raise ValueError(
+                f"brokers {', '.join(map(str, sorted(voters)))} vote in the KRaft quorum, which is fixed; use "
+                f"ClusterSpec(controllers=...)"
+            )
+        brokers_only(topology, target, "are no brokers")
+        if target.most(topology) != 1:
+            raise ValueError("one broker at a time can be removed")
+        if len(topology.brokers) <= topology.replicas:
+            raise ValueError(
+                f"{len(topology.brokers)} brokers less one are too few for {topology.replicas} replicas"
+            )
+
+    def inject(self, context: FaultContext) -> None:
+        context.cluster.kafka.remove_broker(context.node_id)
+        context.notes["removed"] = context.node_id
+
+    def verify_injected(self, context: FaultContext) -> Proof:
+        brokers = sorted(context.cluster.brokers)
+        return Proof(context.node_id not in brokers, {"removed": context.node_id, "brokers": brokers})
+
+    def heal(self, context: FaultContext) -> None:
+        if "removed" in context.notes:
+            context.notes["added"] = context.cluster.kafka.add_broker()
+
+    def verify_healed(self, context: FaultContext) -> Proof:
+        if "added" not in context.notes:
+            return Proof("removed" not in context.notes, {"brokers": sorted(context.cluster.brokers)})
+        added = context.notes["added"]
+        is_serving = context.wait_until(lambda: context.cluster.serving(added), LIMIT)
+        return Proof(is_serving, {"added": added})
+
+
+def remove_broker(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+    """The broker's replicas move to the others, and it leaves the cluster; a new broker is added at the end."""
+    return Event.of(RemoveBroker(), target, at=at, after=after, lasting=lasting)

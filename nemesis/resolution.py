@@ -1,0 +1,96 @@
+"""Resolve a target to nodes, or client processes, at the moment when its fault is injected."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Literal
+
+from nemesis.cluster import Cluster
+from nemesis.targets import PLURALS, Target
+
+
+class Unresolved(LookupError):
+    """The target is nothing at this moment, such as the leader of a partition without one."""
+
+
+def resolve(
+    target: Target, cluster: Cluster, *, topic: str, rng: random.Random, clients: Mapping[int, str]
+) -> tuple[int, ...]:
+    """The ids of the nodes, or the numbers of the client processes, that the target is now.
+
+    topic    the workload's main topic.
+    rng      the event's own source of random choices.
+    clients  the roles of running client processes, by number.
+    A follower is the first in-sync one in assignment order. A target that names no nodes (a topic, a group) gives
+    none. Raises Unresolved.
+    """
+    match target.kind:
+        case "node":
+            return target.nodes
+        case "one" | "random" | "minority" | "majority" | "all":
+            return _some(target.kind, sorted(cluster.brokers), rng)
+        case "controllers":
+            return tuple(sorted(cluster.controllers))
+        case "controller":
+            return (_known(cluster.controller(), "no active controller is known"),)
+        case "coordinator" | "transaction-coordinator":
+            kind: Literal["group", "transaction"] = "group" if target.kind == "coordinator" else "transaction"
+            node = cluster.coordinator(kind, target.name or "")
+            return (_known(node, f"no broker names a coordinator of {target.name}"),)
+        case "leader" | "follower" | "isr" | "out-of-sync" | "partition":
+            return _of_log(target, cluster, topic)
+    if target.family == "clients":
+        return _clients(target, rng, clients)
+    return ()
+
+
+def _some(kind: str, brokers: list[int], rng: random.Random) -> tuple[int, ...]:
+    total = len(brokers)
+    number = {"one": 1, "minority": (total - 1) // 2, "majority": total // 2 + 1, "all": total}.get(kind)
+    return tuple(sorted(rng.sample(brokers, rng.randint(1, total) if number is None else number)))
+
+
+def _of_log(target: Target, cluster: Cluster, main_topic: str) -> tuple[int, ...]:
+    topic, partition = target.log(main_topic)
+    replicas = cluster.replicas(topic, partition)
+    if target.kind == "partition":
+        return replicas
+    in_sync = cluster.isr(topic, partition)
+    if target.kind == "isr":
+        return in_sync or _nothing(f"{topic}-{partition} has an empty ISR, or no broker reports it")
+    if target.kind == "out-of-sync":
+        behind = tuple(replica for replica in replicas if replica not in in_sync)
+        return behind or _nothing(f"{topic}-{partition} has no replica out of sync: ISR {list(in_sync)}")
+    leader = _known(cluster.leader(topic, partition), f"{topic}-{partition} has no leader")
+    if target.kind == "leader":
+        return (leader,)
+    for replica in replicas:
+        if replica != leader and replica in in_sync:
+            return (replica,)
+    return _nothing(f"{topic}-{partition} has no in-sync follower: leader {leader}, ISR {list(in_sync)}")
+
+
+def _clients(target: Target, rng: random.Random, clients: Mapping[int, str]) -> tuple[int, ...]:
+    # The probe observes the cluster and is no client of the workload.
+    workers = {process: role for process, role in clients.items() if role in PLURALS.values()}
+    if target.kind == "client":
+        chosen = [process for process in workers if process == target.nodes[0]]
+    elif target.kind == "clients":
+        chosen = list(workers)
+    else:
+        role = PLURALS.get(target.kind, target.kind)
+        chosen = sorted(process for process, each in workers.items() if each == role)
+        if target.kind in PLURALS.values() and chosen:
+            chosen = [rng.choice(chosen)]
+    return tuple(sorted(chosen)) or _nothing(f"no client process is {target}")
+
+
+def _known(node: int | None, reason: str) -> int:
+    if node is None:
+        raise Unresolved(reason)
+    return node
+
+
+def _nothing(reason: str) -> tuple[int, ...]:
+    raise Unresolved(reason)

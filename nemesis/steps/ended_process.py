@@ -1,0 +1,65 @@
+"""Faults that end a node's process. The process is started again when the fault is healed."""
+
+from __future__ import annotations
+
+from nemesis.fault import Fault
+from nemesis.fault_context import FaultContext, Proof
+from nemesis.steps.serving import verify_serving
+
+LIMIT = 10.0
+"""Seconds for a process to be observed in its new state."""
+
+KILLED = 137
+"""Exit status of a process that SIGKILL ended."""
+
+
+class EndsProcess(Fault):
+    """Subclasses end the process in `inject`, by `end_process` or in another way after `note_process`."""
+
+    family = "process"
+    blocks_process = True
+
+    def verify_injected(self, context: FaultContext) -> Proof:
+        """Effective when the process is gone."""
+        node = context.node
+        stopped = context.wait_until(lambda: node.state() == "stopped", LIMIT)
+        evidence = {"before": context.notes["before"], "state": node.state()}
+        if stopped:
+            evidence["exit_code"] = node.exit_code()
+        return Proof(stopped, evidence)
+
+    def heal(self, context: FaultContext) -> None:
+        """Start the process again, unless another fault keeps it down."""
+        try:
+            context.notes["end"] = context.node.state()
+        finally:
+            context.processes.release(context.event, context.node_id)
+
+    def verify_healed(self, context: FaultContext) -> Proof:
+        """Effective when a new process runs and serves clients."""
+        if "incarnation" not in context.notes:
+            return Proof(True, {"nothing": "the injection failed before it changed anything"})
+        node, wanted = context.node, context.processes.wanted(context.node_id)
+        evidence: dict[str, object] = {"state_before_heal": context.notes["end"]}
+        if context.effective and context.notes["end"] != "stopped":
+            evidence["ended_early"] = "something else had started the broker before the fault's end"
+        if wanted == "stopped":  # by another fault, which starts the process at its own end
+            return Proof("ended_early" not in evidence, {**evidence, "held_by": list(context.others)})
+        is_as_wanted = context.wait_until(lambda: node.state() == wanted, LIMIT)
+        is_new = node.incarnation() != context.notes["incarnation"]
+        evidence |= {"state": node.state(), "new_incarnation": is_new}
+        if not is_as_wanted or not is_new:
+            return Proof(False, evidence)
+        served = verify_serving(context)
+        return Proof(served.effective and "ended_early" not in evidence, {**evidence, **served.evidence})
+
+
+def note_process(context: FaultContext) -> None:
+    """Remember which process ran before the fault."""
+    context.notes |= {"before": context.node.state(), "incarnation": context.node.incarnation()}
+
+
+def end_process(context: FaultContext, *, gently: bool = False) -> None:
+    """End the node's process, by SIGKILL or gently by SIGTERM, and keep it down."""
+    note_process(context)
+    context.processes.want(context.event, context.node_id, "stopped", gently=gently)
