@@ -1,4 +1,5 @@
-"""Record payloads that say where they belong, so that a reader recognises what does not."""
+"""Payloads of records. They name their run, topic and partition, so that a reader recognises a record that is not its
+own."""
 
 from __future__ import annotations
 
@@ -10,13 +11,14 @@ Problem = Literal["foreign", "corrupt", "misrouted"]
 
 MAGIC = b"KCHK"
 HEADER = struct.Struct(">4sBBiq")
-"""Magic, lengths of run and topic in bytes, partition, value; then run, topic, filling, CRC32 of all that."""
+"""Magic, lengths of run and topic in bytes, partition, value. Then follow run, topic, padding, and a CRC32 of all
+that."""
 
 CRC = struct.Struct(">I")
 
 
 def encode(run: str, topic: str, partition: int, value: int, *, size: int = 0) -> bytes:
-    """The payload of a value; filled up to `size` bytes if it is shorter.
+    """The payload of a value, padded to `size` bytes if it is shorter.
 
     Raises ValueError for a run or topic longer than 255 bytes.
     """
@@ -29,21 +31,21 @@ def encode(run: str, topic: str, partition: int, value: int, *, size: int = 0) -
 
 
 def decode(payload: bytes | None, run: str, topic: str, partition: int) -> tuple[int | None, Problem | None]:
-    """The value of a payload polled from a partition, and what is wrong with it.
+    """The value of a payload that was polled from a partition, and the problem with it if there is one.
 
-    foreign    not of this run (no value)
-    corrupt    not as it was written (no value)
-    misrouted  of this run, written for another partition or topic (with its value)
+    foreign    not of this run; no value
+    corrupt    changed since it was written; no value
+    misrouted  of this run, but written for another partition or topic; with its value
     """
     if payload is None or len(payload) < HEADER.size + CRC.size or not payload.startswith(MAGIC):
         return None, "foreign"
     body = payload[: -CRC.size]
-    if CRC.unpack(payload[-CRC.size :])[0] != crc32(body):
+    if CRC.unpack_from(payload, len(body))[0] != crc32(body):
         return None, "corrupt"
     _, of_run, of_topic, home, value = HEADER.unpack_from(body)
-    names = body[HEADER.size : HEADER.size + of_run + of_topic]
-    if names[:of_run] != run.encode():
+    topic_at = HEADER.size + of_run
+    if body[HEADER.size : topic_at] != run.encode():
         return None, "foreign"
-    if names[of_run:] != topic.encode() or home != partition:
+    if body[topic_at : topic_at + of_topic] != topic.encode() or home != partition:
         return value, "misrouted"
     return value, None

@@ -1,8 +1,8 @@
-"""What a process writes into the history: sends, polls, reads."""
+"""What a worker writes into the history: the records that it sent and polled, and its reads as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from workloads.clients.protocol import Completion, Log, Polled
@@ -20,7 +20,7 @@ class Sent(NamedTuple):
 
 
 class Records:
-    """Rows of the records table, numbered in the order of recording. For one thread."""
+    """Writes rows of the records table, numbered in the order of recording. For one thread."""
 
     def __init__(self, writer: Writer, *, run: str, process: int, session: int | None) -> None:
         self._writer = writer
@@ -28,14 +28,17 @@ class Records:
         self._index = 0
 
     def invoke(self, op: int, log: Log, invoked: int) -> Sent:
-        """A send that is about to happen. Flush before it does."""
-        sent = Sent(op, self._next(), log, invoked)
-        self._send(sent, "invoke", None, None, None)
+        """Record that a send is about to happen. Call `flush` before it does."""
+        sent = Sent(op, self._next_index(), log, invoked)
+        self._send(sent, type="invoke")
         return sent
 
     def complete(self, sent: Sent, completion: Completion) -> None:
+        """Record how a send ended."""
         outcome = completion.outcome
-        self._send(sent, outcome.type, completion.at, outcome.offset, outcome.error)
+        self._send(
+            sent, type=outcome.type, completed=completion.at, offset=outcome.offset, error=outcome.error
+        )
 
     def polled(
         self,
@@ -48,45 +51,83 @@ class Records:
         final: bool = False,
         committed: bool = False,
     ) -> None:
-        """What one poll returned; all of it shares the operation `op`. Times in ns.
+        """Record what one poll returned; all of its records share the operation `op`. Times in ns.
 
-        committed  whether the consumer reads only what is committed.
+        committed  whether the consumer reads with ``isolation.level=read_committed``.
         """
-        for log, offset, epoch, payload in records:
-            value, problem = decode(payload, self._run, *log)
-            self._writer.append(
-                (
-                    self._run, op, self._next(), self._process, self._session, "poll", "ok",
-                    invoked, completed, *log, offset, value, epoch if epoch >= 0 else None,
-                    assignment, None, final, problem, None, None, committed, None, None,
+        row, run = self._writer.row, self._run
+        rows = []
+        for (topic, partition), offset, epoch, payload in records:
+            value, error = decode(payload, run, topic, partition)
+            rows.append(
+                row(
+                    run=run,
+                    op=op,
+                    index=self._next_index(),
+                    process=self._process,
+                    session=self._session,
+                    f="poll",
+                    type="ok",
+                    invoked=invoked,
+                    completed=completed,
+                    topic=topic,
+                    partition=partition,
+                    offset=offset,
+                    value=value,
+                    leader_epoch=epoch if epoch >= 0 else None,
+                    assignment=assignment,
+                    final=final,
+                    error=error,
+                    committed=committed,
                 )
-            )  # fmt: skip
+            )
+        self._writer.extend(rows)
 
     def flush(self) -> None:
+        """Write what was recorded to disk."""
         self._writer.flush()
 
     def _send(
-        self, sent: Sent, kind: str, completed: int | None, offset: int | None, error: str | None
+        self,
+        sent: Sent,
+        *,
+        type: str,
+        completed: int | None = None,
+        offset: int | None = None,
+        error: str | None = None,
     ) -> None:
-        self._writer.append(
-            (
-                self._run, sent.op, sent.number, self._process, self._session, "send", kind,
-                sent.invoked, completed, *sent.log, offset, sent.op, None, 0, None, False, error,
-                None, None, None, None, None,
-            )
-        )  # fmt: skip
+        topic, partition = sent.log
+        row = self._writer.row(
+            run=self._run,
+            op=sent.op,
+            index=sent.number,
+            process=self._process,
+            session=self._session,
+            f="send",
+            type=type,
+            invoked=sent.invoked,
+            completed=completed,
+            topic=topic,
+            partition=partition,
+            offset=offset,
+            value=sent.op,
+            assignment=0,
+            final=False,
+            error=error,
+        )
+        self._writer.extend((row,))
 
-    def _next(self) -> int:
+    def _next_index(self) -> int:
         self._index += 1
         return self._index - 1
 
 
 class Reads:
-    """Rows of the operations table for reads as a whole."""
+    """Writes rows of the operations table for reads as a whole."""
 
     def __init__(self, writer: Writer, *, run: str, process: int, session: int | None, f: str) -> None:
         self._writer = writer
-        self._head = (run, process, session, f)
+        self._run, self._process, self._session, self._f = run, process, session, f
 
     def record(
         self,
@@ -99,10 +140,20 @@ class Reads:
         end: int | None,
         error: str | None = None,
     ) -> None:
-        """A read from offset `start` to `end` (exclusive), or what it failed by. Times in ns."""
-        run, process, session, f = self._head
-        kind = "ok" if error is None else "info"
-        row: Sequence[object] = (
-            run, op, process, session, f, kind, invoked, completed, *log, start, end, None, error, None, None,
-        )  # fmt: skip
-        self._writer.append(tuple(row))
+        """Record a read from offset `start` to `end` (exclusive), or the error that ended it. Times in ns."""
+        topic, partition = log
+        self._writer.append(
+            run=self._run,
+            op=op,
+            process=self._process,
+            session=self._session,
+            f=self._f,
+            type="ok" if error is None else "info",
+            invoked=invoked,
+            completed=completed,
+            topic=topic,
+            partition=partition,
+            start_offset=start,
+            end_offset=end,
+            error=error,
+        )

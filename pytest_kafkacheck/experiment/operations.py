@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workloads.history.schema import OPERATIONS, VALUE_BITS
+from workloads.history.schema import VALUE_BITS
 from workloads.history.writer import Writer
 
 
@@ -28,7 +28,7 @@ class OperationLog:
             full["op"] += self._process << VALUE_BITS
             full["value"] = json.dumps(full.get("value"), sort_keys=True)
             self._count += 1
-            self._writer.append(tuple(full.get(name) for name in OPERATIONS.names))
+            self._writer.append(**full)
             self._writer.flush()
 
     def phase(self, name: str) -> None:

@@ -24,7 +24,7 @@ from pytest_kafkacheck.experiment.replay import layout, replayed, targets
 from workloads.append_log import AppendLog
 from workloads.clients.requests import Leadership
 from workloads.history.compaction.compact import compact
-from workloads.history.schema import HARNESS, NEMESIS, OPERATIONS
+from workloads.history.schema import HARNESS, NEMESIS
 from workloads.history.writer import Writer
 
 LAYOUT = {0: (2, 3, 1), 1: (3, 1, 2), 2: (1, 2, 3)}
@@ -56,9 +56,9 @@ def run_of(
                 "invoked": number,
                 "value": json.dumps(value),
             }
-            writer.append(tuple(row.get(name) for name in OPERATIONS.names))
+            writer.append(**row)
     phase = {"run": "r", "op": -1, "process": HARNESS, "invoked": 0, "value": json.dumps({"phase": "steady"})}
-    writer.append(tuple(phase.get(name) for name in OPERATIONS.names))
+    writer.append(**phase)
     writer.close()
     return experiment
 

@@ -15,7 +15,7 @@ from analyzers.checks.bounds import Bounds
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.experiment.experiment import Experiment
 from workloads.append_log import AppendLog
-from workloads.history.schema import HARNESS, RECORDS, TABLES
+from workloads.history.schema import HARNESS, RECORDS
 from workloads.history.writer import Writer, segment
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_of_tests")]
@@ -310,11 +310,11 @@ def test_a_cut_segment_makes_the_run_unknown(story: Any, tmp_path: Path, kept: f
             writer = Writer(home / "history", table, process)
             for row in rows:
                 if row["process"] == process:
-                    writer.append(tuple(row.get(name) for name in TABLES[table].names))
+                    writer.append(**row)
                     writer.flush()
             writer.close()
     spare = Writer(home / "history", "records", 50)
-    spare.append(tuple({"run": "cut"}.get(name) for name in RECORDS.names))
+    spare.append(run="cut")
     spare.close()
     file = segment(home / "history", "records", 50)
     data = file.read_bytes()

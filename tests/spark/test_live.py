@@ -19,7 +19,7 @@ from analyzers.judge.live import EITHER, LATER, LIVE, find_live
 from pytest_kafkacheck.experiment.live import LiveJudge
 from tests.support.random_histories.logs import drawn, told
 from tests.support.random_histories.transactions import transacted
-from tests.support.segments import Clock, poll, seal, sealing
+from tests.support.segments import ManualClock, poll, seal, sealing_writer
 from workloads.history.schema import TABLES
 from workloads.history.window import certain
 
@@ -141,16 +141,16 @@ def lines(home: Path) -> list[dict[str, Any]]:
 
 def test_what_happened_is_said_in_the_next_round_and_once(spark: Any, tmp_path: Path) -> None:
     """The processes of a run write on; each round sees what is sealed and says only what is new."""
-    clock, said = Clock(), []
+    clock, said = ManualClock(), []
     judge = LiveJudge(tmp_path, Session(spark), say=said.append, allowed=["duplicate"])
-    writer = sealing(tmp_path, clock)
+    writer = sealing_writer(tmp_path, clock)
     second = 1_000_000_000
-    writer.append(poll(0, 0, 50, at=second))
-    writer.append(poll(1, 1, 51, at=2 * second))
+    writer.append(**poll(0, 0, 50, at=second))
+    writer.append(**poll(1, 1, 51, at=2 * second))
     seal(writer, clock)
     judge.round()
     assert said == []
-    writer.append(poll(2, 0, 52, process=5, at=3 * second, assignment=2))
+    writer.append(**poll(2, 0, 52, process=5, at=3 * second, assignment=2))
     judge.round()
     assert said == [], "it is in a segment that is open"
     seal(writer, clock)
@@ -161,13 +161,13 @@ def test_what_happened_is_said_in_the_next_round_and_once(spark: Any, tmp_path: 
     asked = judge._spark.asked
     judge.round()
     assert judge._spark.asked == asked, "nothing new, nothing asked"
-    writer.append(poll(3, 5, 50, at=4 * second, assignment=3))
+    writer.append(**poll(3, 5, 50, at=4 * second, assignment=3))
     seal(writer, clock)
     judge.round()
     assert len(said) == 2
     assert said[1].startswith("live: duplicate (allowed): 1 ")
-    writer.append(poll(4, 9, 53, at=5 * second, assignment=4))
-    writer.append(poll(5, 9, 54, at=6 * second, assignment=5))
+    writer.append(**poll(4, 9, 53, at=5 * second, assignment=4))
+    writer.append(**poll(5, 9, 54, at=6 * second, assignment=5))
     seal(writer, clock)
     judge.round()
     assert len(said) == 2, "an anomaly is said once"
@@ -177,7 +177,7 @@ def test_what_happened_is_said_in_the_next_round_and_once(spark: Any, tmp_path: 
 
 
 def test_the_thread_says_it_and_ends(spark: Any, tmp_path: Path) -> None:
-    clock, told = Clock(), threading.Event()
+    clock, told = ManualClock(), threading.Event()
     said: list[str] = []
 
     def say(line: str) -> None:
@@ -185,9 +185,9 @@ def test_the_thread_says_it_and_ends(spark: Any, tmp_path: Path) -> None:
         told.set()
 
     with LiveJudge(tmp_path, Session(spark), say=say, every=0.05) as judge:
-        writer = sealing(tmp_path, clock)
-        writer.append(poll(0, 3, 50))
-        writer.append(poll(1, 2, 51))
+        writer = sealing_writer(tmp_path, clock)
+        writer.append(**poll(0, 3, 50))
+        writer.append(**poll(1, 2, 51))
         seal(writer, clock)
         assert told.wait(120)
     assert not judge._thread.is_alive()
@@ -199,12 +199,12 @@ def test_a_judge_that_fails_is_said_once_and_ends_nothing(tmp_path: Path) -> Non
         def session(self, *, rows: int | None = None) -> Any:  # noqa: ARG002
             raise RuntimeError("no Java")
 
-    clock, tried = Clock(), threading.Event()
+    clock, tried = ManualClock(), threading.Event()
     said: list[str] = []
     with LiveJudge(tmp_path, Broken(), say=said.append, every=0.01) as judge:
         for number in range(3):
-            writer = sealing(tmp_path, clock, process=number)
-            writer.append(poll(0, 0, 1, process=number))
+            writer = sealing_writer(tmp_path, clock, process=number)
+            writer.append(**poll(0, 0, 1, process=number))
             seal(writer, clock)
             tried.wait(0.2)
         assert judge._thread.is_alive()

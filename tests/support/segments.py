@@ -1,27 +1,29 @@
-"""Rows as a process records them, and segments sealed by a clock of the test's own."""
+"""Columns of records as a worker writes them, and segments that are sealed when the test says so."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from workloads.history.schema import RECORDS
 from workloads.history.writer import Writer
 
 
-def record(**more: Any) -> tuple[Any, ...]:
-    row = {"run": "r", "topic": "t", "partition": 0, "type": "ok", "assignment": 1} | more
-    return tuple(row.get(name) for name in RECORDS.names)
+def record(**columns: Any) -> dict[str, Any]:
+    """The columns of a record; the rest of them have defaults."""
+    return {"run": "r", "topic": "t", "partition": 0, "type": "ok", "assignment": 1} | columns
 
 
 def poll(
-    index: int, offset: int, value: int, *, process: int = 5, at: int = 1, **more: Any
-) -> tuple[Any, ...]:
-    told = {"invoked": at, "completed": at + 1, "offset": offset, "value": value, "op": 1000 + index}
-    return record(f="poll", index=index, process=process, **told, **more)
+    index: int, offset: int, value: int, *, process: int = 5, at: int = 1, **columns: Any
+) -> dict[str, Any]:
+    """The columns of a record that was polled at time `at`."""
+    result = {"invoked": at, "completed": at + 1, "offset": offset, "value": value, "op": 1000 + index}
+    return record(f="poll", index=index, process=process, **result, **columns)
 
 
-class Clock:
+class ManualClock:
+    """A clock that the test moves. Seconds."""
+
     def __init__(self) -> None:
         self.now = 0.0
 
@@ -29,11 +31,12 @@ class Clock:
         return self.now
 
 
-def sealing(home: Path, clock: Clock, *, process: int = 5, table: str = "records") -> Writer:
+def sealing_writer(home: Path, clock: ManualClock, *, process: int = 5, table: str = "records") -> Writer:
     return Writer(home / "history", table, process, clock=clock)
 
 
-def seal(writer: Writer, clock: Clock) -> None:
+def seal(writer: Writer, clock: ManualClock) -> None:
+    """Let the open segment become old enough to be sealed."""
     writer.flush()
     clock.now += 21
     writer.flush()

@@ -21,7 +21,6 @@ from workloads.history.compaction import sorting
 from workloads.history.compaction.compact import compact
 from workloads.history.compaction.sorting import in_order
 from workloads.history.layout import bucket, file_name
-from workloads.history.schema import RECORDS
 from workloads.history.segments import segment, segments
 from workloads.history.writer import Writer
 
@@ -124,7 +123,7 @@ def test_what_fails_in_any_step_is_told_and_leaves_no_thread_and_no_half_table(
             compact(tmp_path, memory=700_000, large=0)
     assert raised.value is failure
     assert raised.traceback[-1].name == "fails"
-    assert [each.name for each in threading.enumerate() if each.name.startswith("ahead")] == []
+    assert [each.name for each in threading.enumerate() if each.name.startswith("prefetch")] == []
     assert not (tmp_path / "history" / "records").exists()
     assert not list((tmp_path / "history").glob("*/spill"))
     compact(tmp_path, memory=700_000, large=0)
@@ -181,10 +180,10 @@ def test_a_history_several_times_larger_than_memory(tmp_path: Path) -> None:
     assert int(done.stdout) > 1_900_000
 
 
-def row(index: int) -> tuple[object, ...]:
+def row(index: int) -> dict[str, Any]:
     known = {"run": "r", "op": index, "index": index, "process": 1, "f": "poll", "type": "ok", "invoked": 1}
     known |= {"completed": 2, "topic": "t", "partition": 0, "offset": index, "assignment": 1}
-    return tuple(known.get(name) for name in RECORDS.names)
+    return known
 
 
 def test_segments_are_sealed_by_size_and_by_age(tmp_path: Path) -> None:
@@ -194,7 +193,7 @@ def test_segments_are_sealed_by_size_and_by_age(tmp_path: Path) -> None:
     def sealed() -> list[Path]:
         return segments(tmp_path, "records", sealed=True)
 
-    writer.append(row(0))
+    writer.append(**row(0))
     writer.flush()
     assert sealed() == []
     now[0] = 20.0
@@ -204,10 +203,10 @@ def test_segments_are_sealed_by_size_and_by_age(tmp_path: Path) -> None:
     writer.flush()
     assert len(segments(tmp_path, "records")) == 1, "nothing to write, nothing begun"
     for index in range(1, 400):
-        writer.append(row(index))
+        writer.append(**row(index))
     writer.flush()
     assert len(sealed()) == 2
-    writer.append(row(400))
+    writer.append(**row(400))
     writer.close()
     assert len(sealed()) == 3 == len(segments(tmp_path, "records"))
     assert sorted((tmp_path / "segments").glob("*.open.arrows")) == []

@@ -1,4 +1,4 @@
-"""The history survives what happens to its writers, and compaction neither adds nor loses."""
+"""The history survives the death of its writers, and compaction neither adds nor loses rows."""
 
 from __future__ import annotations
 
@@ -26,21 +26,20 @@ from workloads.history.schema import FORMAT, OBSERVATIONS, OPERATIONS, RECORDS, 
 from workloads.history.segments import segment, segments
 from workloads.history.writer import Writer
 
-Row = tuple[Any, ...]
+Columns = dict[str, Any]
 
 
-def record(**values: Any) -> Row:
-    base = {
+def record(**values: Any) -> Columns:
+    return {
         "run": "r", "op": 0, "index": 0, "process": 0, "f": "send", "type": "ok", "invoked": 1,
         "completed": 2, "topic": "t", "partition": 0, "assignment": 0, "final": False,
-    }  # fmt: skip
-    return tuple((base | values).get(name) for name in RECORDS.names)
+    } | values  # fmt: skip
 
 
-def write(history: Path, process: int, *rows: Row, table: str = "records") -> Path:
+def write(history: Path, process: int, *rows: Columns, table: str = "records") -> Path:
     writer = Writer(history, table, process)
     for row in rows:
-        writer.append(row)
+        writer.append(**row)
     writer.close()
     return segment(history, table, process)
 
@@ -53,16 +52,32 @@ def stored(run: Path, table: str = "records") -> list[dict[str, Any]]:
 
 
 def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
-    observation = ("r", 5, 123, 1, "partition", "orders", 0, 2, 7, [1, 2], 0, 10, None, 9, 120)
+    observation = {
+        "run": "r", "process": 5, "time": 123, "node": 1, "kind": "partition", "topic": "orders", "partition": 0,
+        "leader": 2, "leader_epoch": 7, "isr": [1, 2], "log_start": 0, "high_watermark": 10, "log_end": None,
+        "last_stable": 9, "asked": 120,
+    }  # fmt: skip
     path = write(tmp_path, 5, observation, table="observations")
-    assert read(path, OBSERVATIONS).to_pylist() == [dict(zip(OBSERVATIONS.names, observation, strict=True))]
+    assert read(path, OBSERVATIONS).to_pylist() == [observation]
 
 
-def test_a_row_of_another_width_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("table", TABLES)
+def test_columns_that_are_not_given_are_null(tmp_path: Path, table: str) -> None:
+    path = write(tmp_path, 1, {"run": "r"}, {"process": 7}, table=table)
+    nulls = dict.fromkeys(TABLES[table].names)
+    assert read(path, TABLES[table]).to_pylist() == [nulls | {"run": "r"}, nulls | {"process": 7}]
+
+
+def test_a_row_with_an_unknown_column_is_refused(tmp_path: Path) -> None:
     writer = Writer(tmp_path, "records", 1)
-    with pytest.raises(ValueError, match="row of 2 values: the table has 23 columns"):
-        writer.append(("r", 1))
+    with pytest.raises(
+        ValueError, match=r"the table records has no column 'ofset'; its columns are run, op, index, .*offset"
+    ):
+        writer.append(run="r", ofset=1)
+    with pytest.raises(TypeError, match=r"records.* unexpected keyword argument 'ofset'"):
+        writer.row(run="r", ofset=1)
     writer.close()
+    assert read(segment(tmp_path, "records", 1), RECORDS).num_rows == 0
 
 
 def test_a_process_number_is_used_once(tmp_path: Path) -> None:
@@ -71,13 +86,13 @@ def test_a_process_number_is_used_once(tmp_path: Path) -> None:
         Writer(tmp_path, "records", 1)
 
 
-def test_segment_of_another_schema_is_refused(tmp_path: Path) -> None:
+def test_a_segment_of_another_schema_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, 1)
     with pytest.raises(ValueError, match="schema"):
         read(path, OPERATIONS)
 
 
-def test_rows_reach_the_disk_by_number_and_by_age(tmp_path: Path) -> None:
+def test_rows_are_flushed_by_number_and_by_age(tmp_path: Path) -> None:
     now = [0.0]
     writer = Writer(tmp_path, "records", 1, rows=3, age=10, clock=lambda: now[0])
     path = segment(tmp_path, "records", 1, sealed=False)
@@ -85,30 +100,30 @@ def test_rows_reach_the_disk_by_number_and_by_age(tmp_path: Path) -> None:
     def on_disk() -> int:
         return read(path, RECORDS).num_rows
 
-    writer.append(record())
-    writer.append(record())
+    writer.append(**record())
+    writer.append(**record())
     assert on_disk() == 0
-    writer.append(record())
+    writer.append(**record())
     assert on_disk() == 3
-    writer.append(record())
+    writer.append(**record())
     now[0] = 9.9
     assert on_disk() == 3
     now[0] = 10.0
-    writer.append(record())
+    writer.append(**record())
     assert on_disk() == 5
-    writer.append(record())
+    writer.append(**record())
     writer.flush()
     assert on_disk() == 6
     writer.close()
     writer.close()
 
 
-def test_a_cut_at_every_byte_of_the_last_batch_costs_that_batch_only(tmp_path: Path) -> None:
+def test_a_cut_at_any_byte_costs_only_the_batch_that_it_cuts(tmp_path: Path) -> None:
     writer = Writer(tmp_path, "records", 1)
     path = segment(tmp_path, "records", 1, sealed=False)
     ends = [path.stat().st_size]
     for number in range(3):
-        writer.append(record(index=number, error="text"))
+        writer.append(**record(index=number, error="text"))
         writer.flush()
         ends.append(path.stat().st_size)
     whole = path.read_bytes()
@@ -120,25 +135,25 @@ def test_a_cut_at_every_byte_of_the_last_batch_costs_that_batch_only(tmp_path: P
         assert read(cut, RECORDS).num_rows == expected, size
 
 
-WRITE_FOR_EVER = """
+WRITE_FOREVER = """
 import sys
 from pathlib import Path
 from workloads.history.writer import Writer
 writer = Writer(Path(sys.argv[1]), "records", 7, segment_bytes=100_000)
-row = ("r", 0, 0, 7, None, "send", "invoke", 1, None, "t", 0, None, 0, None, 0, None, False, *[None] * 6)
+row = {"run": "r", "op": 0, "process": 7, "f": "send", "type": "invoke", "invoked": 1, "topic": "t", "partition": 0}
 number = 0
 while True:
     for _ in range(50):
-        writer.append((*row[:2], number, *row[3:]))
+        writer.append(**row, index=number)
         number += 1
     writer.flush()
     print(number, flush=True)
 """
 
 
-def test_what_was_flushed_outlives_a_sigkill(tmp_path: Path) -> None:
+def test_flushed_rows_survive_a_sigkill(tmp_path: Path) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", WRITE_FOR_EVER, str(tmp_path)],
+        [sys.executable, "-c", WRITE_FOREVER, str(tmp_path)],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
@@ -151,7 +166,7 @@ def test_what_was_flushed_outlives_a_sigkill(tmp_path: Path) -> None:
         rest = process.stdout.read().splitlines()
     if rest:
         flushed = int(rest[-1])
-    # Killed, so that the last segment stays open; those before it are sealed.
+    # The process was killed, so its last segment stays open; those before it are sealed.
     paths = segments(tmp_path, "records")
     assert len(paths) > 1
     assert paths[:-1] == segments(tmp_path, "records", sealed=True)
@@ -189,19 +204,28 @@ def test_a_poll_with_the_number_of_a_send_does_not_complete_it(tmp_path: Path) -
     assert sorted((row["f"], row["type"]) for row in stored(tmp_path)) == [("poll", "ok"), ("send", "info")]
 
 
-def test_compaction_keeps_every_table_and_says_its_format(tmp_path: Path) -> None:
+def test_compaction_keeps_every_table_and_writes_its_format(tmp_path: Path) -> None:
     history = tmp_path / "history"
     write(history, 3, record(process=3))
     write(
         history,
         -1,
-        ("r", -5, -1, None, "kill", "info", 3, 4, None, None, None, None, "{}", None, None, None),
+        {
+            "run": "r",
+            "op": -5,
+            "process": -1,
+            "f": "kill",
+            "type": "info",
+            "invoked": 3,
+            "completed": 4,
+            "value": "{}",
+        },
         table="operations",
     )
     write(
         history,
         5,
-        ("r", 5, 1, 1, "quorum", None, None, 2, 7, None, None, None, None, None, None),
+        {"run": "r", "process": 5, "time": 1, "node": 1, "kind": "quorum", "leader": 2, "leader_epoch": 7},
         table="observations",
     )
     assert compact(tmp_path) == {"records": 1, "operations": 1, "observations": 1}
@@ -214,7 +238,7 @@ def test_compaction_keeps_every_table_and_says_its_format(tmp_path: Path) -> Non
         assert pq.read_schema(history / table / "part-0.parquet").equals(schema)
 
 
-def test_compaction_twice_is_compaction_once(tmp_path: Path) -> None:
+def test_compaction_is_idempotent(tmp_path: Path) -> None:
     write(tmp_path / "history", 0, record(op=1), record(op=2, index=1))
     first = compact(tmp_path)
     rows = stored(tmp_path)
@@ -229,7 +253,7 @@ def test_a_run_that_recorded_nothing_gets_empty_tables(tmp_path: Path) -> None:
         assert pq.read_schema(tmp_path / "history" / table / "part-0.parquet").equals(schema)
 
 
-def test_tables_made_elsewhere_are_left_as_they_are(tmp_path: Path) -> None:
+def test_finished_tables_are_left_unchanged(tmp_path: Path) -> None:
     folder = tmp_path / "history" / "records"
     folder.mkdir(parents=True)
     pq.write_table(pa.Table.from_pylist([{"run": "r"}], schema=RECORDS), folder / "mine.parquet")
@@ -237,12 +261,12 @@ def test_tables_made_elsewhere_are_left_as_they_are(tmp_path: Path) -> None:
     assert [each.name for each in folder.iterdir()] == ["mine.parquet"]
 
 
-def test_compaction_of_nothing_is_refused(tmp_path: Path) -> None:
+def test_a_run_directory_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="does not exist"):
         compact(tmp_path / "absent")
 
 
-def test_history_of_another_format_is_refused(tmp_path: Path) -> None:
+def test_a_history_of_another_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "history").mkdir()
     (tmp_path / "history" / "format.json").write_text('{"format": 99}')
     with pytest.raises(ValueError, match="format 99"):
@@ -250,7 +274,7 @@ def test_history_of_another_format_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fatal", range(1, 11))
-def test_compaction_interrupted_anywhere_is_finished_by_the_next(
+def test_an_interrupted_compaction_is_finished_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fatal: int
 ) -> None:
     history = tmp_path / "history"
@@ -258,7 +282,7 @@ def test_compaction_interrupted_anywhere_is_finished_by_the_next(
         write(history, process, record(op=process, process=process))
     steps = count(1)
 
-    def dying(step: Any) -> Any:
+    def interrupted(step: Any) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
             if next(steps) == fatal:
                 raise KeyboardInterrupt
@@ -267,21 +291,21 @@ def test_compaction_interrupted_anywhere_is_finished_by_the_next(
         return call
 
     with monkeypatch.context() as patch:
-        patch.setattr(pq.ParquetWriter, "write_table", dying(pq.ParquetWriter.write_table))
-        patch.setattr(Runs, "add", dying(Runs.add))
-        patch.setattr(os, "replace", dying(os.replace))
-        patch.setattr(Path, "rename", dying(Path.rename))
-        # The last step dies in the middle: half of the folder is gone.
-        whole = compaction.shutil.rmtree
+        patch.setattr(pq.ParquetWriter, "write_table", interrupted(pq.ParquetWriter.write_table))
+        patch.setattr(Runs, "add", interrupted(Runs.add))
+        patch.setattr(os, "replace", interrupted(os.replace))
+        patch.setattr(Path, "rename", interrupted(Path.rename))
+        # The last step is interrupted in the middle: half of the folder is removed.
+        rmtree = compaction.shutil.rmtree
 
-        def half(path: Path, **_: bool) -> None:
+        def remove_half(path: Path, **_: bool) -> None:
             if path.is_dir():
                 next(path.iterdir()).unlink()
                 if next(steps) == fatal:
                     raise KeyboardInterrupt
-                whole(path)
+                rmtree(path)
 
-        patch.setattr(compaction.shutil, "rmtree", half)
+        patch.setattr(compaction.shutil, "rmtree", remove_half)
         with pytest.raises(KeyboardInterrupt):
             compact(tmp_path, memory=1)
     assert compact(tmp_path)["records"] == 3
@@ -289,7 +313,7 @@ def test_compaction_interrupted_anywhere_is_finished_by_the_next(
     assert sorted(each.name for each in history.iterdir()) == sorted(["format.json", *TABLES])
 
 
-def previous_naively(rows: list[dict[str, Any]]) -> list[tuple[int | None, bool | None]]:
+def previous_in_a_loop(rows: list[dict[str, Any]]) -> list[tuple[int | None, bool | None]]:
     last: dict[tuple[Any, ...], dict[str, Any]] = {}
     answers: list[tuple[int | None, bool | None]] = []
     for row in rows:
@@ -330,7 +354,7 @@ def test_previous_agrees_with_a_loop(rows: list[dict[str, Any]]) -> None:
     numbered = [{**row, "index": number} for number, row in enumerate(rows)]
     order = [*GROUP, "index"]
     table = pa.Table.from_pylist(numbered, schema=RECORDS).sort_by([(name, "ascending") for name in order])
-    expected = previous_naively(table.to_pylist())
+    expected = previous_in_a_loop(table.to_pylist())
     for size in (1, 2, 7, 99):
         cuts = [table.slice(at, size) for at in range(0, len(table), size)]
         filled = [row for cut in with_previous(cuts) for row in cut.to_pylist()]

@@ -64,13 +64,14 @@ def test_an_observation_holds_what_its_broker_told(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(requests, "watermarks", lambda *_: {LOG: Watermarks(9, 2, 7)})
     monkeypatch.setattr(requests, "offsets", lambda *_, **__: ends)
     monkeypatch.setattr("workloads.roles.probe.Connection", lambda *_, **__: SimpleNamespace(ask=None))
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     job: Any = SimpleNamespace(
         run="r", process=50, topics=["t"], logs=[LOG, OTHER], counts=Counter(), stop=threading.Event()
     )
-    writer: Any = SimpleNamespace(append=rows.append)
+    writer: Any = SimpleNamespace(append=lambda **columns: rows.append(columns))
     Broker(job, writer, 1, None).sample()
-    first, second = (dict(zip(OBSERVATIONS.names, row, strict=True)) for row in rows)
+    first, second = rows
+    assert first.keys() == second.keys() == set(OBSERVATIONS.names)
     told = ("log_start", "high_watermark", "log_end", "last_stable")
     assert [first[name] for name in told] == [2, 9, 12, 7]
     assert [second[name] for name in told] == [None] * 4

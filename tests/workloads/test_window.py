@@ -1,4 +1,4 @@
-"""The window on a history that is being written: which segments it holds, and which steps it is certain of."""
+"""The window over a history that is being written: which segments it holds, and which steps are certain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tests.support.segments import Clock, poll, record, seal, sealing
+from tests.support.segments import ManualClock, poll, record, seal, sealing_writer
 from workloads.history.schema import RECORDS
 from workloads.history.segments import segment
 from workloads.history.window import Window, certain
@@ -24,24 +24,24 @@ def offsets(window: Window) -> list[int]:
     return sorted(window.tables()["records"]["offset"].to_pylist())
 
 
-def test_a_window_holds_what_was_sealed_lately(tmp_path: Path) -> None:
-    clock = Clock()
+def test_a_window_holds_the_segments_sealed_lately(tmp_path: Path) -> None:
+    clock = ManualClock()
     window = Window(tmp_path / "history", span=100)
-    assert not window.advance(), "the folder is not there yet"
-    writer = sealing(tmp_path, clock)
+    assert not window.advance(), "the folder does not exist yet"
+    writer = sealing_writer(tmp_path, clock)
     for number in range(3):
-        writer.append(poll(number, number, number))
+        writer.append(**poll(number, number, number))
         seal(writer, clock)
         dated(tmp_path, 5, number, 1000 + number)
         if number == 0:
             assert window.advance()
             assert offsets(window) == [0]
             assert not window.advance(), "nothing was sealed since"
-    other = sealing(tmp_path, clock, process=6)
-    other.append(poll(0, 7, 7, process=6))
+    other = sealing_writer(tmp_path, clock, process=6)
+    other.append(**poll(0, 7, 7, process=6))
     other.flush()
     assert window.advance()
-    assert offsets(window) == [0, 1, 2], "what is open is not read"
+    assert offsets(window) == [0, 1, 2], "open segments are not read"
     seal(other, clock)
     dated(tmp_path, 6, 0, 1101.5)
     assert window.advance()
@@ -49,11 +49,11 @@ def test_a_window_holds_what_was_sealed_lately(tmp_path: Path) -> None:
     assert window.missed == 0
 
 
-def test_a_window_is_bounded_and_tells_what_it_missed(tmp_path: Path) -> None:
-    clock = Clock()
-    writer = sealing(tmp_path, clock)
+def test_a_window_is_bounded_and_counts_the_segments_it_missed(tmp_path: Path) -> None:
+    clock = ManualClock()
+    writer = sealing_writer(tmp_path, clock)
     for number in range(4):
-        writer.append(poll(number, number, number))
+        writer.append(**poll(number, number, number))
         seal(writer, clock)
         dated(tmp_path, 5, number, 1000 + number)
     size = segment(tmp_path / "history", "records", 5).stat().st_size
@@ -65,32 +65,34 @@ def test_a_window_is_bounded_and_tells_what_it_missed(tmp_path: Path) -> None:
     assert offsets(tiny) == [3]
 
 
-def send(index: int, offset: int | None, type: str = "ok", **more: Any) -> tuple[Any, ...]:
-    told = {"invoked": index, "completed": None if type == "invoke" else 9, "offset": offset, "value": index}
-    return record(f="send", index=index, process=1, op=index, type=type, assignment=0, **told, **more)
+def send(index: int, offset: int | None, type: str = "ok", **more: Any) -> dict[str, Any]:
+    result = {
+        "invoked": index,
+        "completed": None if type == "invoke" else 9,
+        "offset": offset,
+        "value": index,
+    }
+    return record(f="send", index=index, process=1, op=index, type=type, assignment=0, **result, **more)
 
 
-def as_table(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
-    columns = zip(zip(*rows, strict=True), RECORDS, strict=True)
-    return pa.table([pa.array(column, field.type) for column, field in columns], schema=RECORDS)
+def as_table(rows: Sequence[dict[str, Any]]) -> pa.Table:
+    return pa.Table.from_pylist(rows, schema=RECORDS)
 
 
-def previous(*rows: tuple[Any, ...]) -> dict[int, int | None]:
+def previous(*rows: dict[str, Any]) -> dict[int, int | None]:
     """By index."""
     made = certain(as_table(rows))
     assert made.schema == RECORDS
     return dict(zip(made["index"].to_pylist(), made["previous"].to_pylist(), strict=True))
 
 
-def test_a_step_between_sends_is_certain_once_all_between_them_are_known() -> None:
+def test_a_step_between_sends_is_certain_once_all_sends_between_them_completed() -> None:
     whole = [send(0, None, "invoke"), send(1, None, "invoke"), send(2, None, "invoke")]
     whole += [send(0, 5), send(2, 7), send(1, 6)]
     assert previous(*whole) == {0: None, 1: 5, 2: 6}
-    assert previous(*whole[:-1]) == {0: None, 1: None, 2: None}, "1 is under way"
+    assert previous(*whole[:-1]) == {0: None, 1: None, 2: None}, "1 is outstanding"
     assert previous(*whole[3:-1]) == {0: None, 2: None}, "1 began before the window"
-    assert previous(*whole[:-1], send(1, None, "fail")) == {0: None, 1: 5, 2: 5}, (
-        "1 is over, and has no place"
-    )
+    assert previous(*whole[:-1], send(1, None, "fail")) == {0: None, 1: 5, 2: 5}, "1 failed and has no offset"
     assert previous(*whole, poll(3, 1, 1, process=1), send(4, 8)) == {0: None, 1: 5, 2: 6, 3: None, 4: 7}
 
 

@@ -1,42 +1,63 @@
-"""Rows of one process to its segments, in a form that a SIGKILL at any moment leaves readable."""
+"""Writes the rows of one process to its segments, in a form that a SIGKILL at any moment leaves readable.
+
+A worker may be killed by a fault at any time, and its history must survive: a send that the history does not know
+could neither be missed nor explained when it turns up in the log. Three decisions follow:
+
+- A row is handed to the operating system with one unbuffered ``write()`` per batch. What ``write()`` took survives
+  the process. A crash of the machine is not covered, and so there is no ``fsync``: the run is lost with its cluster
+  anyway.
+- The format is an Arrow IPC stream, because it has no footer. A Parquet file without its footer cannot be read at
+  all; a stream can be read up to its last complete batch.
+- The invocation of a send is flushed before the client gets the record. A record in a log therefore always has an
+  invocation in the history, and a send without completion counts as unknown (``info``).
+
+What a SIGKILL leaves: sealed segments, and one open segment per table whose last batch may be cut. The reader drops
+the cut batch, and compaction notes the segment in ``format.json``, so that the verdict can say that rows may be
+missing.
+
+There are several segments, not one file, so that a run can be judged while it goes on: a sealed segment never changes
+again. Compaction is described in `workloads.history.compaction.compact`.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from workloads.history.rows import BUILDERS, Row, make_row
 from workloads.history.schema import TABLES
 from workloads.history.segments import segment
 
-Row = tuple[Any, ...]
-
 ROWS = 4096
-AGE = 0.25
-"""Limits of what a crash can cost: rows, and seconds since the oldest row not yet handed over."""
+"""Rows that a crash can cost."""
 
+AGE = 0.25
+"""Seconds: the age of the oldest row that a crash can cost."""
+
+TEXT = pa.string()
 
 SEGMENT_BYTES = 64 << 20
 SEGMENT_AGE = 20.0
-"""A segment is sealed when it has so many bytes, or has been open for so many seconds and has rows."""
+"""A segment is sealed when it has this many bytes, or when it has rows and has been open for this many seconds."""
 
 
 class Writer:
     """Appends rows to Arrow IPC streams, one segment after another (see `segments`). Thread-safe.
 
-    directory  the history's; its ``segments`` are made as needed.
-    table      a name in `schema.TABLES`; rows are tuples in that schema's order.
+    directory  the history's; its folder ``segments`` is made as needed.
+    table      a name in `schema.TABLES`.
     process    never used twice for a table: FileExistsError.
-    rows, age  a flush happens by itself at so many rows, and at the append that finds the oldest row
-               `age` seconds old. There is no timer: who stops appending flushes.
+    rows, age  a flush happens by itself once there are this many rows, and at the append that finds the oldest row
+               `age` seconds old. There is no timer: a process that stops appending has to flush.
     segment_bytes, segment_age
-               a flush that leaves the segment this large, or this many seconds old, seals it; the next
-               row begins another. So does a flush without rows: who is idle flushes now and then.
+               a flush that leaves the segment this large, or this many seconds old, seals it; the next row begins
+               another one. A flush without rows seals as well, so an idle process flushes now and then.
     """
 
     def __init__(
@@ -51,6 +72,8 @@ class Writer:
         segment_age: float = SEGMENT_AGE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.row = BUILDERS[table]
+        """Makes a row for `extend` from columns given by keyword."""
         self._schema = TABLES[table]
         self._limits = (rows, age)
         self._segment_limits = (segment_bytes, segment_age)
@@ -58,26 +81,34 @@ class Writer:
         self._lock = threading.Lock()
         self._rows: list[Row] = []
         self._oldest = 0.0
-        self._place = (directory, table, process)
+        self._directory, self._table, self._process = directory, table, process
         self._number = 0
-        self._begun = 0.0
+        self._opened_at = 0.0
         self._size = 0
-        self._closed = False
-        path = segment(*self._place)
+        self._has_rows = False
+        self._is_closed = False
+        path = self._path(sealed=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
             raise FileExistsError(f"{path}: process {process} has written this table before")
         self._file: FileIO | None = self._open()
 
-    def append(self, row: Row) -> None:
-        """Take a row; on disk after the next flush. Raises ValueError for a row of another width."""
-        if len(row) != len(self._schema):
-            raise ValueError(f"row of {len(row)} values: the table has {len(self._schema)} columns")
+    def append(self, **columns: Any) -> None:
+        """Take a row; columns that are not given are null. It is on disk after the next flush.
+
+        Raises ValueError for a column that the table does not have.
+        """
+        self.extend([make_row(self._table, columns)])
+
+    def extend(self, rows: Iterable[Row]) -> None:
+        """Take several rows, each built by `row`: cheaper than to append them one by one."""
         with self._lock:
+            now = self._clock()
             if not self._rows:
-                self._oldest = self._clock()
-            self._rows.append(row)
-            if len(self._rows) >= self._limits[0] or self._clock() - self._oldest >= self._limits[1]:
+                self._oldest = now
+            self._rows += rows
+            limit, age = self._limits
+            if len(self._rows) >= limit or now - self._oldest >= age:
                 self._flush()
 
     def flush(self) -> None:
@@ -88,45 +119,54 @@ class Writer:
     def close(self) -> None:
         """Flush and seal. May be called again."""
         with self._lock:
-            if not self._closed:
+            if not self._is_closed:
                 self._flush()
                 self._seal()
-                self._closed = True
+                self._is_closed = True
 
     def _flush(self) -> None:
         if self._rows:
-            if self._closed:
-                raise ValueError(f"{segment(*self._place, self._number)}: is closed, and there are rows left")
+            if self._is_closed:
+                raise ValueError(f"{self._path(sealed=True)}: is closed, but there are more rows to write")
             self._file = self._file or self._open()
             columns = [
-                pa.array(column, field.type)
-                for column, field in zip(zip(*self._rows, strict=True), self._schema, strict=True)
+                _column(values, field.type)
+                for values, field in zip(zip(*self._rows, strict=True), self._schema, strict=True)
             ]
             self._rows = []
             self._put(self._file, pa.record_batch(columns, schema=self._schema).serialize())
-            self._filled = True
+            self._has_rows = True
         size, age = self._segment_limits
-        if self._filled and (self._size >= size or self._clock() - self._begun >= age):
+        if self._has_rows and (self._size >= size or self._clock() - self._opened_at >= age):
             self._seal()
 
     def _open(self) -> FileIO:
         # Unbuffered: what write() took belongs to the operating system and outlives this process.
-        file = segment(*self._place, self._number, sealed=False).open("xb", buffering=0)
-        self._begun, self._size, self._filled = self._clock(), 0, False
+        file = self._path(sealed=False).open("xb", buffering=0)
+        self._opened_at, self._size, self._has_rows = self._clock(), 0, False
         self._put(file, self._schema.serialize())
         return file
 
     def _seal(self) -> None:
         if self._file is not None:
             self._file.close()
-            place = (*self._place, self._number)
-            segment(*place, sealed=False).rename(segment(*place))
-            self._file, self._filled = None, False
+            self._path(sealed=False).rename(self._path(sealed=True))
+            self._file, self._has_rows = None, False
             self._number += 1
 
+    def _path(self, *, sealed: bool) -> Path:
+        return segment(self._directory, self._table, self._process, self._number, sealed=sealed)
+
     def _put(self, file: FileIO, message: pa.Buffer) -> None:
-        # A batch is one message of the stream format; written whole, so that a crash cuts at most one.
+        # A batch is one message of the stream, so a crash cuts at most one batch.
         rest = memoryview(message)
         self._size += len(rest)
         while rest:
             rest = rest[file.write(rest) :]
+
+
+def _column(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
+    # Most columns of text hold one value, and comparing takes a fifth of the time of converting.
+    if kind == TEXT and values.count(values[0]) == len(values):
+        return pa.repeat(pa.scalar(values[0], kind), len(values))
+    return pa.array(values, kind)

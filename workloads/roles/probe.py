@@ -80,14 +80,24 @@ class Broker:
         self._ends = {log: end for log, (code, end) in ends.items() if not code and log in marks}
         for log, view in seen.items():
             mark, (code, end) = marks.get(log), ends.get(log, (-1, -1))
+            topic, partition = log
             self._writer.append(
-                (
-                    context.run, context.process, now, self._node, "partition", *log,
-                    view.leader, view.leader_epoch, list(view.isr),
-                    mark.log_start if mark else None, mark.high_watermark if mark else None,
-                    end if not code else None, mark.last_stable if mark else None, asked,
-                )
-            )  # fmt: skip
+                run=context.run,
+                process=context.process,
+                time=now,
+                node=self._node,
+                kind="partition",
+                topic=topic,
+                partition=partition,
+                leader=view.leader,
+                leader_epoch=view.leader_epoch,
+                isr=list(view.isr),
+                log_start=mark.log_start if mark else None,
+                high_watermark=mark.high_watermark if mark else None,
+                log_end=end if not code else None,
+                last_stable=mark.last_stable if mark else None,
+                asked=asked,
+            )
         context.counts["samples"] += 1
 
 
@@ -97,9 +107,16 @@ def _quorum(context: WorkerContext, writer: Writer, nodes: cycle[int]) -> None:
     asked = time.monotonic_ns()
     known = requests.quorum(partial(ask, context.brokers[node], timeout=TIMEOUT))
     if known is not None:
-        at = time.monotonic_ns()
-        row = (context.run, context.process, at, node, "quorum", None, None, known.leader, known.epoch)
-        writer.append((*row, None, None, None, None, None, asked))
+        writer.append(
+            run=context.run,
+            process=context.process,
+            time=time.monotonic_ns(),
+            node=node,
+            kind="quorum",
+            leader=known.leader,
+            leader_epoch=known.epoch,
+            asked=asked,
+        )
 
 
 def _repeat(context: WorkerContext, sample: Callable[[], None]) -> None:
