@@ -20,7 +20,7 @@ from pytest_kafkacheck import (
     rolling_restart,
     stop,
 )  # fmt: skip
-from tests.support.topologies import GROUNDS, down
+from tests.support.topologies import TOPOLOGIES, down
 
 MINORITY = Budget(brokers="minority", controllers="minority")
 
@@ -81,14 +81,14 @@ ALLOWED = [
 @pytest.mark.parametrize(("where", "budget", "events", "said"), REFUSED)
 def test_what_is_too_much_is_refused_by_name(where, budget, events, said) -> None:
     with pytest.raises(ValueError) as refused:
-        budget.check(Schedule.of(events), GROUNDS[where])
+        budget.check(Schedule.of(events), TOPOLOGIES[where])
     assert said in str(refused.value)
     assert str(refused.value).startswith("event '")
 
 
 @pytest.mark.parametrize(("where", "budget", "events"), ALLOWED)
 def test_what_is_within_it_is_not_refused(where, budget, events) -> None:
-    budget.check(Schedule.of(events), GROUNDS[where])
+    budget.check(Schedule.of(events), TOPOLOGIES[where])
 
 
 NODE_EVENTS = st.lists(
@@ -106,9 +106,11 @@ NODE_EVENTS = st.lists(
 
 
 @settings(max_examples=300)
-@given(NODE_EVENTS, st.sampled_from(sorted(GROUNDS)), st.integers(0, 6), st.integers(0, 6), st.integers(0, 5))
+@given(
+    NODE_EVENTS, st.sampled_from(sorted(TOPOLOGIES)), st.integers(0, 6), st.integers(0, 6), st.integers(0, 5)
+)
 def test_it_agrees_with_a_look_at_every_moment(events, where, brokers, controllers, at_once) -> None:
-    topology, schedule = GROUNDS[where], Schedule.of(events)
+    topology, schedule = TOPOLOGIES[where], Schedule.of(events)
     moments = [half / 2 for half in range(140)]
     working = max(sum(event.at <= moment < event.end for event in schedule.events) for moment in moments)
     voters = topology.controllers or topology.zookeepers

@@ -10,7 +10,7 @@ from nemesis.budget import Budget
 from nemesis.generate import Generated, default_weights, generate, targets
 from nemesis.registry import FAULTS
 from nemesis.schedule import Schedule
-from tests.support.topologies import GROUNDS, down
+from tests.support.topologies import TOPOLOGIES, down
 
 POSSIBLE = sorted(
     name for name, fault in FAULTS.items() if targets(fault) and name not in ("configure", "configure-broker")
@@ -44,7 +44,7 @@ WANTED = st.builds(
 
 def drawn(wanted: Generated, where: str) -> Schedule:
     try:
-        return generate(wanted, GROUNDS[where])
+        return generate(wanted, TOPOLOGIES[where])
     except ValueError as problem:
         assert str(problem).startswith("no event fits")  # noqa: PT017 - a budget may leave no room at all
         assume(False)
@@ -52,9 +52,9 @@ def drawn(wanted: Generated, where: str) -> Schedule:
 
 
 @settings(max_examples=120, deadline=None)
-@given(WANTED, st.sampled_from(sorted(GROUNDS)))
+@given(WANTED, st.sampled_from(sorted(TOPOLOGIES)))
 def test_every_promise_is_kept(wanted, where) -> None:
-    topology, schedule = GROUNDS[where], drawn(wanted, where)
+    topology, schedule = TOPOLOGIES[where], drawn(wanted, where)
     schedule.check(topology)
     assert len(schedule.events) <= wanted.events
     for event in schedule.events:
@@ -82,10 +82,10 @@ def test_every_promise_is_kept(wanted, where) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(WANTED, st.sampled_from(sorted(GROUNDS)), st.data())
+@given(WANTED, st.sampled_from(sorted(TOPOLOGIES)), st.data())
 def test_equal_seeds_give_equal_schedules_that_bear_the_loss_of_any_event(wanted, where, data) -> None:
     schedule = drawn(wanted, where)
-    assert generate(wanted, GROUNDS[where]) == schedule
+    assert generate(wanted, TOPOLOGIES[where]) == schedule
     assert Schedule.from_json(schedule.to_json()) == schedule
     gone = data.draw(st.sampled_from(schedule.events))
     less = schedule.without(gone.id)
@@ -94,13 +94,13 @@ def test_equal_seeds_give_equal_schedules_that_bear_the_loss_of_any_event(wanted
     for event in less.events:
         whole = next(each for each in schedule.events if each.id == event.id)
         assert event.random(wanted.seed, "how").random() == whole.random(wanted.seed, "how").random()
-    less.check(GROUNDS[where])
-    wanted.budget.check(less, GROUNDS[where])
+    less.check(TOPOLOGIES[where])
+    wanted.budget.check(less, TOPOLOGIES[where])
 
 
-@pytest.mark.parametrize("where", [where for where in GROUNDS if where != "one"])
+@pytest.mark.parametrize("where", [where for where in TOPOLOGIES if where != "one"])
 def test_different_seeds_differ(where) -> None:
-    schedules = [generate(Generated(seed=seed), GROUNDS[where]) for seed in range(50)]
+    schedules = [generate(Generated(seed=seed), TOPOLOGIES[where]) for seed in range(50)]
     assert len({schedule.events for schedule in schedules}) == 50
     assert {event.fault.name for schedule in schedules for event in schedule.events} == set(default_weights())
     assert max(len(schedule.events) for schedule in schedules) == 8
@@ -108,15 +108,15 @@ def test_different_seeds_differ(where) -> None:
 
 
 def test_one_broker_has_faults_that_leave_it_in_place_and_others_with_the_budget_for_them() -> None:
-    found = generate(Generated(seed=1), GROUNDS["one"])
+    found = generate(Generated(seed=1), TOPOLOGIES["one"])
     assert {event.fault.name for event in found.events} <= {"reset", "loss", "cpu"}
-    more = [generate(Generated(seed=seed, budget=Budget()), GROUNDS["one"]) for seed in range(20)]
+    more = [generate(Generated(seed=seed, budget=Budget()), TOPOLOGIES["one"]) for seed in range(20)]
     assert "kill" in {event.fault.name for schedule in more for event in schedule.events}
 
 
 def test_a_budget_without_room_is_told() -> None:
     with pytest.raises(ValueError, match=r"no event fits: budget .*'brokers': 0.*faults kill"):
-        generate(Generated(weights={"kill": 1}, budget=Budget(brokers=0)), GROUNDS["three"])
+        generate(Generated(weights={"kill": 1}, budget=Budget(brokers=0)), TOPOLOGIES["three"])
 
 
 @pytest.mark.parametrize(

@@ -32,18 +32,18 @@ def rules_of(node, cut):
 
 
 @pytest.mark.parametrize("version", [4, 6])
-def test_isolate_cuts_one_node_from_every_peer_and_no_other(new_drama, version) -> None:
-    drama = new_drama(size=5)
+def test_isolate_cuts_one_node_from_every_peer_and_no_other(new_fake_run, version) -> None:
+    fake_run = new_fake_run(size=5)
     seen = []
-    drama.stop.arrange(4, lambda: seen.append(connections(drama.cluster, version=version)))
-    drama.play(isolate(2, at=1, lasting=5))
+    fake_run.stop.arrange(4, lambda: seen.append(connections(fake_run.cluster, version=version)))
+    fake_run.carry_out(isolate(2, at=1, lasting=5))
     assert seen == [{(1, 3), (1, 4), (1, 5), (3, 4), (3, 5), (4, 5)}]
-    assert drama.cluster.clean()
+    assert fake_run.cluster.clean()
 
 
-def test_rows_have_the_shape_of_the_history(drama) -> None:
-    drama.play(isolate("leader", at=1, lasting=5))
-    inject, heal = drama.rows
+def test_rows_have_the_shape_of_the_history(fake_run) -> None:
+    fake_run.carry_out(isolate("leader", at=1, lasting=5))
+    inject, heal = fake_run.rows
     assert set(inject) == {"f", "type", "invoked", "completed", "value", "error"}
     assert (inject["f"], inject["type"], inject["error"]) == ("isolate", "info", None)
     assert 101 * 10**9 <= inject["invoked"] <= inject["value"]["evidence"]["applied"] <= inject["completed"]
@@ -59,9 +59,9 @@ def test_rows_have_the_shape_of_the_history(drama) -> None:
     }
 
 
-def test_the_proof_is_silence_both_ways_on_both_protocols_and_packets_dropped(drama) -> None:
-    drama.play(isolate(2, at=0, lasting=5))
-    evidence = drama.value("isolate-0", "inject")["evidence"]
+def test_the_proof_is_silence_both_ways_on_both_protocols_and_packets_dropped(fake_run) -> None:
+    fake_run.carry_out(isolate(2, at=0, lasting=5))
+    evidence = fake_run.value("isolate-0", "inject")["evidence"]
     tried = {
         (each["source"], each["destination"], each["address"], each["port"]) for each in evidence["probes"]
     }
@@ -72,26 +72,26 @@ def test_the_proof_is_silence_both_ways_on_both_protocols_and_packets_dropped(dr
         for address in (f"172.18.0.{b}", f"fd00::{b}")
     }
     assert evidence["dropped"] == {"1 to 2": 2, "2 to 1": 2, "2 to 3": 2, "3 to 2": 2}
-    healed = drama.value("isolate-0", "heal")["evidence"]
+    healed = fake_run.value("isolate-0", "heal")["evidence"]
     assert {each["answer"] for each in healed["probes"]} == {"open"}
     assert healed["dropped"] == evidence["dropped"]
     assert healed["rules_left"] == []
 
 
 @pytest.mark.parametrize("deaf", [{1}, {2}, {3}, {1, 2, 3}], ids=str)
-def test_a_node_that_ignores_its_rules_makes_the_fault_ineffective(drama, deaf) -> None:
+def test_a_node_that_ignores_its_rules_makes_the_fault_ineffective(fake_run, deaf) -> None:
     for node in deaf:
-        drama.cluster.nodes[node].ignores_nft = True
-    drama.play(isolate(2, at=0, lasting=5))
-    value = drama.value("isolate-0", "inject")
+        fake_run.cluster.nodes[node].ignores_nft = True
+    fake_run.carry_out(isolate(2, at=0, lasting=5))
+    value = fake_run.value("isolate-0", "inject")
     assert value["effective"] is False
     assert None in value["evidence"]["dropped"].values()
     # There is nothing left of what never was.
-    assert drama.value("isolate-0", "heal")["effective"] is True
+    assert fake_run.value("isolate-0", "heal")["effective"] is True
 
 
-def test_rules_that_leave_ipv6_open_do_not_count_as_a_cut(drama, monkeypatch) -> None:
-    addresses = {node.mac: node.addresses[0] for node in drama.cluster.nodes.values()}
+def test_rules_that_leave_ipv6_open_do_not_count_as_a_cut(fake_run, monkeypatch) -> None:
+    addresses = {node.mac: node.addresses[0] for node in fake_run.cluster.nodes.values()}
 
     def by_address(cuts, macs):
         text = ruleset(cuts, macs)
@@ -100,86 +100,90 @@ def test_rules_that_leave_ipv6_open_do_not_count_as_a_cut(drama, monkeypatch) ->
         return text
 
     monkeypatch.setattr(network, "ruleset", by_address)
-    drama.play(isolate(2, at=0, lasting=5))
-    value = drama.value("isolate-0", "inject")
+    fake_run.carry_out(isolate(2, at=0, lasting=5))
+    value = fake_run.value("isolate-0", "inject")
     assert value["effective"] is False
     answers = {":" in each["address"]: each["answer"] for each in value["evidence"]["probes"]}
     assert answers == {False: "silent", True: "open"}
 
 
-def test_rules_without_effect_on_one_direction_do_not_count(drama, monkeypatch) -> None:
+def test_rules_without_effect_on_one_direction_do_not_count(fake_run, monkeypatch) -> None:
     monkeypatch.setattr(
         network, "ruleset", lambda cuts, macs: ruleset([c for c in cuts if c.receiver == 2], macs)
     )
-    drama.play(isolate(2, at=0, lasting=5))
-    assert drama.value("isolate-0", "inject")["effective"] is False
+    fake_run.carry_out(isolate(2, at=0, lasting=5))
+    assert fake_run.value("isolate-0", "inject")["effective"] is False
 
 
-def test_one_plane_only(drama) -> None:
+def test_one_plane_only(fake_run) -> None:
     seen = {}
     for port in (9092, 9093):
-        drama.stop.arrange(3, lambda port=port: seen.update({port: connections(drama.cluster, port=port)}))
-    drama.play(partition("leader", plane="replication", at=0, lasting=5))
+        fake_run.stop.arrange(
+            3, lambda port=port: seen.update({port: connections(fake_run.cluster, port=port)})
+        )
+    fake_run.carry_out(partition("leader", plane="replication", at=0, lasting=5))
     assert seen == {9092: {(1, 3)}, 9093: set(PAIRS)}
-    assert drama.effective() == {("partition-0", "inject"): True, ("partition-0", "heal"): True}
-    assert {each["port"] for each in drama.value("partition-0", "inject")["evidence"]["probes"]} == {9092}
+    assert fake_run.effective() == {("partition-0", "inject"): True, ("partition-0", "heal"): True}
+    assert {each["port"] for each in fake_run.value("partition-0", "inject")["evidence"]["probes"]} == {9092}
 
 
-def test_groups_split_and_those_in_none_keep_their_links(new_drama) -> None:
-    drama = new_drama(size=5)
+def test_groups_split_and_those_in_none_keep_their_links(new_fake_run) -> None:
+    fake_run = new_fake_run(size=5)
     seen = []
-    drama.stop.arrange(3, lambda: seen.append(connections(drama.cluster)))
-    drama.play(partition([[1, 2], [3], [4]], at=0, lasting=5, ports=[9092, 9093]))
+    fake_run.stop.arrange(3, lambda: seen.append(connections(fake_run.cluster)))
+    fake_run.carry_out(partition([[1, 2], [3], [4]], at=0, lasting=5, ports=[9092, 9093]))
     assert seen == [{(1, 2), (1, 5), (2, 5), (3, 5), (4, 5)}]
-    assert drama.value("partition-0", "inject")["nodes"] == [1, 2, 3, 4]
-    assert drama.value("partition-0", "inject")["target"] == [[1, 2], [3], [4]]
-    assert all(drama.effective().values())
+    assert fake_run.value("partition-0", "inject")["nodes"] == [1, 2, 3, 4]
+    assert fake_run.value("partition-0", "inject")["target"] == [[1, 2], [3], [4]]
+    assert all(fake_run.effective().values())
 
 
-def test_healing_one_of_two_leaves_the_other(drama) -> None:
+def test_healing_one_of_two_leaves_the_other(fake_run) -> None:
     seen = []
-    drama.stop.arrange(6, lambda: seen.append(connections(drama.cluster)))
-    drama.play(isolate(1, at=0, lasting=5), isolate(2, at=2, lasting=6))
+    fake_run.stop.arrange(6, lambda: seen.append(connections(fake_run.cluster)))
+    fake_run.carry_out(isolate(1, at=0, lasting=5), isolate(2, at=2, lasting=6))
     assert seen == [{(1, 3)}]
-    assert connections(drama.cluster) == set(PAIRS)
-    assert all(drama.effective().values())
-    healed = drama.value("isolate-0", "heal")["evidence"]
+    assert connections(fake_run.cluster) == set(PAIRS)
+    assert all(fake_run.effective().values())
+    healed = fake_run.value("isolate-0", "heal")["evidence"]
     # 1 and 2 stay cut off from each other by the second, so only 1 and 3 are asked to connect.
     assert {(each["source"], each["destination"]) for each in healed["probes"]} == {(1, 3), (3, 1)}
     assert healed["others"] == ["isolate-1"]
 
 
-def test_a_whole_cut_over_a_cut_of_one_plane_is_verified_and_counted_apart(drama) -> None:
-    drama.play(
+def test_a_whole_cut_over_a_cut_of_one_plane_is_verified_and_counted_apart(fake_run) -> None:
+    fake_run.carry_out(
         partition(2, plane="controller", at=0, lasting=9),  # the port that whole cuts are probed on
         isolate(2, at=1, lasting=3),
         partition(2, plane="replication", at=2, lasting=9),
     )
-    assert all(drama.effective().values())
-    assert drama.cluster.clean()
+    assert all(fake_run.effective().values())
+    assert fake_run.cluster.clean()
 
 
 @pytest.mark.parametrize("end", [{"table": None}, {"lapsed": True}], ids=["agent", "kernel"])
-def test_a_cut_that_ended_by_itself_is_noticed(drama, end) -> None:
+def test_a_cut_that_ended_by_itself_is_noticed(fake_run, end) -> None:
     def deadman() -> None:
-        for node in drama.cluster.nodes.values():
+        for node in fake_run.cluster.nodes.values():
             node.__dict__.update(end)
 
-    drama.stop.arrange(3, deadman)
-    drama.play(isolate(2, at=0, lasting=5))
-    value = drama.value("isolate-0", "heal")
-    assert drama.value("isolate-0", "inject")["effective"] is True
+    fake_run.stop.arrange(3, deadman)
+    fake_run.carry_out(isolate(2, at=0, lasting=5))
+    value = fake_run.value("isolate-0", "heal")
+    assert fake_run.value("isolate-0", "inject")["effective"] is True
     assert value["effective"] is False
     assert "gone, or had lapsed, before the fault's end" in value["evidence"]["ended_early"]
 
 
-def test_a_cut_that_ended_by_itself_is_noticed_even_if_another_fault_brought_the_rules_back(drama) -> None:
-    drama.stop.arrange(3, lambda: setattr(drama.cluster.nodes[1], "table", None))
-    drama.play(isolate(1, at=0, lasting=8), partition([[1], [3]], plane="controller", at=4, lasting=2))
-    assert drama.value("isolate-0", "heal")["evidence"]["ended_early"].startswith(
+def test_a_cut_that_ended_by_itself_is_noticed_even_if_another_fault_brought_the_rules_back(fake_run) -> None:
+    fake_run.stop.arrange(3, lambda: setattr(fake_run.cluster.nodes[1], "table", None))
+    fake_run.carry_out(
+        isolate(1, at=0, lasting=8), partition([[1], [3]], plane="controller", at=4, lasting=2)
+    )
+    assert fake_run.value("isolate-0", "heal")["evidence"]["ended_early"].startswith(
         "the rules of 2 to 1, 3 to 1"
     )
-    assert drama.effective() == {
+    assert fake_run.effective() == {
         ("isolate-0", "inject"): True,
         ("isolate-0", "heal"): False,
         ("partition-1", "inject"): True,
@@ -187,64 +191,66 @@ def test_a_cut_that_ended_by_itself_is_noticed_even_if_another_fault_brought_the
     }
 
 
-def test_drops_that_cannot_be_read_are_unknown_and_the_heal_goes_on(drama) -> None:
-    drama.stop.arrange(3, lambda: setattr(drama.cluster.nodes[1], "unreadable", 2))
-    drama.play(isolate(2, at=0, lasting=5))
-    value = drama.value("isolate-0", "heal")
+def test_drops_that_cannot_be_read_are_unknown_and_the_heal_goes_on(fake_run) -> None:
+    fake_run.stop.arrange(3, lambda: setattr(fake_run.cluster.nodes[1], "unreadable", 2))
+    fake_run.carry_out(isolate(2, at=0, lasting=5))
+    value = fake_run.value("isolate-0", "heal")
     assert value["effective"] is False
     assert "busy" in value["evidence"]["dropped"]
     assert {each["answer"] for each in value["evidence"]["probes"]} == {"open"}
-    assert drama.row("isolate-0", "heal")["error"] is None
+    assert fake_run.row("isolate-0", "heal")["error"] is None
 
 
-def test_rules_that_do_not_go_away_are_noticed(drama) -> None:
-    drama.stop.arrange(3, lambda: setattr(drama.cluster.nodes[1], "ignores_nft", True))
-    drama.play(isolate(2, at=0, lasting=5))
-    value = drama.value("isolate-0", "heal")
+def test_rules_that_do_not_go_away_are_noticed(fake_run) -> None:
+    fake_run.stop.arrange(3, lambda: setattr(fake_run.cluster.nodes[1], "ignores_nft", True))
+    fake_run.carry_out(isolate(2, at=0, lasting=5))
+    value = fake_run.value("isolate-0", "heal")
     assert value["effective"] is False
     assert value["evidence"]["rules_left"] == ["2 to 1"]
     assert "silent" in {each["answer"] for each in value["evidence"]["probes"]}
 
 
-def test_rules_that_stay_are_noticed_even_where_packets_pass(drama) -> None:
-    node = drama.cluster.nodes[1]
+def test_rules_that_stay_are_noticed_even_where_packets_pass(fake_run) -> None:
+    node = fake_run.cluster.nodes[1]
     harmless = [type(rule)(rule.text.replace("drop", "")) for rule in rules_of(node, Cut(1, 2))]
-    drama.stop.arrange(3, lambda: node.__dict__.update(ignores_nft=True, table=harmless))
-    drama.play(isolate(2, at=0, lasting=5))
-    value = drama.value("isolate-0", "heal")
+    fake_run.stop.arrange(3, lambda: node.__dict__.update(ignores_nft=True, table=harmless))
+    fake_run.carry_out(isolate(2, at=0, lasting=5))
+    value = fake_run.value("isolate-0", "heal")
     assert value["effective"] is False
     assert value["evidence"]["rules_left"] == ["2 to 1"]
     assert {each["answer"] for each in value["evidence"]["probes"]} == {"open"}
 
 
-def test_nodes_that_stay_silent_without_any_rule_are_noticed(drama) -> None:
-    drama.stop.arrange(3, lambda: setattr(drama.cluster.nodes[1], "unplugged", True))
-    drama.play(isolate(2, at=0, lasting=5))
-    value = drama.value("isolate-0", "heal")
+def test_nodes_that_stay_silent_without_any_rule_are_noticed(fake_run) -> None:
+    fake_run.stop.arrange(3, lambda: setattr(fake_run.cluster.nodes[1], "unplugged", True))
+    fake_run.carry_out(isolate(2, at=0, lasting=5))
+    value = fake_run.value("isolate-0", "heal")
     assert value["effective"] is False
     assert value["evidence"]["rules_left"] == []
 
 
-def test_an_isolated_node_without_peers_is_not_a_fault(new_drama) -> None:
-    drama = new_drama(size=1, leaders={("log", 0): 1})
-    drama.play(isolate("leader", at=0, lasting=5))
-    assert drama.value("isolate-0", "inject")["effective"] is False
+def test_an_isolated_node_without_peers_is_not_a_fault(new_fake_run) -> None:
+    fake_run = new_fake_run(size=1, leaders={("log", 0): 1})
+    fake_run.carry_out(isolate("leader", at=0, lasting=5))
+    assert fake_run.value("isolate-0", "inject")["effective"] is False
 
 
-def test_cuts_are_verified_and_healed_around_dead_and_paused_brokers(drama) -> None:
-    drama.play(
+def test_cuts_are_verified_and_healed_around_dead_and_paused_brokers(fake_run) -> None:
+    fake_run.carry_out(
         kill(1, at=0, lasting=20),
         pause(3, at=1, lasting=20),
         isolate(2, at=4, lasting=4),
     )
-    assert drama.effective()[("isolate-2", "inject")] is True
-    assert drama.effective()[("isolate-2", "heal")] is True
-    answers = {e["destination"]: e["answer"] for e in drama.value("isolate-2", "heal")["evidence"]["probes"]}
+    assert fake_run.effective()[("isolate-2", "inject")] is True
+    assert fake_run.effective()[("isolate-2", "heal")] is True
+    answers = {
+        e["destination"]: e["answer"] for e in fake_run.value("isolate-2", "heal")["evidence"]["probes"]
+    }
     assert answers == {1: "refused", 2: "open"}  # a paused broker is not asked: its queue may be full
 
 
-def test_an_unknown_plane_of_a_cluster_is_recorded(drama) -> None:
-    drama.cluster.planes = {}
-    drama.play(partition(2, plane="replication", at=0, lasting=5))
-    assert drama.row("partition-0", "inject")["error"] == "KeyError: 'replication'"
-    assert drama.effective() == {("partition-0", "inject"): False, ("partition-0", "heal"): True}
+def test_an_unknown_plane_of_a_cluster_is_recorded(fake_run) -> None:
+    fake_run.cluster.planes = {}
+    fake_run.carry_out(partition(2, plane="replication", at=0, lasting=5))
+    assert fake_run.row("partition-0", "inject")["error"] == "KeyError: 'replication'"
+    assert fake_run.effective() == {("partition-0", "inject"): False, ("partition-0", "heal"): True}

@@ -23,14 +23,14 @@ from pytest_kafkacheck import bandwidth, clock, cpu, disk_full, disk_stall, loss
     ],
     ids=lambda value: getattr(getattr(value, "fault", None), "name", None),
 )
-def test_what_a_heal_left_is_told(drama, event, broken: str, said: str) -> None:
-    drama.stop.arrange(1, lambda: drama.cluster.nodes[1].ignores.add(broken))
-    drama.play(event)
-    (row,) = [row for row in drama.rows if row["f"] == "heal-all"]
+def test_what_a_heal_left_is_told(fake_run, event, broken: str, said: str) -> None:
+    fake_run.stop.arrange(1, lambda: fake_run.cluster.nodes[1].ignores.add(broken))
+    fake_run.carry_out(event)
+    (row,) = [row for row in fake_run.rows if row["f"] == "heal-all"]
     assert said in row["error"]
 
 
-def test_only_what_is_held_or_unsure_is_given_back(drama) -> None:
+def test_only_what_is_held_or_unsure_is_given_back(fake_run) -> None:
     given: list[object] = []
 
     def apply(_: object, value: object) -> None:
@@ -38,7 +38,7 @@ def test_only_what_is_held_or_unsure_is_given_back(drama) -> None:
         if value == "refused":
             raise OSError("no")
 
-    desired = Reconciler(drama.cluster.nodes)
+    desired = Reconciler(fake_run.cluster.nodes)
     thing = Resource("thing", lambda wishes: wishes[-1], apply)
     desired.want("a", 1, thing, "x")
     desired.release("a", 1, thing)

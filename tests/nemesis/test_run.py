@@ -13,68 +13,75 @@ from nemesis.schedule import Schedule
 from pytest_kafkacheck import isolate, kill, partition, pause
 
 
-def test_events_strike_at_their_times_and_last_as_long_as_asked(drama) -> None:
-    drama.play(
+def test_events_strike_at_their_times_and_last_as_long_as_asked(fake_run) -> None:
+    fake_run.carry_out(
         isolate(1, at=2, lasting=3.5), kill("controller", at=20, lasting=1), pause(2, at=7.25, lasting=2)
     )
-    assert drama.times("inject") == {"isolate-0": 2, "pause-2": 7.25, "kill-1": 20}
-    assert drama.times("heal") == {"isolate-0": 5.5, "pause-2": 9.25, "kill-1": 21}
+    assert fake_run.times("inject") == {"isolate-0": 2, "pause-2": 7.25, "kill-1": 20}
+    assert fake_run.times("heal") == {"isolate-0": 5.5, "pause-2": 9.25, "kill-1": 21}
 
 
-def test_a_heal_comes_before_an_injection_of_the_same_time(drama) -> None:
-    drama.play(isolate(1, at=5, lasting=5), isolate(2, at=0, lasting=5))
-    assert [(row["value"]["event"], row["value"]["stage"]) for row in drama.rows][1] == ("isolate-1", "heal")
+def test_a_heal_comes_before_an_injection_of_the_same_time(fake_run) -> None:
+    fake_run.carry_out(isolate(1, at=5, lasting=5), isolate(2, at=0, lasting=5))
+    assert [(row["value"]["event"], row["value"]["stage"]) for row in fake_run.rows][1] == (
+        "isolate-1",
+        "heal",
+    )
 
 
-def test_a_slow_action_delays_only_what_it_must_and_shortens_nothing(drama) -> None:
-    node = drama.cluster.nodes[1]
+def test_a_slow_action_delays_only_what_it_must_and_shortens_nothing(fake_run) -> None:
+    node = fake_run.cluster.nodes[1]
     kill_at_once = node.kill
 
     def slow() -> None:
-        drama.stop.now += 3
+        fake_run.stop.now += 3
         kill_at_once()
 
     node.kill = slow
-    drama.play(kill(1, at=1, lasting=6), pause(2, at=2, lasting=5), pause(3, at=6, lasting=2))
-    assert drama.times("inject") == {"kill-0": 1, "pause-1": 4, "pause-2": 6}
-    assert drama.times("heal") == {"kill-0": 7, "pause-2": 8, "pause-1": 9}
+    fake_run.carry_out(kill(1, at=1, lasting=6), pause(2, at=2, lasting=5), pause(3, at=6, lasting=2))
+    assert fake_run.times("inject") == {"kill-0": 1, "pause-1": 4, "pause-2": 6}
+    assert fake_run.times("heal") == {"kill-0": 7, "pause-2": 8, "pause-1": 9}
 
 
-def test_shrink_the_isr_then_lose_the_leader_strikes_one_node(drama) -> None:
-    drama.play(partition("leader", plane="replication", at=2, lasting=7), kill("leader", at=8, lasting=10))
-    assert drama.value("partition-0", "inject")["nodes"] == drama.value("kill-1", "inject")["nodes"] == [2]
-    assert all(drama.effective().values())
+def test_shrink_the_isr_then_lose_the_leader_strikes_one_node(fake_run) -> None:
+    fake_run.carry_out(
+        partition("leader", plane="replication", at=2, lasting=7), kill("leader", at=8, lasting=10)
+    )
+    assert (
+        fake_run.value("partition-0", "inject")["nodes"] == fake_run.value("kill-1", "inject")["nodes"] == [2]
+    )
+    assert all(fake_run.effective().values())
 
 
-def test_targets_are_resolved_when_the_fault_strikes(drama) -> None:
-    drama.stop.arrange(3, lambda: drama.cluster.leaders.update({("log", 0): 3}))
-    drama.play(isolate("leader", at=1, lasting=1), isolate("leader", at=5, lasting=1))
-    assert drama.value("isolate-0", "inject")["nodes"] == [2]
-    assert drama.value("isolate-1", "inject")["nodes"] == [3]
+def test_targets_are_resolved_when_the_fault_strikes(fake_run) -> None:
+    fake_run.stop.arrange(3, lambda: fake_run.cluster.leaders.update({("log", 0): 3}))
+    fake_run.carry_out(isolate("leader", at=1, lasting=1), isolate("leader", at=5, lasting=1))
+    assert fake_run.value("isolate-0", "inject")["nodes"] == [2]
+    assert fake_run.value("isolate-1", "inject")["nodes"] == [3]
 
 
-def test_without_a_leader_there_is_no_fault_and_the_run_goes_on(drama) -> None:
-    drama.cluster.leaders = {("log", 1): None}
-    drama.play(kill("leader:1", at=0, lasting=50), kill("leader", at=8, lasting=2))
-    value = drama.value("kill-0", "inject")
+def test_without_a_leader_there_is_no_fault_and_the_run_goes_on(fake_run) -> None:
+    fake_run.cluster.leaders = {("log", 1): None}
+    fake_run.carry_out(kill("leader:1", at=0, lasting=50), kill("leader", at=8, lasting=2))
+    value = fake_run.value("kill-0", "inject")
     assert (value["effective"], value["nodes"]) == (False, [])
     assert "log-1 has no leader" in value["evidence"]["unresolved"]
-    assert drama.times("heal")["kill-0"] <= 6, "healed at once, as there is nothing to heal"
-    assert drama.effective()[("kill-1", "inject")] is True
+    assert fake_run.times("heal")["kill-0"] <= 6, "healed at once, as there is nothing to heal"
+    assert fake_run.effective()[("kill-1", "inject")] is True
 
 
-def test_a_leader_that_is_being_elected_is_waited_for(drama) -> None:
-    drama.cluster.leaders = {("log", 0): None}
-    drama.stop.arrange(3, lambda: drama.cluster.leaders.update({("log", 0): 1}))
-    drama.play(kill("leader", at=1, lasting=2))
-    assert drama.value("kill-0", "inject")["nodes"] == [1]
+def test_a_leader_that_is_being_elected_is_waited_for(fake_run) -> None:
+    fake_run.cluster.leaders = {("log", 0): None}
+    fake_run.stop.arrange(3, lambda: fake_run.cluster.leaders.update({("log", 0): 1}))
+    fake_run.carry_out(kill("leader", at=1, lasting=2))
+    assert fake_run.value("kill-0", "inject")["nodes"] == [1]
 
 
-def test_random_targets_depend_on_seed_and_event_alone(new_drama) -> None:
+def test_random_targets_depend_on_seed_and_event_alone(new_fake_run) -> None:
     def struck(seed: int, *keep: int) -> dict[str, list[int]]:
         events = Schedule.of([pause("random", at=6 * at, lasting=2) for at in range(6)]).events
-        drama = new_drama().play(*[events[index] for index in keep], seed=seed)
-        return {row["value"]["event"]: row["value"]["nodes"] for row in drama.rows}
+        fake_run = new_fake_run().carry_out(*[events[index] for index in keep], seed=seed)
+        return {row["value"]["event"]: row["value"]["nodes"] for row in fake_run.rows}
 
     whole = struck(1, *range(6))
     assert struck(1, *range(6)) == whole
@@ -83,12 +90,12 @@ def test_random_targets_depend_on_seed_and_event_alone(new_drama) -> None:
     assert struck(2, *range(6)) != whole
 
 
-def test_stop_heals_at_once_and_says_what_did_not_come(drama) -> None:
-    drama.stop.arrange(3, drama.stop.set)
-    drama.play(isolate(1, at=1, lasting=60), pause(2, at=1.5, lasting=60), kill(3, at=50, lasting=5))
-    assert drama.cluster.clean()
-    assert drama.stop.now < 104
-    assert drama.effective() == {
+def test_stop_heals_at_once_and_says_what_did_not_come(fake_run) -> None:
+    fake_run.stop.arrange(3, fake_run.stop.set)
+    fake_run.carry_out(isolate(1, at=1, lasting=60), pause(2, at=1.5, lasting=60), kill(3, at=50, lasting=5))
+    assert fake_run.cluster.clean()
+    assert fake_run.stop.now < 104
+    assert fake_run.effective() == {
         ("isolate-0", "inject"): True,
         ("pause-1", "inject"): True,
         ("isolate-0", "heal"): True,
@@ -96,40 +103,40 @@ def test_stop_heals_at_once_and_says_what_did_not_come(drama) -> None:
         ("kill-2", "inject"): False,
         ("kill-2", "heal"): True,
     }
-    assert "stopped before its time" in drama.value("kill-2", "inject")["evidence"]["skipped"]
+    assert "stopped before its time" in fake_run.value("kill-2", "inject")["evidence"]["skipped"]
 
 
-def test_stop_does_not_wait_for_a_broker_to_serve(drama) -> None:
-    drama.stop.arrange(3, drama.stop.set)
-    drama.play(kill(3, at=1, lasting=60))
-    assert drama.cluster.clean()
-    assert drama.stop.now < 104
-    assert drama.value("kill-0", "heal")["effective"] is False, "that it serves was not seen"
+def test_stop_does_not_wait_for_a_broker_to_serve(fake_run) -> None:
+    fake_run.stop.arrange(3, fake_run.stop.set)
+    fake_run.carry_out(kill(3, at=1, lasting=60))
+    assert fake_run.cluster.clean()
+    assert fake_run.stop.now < 104
+    assert fake_run.value("kill-0", "heal")["effective"] is False, "that it serves was not seen"
 
 
-def test_a_failing_action_is_recorded_and_the_run_goes_on(drama) -> None:
-    drama.cluster.nodes[1].nft_error = "Operation not permitted"
-    drama.stop.arrange(4, lambda: setattr(drama.cluster.nodes[1], "nft_error", None))
-    drama.play(isolate(2, at=0, lasting=3), isolate(2, at=6, lasting=3))
-    row = drama.row("isolate-0", "inject")
+def test_a_failing_action_is_recorded_and_the_run_goes_on(fake_run) -> None:
+    fake_run.cluster.nodes[1].nft_error = "Operation not permitted"
+    fake_run.stop.arrange(4, lambda: setattr(fake_run.cluster.nodes[1], "nft_error", None))
+    fake_run.carry_out(isolate(2, at=0, lasting=3), isolate(2, at=6, lasting=3))
+    row = fake_run.row("isolate-0", "inject")
     assert row["error"] == "NetworkError: node 1: nft exited with status 1: Operation not permitted"
     assert row["value"]["effective"] is False
     assert row["value"]["nodes"] == [2]
-    assert drama.value("isolate-0", "heal")["effective"] is False
-    assert drama.effective()[("isolate-1", "inject")] is True
-    assert drama.effective()[("isolate-1", "heal")] is True
-    assert drama.cluster.clean()
+    assert fake_run.value("isolate-0", "heal")["effective"] is False
+    assert fake_run.effective()[("isolate-1", "inject")] is True
+    assert fake_run.effective()[("isolate-1", "heal")] is True
+    assert fake_run.cluster.clean()
 
 
-def test_a_look_at_the_cluster_that_fails_is_recorded(drama, monkeypatch) -> None:
-    monkeypatch.setattr(drama.cluster, "controller", lambda: 1 // 0)
-    drama.play(kill("controller", at=0, lasting=3))
-    assert drama.row("kill-0", "inject")["error"].startswith("ZeroDivisionError")
-    assert len(drama.rows) == 2
+def test_a_look_at_the_cluster_that_fails_is_recorded(fake_run, monkeypatch) -> None:
+    monkeypatch.setattr(fake_run.cluster, "controller", lambda: 1 // 0)
+    fake_run.carry_out(kill("controller", at=0, lasting=3))
+    assert fake_run.row("kill-0", "inject")["error"].startswith("ZeroDivisionError")
+    assert len(fake_run.rows) == 2
 
 
 @pytest.mark.parametrize("fails_at", range(4))
-def test_a_history_that_cannot_be_written_ends_the_run_with_everything_healed(drama, fails_at) -> None:
+def test_a_history_that_cannot_be_written_ends_the_run_with_everything_healed(fake_run, fails_at) -> None:
     rows: list[object] = []
 
     def record(row: object) -> None:
@@ -137,15 +144,15 @@ def test_a_history_that_cannot_be_written_ends_the_run_with_everything_healed(dr
             raise OSError("no space left on device")
         rows.append(row)
 
-    drama.rows = SimpleNamespace(append=record)
+    fake_run.rows = SimpleNamespace(append=record)
     with pytest.raises(OSError, match="no space left"):
-        drama.play(isolate(1, at=0, lasting=20), pause(2, at=4, lasting=20))
-    assert drama.cluster.clean()
+        fake_run.carry_out(isolate(1, at=0, lasting=20), pause(2, at=4, lasting=20))
+    assert fake_run.cluster.clean()
 
 
 @pytest.mark.parametrize("where", ["freeze", "kill", "start", "thaw"])
-def test_an_interrupt_leaves_nothing_behind(drama, monkeypatch, where) -> None:
-    for node in drama.cluster.nodes.values():
+def test_an_interrupt_leaves_nothing_behind(fake_run, monkeypatch, where) -> None:
+    for node in fake_run.cluster.nodes.values():
         usual = getattr(node, where)
         calls: list[int] = []
 
@@ -157,12 +164,12 @@ def test_an_interrupt_leaves_nothing_behind(drama, monkeypatch, where) -> None:
 
         monkeypatch.setattr(node, where, interrupted)
     with pytest.raises(KeyboardInterrupt):
-        drama.play(isolate(1, at=0, lasting=30), pause(2, at=2, lasting=9), kill(3, at=4, lasting=9))
-    assert drama.cluster.clean()
+        fake_run.carry_out(isolate(1, at=0, lasting=30), pause(2, at=2, lasting=9), kill(3, at=4, lasting=9))
+    assert fake_run.cluster.clean()
 
 
-def test_no_events_no_rows(drama) -> None:
-    assert drama.play().rows == []
+def test_no_events_no_rows(fake_run) -> None:
+    assert fake_run.carry_out().rows == []
 
 
 EVENTS = st.lists(
@@ -180,24 +187,26 @@ EVENTS = st.lists(
 @settings(max_examples=80, deadline=None)
 @given(EVENTS, st.none() | st.floats(0, 40))
 def test_any_schedule_stopped_or_not_ends_clean_with_every_stage_recorded_once(
-    new_drama, events, stopped
+    new_fake_run, events, stopped
 ) -> None:
-    drama = new_drama()
+    fake_run = new_fake_run()
     if stopped is not None:
-        drama.stop.arrange(stopped, drama.stop.set)
+        fake_run.stop.arrange(stopped, fake_run.stop.set)
     schedule = Schedule.of(events)
-    drama.play(*schedule.events)
-    assert drama.cluster.clean()
-    assert set(drama.effective()) == {(e.id, stage) for e in schedule.events for stage in ("inject", "heal")}
-    assert len(drama.rows) == 2 * len(schedule.events)
-    assert all(row["error"] is None for row in drama.rows)
+    fake_run.carry_out(*schedule.events)
+    assert fake_run.cluster.clean()
+    assert set(fake_run.effective()) == {
+        (e.id, stage) for e in schedule.events for stage in ("inject", "heal")
+    }
+    assert len(fake_run.rows) == 2 * len(schedule.events)
+    assert all(row["error"] is None for row in fake_run.rows)
     if stopped is None:
         # In a cluster where everything works, only a pause of a dead broker has no effect.
         weak = {f"{e.id}" for e in schedule.events if e.fault.name == "pause"}
-        ineffective = {event for (event, _), effective in drama.effective().items() if not effective}
+        ineffective = {event for (event, _), effective in fake_run.effective().items() if not effective}
         assert ineffective <= weak
         for event in ineffective:
-            assert drama.value(event, "inject")["evidence"]["not_paused_because_of"]
+            assert fake_run.value(event, "inject")["evidence"]["not_paused_because_of"]
 
 
 def test_events_of_a_schedule_can_be_changed_as_values() -> None:

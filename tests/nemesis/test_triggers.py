@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nemesis.schedule import Schedule, event_from_json
 from nemesis.triggers import ALLOWED, TRIGGER_LIMIT, Trigger
 from pytest_kafkacheck import isolate, kill, pause
-from tests.support.topologies import GROUNDS
+from tests.support.topologies import TOPOLOGIES
 
 GOOD = [
     "acks:1", "acks:100", "isr-shrink", "isr-shrink:2", "isr-full:orders-1", "leader-change:my-own.topic_2-0",
@@ -53,18 +53,18 @@ def test_everything_else_is_refused_with_what_is_allowed(text) -> None:
 )
 def test_what_can_never_come_is_refused_with_the_event(where, text, said) -> None:
     with pytest.raises(ValueError) as refused:
-        Schedule.of([kill(1, lasting=1, after=text)]).check(GROUNDS[where])
+        Schedule.of([kill(1, lasting=1, after=text)]).check(TOPOLOGIES[where])
     assert said in str(refused.value)
     assert "'kill-0'" in str(refused.value)
 
 
 @pytest.mark.parametrize("text", GOOD[:4] + GOOD[6:])
 def test_what_can_come_is_not_refused(text) -> None:
-    Schedule.of([kill(1, lasting=1, after=text)]).check(GROUNDS["three"])
+    Schedule.of([kill(1, lasting=1, after=text)]).check(TOPOLOGIES["three"])
 
 
-def test_what_has_happened_is_seen_when_it_happens_and_not_before(drama) -> None:
-    cluster, clients = drama.cluster, drama.clients
+def test_what_has_happened_is_seen_when_it_happens_and_not_before(fake_run) -> None:
+    cluster, clients = fake_run.cluster, fake_run.clients
 
     def watch(text):
         return Trigger.parse(text).watch(cluster, clients, topic="log")
@@ -95,93 +95,93 @@ def test_what_has_happened_is_seen_when_it_happens_and_not_before(drama) -> None
     assert rebalance()
 
 
-def test_a_leader_unknown_at_first_must_change_from_the_first_one_known(drama) -> None:
-    drama.cluster.leaders["log", 0] = None
-    changed = Trigger.parse("leader-change").watch(drama.cluster, drama.clients, topic="log")
+def test_a_leader_unknown_at_first_must_change_from_the_first_one_known(fake_run) -> None:
+    fake_run.cluster.leaders["log", 0] = None
+    changed = Trigger.parse("leader-change").watch(fake_run.cluster, fake_run.clients, topic="log")
     assert not changed()
-    drama.cluster.leaders["log", 0] = 1
+    fake_run.cluster.leaders["log", 0] = 1
     assert not changed()
-    drama.cluster.leaders["log", 0] = 2
+    fake_run.cluster.leaders["log", 0] = 2
     assert changed()
 
 
-def acks_per_second(drama, number: float) -> None:
-    drama.clients.acks = lambda: int((drama.stop.now - 100) * number)
+def acks_per_second(fake_run, number: float) -> None:
+    fake_run.clients.acks = lambda: int((fake_run.stop.now - 100) * number)
 
 
-def test_an_event_comes_when_its_acks_have_come_and_at_counts_from_there(drama) -> None:
-    acks_per_second(drama, 10)
-    drama.play(
+def test_an_event_comes_when_its_acks_have_come_and_at_counts_from_there(fake_run) -> None:
+    acks_per_second(fake_run, 10)
+    fake_run.carry_out(
         kill(1, after="acks:100", lasting=2),
         pause(2, at=3.5, after="acks:100", lasting=2),
         isolate(3, at=4, lasting=1),
     )
-    assert drama.times("inject") == pytest.approx({"isolate-2": 4, "kill-0": 10, "pause-1": 13.5}, abs=0.3)
-    assert drama.times("heal")["kill-0"] == pytest.approx(12, abs=0.3)
-    assert all(drama.effective().values())
+    assert fake_run.times("inject") == pytest.approx({"isolate-2": 4, "kill-0": 10, "pause-1": 13.5}, abs=0.3)
+    assert fake_run.times("heal")["kill-0"] == pytest.approx(12, abs=0.3)
+    assert all(fake_run.effective().values())
 
 
-def test_events_with_and_without_triggers_do_not_wait_for_each_other(drama) -> None:
-    acks_per_second(drama, 10)
-    drama.play(
+def test_events_with_and_without_triggers_do_not_wait_for_each_other(fake_run) -> None:
+    acks_per_second(fake_run, 10)
+    fake_run.carry_out(
         kill(1, at=1, lasting=2), kill(1, after="acks:60", at=1, lasting=2), kill(1, at=12, lasting=2),
         pause(3, after="controller-change", lasting=1),
     )  # fmt: skip
-    begun = drama.times("inject")
+    begun = fake_run.times("inject")
     assert begun["kill-0"] == 1
     assert begun["kill-1"] == pytest.approx(7, abs=0.3)
     assert begun["kill-2"] == 12
     assert begun["pause-3"] == pytest.approx(TRIGGER_LIMIT, abs=0.5)
-    assert drama.stop.now < 162, "nothing is waited for after the last one was given up"
+    assert fake_run.stop.now < 162, "nothing is waited for after the last one was given up"
 
 
-def test_a_trigger_is_seen_while_a_heal_waits_for_its_broker(drama) -> None:
+def test_a_trigger_is_seen_while_a_heal_waits_for_its_broker(fake_run) -> None:
     """That may take a minute, and the moment may not come again."""
-    acks_per_second(drama, 10)
-    drama.cluster.boot = 30
-    drama.play(kill(1, at=0, lasting=5), isolate(2, after="acks:100", lasting=3))
-    assert drama.times("inject")["isolate-1"] == pytest.approx(10, abs=0.5)
-    assert "the next event was due" in str(drama.value("kill-0", "heal")["evidence"]["serving"])
+    acks_per_second(fake_run, 10)
+    fake_run.cluster.boot = 30
+    fake_run.carry_out(kill(1, at=0, lasting=5), isolate(2, after="acks:100", lasting=3))
+    assert fake_run.times("inject")["isolate-1"] == pytest.approx(10, abs=0.5)
+    assert "the next event was due" in str(fake_run.value("kill-0", "heal")["evidence"]["serving"])
 
 
-def test_a_trigger_that_never_comes_is_told_and_nothing_is_done(drama) -> None:
-    drama.play(kill(1, after="acks:100", lasting=2), kill(2, at=70, lasting=2))
-    assert drama.stop.now < 175
-    value = drama.value("kill-0", "inject")
+def test_a_trigger_that_never_comes_is_told_and_nothing_is_done(fake_run) -> None:
+    fake_run.carry_out(kill(1, after="acks:100", lasting=2), kill(2, at=70, lasting=2))
+    assert fake_run.stop.now < 175
+    value = fake_run.value("kill-0", "inject")
     assert (value["effective"], value["nodes"]) == (False, [])
     assert value["evidence"] == {"trigger": "acks:100 did not come within 60 s"}
-    heal = drama.value("kill-0", "heal")
+    heal = fake_run.value("kill-0", "heal")
     assert (heal["effective"], heal["evidence"]) == (True, {"nothing": "there was nothing to heal"})
     assert "active" not in heal
-    assert drama.times("inject")["kill-0"] == pytest.approx(TRIGGER_LIMIT, abs=0.2)
-    assert drama.cluster.nodes[1].log == []
-    assert drama.effective()["kill-1", "inject"] is True
+    assert fake_run.times("inject")["kill-0"] == pytest.approx(TRIGGER_LIMIT, abs=0.2)
+    assert fake_run.cluster.nodes[1].log == []
+    assert fake_run.effective()["kill-1", "inject"] is True
 
 
-def test_a_stop_while_waiting_tells_what_did_not_come(drama) -> None:
-    drama.stop.arrange(5, drama.stop.set)
-    drama.play(
+def test_a_stop_while_waiting_tells_what_did_not_come(fake_run) -> None:
+    fake_run.stop.arrange(5, fake_run.stop.set)
+    fake_run.carry_out(
         kill(1, after="acks:100", lasting=2), kill(2, at=1, lasting=50), pause(3, after="acks:1", lasting=1)
     )
-    assert drama.stop.now < 106
-    assert drama.cluster.clean()
+    assert fake_run.stop.now < 106
+    assert fake_run.cluster.clean()
     for waiting in ("kill-0", "pause-2"):
-        assert drama.value(waiting, "inject")["evidence"] == {
+        assert fake_run.value(waiting, "inject")["evidence"] == {
             "skipped": "the run was stopped before its time"
         }
-        assert drama.effective()[waiting, "heal"] is True
-    assert len(drama.rows) == 6
+        assert fake_run.effective()[waiting, "heal"] is True
+    assert len(fake_run.rows) == 6
 
 
-def test_a_question_that_nobody_answers_is_asked_again(drama, monkeypatch) -> None:
-    usual = drama.cluster.controller
+def test_a_question_that_nobody_answers_is_asked_again(fake_run, monkeypatch) -> None:
+    usual = fake_run.cluster.controller
 
     def answers() -> int:
-        if drama.stop.now < 105:
+        if fake_run.stop.now < 105:
             raise OSError("nobody answers")
         return usual()
 
-    monkeypatch.setattr(drama.cluster, "controller", answers)
-    drama.stop.arrange(8, lambda: setattr(drama.cluster, "active_controller", 1))
-    drama.play(kill(2, after="controller-change", lasting=2))
-    assert drama.times("inject")["kill-0"] == pytest.approx(8, abs=0.3)
+    monkeypatch.setattr(fake_run.cluster, "controller", answers)
+    fake_run.stop.arrange(8, lambda: setattr(fake_run.cluster, "active_controller", 1))
+    fake_run.carry_out(kill(2, after="controller-change", lasting=2))
+    assert fake_run.times("inject")["kill-0"] == pytest.approx(8, abs=0.3)

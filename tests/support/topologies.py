@@ -13,7 +13,7 @@ WORKLOAD: dict[str, Any] = {
     "disks": True,
 }
 
-GROUNDS = {
+TOPOLOGIES = {
     "one": Topology(brokers=(1,), controllers=(1,), **WORKLOAD),
     "three": Topology(brokers=(1, 2, 3), controllers=(1, 2, 3), replicas=3, **WORKLOAD),
     "five": Topology(brokers=(1, 2, 3, 4, 5), controllers=(1, 2, 3, 4, 5), replicas=3, **WORKLOAD),

@@ -1,0 +1,60 @@
+"""Faults of clients, on the fake cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nemesis.targets import parse
+from pytest_kafkacheck import isolate_client, kill_client, pause_client
+from tests.support.fault_cases import Case, on_clients
+
+CASES: dict[str, Case] = {
+    "kill-client": Case(
+        make=lambda **t: kill_client("client:0", **t), breaks=on_clients("kill"), heal=on_clients("replace")
+    ),
+    "pause-client": Case(
+        make=lambda **t: pause_client("client:0", **t), breaks=on_clients("pause"), heal=on_clients("resume")
+    ),
+    "isolate-client": Case(
+        make=lambda **t: isolate_client("client:0", **t),
+        breaks=on_clients("isolate"),
+        heal=on_clients("connect"),
+    ),
+}
+
+
+@pytest.mark.parametrize("asked", ["paused", "isolated"])
+def test_a_client_is_released_although_its_state_cannot_be_read(fake_run, monkeypatch, asked) -> None:
+    name = {"paused": "pause-client", "isolated": "isolate-client"}[asked]
+
+    def fail(_: int) -> bool:
+        raise OSError("gone")
+
+    fake_run.stop.arrange(5, lambda: monkeypatch.setattr(fake_run.clients, asked, fail))
+    fake_run.carry_out(CASES[name].event())
+    assert fake_run.row(f"{name}-0", "heal")["error"]
+    assert (fake_run.clients.standing, fake_run.clients.alone) == (set(), {})
+
+
+@pytest.mark.parametrize("where", ["pause", "isolate", "resume", "connect", "replace"])
+def test_an_interrupt_releases_every_client(fake_run, monkeypatch, where) -> None:
+    usual = getattr(fake_run.clients, where)
+    calls: list[int] = []
+
+    def interrupted(process: int) -> Any:
+        if not calls:
+            calls.append(1)
+            raise KeyboardInterrupt
+        return usual(process)
+
+    monkeypatch.setattr(fake_run.clients, where, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fake_run.carry_out(
+            CASES["pause-client"].event(target=parse("client:0")),
+            CASES["isolate-client"].event(target=parse("client:2")),
+            CASES["kill-client"].event(target=parse("client:3")),
+        )
+    assert (fake_run.clients.standing, fake_run.clients.alone) == (set(), {})
+    assert sorted(fake_run.clients.running.values()) == ["probe", "producer", "producer", "reader", "session"]

@@ -1,0 +1,115 @@
+"""Faults of Kafka itself, on the fake cluster."""
+
+from __future__ import annotations
+
+from pytest_kafkacheck import (
+    add_broker,
+    add_partitions,
+    configure,
+    configure_broker,
+    delete_controller,
+    delete_records,
+    elect,
+    fence,
+    kill,
+    leader_storm,
+    pause,
+    reassign,
+    rebalance,
+    recreate_topic,
+    remove_broker,
+    rolling_restart,
+)
+from tests.support.fault_cases import Case, on_kafka
+
+CASES: dict[str, Case] = {
+    "elect": Case(
+        make=lambda **t: elect(**t),
+        breaks=on_kafka("elect"),
+        valid=({"unclean": True},),
+        wrong=(({"unclean": "no"}, "elect unclean='no': expected True or False"),),
+    ),
+    "leader-storm": Case(
+        make=lambda **t: leader_storm(**t),
+        breaks=on_kafka("elect"),
+        heal=on_kafka("reassign"),
+        valid=({"every": 0.25},),
+        wrong=(({"every": -1}, "leader-storm every=-1: expected a number, above 0"),),
+    ),
+    "reassign": Case(make=lambda **t: reassign(**t), breaks=on_kafka("reassign"), heal=on_kafka("reassign")),
+    "add-broker": Case(
+        make=lambda **t: add_broker(**t), breaks=on_kafka("add_broker"), heal=on_kafka("remove_broker")
+    ),
+    "remove-broker": Case(
+        make=lambda **t: remove_broker(1, **t), breaks=on_kafka("remove_broker"), heal=on_kafka("add_broker")
+    ),
+    "recreate-topic": Case(make=lambda **t: recreate_topic(**t), breaks=on_kafka("recreate")),
+    "add-partitions": Case(
+        make=lambda **t: add_partitions(**t),
+        breaks=on_kafka("add_partitions"),
+        valid=({"count": 4},),
+        wrong=(({"count": 0}, "add-partitions count=0: expected a whole number, 1 or more"),),
+    ),
+    "delete-records": Case(
+        make=lambda **t: delete_records(**t),
+        breaks=on_kafka("delete_records"),
+        valid=({"share": 0.25},),
+        wrong=(({"share": 2}, "delete-records share=2: expected a number, above 0, 1 at most"),),
+    ),
+    "configure": Case(
+        make=lambda **t: configure({"min.insync.replicas": 1, "retention.ms": 7}, **t),
+        breaks=on_kafka("configure_topic"),
+        heal=on_kafka("configure_topic"),
+        valid=({"settings": {"a": 1, "b": True}},),
+        wrong=(({}, "configure settings={}: expected settings by name"),),
+    ),
+    "configure-broker": Case(
+        make=lambda **t: configure_broker({"log.cleaner.threads": 2}, 1, **t),
+        breaks=on_kafka("configure_broker"),
+        heal=on_kafka("configure_broker"),
+        valid=({"settings": {"a": "x"}},),
+        wrong=(({"settings": {1: 2}}, "configure-broker settings={1: 2}"),),
+    ),
+    "delete-controller": Case(make=lambda **t: delete_controller(**t), breaks=on_kafka("delete_controller")),
+    "fence": Case(make=lambda **t: fence("transaction:transfer", **t), breaks=on_kafka("fence")),
+    "rebalance": Case(make=lambda **t: rebalance("group:readers", **t), breaks=on_kafka("rebalance")),
+}
+
+
+def test_an_unanswered_heal_is_repeated_at_the_end(fake_run) -> None:
+    kafka = fake_run.cluster.kafka
+    fake_run.stop.arrange(5, lambda: kafka.silent.add("configure_topic"))
+    fake_run.stop.arrange(20, kafka.silent.clear)
+    fake_run.carry_out(CASES["configure"].event(), pause(3, at=30, lasting=2))
+    assert fake_run.row("configure-0", "heal")["error"].startswith("OSError")
+    assert kafka.topic_settings == {"retention.ms": "1000"}
+
+
+def test_a_heal_that_is_never_answered_is_reported_at_the_end(fake_run) -> None:
+    fake_run.stop.arrange(5, lambda: fake_run.cluster.kafka.silent.add("configure_topic"))
+    fake_run.carry_out(CASES["configure"].event())
+    assert fake_run.rows[-1]["f"] == "heal-all", "what is left is told"
+    assert "configure-0" in fake_run.rows[-1]["error"]
+
+
+def test_a_leader_storm_visits_every_replica_and_restores_their_order(fake_run) -> None:
+    seen: set[int | None] = set()
+    for tenth in range(10, 60):
+        fake_run.stop.arrange(tenth / 10, lambda: seen.add(fake_run.cluster.leader("log", 0)))
+    fake_run.carry_out(leader_storm(every=0.5, at=1, lasting=5))
+    assert seen == {1, 2, 3}
+    assert fake_run.value("leader-storm-0", "heal")["evidence"]["leader_epochs"] >= 9
+    assert fake_run.cluster.assignment == (2, 3, 1)
+
+
+def test_a_repetition_that_fails_does_not_end_the_run(fake_run) -> None:
+    kafka = fake_run.cluster.kafka
+    fake_run.stop.arrange(2, lambda: kafka.silent.add("elect"))
+    fake_run.carry_out(leader_storm(every=0.5, at=1, lasting=5), kill(1, at=3, lasting=1))
+    assert all(fake_run.effective().values())
+
+
+def test_no_repetition_follows_a_heal_that_was_due_at_the_same_time(fake_run) -> None:
+    # The restart ends at a time where began + lasting, rounded, lies between the last beat and the heal.
+    fake_run.carry_out(CASES["leader-storm"].event(at=1, lasting=1), rolling_restart(at=0))
+    assert fake_run.cluster.assignment == (2, 3, 1)

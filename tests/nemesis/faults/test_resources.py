@@ -1,0 +1,55 @@
+"""Faults of resources, on the fake cluster."""
+
+from __future__ import annotations
+
+from pytest_kafkacheck import bandwidth, cpu, delay, disk_full, disk_stall, memory
+from tests.support.fault_cases import Case, on_node
+
+CASES: dict[str, Case] = {
+    "cpu": Case(
+        make=lambda **t: cpu(1, **t),
+        breaks=on_node("limit_cpu"),
+        heal=on_node("limit_cpu"),
+        valid=({"cores": 0.5},),
+        wrong=(({"cores": 0}, "cpu cores=0: expected a number, 0.01 or more"),),
+    ),
+    "memory": Case(
+        make=lambda **t: memory(1, **t),
+        breaks=on_node("limit_memory"),
+        heal=on_node("limit_memory"),
+        valid=({"spare_mb": 2},),
+        wrong=(({"spare_mb": 0.5}, "memory spare_mb=0.5: expected a whole number, 1 or more"),),
+    ),
+    "disk-full": Case(make=lambda **t: disk_full(1, **t), breaks=on_node("fill"), heal=on_node("empty")),
+    "disk-stall": Case(make=lambda **t: disk_stall(1, **t), breaks=on_node("stall")),
+}
+
+
+def test_wishes_for_one_resource_are_combined(fake_run) -> None:
+    node, seen = fake_run.cluster.nodes[1], []
+    for moment in (3, 8, 14):
+        fake_run.stop.arrange(moment, lambda: seen.append((node.cores, list(node.qdiscs))))
+    fake_run.carry_out(
+        cpu(1, cores=0.5, at=0, lasting=20), cpu(1, cores=0.2, at=5, lasting=5),
+        delay(1, ms=100, at=1, lasting=18), bandwidth(1, kbit=64, at=6, lasting=5),
+    )  # fmt: skip
+    assert [cores for cores, _ in seen] == [0.5, 0.2, 0.5]
+    assert [len(qdiscs) for _, qdiscs in seen] == [1, 2, 1]
+    assert all(fake_run.effective().values())
+    assert fake_run.cluster.clean()
+
+
+def test_a_broker_that_memory_pressure_killed_is_started_again(fake_run) -> None:
+    node = fake_run.cluster.nodes[1]
+    fake_run.stop.arrange(6, lambda: node.die(137, of_memory=True))
+    fake_run.carry_out(CASES["memory"].event())
+    assert fake_run.cluster.clean()
+
+
+def test_a_full_disk_is_emptied_before_its_broker_starts_again(fake_run) -> None:
+    node, usual, started_full = fake_run.cluster.nodes[1], fake_run.cluster.nodes[1].start, []
+    node.start = lambda: (started_full.append(node.disk.full), usual())
+    fake_run.stop.arrange(3, lambda: node.die(1))
+    fake_run.carry_out(CASES["disk-full"].event(), CASES["disk-full"].event(at=5, lasting=20))
+    assert started_full == [False]
+    assert fake_run.cluster.clean()

@@ -1,0 +1,70 @@
+"""Fakes of the client processes of a workload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+
+class FakeClients:
+    """Two producers, a reader, a session and the probe.
+
+    ignores  names of requests without effect.
+    fails    name of a request to the exception that it raises.
+    """
+
+    def __init__(self) -> None:
+        self.running = {0: "producer", 1: "producer", 2: "reader", 3: "session", 4: "probe"}
+        self.standing: set[int] = set()
+        self.alone: dict[int, int] = {}
+        self.acks: Callable[[], int] = lambda: 0
+        self.ignores: set[str] = set()
+        self.fails: dict[str, Exception] = {}
+        self.log: list[str] = []
+
+    def _acts(self, what: str, process: int) -> bool:
+        self.log.append(f"{what} {process}")
+        if what in self.fails:
+            raise self.fails[what]
+        return what not in self.ignores
+
+    def roles(self) -> Mapping[int, str]:
+        return dict(self.running)
+
+    def acknowledged(self) -> int:
+        return self.acks()
+
+    def kill(self, process: int) -> None:
+        if self._acts("kill", process):
+            self.dead = {**getattr(self, "dead", {}), process: self.running.pop(process)}
+
+    def replace(self, process: int) -> int:
+        number = max(self.running) + 10
+        if self._acts("replace", process):
+            self.running[number] = self.dead[process]
+        return number
+
+    def pause(self, process: int) -> None:
+        if self._acts("pause", process):
+            self.standing.add(process)
+
+    def resume(self, process: int) -> None:
+        if self._acts("resume", process):
+            self.standing.discard(process)
+
+    def paused(self, process: int) -> bool:
+        if "paused" in self.fails:
+            raise self.fails["paused"]
+        return process in self.standing
+
+    def isolate(self, process: int) -> None:
+        if self._acts("isolate", process):
+            self.alone[process] = 0
+
+    def connect(self, process: int) -> None:
+        if self._acts("connect", process):
+            self.alone.pop(process, None)
+
+    def isolated(self, process: int) -> int | None:
+        if process in self.alone:
+            self.alone[process] += 1
+        return self.alone.get(process)

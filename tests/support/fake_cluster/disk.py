@@ -1,0 +1,60 @@
+"""A fake of a node's file system."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+
+class FakeDisk:
+    """A file system of a node's own, with the segments of its logs."""
+
+    def __init__(self, node: Any) -> None:
+        self.node = node
+        self.full = self.stalled = self.gone = False
+        self.directories, self.bytes = 5, 1000
+
+    def run(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
+        assert timeout > 0
+        if "/dev/zero" in command:
+            return (1, "head: write error: No space left on device") if self.full else (0, "")
+        if "touch" in command:
+            return (1, "touch: Input/output error") if self.gone else (0, "")
+        if command.startswith("du "):
+            return 0, f"{self.bytes}\n"
+        assert self.node.state() == "stopped", "what a broker writes is changed"
+        if "md5sum" in command:
+            before = self.bytes
+            if self.node.acts("damage"):
+                self.bytes -= int((re.search(r"truncate -s -(\d+)", command) or [0, 0])[1])
+            changed = "b" if "damage" not in self.node.ignores else "a"
+            return 0, f"{before}\na  -\n{self.bytes}\n{changed}  -\n"
+        assert command.startswith("find /k/data"), command
+        before = self.directories
+        self.directories = 0 if self.node.acts("wipe") else before
+        return 0, f"{before}\n{self.directories}\n"
+
+    def fill(self) -> None:
+        self.full = self.node.acts("fill")
+
+    def empty(self) -> None:
+        self.full = not self.node.acts("empty")
+
+    def available(self) -> int:
+        return 0 if self.full else 1 << 20
+
+    def freeze(self, limit: float) -> None:
+        assert limit > 0
+        self.stalled = self.node.acts("stall")
+
+    def thaw(self) -> None:
+        if self.node.acts("unstall"):
+            self.stalled = False
+
+    def frozen(self) -> bool:
+        return self.stalled
+
+    def shut_down(self) -> None:
+        if self.node.acts("shut_down"):
+            self.gone = True
+            self.node.die(1)
