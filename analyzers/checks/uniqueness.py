@@ -1,19 +1,45 @@
-"""What was written once is in the log once."""
+"""TODO."""
 
 from __future__ import annotations
 
-from analyzers.checks.check import Check
+from analyzers.catalogue.anomaly import Anomaly
+from analyzers.catalogue.check import Check
+from analyzers.catalogue.evidence import Number, Offset, Operation, Value
+from analyzers.catalogue.suspicion import per_value
 
 DUPLICATE = Check(
-    anomaly="duplicate",
+    anomaly=Anomaly(
+        name="duplicate",
+        family="log",
+        rank=40,
+        jepsen="duplicate",
+        evidence={
+            "process": Number("the process that wrote it", "sender"),
+            "op": Operation("its send", "value"),
+            "offset": Offset("the lowest offset", "first_offset"),
+            "last_offset": Offset("the highest offset"),
+            "value": Value("what was written: writer and sequence number"),
+        },
+        sentence="value(s) found at more than one offset of their log",
+        definition=(
+            "One value at two or more offsets of one log, by polls of any completion type and "
+            "acknowledgements; counted per value. A producer that is at-least-once only may do this."
+        ),
+        means="One write lies at two or more offsets.",
+        promised=(
+            "An idempotent producer (`enable.idempotence`, the default since 3.0, needs `acks=all`) "
+            "writes each record once within its session. Without it a retry may write it again: at "
+            "least once."
+        ),
+        causes=(
+            "A lost response and a retry without idempotence; a producer id that expired on the "
+            "broker; a producer that took a new id and sent again."
+        ),
+        look_further="The attempts in the send's `error`, and which broker took which of them.",
+    ),
     over="values",
     where="first_offset < last_offset",
     time="coalesce(sent_at, polled_at)",
-    shows={
-        "process": "sender",
-        "op": "value",
-        "offset": "first_offset",
-        "last_offset": "last_offset",
-        "value": "value",
-    },
+    suspicion=per_value("least < most"),
+    live="two rows that are there; more rows only add such pairs",
 )

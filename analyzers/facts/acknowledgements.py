@@ -6,9 +6,11 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG
+from analyzers.facts.fact import fact
 from analyzers.history.load import History
 
 
+@fact()
 def acknowledgements(history: History) -> DataFrame:
     """One row per acknowledged send with an offset.
 

@@ -6,9 +6,11 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG
+from analyzers.facts.fact import fact
 from analyzers.history.load import History
 
 
+@fact(needs="txn")
 def committed_polls(history: History) -> DataFrame:
     """One row per poll and log with read_committed that returned records and completed.
 

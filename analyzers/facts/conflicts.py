@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
+from analyzers.facts.fact import fact
 from analyzers.history.load import History
 
 # A value follows another when nobody saw the other one any more, and its batch is of a later leader
@@ -16,6 +17,7 @@ FOLLOWS = """
 """
 
 
+@fact(confined_to="offset")
 def conflicts(history: History) -> DataFrame:
     """One row per log and offset at which polls and acknowledgements saw more than one value.
 

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG
+from analyzers.facts.fact import fact
 from analyzers.facts.steps import log_steps
 from analyzers.history.load import History
 
@@ -22,6 +23,7 @@ BITS = {
 }
 
 
+@fact()
 def gaps(history: History) -> DataFrame:
     """One row per poll that is not of the offset after the one before it, and per such send within a transaction.
 

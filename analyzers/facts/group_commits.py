@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from analyzers.facts.fact import fact
 from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, commits, committed_before
 from analyzers.history.load import History
 
@@ -12,6 +13,7 @@ from analyzers.history.load import History
 COMMITS, ASSIGNS = 0, 1
 
 
+@fact(needs="commit")
 def group_commits(history: History) -> DataFrame:
     """One row per ok commit.
 

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG
+from analyzers.facts.fact import fact
 from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, commits, members, of_groups
 from analyzers.history.load import History
 
@@ -13,6 +14,7 @@ from analyzers.history.load import History
 REACHES, BEGINS = 0, 1
 
 
+@fact(needs="member")
 def handovers(history: History) -> DataFrame:
     """One row per assignment and record between what the group had reached before it and where it began.
 

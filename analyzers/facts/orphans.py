@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from analyzers.facts.fact import fact
 from analyzers.facts.members import (
     ENDLESS,
     GROUP_LOG,
@@ -18,6 +19,7 @@ from analyzers.facts.members import (
 from analyzers.history.load import History
 
 
+@fact(needs="member")
 def orphans(history: History) -> DataFrame:
     """One row per time without an owner, as far as members were alive without a break.
 

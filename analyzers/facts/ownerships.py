@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from analyzers.facts.fact import fact
 from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, commits
 from analyzers.history.load import History
 
@@ -12,6 +13,7 @@ AT_ONCE = "ending_event in ('revoked', 'left', 'assigned')"
 """These are told when they happen. That it was lost, fenced or killed, is known only later."""
 
 
+@fact(needs="member")
 def ownerships(history: History) -> DataFrame:
     """One row per assignment with a generation.
 

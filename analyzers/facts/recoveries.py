@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from analyzers.facts.columns import ACKED, TIME
+from analyzers.facts.fact import fact
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
 
@@ -28,6 +29,7 @@ RECOVERIES = f"""
 """Common table expressions, of which the last is the fact."""
 
 
+@fact()
 def recoveries(history: History) -> DataFrame:
     """One row per log.
 

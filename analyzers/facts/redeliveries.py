@@ -5,12 +5,14 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from analyzers.facts.fact import fact
 from analyzers.facts.members import GROUP_LOG, assignments, committed_before, of_groups
 from analyzers.history.load import History
 
 MEMBER = [*GROUP_LOG, "process", "generation"]
 
 
+@fact(needs="commit")
 def redeliveries(history: History) -> DataFrame:
     """One row per record polled up to the offset committed before, by a member that began below it.
 

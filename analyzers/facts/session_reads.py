@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG, TIME
+from analyzers.facts.fact import fact
 from analyzers.facts.sessions import completed_reads, of_readers
 from analyzers.history.load import History
 
@@ -13,6 +14,7 @@ from analyzers.history.load import History
 DONE, BEGINS, POLLS = 0, 1, 2
 
 
+@fact(needs="read")
 def session_reads(history: History) -> DataFrame:
     """One row per completed read.
 

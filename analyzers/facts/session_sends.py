@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, TIME
+from analyzers.facts.fact import SENDS_AND_POLLS, fact
 from analyzers.facts.sessions import of_users
 from analyzers.history.load import History
 
@@ -13,6 +14,7 @@ from analyzers.history.load import History
 BEGINS, COMPLETES = 0, 1
 
 
+@fact(needs=SENDS_AND_POLLS)
 def session_sends(history: History) -> DataFrame:
     """One row per acknowledged send with an offset, of sessions as `of_users` explains.
 

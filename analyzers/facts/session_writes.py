@@ -6,10 +6,12 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
+from analyzers.facts.fact import fact
 from analyzers.facts.sessions import completed_reads, of_readers
 from analyzers.history.load import History
 
 
+@fact(needs="read")
 def session_writes(history: History) -> DataFrame:
     """One row per acknowledged send of a session with completed reads.
 

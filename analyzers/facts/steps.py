@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, TIME
+from analyzers.facts.fact import fact
 from analyzers.history.load import History
 
 OURS = [*LOG, "process", "f", "assignment"]
@@ -17,6 +18,7 @@ COLUMNS = [
 ]  # fmt: skip
 
 
+@fact()
 def steps(history: History) -> DataFrame:
     """One row per record polled, of any completion type and with any payload, and per acknowledged send.
 

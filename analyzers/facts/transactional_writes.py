@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG, POLLED
 from analyzers.facts.coverage import FINAL, coverage
+from analyzers.facts.fact import fact
 from analyzers.facts.transactions import transactions
 from analyzers.history.load import History
 
@@ -43,6 +44,7 @@ def written(history: History) -> DataFrame:
     )
 
 
+@fact(needs="txn")
 def transactional_writes(history: History) -> DataFrame:
     """The rows of `written` with their offset, and
 

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
+from analyzers.facts.fact import fact
 from analyzers.facts.final_reads import final_reads
 from analyzers.history.load import History
 
@@ -13,7 +14,7 @@ OF_VALUES = f"(value is not null and (f = 'send' or ({POLLED})))"
 """A row that tells of a value."""
 
 # What is true of any of a value's rows, as bits of one number: that is what makes a row narrow.
-SAID = {
+SEEN = {
     "sent": "f = 'send'",
     "acked": ACKED,
     "failed": "f = 'send' and type = 'fail'",
@@ -42,8 +43,9 @@ COLUMNS = {
 }
 
 
+@fact(confined_to="value")
 def values(history: History) -> DataFrame:
-    """One row per log and value. Columns: value, those of `COLUMNS`, whether anything in `SAID` is true, and
+    """One row per log and value. Columns: value, those of `COLUMNS`, whether anything in `SEEN` is true, and
 
     - top: the highest offset that any poll returned from the log; null for none,
     - until: when the run's last record completed (ns),
@@ -52,14 +54,14 @@ def values(history: History) -> DataFrame:
       below the end it was told.
     """
     finals = F.broadcast(final_reads(history))
-    said = " | ".join(f"if(coalesce({sql}, false), {1 << bit}, 0)" for bit, sql in enumerate(SAID.values()))
+    said = " | ".join(f"if(coalesce({sql}, false), {1 << bit}, 0)" for bit, sql in enumerate(SEEN.values()))
     rows = history.records.where(OF_VALUES).where(history.value_filter)
     placed = rows.join(finals.select(*LOG, "final_process", "final_invoked"), LOG, "left").withColumn(
         "said", F.expr(said)
     )
     aggregates = [F.expr(f"{sql} as {name}") for name, sql in COLUMNS.items()]
     fates = placed.groupBy(*LOG, "value").agg(F.bit_or("said").alias("said"), *aggregates)
-    bits = [f"said & {1 << bit} <> 0 as {name}" for bit, name in enumerate(SAID)]
+    bits = [f"said & {1 << bit} <> 0 as {name}" for bit, name in enumerate(SEEN)]
     settled = "coalesce(acked_at <= final_invoked, false) or coalesce(acked_offset < final_end, false)"
     return (
         fates.selectExpr("*", *bits)

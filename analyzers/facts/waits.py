@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from analyzers.facts.columns import ACKED, TIME
+from analyzers.facts.fact import fact
 from analyzers.history.load import History
 
 GRAIN = 100_000_000
@@ -31,6 +32,7 @@ WAITED = f"""
 """Common table expressions, of which the last tells every wait, from when to when (ns); at least one for each log."""
 
 
+@fact()
 def waits(history: History) -> DataFrame:
     """One row per wait that took longer than a moment. Columns: began, lasted (ns).
 

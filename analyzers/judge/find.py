@@ -1,4 +1,4 @@
-"""Checks over facts: every anomaly counted, the first few shown."""
+"""Checks over facts: every finding counted, and the first few of each anomaly as examples."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
-from analyzers.checks import Check
-from analyzers.facts import FACTS, Fact
+from analyzers.catalogue.anomaly import Anomaly
+from analyzers.catalogue.check import Check
+from analyzers.facts.fact import Rows
+from analyzers.facts.registry import FACTS
 from analyzers.history.load import History
-from analyzers.judge.prefilter import SCREENED, Suspects, screen
+from analyzers.judge.prefilter import Suspects, find_suspects
+
+Prefilter = Callable[[History, Sequence[Check]], Suspects]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +28,7 @@ class Found:
     anomaly: str
     count: int
     examples: tuple[Mapping[str, Any], ...]
-    """In order of time (ns), topic, partition and evidence."""
+    """As Spark computes them (see `Evidence`): the subject, time (ns), the evidence. In order of time and subject."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,25 +42,27 @@ def find(
     checks: Sequence[Check],
     *,
     examples: int,
-    facts: Mapping[str, Fact] = FACTS,
+    facts: Mapping[str, Rows] = FACTS,
     strict: bool = False,
-    look: Callable[[History], Suspects] = screen,
+    prefilter: Prefilter = find_suspects,
 ) -> tuple[list[Found], list[Crashed]]:
-    """What the checks find, in one Spark job after a first look. A check that crashes takes no other with it; with
-    `strict` it is raised instead."""
+    """What the checks find, in one Spark job after the prefilter.
+
+    A check that crashes does not affect the others. With `strict`, its error is raised instead.
+    """
     try:
-        return list(_run(history, checks, examples, facts, look)), []
-    except Exception:  # one of them; which one, and the findings of the others, tells the loop
+        return list(_run(history, checks, examples, facts, prefilter)), []
+    except Exception:  # The job fails as a whole. Run the checks one by one to learn which of them fail.
         if strict:
             raise
         found: list[Found] = []
         crashed: list[Crashed] = []
         for check in checks:
             try:
-                found += _run(history, [check], examples, facts, look)
+                found += _run(history, [check], examples, facts, prefilter)
             except Exception as error:
                 first_line = str(error).strip().partition("\n")[0]
-                crashed.append(Crashed(anomaly=check.anomaly, error=f"{type(error).__name__}: {first_line}"))
+                crashed.append(Crashed(anomaly=check.name, error=f"{type(error).__name__}: {first_line}"))
         return found, crashed
 
 
@@ -64,48 +70,52 @@ def _run(
     history: History,
     checks: Sequence[Check],
     examples: int,
-    facts: Mapping[str, Fact],
-    look: Callable[[History], Suspects],
+    facts: Mapping[str, Rows],
+    prefilter: Prefilter,
 ) -> Iterator[Found]:
     by_fact = groupby(sorted(checks, key=attrgetter("over")), key=attrgetter("over"))
-    wanted = [(name, list(group)) for name, group in by_fact]
-    suspects = look(history) if any(name in SCREENED for name, _ in wanted) else None
-    narrowed = {name: suspects.within(history, name) if suspects else history for name, _ in wanted}
-    hits = [_hits(facts[name](part), group) for name, group in wanted if (part := narrowed[name]) is not None]
+    wanted = {fact: list(group) for fact, group in by_fact}
+    suspects = prefilter(history, checks)
+    parts = {fact: suspects.confine(history, fact, group) for fact, group in wanted.items()}
+    hits = [_hits(facts[fact](part), wanted[fact]) for fact, part in parts.items() if part is not None]
     if not hits:
         return
     kind = Window.partitionBy("run", "anomaly")
-    first = kind.orderBy("time", "topic", "partition", "evidence")
     rows = (
         reduce(DataFrame.unionByName, hits)
-        .withColumn("rank", F.row_number().over(first))
+        .withColumn("rank", F.row_number().over(kind.orderBy("time", "texts", "numbers")))
         .withColumn("total", F.count("*").over(kind))
         .where(F.col("rank") <= max(1, examples))
         .collect()
     )
-    rows.sort(key=lambda row: (row.run, row.anomaly, row.rank))  # few; Spark would run the job twice to sort
-    names = {check.anomaly: tuple(check.shows) for check in checks}
-    for (run, anomaly, total), group in groupby(rows, key=lambda row: (row.run, row.anomaly, row.total)):
-        shown = [
-            {"topic": row.topic, "partition": row.partition, "time": row.time}
-            | dict(zip(names[anomaly], row.evidence, strict=True))
-            for row in group
-        ]
-        yield Found(run=run, anomaly=anomaly, count=total, examples=tuple(shown[:examples]))
+    # These rows are few. If Spark sorted them, it would run the job twice.
+    rows.sort(key=lambda row: (row.run, row.anomaly, row.rank))
+    anomalies = {check.name: check.anomaly for check in checks}
+    for (run, name, total), group in groupby(rows, key=lambda row: (row.run, row.anomaly, row.total)):
+        shown = [_example(anomalies[name], row) for row in group][:examples]
+        yield Found(run=run, anomaly=name, count=total, examples=tuple(shown))
 
 
 def _hits(fact: DataFrame, checks: Sequence[Check]) -> DataFrame:
-    """One row per broken row and check: run, anomaly, topic, partition, time, evidence."""
+    """One row per broken row and check: run, anomaly, time, texts, numbers."""
     broken = " or ".join(f"({check.where})" for check in checks)
     hits = ", ".join(f"if({check.where}, {_hit(check)}, null)" for check in checks)
-    return fact.where(broken).selectExpr(
-        "run", "topic", "partition", f"inline(filter(array({hits}), hit -> hit is not null))"
-    )
+    return fact.where(broken).selectExpr("run", f"inline(filter(array({hits}), hit -> hit is not null))")
 
 
 def _hit(check: Check) -> str:
-    evidence = ", ".join(f"cast({sql} as bigint)" for sql in check.shows.values())
+    """The subject and the evidence in two arrays, because all checks have to return rows of one type."""
+    columns = check.anomaly.columns
+    texts = ", ".join(each.column(name) for name, each in columns.items() if each.textual)
+    numbers = ", ".join(each.column(name) for name, each in columns.items() if not each.textual)
     return (
-        f"named_struct('anomaly', '{check.anomaly}', 'time', cast({check.time} as bigint), "
-        f"'evidence', array({evidence}))"
+        f"named_struct('anomaly', '{check.name}', 'time', cast({check.time} as bigint), "
+        f"'texts', cast(array({texts}) as array<string>), 'numbers', cast(array({numbers}) as array<bigint>))"
     )
+
+
+def _example(anomaly: Anomaly, row: Row) -> dict[str, Any]:
+    texts, numbers = iter(row.texts), iter(row.numbers)
+    values = {name: next(texts if each.textual else numbers) for name, each in anomaly.columns.items()}
+    subject = {name: values.pop(name) for name in anomaly.subject.columns}
+    return {**subject, "time": row.time, **values}

@@ -1,0 +1,176 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from analyzers.catalogue.anomaly import Anomaly
+from analyzers.catalogue.check import Check
+from analyzers.catalogue.evidence import Number, Offset, Operation, Value
+from analyzers.catalogue.suspicion import per_record
+
+POLL_SKIP = Check(
+    anomaly=Anomaly(
+        name="poll-skip",
+        family="order",
+        rank=10,
+        jepsen="poll-skip",
+        evidence={
+            "process": Number("the process that polled it"),
+            "op": Operation("its poll"),
+            "offset": Offset("the offset polled"),
+            "previous": Offset("the offset polled before it"),
+            "value": Value("what was polled"),
+            "skipped": Offset("the highest offset between them that somebody polled", "below"),
+        },
+        sentence="poll(s) that jumped over records",
+        definition=(
+            "A process polled an offset, and next a later one, in the same topic-partition and "
+            "assignment (a member of a group goes on in the next generation with the partitions that "
+            "it was not assigned anew), although somebody polled a record between the two, by another "
+            "operation; counted per jump. Offsets at which nobody polled anything are no records "
+            "(transaction markers, compaction), and with isolation.level=read_committed neither are "
+            "those that no such poll returned (aborted transactions). Jepsen also takes acknowledged "
+            "sends for records; here a write that nobody polled is a lost-write."
+        ),
+        means=(
+            "A consumer went from one offset to a later one, and somebody else was given a record "
+            "between the two."
+        ),
+        promised=(
+            "Within one assignment a consumer gets every record of a log. Offsets may be missing: "
+            "transaction markers, compaction, and aborted records under `read_committed` leave holes; "
+            "these are no finding."
+        ),
+        causes=(
+            "A consumer that silently jumped: `auto.offset.reset` after an out-of-range answer, "
+            "truncation without epochs (clients before 2.3), reading from divergent replicas."
+        ),
+        look_further="Who polled the `skipped` offset, from which broker and in which leader epoch.",
+    ),
+    over="gaps",
+    where="f = 'poll' and not within and below > previous",
+    time="time",
+    suspicion=per_record("f = 'poll' and (offset > previous + 1 or generation is not null)"),
+    live=(
+        "a step between two rows that are neighbours for certain (see `certain` of the window), over "
+        "a record that is known: more rows only add such records"
+    ),
+)
+
+NONMONOTONIC_POLL = Check(
+    anomaly=Anomaly(
+        name="nonmonotonic-poll",
+        family="order",
+        rank=20,
+        jepsen="nonmonotonic-poll",
+        evidence={
+            "process": Number("the process that polled it"),
+            "op": Operation("its poll"),
+            "offset": Offset("the offset polled"),
+            "previous": Offset("the offset polled before it"),
+            "value": Value("what was polled"),
+            "key": Number("the key both records have, where only the order of the key is broken; else null"),
+        },
+        sentence="poll(s) that went back in the log",
+        definition=(
+            "A process polled an offset not above the one it polled before, in the same "
+            "topic-partition and assignment (a member of a group goes on in the next generation with "
+            "the partitions that it was not assigned anew), or not above that of the last record with "
+            "the same key, in one generation, by another operation; counted per record."
+        ),
+        means=(
+            "A consumer got a record at or before the one it had got before; with `key`, at or before "
+            "the last one of that key."
+        ),
+        promised=(
+            "Within one assignment the position only grows. Records of one key in one partition come "
+            "in order."
+        ),
+        causes=(
+            "A client that lost its position; an automatic reset; a seek the history was not told of."
+        ),
+        look_further="The assignment and generation of both polls, and the client's log between them.",
+    ),
+    over="steps",
+    where="f = 'poll' and not within and offset <= previous",
+    time="time",
+    suspicion=per_record("f = 'poll' and (offset <= previous or generation is not null)"),
+    live=(
+        "a step between two rows that are neighbours for certain (see `certain` of the window)"
+    ),
+)
+
+INT_POLL_SKIP = Check(
+    anomaly=Anomaly(
+        name="int-poll-skip",
+        family="order",
+        rank=30,
+        jepsen="int-poll-skip",
+        evidence={
+            "process": Number("the process that polled it"),
+            "op": Operation("its poll"),
+            "offset": Offset("the offset polled"),
+            "previous": Offset("the offset polled before it"),
+            "value": Value("what was polled"),
+            "skipped": Offset("the highest offset between them that somebody polled", "below"),
+        },
+        sentence="jump(s) over records inside one poll",
+        definition=(
+            "A process polled an offset, and next a later one, in the same topic-partition and "
+            "assignment (a member of a group goes on in the next generation with the partitions that "
+            "it was not assigned anew), although somebody polled a record between the two, by the "
+            "same operation; counted per jump. Offsets at which nobody polled anything are no records "
+            "(transaction markers, compaction), and with isolation.level=read_committed neither are "
+            "those that no such poll returned (aborted transactions). Jepsen also takes acknowledged "
+            "sends for records; here a write that nobody polled is a lost-write."
+        ),
+        means="The same as poll-skip, between two records of one poll operation.",
+        promised=(
+            "What one poll returns of a partition is a piece of its log, without records left out."
+        ),
+        causes="A defect in fetching or in merging fetched batches; a fetch from two replicas.",
+        look_further="As for poll-skip; nothing a user does can come in between.",
+    ),
+    over="gaps",
+    where="f = 'poll' and within and below > previous",
+    time="time",
+    suspicion=per_record("f = 'poll' and within and offset > previous + 1"),
+    live=(
+        "a step between two rows that are neighbours for certain (see `certain` of the window), over "
+        "a record that is known: more rows only add such records"
+    ),
+)
+
+INT_NONMONOTONIC_POLL = Check(
+    anomaly=Anomaly(
+        name="int-nonmonotonic-poll",
+        family="order",
+        rank=40,
+        jepsen="int-nonmonotonic-poll",
+        evidence={
+            "process": Number("the process that polled it"),
+            "op": Operation("its poll"),
+            "offset": Offset("the offset polled"),
+            "previous": Offset("the offset polled before it"),
+            "value": Value("what was polled"),
+            "key": Number("the key both records have, where only the order of the key is broken; else null"),
+        },
+        sentence="record(s) that went back in the log inside one poll",
+        definition=(
+            "A process polled an offset not above the one it polled before, in the same "
+            "topic-partition and assignment (a member of a group goes on in the next generation with "
+            "the partitions that it was not assigned anew), or not above that of the last record with "
+            "the same key, in one generation, by the same operation; counted per record."
+        ),
+        means="The same as nonmonotonic-poll, between two records of one poll operation.",
+        promised="What one poll returns of a partition is in order.",
+        causes="A defect in fetching; batches that overlap after a truncation.",
+        look_further="As for nonmonotonic-poll.",
+    ),
+    over="steps",
+    where="f = 'poll' and within and offset <= previous",
+    time="time",
+    suspicion=per_record("f = 'poll' and (offset <= previous or generation is not null)"),
+    live=(
+        "a step between two rows that are neighbours for certain (see `certain` of the window)"
+    ),
+)
