@@ -16,7 +16,9 @@ def declared(package: str, kind: type[T]) -> Iterator[T]:
     An object that several modules share, because one imports it from the other, comes once.
     """
     seen: set[int] = set()
-    for module in sorted(each.name for each in pkgutil.iter_modules(importlib.import_module(package).__path__)):
+    for module in sorted(
+        each.name for each in pkgutil.iter_modules(importlib.import_module(package).__path__)
+    ):
         for value in vars(importlib.import_module(f"{package}.{module}")).values():
             if isinstance(value, kind) and id(value) not in seen:
                 seen.add(id(value))

@@ -29,7 +29,7 @@ from pathlib import Path
 import psutil
 from pyspark.sql import SparkSession
 
-from analyzers.checks import CHECKS
+from analyzers.catalogue.registry import CHECKS
 from analyzers.history.load import load, release
 from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze, applicable
@@ -125,7 +125,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.than and options.history:
         parser.error("--than makes both histories itself: leave out --history")
-    assert {check.anomaly for check in WANTED} == QUERIES.keys(), "not the same checks"
+    assert {check.name for check in WANTED} == QUERIES.keys(), "not the same checks"
     with tempfile.TemporaryDirectory() as scratch:
         run, expected = options.history, None
         if run is None:

@@ -13,7 +13,7 @@ from pytest_kafkacheck.fault_functions import FAULT_FUNCTIONS
 
 HOMES = {
     "AppendLog": "workloads.append_log",
-    "Bounds": "analyzers.checks.bounds",
+    "Bounds": "analyzers.catalogue.bounds",
     "Budget": "nemesis.budget",
     "CapabilityError": "pytest_kafkacheck.errors",
     "ClusterSpec": "pytest_kafkacheck.cluster.spec.spec",

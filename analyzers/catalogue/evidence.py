@@ -26,6 +26,9 @@ class Evidence:
     sql: str | None = None
     """SQL over the columns of the check's fact. None: the column that has the name of the evidence."""
 
+    optional: bool = False
+    """Whether it applies to some findings only. Text leaves it out where it is null."""
+
     textual: ClassVar[bool] = False
     """Whether Spark returns it as text. Otherwise it is a 64-bit integer."""
     unit: ClassVar[str] = ""

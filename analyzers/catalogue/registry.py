@@ -21,22 +21,25 @@ def in_order(anomalies: Iterable[Anomaly]) -> tuple[Anomaly, ...]:
     return tuple(ordered)
 
 
-_DECLARED: Mapping[str, Check] = {check.name: check for check in declared(PACKAGE, Check)}
+_CHECKS: Mapping[str, Check] = {check.name: check for check in declared(PACKAGE, Check)}
 _CYCLES: Mapping[str, CycleCheck] = {check.name: check for check in declared(PACKAGE, CycleCheck)}
 
 CATALOGUE: tuple[Anomaly, ...] = in_order(
-    check.anomaly for kind in (Check, CycleCheck) for check in declared(PACKAGE, kind)
+    [
+        *(check.anomaly for check in declared(PACKAGE, Check)),
+        *(check.anomaly for check in declared(PACKAGE, CycleCheck)),
+    ]
 )
 
 ANOMALIES: Mapping[str, Anomaly] = {anomaly.name: anomaly for anomaly in CATALOGUE}
 
 CHECKS: tuple[Check, ...] = tuple(
-    _DECLARED[name] for name in ANOMALIES if name in _DECLARED and _DECLARED[name].bound is None
+    _CHECKS[name] for name in ANOMALIES if name in _CHECKS and _CHECKS[name].bound is None
 )
 """Those of what Kafka promises."""
 
 BOUND_CHECKS: Mapping[str, Check] = {
-    check.bound: check for name in ANOMALIES if (check := _DECLARED.get(name)) and check.bound is not None
+    check.bound: check for name in ANOMALIES if (check := _CHECKS.get(name)) and check.bound is not None
 }
 """By field of `Bounds`: those of what an experiment demands."""
 
@@ -60,7 +63,8 @@ def bound_checks(bounds: Bounds | Mapping[str, Bounds]) -> Iterator[Check]:
                 runs.setdefault(limit, []).append(run)
         if runs:
             cases = (
-                f"when run in ({', '.join(map(_literal, some))}) then {limit}" for limit, some in sorted(runs.items())
+                f"when run in ({', '.join(map(_literal, some))}) then {limit}"
+                for limit, some in sorted(runs.items())
             )
             yield check.bounded(f"case {' '.join(cases)} end")
 

@@ -25,7 +25,9 @@ class Subject:
         """Which one an example of a finding is about."""
         if any(example.get(name) is None for name in self.columns):
             return self.unknown
-        return self.pattern.format_map({name: each.to_text(example[name]) for name, each in self.columns.items()})
+        return self.pattern.format_map(
+            {name: each.to_text(example[name]) for name, each in self.columns.items()}
+        )
 
 
 TOPIC, PARTITION, NODE_ID = Text("the topic"), Number("the partition"), Number("the node's id")
@@ -45,7 +47,10 @@ REPLICA = Subject(
 )
 NODE = Subject(name="node", columns={"node": NODE_ID}, pattern="node {node}", unknown="an unknown node")
 GROUP = Subject(
-    name="group", columns={"group": Text("the consumer group")}, pattern="group {group}", unknown="an unknown group"
+    name="group",
+    columns={"group": Text("the consumer group")},
+    pattern="group {group}",
+    unknown="an unknown group",
 )
 TRANSACTIONAL_ID = Subject(
     name="transactional id",

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks."""
 
 from __future__ import annotations
 
@@ -46,10 +46,7 @@ INCONSISTENT_OFFSETS = Check(
     where="not reused",
     time="settled",
     suspicion=per_value("shared is not null"),
-    live=(
-        "two rows that are there; more rows only add such pairs; but which of the two it is, see "
-        "`EITHER`"
-    ),
+    live=("two rows that are there; more rows only add such pairs; but which of the two it is, see `EITHER`"),
     live_either=frozenset({"inconsistent-offsets", "offset-reuse"}),
 )
 
@@ -98,9 +95,6 @@ OFFSET_REUSE = Check(
     where="reused",
     time="time",
     suspicion=per_value("shared is not null"),
-    live=(
-        "two rows that are there; more rows only add such pairs; but which of the two it is, see "
-        "`EITHER`"
-    ),
+    live=("two rows that are there; more rows only add such pairs; but which of the two it is, see `EITHER`"),
     live_either=frozenset({"inconsistent-offsets", "offset-reuse"}),
 )

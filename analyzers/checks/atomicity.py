@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ TORN_TRANSACTION = Check(
             "value": Value("what was written: writer and sequence number"),
             "offset": Offset("the offset that was acknowledged"),
             "transaction": Operation("the transaction it belongs to"),
-            "reader": Number("a process that did not find it; -1: the final reads", "array_min(array_intersect(missed, saw))"),
+            "reader": Number(
+                "a process that did not find it; -1: the final reads",
+                "array_min(array_intersect(missed, saw))",
+            ),
         },
         sentence=(
-            "record(s) of transactions hidden from a reader that saw another record of the same "
-            "transaction"
+            "record(s) of transactions hidden from a reader that saw another record of the same transaction"
         ),
         definition=(
             "A record sent within a transaction, acknowledged at an offset that a reader with "
@@ -48,8 +50,7 @@ TORN_TRANSACTION = Check(
             "`lost-write` too."
         ),
         look_further=(
-            "`DescribeTransactions` and the markers around both offsets (`DumpLogSegments "
-            "--print-data-log`)."
+            "`DescribeTransactions` and the markers around both offsets (`DumpLogSegments --print-data-log`)."
         ),
     ),
     over="transactional_writes",

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks."""
 
 from __future__ import annotations
 
@@ -23,18 +23,13 @@ UNAVAILABLE = Check(
             "next acknowledgement, or else with the last send. What is shorter than 0.1 s is not told "
             "apart."
         ),
-        means=(
-            "A partition was sent to and acknowledged nothing for longer than "
-            "`Bounds(unavailable=...)`."
-        ),
+        means=("A partition was sent to and acknowledged nothing for longer than `Bounds(unavailable=...)`."),
         promised=(
             "No time is. An election takes as long as the broker's session (9 s with KRaft, 18 s with "
             "ZooKeeper by default) and a little more; below `min.insync.replicas` no write with "
             "`acks=all` is taken at all."
         ),
-        causes=(
-            "A leader that is gone or cut off and not yet deposed; too small an ISR; no controller."
-        ),
+        causes=("A leader that is gone or cut off and not yet deposed; too small an ISR; no controller."),
         look_further="Leader, ISR and the faults active then.",
     ),
     over="waits",
@@ -53,8 +48,7 @@ SLOW_RECOVERY = Check(
             "lasted": Span("from then on"),
         },
         sentence=(
-            "partition(s) that acknowledged nothing for longer than the stated bound after the last "
-            "heal"
+            "partition(s) that acknowledged nothing for longer than the stated bound after the last heal"
         ),
         definition=(
             "A partition that had acknowledged a send was sent to after the last fault was healed, "

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks."""
 
 from __future__ import annotations
 
@@ -60,9 +60,7 @@ G0_REALTIME = CycleCheck(
             "transaction that ended to each that began later. With a third transaction that overlaps "
             "both this is no broken promise; of two records in one partition realtime-order tells."
         ),
-        means=(
-            "As G0, where the circle is closed by one transaction having ended before another began."
-        ),
+        means=("As G0, where the circle is closed by one transaction having ended before another began."),
         promised=(
             "Nothing, as long as a third transaction overlaps both. That a record sent after another "
             "was acknowledged lies behind it *in the same partition* is promised, and "
@@ -154,12 +152,9 @@ G1C_REALTIME = CycleCheck(
             "read what was committed only after it had read; where Jepsen also needs the order of "
             "records for the circle, it is a G1c here."
         ),
-        means=(
-            "A circle of reads and of the order of time, without any help of the order of records."
-        ),
+        means=("A circle of reads and of the order of time, without any help of the order of records."),
         promised=(
-            "Impossible with `read_committed`: what is read was committed before, and time does not "
-            "go back."
+            "Impossible with `read_committed`: what is read was committed before, and time does not go back."
         ),
         causes="As of `precommitted-read` and `future-read`.",
         look_further=(

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks."""
 
 from __future__ import annotations
 
@@ -130,8 +130,7 @@ EXPIRED = Check(
             "that jumped."
         ),
         look_further=(
-            "The topic's settings, and `log_start` in the observations over time. Allow it where it "
-            "is meant."
+            "The topic's settings, and `log_start` in the observations over time. Allow it where it is meant."
         ),
     ),
     over="values",

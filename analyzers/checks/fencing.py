@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks."""
 
 from __future__ import annotations
 
@@ -42,8 +42,7 @@ ZOMBIE_WRITE = Check(
             "newer epoch."
         ),
         look_further=(
-            "The epochs of both producers, and when the send was invoked against the end of the "
-            "`init`."
+            "The epochs of both producers, and when the send was invoked against the end of the `init`."
         ),
     ),
     over="transactional_writes",

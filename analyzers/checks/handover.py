@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks."""
 
 from __future__ import annotations
 
@@ -74,8 +74,7 @@ EXCESS_DUPLICATES = Check(
         ),
         means="A member polled again what its group had polled and committed before the assignment.",
         promised=(
-            "Duplicates after a rebalance reach back to the last commit that was acknowledged, not "
-            "further."
+            "Duplicates after a rebalance reach back to the last commit that was acknowledged, not further."
         ),
         causes=(
             "Lost or expired committed offsets; a member that begins at the log start by itself. "

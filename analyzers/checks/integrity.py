@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ FOREIGN_RECORD = Check(
             "op": Operation("its poll"),
             "offset": Offset("the offset polled"),
             "value": Value("what was polled"),
-            "misrouted": Number("1: of this run, but of another partition; 0: of no partition of this run", "if(error = 'misrouted', 1, 0)"),
+            "misrouted": Number(
+                "1: of this run, but of another partition; 0: of no partition of this run",
+                "if(error = 'misrouted', 1, 0)",
+            ),
         },
         sentence="record(s) read that were not written to that partition by this run",
         definition=(
@@ -57,8 +60,7 @@ CORRUPT_RECORD = Check(
         definition="A polled record whose payload fails its checksum; counted per poll of it.",
         means="A record's payload does not match its checksum.",
         promised=(
-            "Batches carry a CRC, which brokers check when they are written and consumers when they "
-            "are read."
+            "Batches carry a CRC, which brokers check when they are written and consumers when they are read."
         ),
         causes="Damage after the check: disks, memory; consumers with `check_crcs` off.",
         look_further="The same offset on the other replicas, with the log dump tool.",

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks."""
 
 from __future__ import annotations
 
@@ -57,9 +57,7 @@ G1A = Check(
             "isolation.level=read_committed; counted per value, whereas Jepsen counts per ok read, "
             "whatever its isolation."
         ),
-        means=(
-            "Somebody read a value whose write failed: it was refused, or its transaction aborted."
-        ),
+        means=("Somebody read a value whose write failed: it was refused, or its transaction aborted."),
         promised=(
             "A refused send is in no log. An aborted transaction is hidden from `read_committed` "
             "(since 0.11); of transactional sends only such readers count."

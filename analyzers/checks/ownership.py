@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks."""
 
 from __future__ import annotations
 
@@ -31,10 +31,7 @@ DOUBLE_OWNERSHIP = Check(
             "paused may believe in an old generation while another owns the partition in a newer one: "
             "that is no finding."
         ),
-        causes=(
-            "A faulty assignor; a coordinator that lost its group's state and gave a generation "
-            "twice."
-        ),
+        causes=("A faulty assignor; a coordinator that lost its group's state and gave a generation twice."),
         look_further="The `member` rows of both processes; the coordinator's log around the rebalance.",
     ),
     over="ownerships",
@@ -61,8 +58,7 @@ ORPHANED_PARTITION = Check(
             "its end had been told."
         ),
         means=(
-            "A partition had no owner for longer than `Bounds(orphaned=...)` although members were "
-            "alive."
+            "A partition had no owner for longer than `Bounds(orphaned=...)` although members were alive."
         ),
         promised=(
             "No time is; a sensible bound is the session timeout (45 s by default) and a rebalance. "

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ NONMONOTONIC_POLL = Check(
             "offset": Offset("the offset polled"),
             "previous": Offset("the offset polled before it"),
             "value": Value("what was polled"),
-            "key": Number("the key both records have, where only the order of the key is broken; else null"),
+            "key": Number(
+                "the key of both records, where only the order of the key is broken", optional=True
+            ),
         },
         sentence="poll(s) that went back in the log",
         definition=(
@@ -85,18 +87,14 @@ NONMONOTONIC_POLL = Check(
             "Within one assignment the position only grows. Records of one key in one partition come "
             "in order."
         ),
-        causes=(
-            "A client that lost its position; an automatic reset; a seek the history was not told of."
-        ),
+        causes=("A client that lost its position; an automatic reset; a seek the history was not told of."),
         look_further="The assignment and generation of both polls, and the client's log between them.",
     ),
     over="steps",
     where="f = 'poll' and not within and offset <= previous",
     time="time",
     suspicion=per_record("f = 'poll' and (offset <= previous or generation is not null)"),
-    live=(
-        "a step between two rows that are neighbours for certain (see `certain` of the window)"
-    ),
+    live=("a step between two rows that are neighbours for certain (see `certain` of the window)"),
 )
 
 INT_POLL_SKIP = Check(
@@ -124,9 +122,7 @@ INT_POLL_SKIP = Check(
             "sends for records; here a write that nobody polled is a lost-write."
         ),
         means="The same as poll-skip, between two records of one poll operation.",
-        promised=(
-            "What one poll returns of a partition is a piece of its log, without records left out."
-        ),
+        promised=("What one poll returns of a partition is a piece of its log, without records left out."),
         causes="A defect in fetching or in merging fetched batches; a fetch from two replicas.",
         look_further="As for poll-skip; nothing a user does can come in between.",
     ),
@@ -152,7 +148,9 @@ INT_NONMONOTONIC_POLL = Check(
             "offset": Offset("the offset polled"),
             "previous": Offset("the offset polled before it"),
             "value": Value("what was polled"),
-            "key": Number("the key both records have, where only the order of the key is broken; else null"),
+            "key": Number(
+                "the key of both records, where only the order of the key is broken", optional=True
+            ),
         },
         sentence="record(s) that went back in the log inside one poll",
         definition=(
@@ -169,8 +167,6 @@ INT_NONMONOTONIC_POLL = Check(
     over="steps",
     where="f = 'poll' and within and offset <= previous",
     time="time",
-    suspicion=per_record("f = 'poll' and (offset <= previous or generation is not null)"),
-    live=(
-        "a step between two rows that are neighbours for certain (see `certain` of the window)"
-    ),
+    suspicion=per_record("f = 'poll' and offset <= previous"),
+    live=("a step between two rows that are neighbours for certain (see `certain` of the window)"),
 )

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ NONMONOTONIC_SEND = Check(
             "offset": Offset("the offset acknowledged"),
             "previous": Offset("the offset acknowledged before it"),
             "value": Value("what was written: writer and sequence number"),
-            "key": Number("the key both records have, where only the order of the key is broken; else null"),
+            "key": Number(
+                "the key of both records, where only the order of the key is broken", optional=True
+            ),
         },
         sentence="acknowledged send(s) that landed before an earlier one of the same producer",
         definition=(
@@ -44,9 +46,7 @@ NONMONOTONIC_SEND = Check(
     where="f = 'send' and not within and offset <= previous",
     time="time",
     suspicion=per_record("f = 'send' and offset <= previous"),
-    live=(
-        "a step between two rows that are neighbours for certain (see `certain` of the window)"
-    ),
+    live=("a step between two rows that are neighbours for certain (see `certain` of the window)"),
 )
 
 INT_NONMONOTONIC_SEND = Check(
@@ -61,7 +61,9 @@ INT_NONMONOTONIC_SEND = Check(
             "offset": Offset("the offset acknowledged"),
             "previous": Offset("the offset acknowledged before it"),
             "value": Value("what was written: writer and sequence number"),
-            "key": Number("the key both records have, where only the order of the key is broken; else null"),
+            "key": Number(
+                "the key of both records, where only the order of the key is broken", optional=True
+            ),
         },
         sentence="acknowledged send(s) that landed before an earlier one of the same transaction",
         definition=(
@@ -81,9 +83,7 @@ INT_NONMONOTONIC_SEND = Check(
     where="f = 'send' and within and offset <= previous",
     time="time",
     suspicion=per_record("f = 'send' and offset <= previous"),
-    live=(
-        "a step between two rows that are neighbours for certain (see `certain` of the window)"
-    ),
+    live=("a step between two rows that are neighbours for certain (see `certain` of the window)"),
 )
 
 INT_SEND_SKIP = Check(
@@ -107,9 +107,7 @@ INT_SEND_SKIP = Check(
             "a record that somebody polled or was acknowledged; counted per send. Kafka does not "
             "promise otherwise: transactions of several producers interleave."
         ),
-        means=(
-            "Between two successive sends of one transaction lies a record of somebody else. A note."
-        ),
+        means=("Between two successive sends of one transaction lies a record of somebody else. A note."),
         promised="Nothing: transactions of several producers interleave in a log.",
         causes="Two producers writing to one partition at once.",
         look_further="Only of interest where an application believed otherwise.",

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ READ_YOUR_WRITES = Check(
             "value": Value("what was written: writer and sequence number"),
             "read_op": Operation("the read that had to show it"),
             "stale": Span("from the acknowledgement to the end of that read", "read_end - time"),
-            "behind": Number("the records from the end that the read was told to the write; 0: it read past it", "if(offset < end_offset, 0, offset + 1 - end_offset)"),
+            "behind": Number(
+                "the records from the end that the read was told to the write; 0: it read past it",
+                "if(offset < end_offset, 0, offset + 1 - end_offset)",
+            ),
         },
         sentence="acknowledged write(s) that the writing session then did not find",
         definition=(
@@ -36,10 +39,7 @@ READ_YOUR_WRITES = Check(
             "watermark. With `acks=1` or 0 it need not be yet; a follower (`client.rack` with a "
             "replica selector) may lag."
         ),
-        causes=(
-            "Reading from followers; a zombie leader that is asked for the end; a write that was "
-            "lost."
-        ),
+        causes=("Reading from followers; a zombie leader that is asked for the end; a write that was lost."),
         look_further="Which broker told the end, with which epoch; whether the value is in the final read.",
     ),
     over="session_writes",
@@ -59,7 +59,9 @@ MONOTONIC_READS = Check(
             "op": Operation("the read"),
             "offset": Offset("the end that the read was told (exclusive)", "end_offset"),
             "reached": Offset("the end that the session had reached before (exclusive)"),
-            "stale": Span("from when the session had reached that to the beginning of the read", "time - reached_at"),
+            "stale": Span(
+                "from when the session had reached that to the beginning of the read", "time - reached_at"
+            ),
             "behind": Number("the records by which it fell short", "reached - end_offset"),
         },
         sentence="read(s) of a session that ended before what it had already read",
@@ -80,8 +82,5 @@ MONOTONIC_READS = Check(
     over="session_reads",
     where="end_offset < reached",
     time="time",
-    live=(
-        "two rows that are there; more rows only add such pairs: what was reached before only gets "
-        "more"
-    ),
+    live=("two rows that are there; more rows only add such pairs: what was reached before only gets more"),
 )

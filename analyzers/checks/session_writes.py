@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks."""
 
 from __future__ import annotations
 
@@ -39,17 +39,13 @@ MONOTONIC_WRITES = Check(
         ),
         causes="A truncation between the two; two leaders at once.",
         look_further=(
-            "The epochs at both offsets. What one producer had in flight at once is "
-            "`nonmonotonic-send`."
+            "The epochs at both offsets. What one producer had in flight at once is `nonmonotonic-send`."
         ),
     ),
     over="session_sends",
     where="offset <= written",
     time="time",
-    live=(
-        "two rows that are there; more rows only add such pairs: what was written before only gets "
-        "more"
-    ),
+    live=("two rows that are there; more rows only add such pairs: what was written before only gets more"),
 )
 
 WRITES_FOLLOW_READS = Check(
@@ -85,7 +81,5 @@ WRITES_FOLLOW_READS = Check(
     over="session_sends",
     where="offset <= read",
     time="time",
-    live=(
-        "two rows that are there; more rows only add such pairs: what was read before only gets more"
-    ),
+    live=("two rows that are there; more rows only add such pairs: what was read before only gets more"),
 )

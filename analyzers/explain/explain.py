@@ -7,7 +7,8 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from analyzers.anomalies.catalogue import ANOMALIES
+from analyzers.catalogue.anomaly import Anomaly
+from analyzers.catalogue.registry import ANOMALIES
 from analyzers.explain.cycles import of_cycle
 from analyzers.explain.entries import (
     fault_entries,
@@ -23,13 +24,11 @@ from analyzers.explain.evidence.log import Log
 from analyzers.explain.explanation import Explanation, Surroundings
 from analyzers.explain.groups import NAMES as OF_GROUPS
 from analyzers.explain.groups import of_group
-from analyzers.explain.names import operation_name, value_name
 from analyzers.explain.slots import reader_line, slots
 from analyzers.explain.time_axis import Entry, TimeAxis
 from analyzers.explain.transactions import of_stable_offsets, of_transaction
 from analyzers.history.fault_events import FaultEvent, fault_events
 from analyzers.history.load import History
-from analyzers.judge.analyze import MOMENTS, SPANS
 from analyzers.judge.cycles import CYCLES, find_cycle
 from analyzers.judge.find import Found
 from workloads.history.schema import NEMESIS
@@ -37,8 +36,6 @@ from workloads.history.schema import NEMESIS
 VALUES = ("value", "other_value")
 OFFSETS = ("offset", "last_offset", "previous", "skipped")
 OPERATIONS = ("op", "read_op")
-NAMED = (*OPERATIONS, "transaction", "other")
-"""Evidence that is an operation."""
 
 
 def explain(history: History, found: Found, number: int, *, around: int = 3) -> Explanation:
@@ -51,6 +48,8 @@ def explain(history: History, found: Found, number: int, *, around: int = 3) -> 
     if found.anomaly in CYCLES:
         return _explain_cycle(history, found, number, axis)
     example = found.examples[number - 1]
+    if example.get("topic") is None or example.get("partition") is None:
+        return _explain_without_log(history, found, number, axis)
     log = Log(topic=example["topic"], partition=example["partition"])
     values = [example[name] for name in VALUES if example.get(name) is not None]
     ops = [example[name] for name in OPERATIONS if example.get(name) is not None]
@@ -84,6 +83,7 @@ def explain(history: History, found: Found, number: int, *, around: int = 3) -> 
     }
     return Explanation(
         **_headline(found, number, axis),
+        subject=ANOMALIES[found.anomaly].about(example),
         log=log,
         line=axis.timeline(entries),
         tables=more.tables,
@@ -112,10 +112,30 @@ def _explain_cycle(history: History, found: Found, number: int, axis: TimeAxis) 
     ]
     return Explanation(
         **_headline(found, number, axis),
+        subject=None,
         log=None,
         line=axis.timeline(entries),
         tables=cycle.tables,
         notes=cycle.notes,
+    )
+
+
+def _explain_without_log(history: History, found: Found, number: int, axis: TimeAxis) -> Explanation:
+    """Of a subject that is no log, such as a node or a group: the evidence, and the faults at that time."""
+    example = found.examples[number - 1]
+    at, events = example["time"], _fault_events(history)
+    entries: list[Entry] = []
+    if at is not None:
+        what = f"{found.anomaly} {faults_at_text(events, at)}"
+        entries = [
+            *fault_entries(events, at, at + (example.get("lasted") or 0)),
+            Entry(time=at, order=9, who="finding", what=what),
+        ]
+    return Explanation(
+        **_headline(found, number, axis),
+        subject=ANOMALIES[found.anomaly].about(example),
+        log=None,
+        line=axis.timeline(entries),
     )
 
 
@@ -127,7 +147,7 @@ def _headline(found: Found, number: int, axis: TimeAxis) -> dict[str, Any]:
         "number": number,
         "count": found.count,
         "summary": ANOMALIES[found.anomaly].summary(found.count),
-        "facts": _facts(found.examples[number - 1], axis),
+        "facts": _facts(ANOMALIES[found.anomaly], found.examples[number - 1], axis),
     }
 
 
@@ -156,25 +176,13 @@ def _began(history: History) -> int | None:
     return min(known, default=None)
 
 
-def _facts(example: Mapping[str, int | None], axis: TimeAxis) -> dict[str, str]:
-    """The evidence of the check, as text; the place and the time of the finding are shown elsewhere."""
+def _facts(anomaly: Anomaly, example: Mapping[str, Any], axis: TimeAxis) -> dict[str, str]:
+    """The evidence of the check, as text; the subject and the time of the finding are shown elsewhere."""
     return {
-        name: _fact(name, fact, axis)
-        for name, fact in example.items()
-        if name not in ("topic", "partition", "time")
+        name: kind.explain(example[name], axis.began)
+        for name, kind in anomaly.evidence.items()
+        if name in example
     }
-
-
-def _fact(name: str, fact: int | None, axis: TimeAxis) -> str:
-    if fact is None:
-        return "unknown"
-    if name in SPANS:
-        return f"{fact / 1e9:.3f} s"
-    if name in MOMENTS:
-        return axis.at(fact)
-    if name in VALUES:
-        return value_name(fact)
-    return operation_name(fact) if name in NAMED else str(fact)
 
 
 def _fault_events(history: History) -> tuple[FaultEvent, ...]:

@@ -51,6 +51,9 @@ class Explanation:
     """Which of the `count` occurrences, from 1, in order of time."""
     count: int
     summary: str
+    subject: str | None
+    """What the finding is about, such as ``t-0`` or ``node 2``. None for a cycle of transactions, which may lie in
+    several logs."""
     log: Log | None
     """None for a finding that concerns no single partition, such as a cycle of transactions."""
     facts: Mapping[str, str]

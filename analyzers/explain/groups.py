@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pyspark.sql import Row
 
-from analyzers.anomalies.groups import GROUPS
+from analyzers.catalogue.registry import CATALOGUE
 from analyzers.explain.evidence import groups as evidence
 from analyzers.explain.evidence.log import Log
 from analyzers.explain.explanation import Surroundings, Table
@@ -14,7 +14,7 @@ from analyzers.explain.names import process_name
 from analyzers.explain.time_axis import Entry, TimeAxis
 from analyzers.history.load import History
 
-NAMES = frozenset(anomaly.name for anomaly in GROUPS)
+NAMES = frozenset(each.name for each in CATALOGUE if each.family == "groups")
 
 COMMITTED = ("committed", "reached")
 """Evidence that is an offset which was committed earlier."""

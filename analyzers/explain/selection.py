@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from pyspark.sql import SparkSession
 
-from analyzers.checks import CHECKS
-from analyzers.checks.bounds import NONE, Bounds
+from analyzers.catalogue.bounds import NONE, Bounds
+from analyzers.catalogue.registry import CHECKS, bound_checks
 from analyzers.explain.explain import explain
 from analyzers.explain.explanation import Explanation
 from analyzers.history.load import History, load, release
@@ -49,7 +49,7 @@ def explanations(
 
 
 def _find(history: History, anomaly: str | None, number: int, bounds: Bounds) -> list[Found]:
-    checks = [check for check in (*CHECKS, *bounds.checks()) if anomaly in (None, check.anomaly)]
+    checks = [check for check in (*CHECKS, *bound_checks(bounds)) if anomaly in (None, check.name)]
     found, crashed = find(history, checks, examples=number)
     found += _find_cycles(history, anomaly, number)
     if crashed and not found:

@@ -52,7 +52,7 @@ class History:
     scratch: tempfile.TemporaryDirectory[str] | None = None
     """Of files that were put together to be read."""
     value_filter: str = "true"
-    """SQL: the records to which a fact about single values or offsets may confine itself (see `screen`)."""
+    """SQL: the records to which a fact about single values or offsets may confine itself (the prefilter)."""
 
     def sql(self, statement: str) -> DataFrame:
         """What one statement asks of ``{records}``, ``{operations}`` and ``{observations}``.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from pyspark.sql import SparkSession
 
-from analyzers.anomalies.catalogue import ANOMALIES, require_known
-from analyzers.checks import CHECKS, Check
-from analyzers.checks.bounds import NONE, Bounds
-from analyzers.checks.bounds import checks as demanded
-from analyzers.facts import NEEDS
+from analyzers.catalogue.bounds import NONE, Bounds
+from analyzers.catalogue.check import Check
+from analyzers.catalogue.registry import ANOMALIES, CHECKS, bound_checks, require_known
+from analyzers.facts.registry import NEEDS
 from analyzers.history.fault_events import FaultEvent, fault_events, faults_at
 from analyzers.history.load import History, load, release
 from analyzers.history.relative_time import seconds
@@ -20,14 +20,10 @@ from analyzers.judge.availability import availabilities, measure
 from analyzers.judge.coverage import Tally, exercised, tally, unknowns
 from analyzers.judge.cycles import CYCLES, Unsearched, find_cycles
 from analyzers.judge.find import Crashed, Found, find
-from analyzers.judge.prefilter import SCREENED, screen
+from analyzers.judge.prefilter import find_suspects
 from analyzers.verdict.availability import Availability
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.verdict import Verdict, judge
-
-SPANS = ("lasted", "outstanding", "stale")
-MOMENTS = ("began", "ending", "fenced", "healed", "held")
-"""Evidence that is a time: checks tell it in ns, findings in s, of a moment since the run's first operation."""
 
 
 def analyze(
@@ -55,18 +51,18 @@ def analyze(
         raise ValueError(f"examples: expected 0 or more, got {examples}")
     where = sources(spark, runs)
     history = load(spark, where)
-    screened = any(check.over in SCREENED for check in checks)
     try:
         # None of these needs another, and of a small history most of the time goes by in Spark's driver.
         with ThreadPoolExecutor(3, thread_name_prefix="kafkacheck-analysis") as pool:
             counting, waiting = pool.submit(tally, history), pool.submit(measure, history)
-            looking = pool.submit(screen, history) if screened else None
+            prefiltering = pool.submit(find_suspects, history, checks)
             empty = [run.name for run in where if is_empty(spark, run)]
         tallies = {name: Tally() for name in empty} | counting.result()
         done = {kind for each in tallies.values() for kind in each.kinds()}
-        wanted = applicable((*checks, *demanded(bounds)), done)
-        look = (lambda _: looking.result()) if looking else screen
-        found, crashed = find(history, wanted, examples=examples, strict=strict, look=look)
+        wanted = applicable((*checks, *bound_checks(bounds)), done)
+        found, crashed = find(
+            history, wanted, examples=examples, strict=strict, prefilter=lambda *_: prefiltering.result()
+        )
         circles, unsearched = _circles(history, examples) if "txn" in done else ([], [])
         try:
             available = availabilities(waiting.result(), {run: each.began for run, each in tallies.items()})
@@ -155,21 +151,16 @@ def _finding(found: Found, counts: Tally, events: Sequence[FaultEvent], allowed:
         count=found.count,
         summary=ANOMALIES[found.anomaly].summary(found.count),
         allowed=allowed,
-        examples=tuple(_example(example, counts, events) for example in found.examples),
+        examples=tuple(_example(found, example, counts, events) for example in found.examples),
     )
 
 
 def _example(
-    example: Mapping[str, int | str | None], counts: Tally, events: Sequence[FaultEvent]
-) -> dict[str, object]:
-    time = example["time"]
-    assert time is None or isinstance(time, int)
-    lasting = {key: span / 1e9 for key in SPANS if isinstance(span := example.get(key), int)}
-    moments = {key: seconds(at, counts.began) for key in MOMENTS if isinstance(at := example.get(key), int)}
-    return {
-        **example,
-        **lasting,
-        **moments,
-        "time": seconds(time, counts.began),
-        "faults": list(faults_at(events, time)),
+    found: Found, example: Mapping[str, Any], counts: Tally, events: Sequence[FaultEvent]
+) -> dict[str, Any]:
+    columns, time = ANOMALIES[found.anomaly].columns, example["time"]
+    shown = {
+        name: columns[name].to_json(value, counts.began) if name in columns else value
+        for name, value in example.items()
     }
+    return {**shown, "time": seconds(time, counts.began), "faults": list(faults_at(events, time))}

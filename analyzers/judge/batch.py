@@ -12,8 +12,9 @@ from types import MappingProxyType
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
-from analyzers.checks import CHECKS, Check
-from analyzers.checks.bounds import Bounds
+from analyzers.catalogue.bounds import Bounds
+from analyzers.catalogue.check import Check
+from analyzers.catalogue.registry import CHECKS
 from analyzers.history import remote
 from analyzers.history.bad_history import BadHistory
 from analyzers.history.sources import Location, is_uri, name_of
@@ -146,7 +147,7 @@ def _one_by_one(
         why = f"The analysis died: {_told(error)}. Nothing is known of this run."
         return {run: judge(run, unknowns=[why]) for run in names}
     parts: list[tuple[str, Sequence[Check], Mapping[str, Bounds]]] = [
-        (check.anomaly, [check], {}) for check in checks
+        (check.name, [check], {}) for check in checks
     ]
     if bounds:
         parts.append(("bounds", [], bounds))

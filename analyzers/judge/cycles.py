@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
+from analyzers.catalogue.registry import CYCLE_CHECKS
 from analyzers.facts.dependencies import circles
 from analyzers.graph import components, shortest_cycle
 from analyzers.history.load import History
@@ -22,21 +23,21 @@ EDGES = 200_000
 """So many dependencies of one run are searched, on the driver: some 100 MB and a few seconds."""
 
 LEVELS: Mapping[str, frozenset[str]] = {
-    "G1c-wr": frozenset({"wr"}),
-    "G1c-realtime": frozenset({"wr", "realtime"}),
-    "G0": frozenset({"ww"}),
-    "G0-realtime": frozenset({"ww", "realtime"}),
-    "G1c": frozenset({"wr", "ww", "realtime"}),
+    check.name: check.edges
+    for check in sorted(CYCLE_CHECKS, key=lambda check: (len(check.edges), check.name))
 }
 """Anomaly to the kinds of edges it is made of, fewer kinds before more."""
 
-CYCLES = tuple(LEVELS)
 JUDGED = ("wr",)
-"""Without the order of writes, which Kafka does not promise, a circle breaks a promise."""
+"""Without the order of writes, which Kafka does not promise, a cycle breaks a promise."""
 
-
-SEARCHES = (("wr",), ("G1c-wr", "G1c-realtime")), (("wr", "ww"), ("G0", "G0-realtime", "G1c"))
+SEARCHES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (JUDGED, tuple(name for name, edges in LEVELS.items() if "ww" not in edges)),
+    (("wr", "ww"), tuple(name for name, edges in LEVELS.items() if "ww" in edges)),
+)
 """Kinds of dependencies, and the anomalies that are looked for among them; realtime needs no row."""
+
+CYCLES = tuple(name for _, names in SEARCHES for name in names)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,7 +55,9 @@ class Suspects:
         )
 
     def _only_by_value(self, fact: str) -> bool:
-        grains = {check.suspicion.per for check in self.checks if check.over == fact and check.suspicion is not None}
+        grains = {
+            check.suspicion.per for check in self.checks if check.over == fact and check.suspicion is not None
+        }
         return grains == {"value"}
 
 
@@ -66,15 +68,16 @@ def find_suspects(history: History, checks: Sequence[Check]) -> Suspects:
         return Suspects(checks=checks, runs={})
     rows = history.sql(steps.sql()).collect()
     runs = {
-        fact: frozenset(row.run for row in rows if row.suspects >> bit & 1) for bit, fact in enumerate(steps.facts)
+        fact: frozenset(row.run for row in rows if row.suspects >> bit & 1)
+        for bit, fact in enumerate(steps.facts)
     }
     values = _residues(row.suspicious_values for row in rows)
     offsets = _residues(row.shared_offsets for row in rows)
     if offsets:
         # Of three values at one offset, the pass knows the smallest and the largest. The third may be lost as well.
-        shared_by = history.records.where(F.col("run").isin([row.run for row in rows if row.shared_offsets])).where(
-            f"value is not null and {_one_of('offset', offsets)}"
-        )
+        shared_by = history.records.where(
+            F.col("run").isin([row.run for row in rows if row.shared_offsets])
+        ).where(f"value is not null and {_one_of('offset', offsets)}")
         bitmaps = shared_by.selectExpr(f"bitmap_construct_agg(pmod(value, {RESIDUES})) as bits").collect()
         values |= _residues(row.bits for row in bitmaps)
     return Suspects(checks=checks, runs=runs, values=_unless_many(values), offsets=_unless_many(offsets))

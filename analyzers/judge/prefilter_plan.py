@@ -83,7 +83,9 @@ def plan(checks: Sequence[Check]) -> Plan:
         outputs.append(_suspicious_runs(sum(1 << facts.index(fact) for fact in conditions["value"])))
     if conditions["send"]:
         steps += _overtaking()
-        outputs += (_overtaken_runs(condition, facts.index(fact)) for fact, condition in conditions["send"].items())
+        outputs += (
+            _overtaken_runs(condition, facts.index(fact)) for fact, condition in conditions["send"].items()
+        )
     return Plan(facts=facts, steps=tuple(steps), outputs=tuple(outputs))
 
 
@@ -139,7 +141,10 @@ def _seen(
         for fact, condition in [
             *zip(bits, of_records, strict=True),
             # Of an offset with several values, the flags are those of all of them together.
-            *((fact, f"value is not null and (shared is not null or {sql})") for fact, sql in per_value.items()),
+            *(
+                (fact, f"value is not null and (shared is not null or {sql})")
+                for fact, sql in per_value.items()
+            ),
         ]
     ]
     yield Step(

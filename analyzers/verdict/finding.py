@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from analyzers.anomalies.catalogue import ANOMALIES, Severity
+from analyzers.catalogue.anomaly import Severity
+from analyzers.catalogue.registry import ANOMALIES
 from analyzers.verdict.numbers import require_numbers
 
 SEVERITIES = get_args(Severity)
@@ -31,9 +32,9 @@ class Finding:
     allowed: bool = False
     """Reported, but without effect on the result."""
     examples: tuple[Mapping[str, Any], ...] = ()
-    """The first occurrences in time. Keys of every example: topic, partition, time (s since the run's first
-    operation; null if unknown), faults (the names of those active at that time). The catalogue explains the other
-    keys of each anomaly."""
+    """The first occurrences in time. Keys of every example: those of the anomaly's subject (mostly topic and
+    partition), time (s since the run's first operation; null if unknown), faults (the names of those active at that
+    time). The catalogue explains the other keys of each anomaly."""
 
     def __post_init__(self) -> None:
         if self.anomaly not in ANOMALIES:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from analyzers.catalogue.anomaly import Anomaly
+from analyzers.catalogue.evidence import Number
+from analyzers.catalogue.registry import ANOMALIES
 from analyzers.history.fault_events import affected
 from analyzers.verdict.availability import Availability, PhaseAvailability
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
-from workloads.history.schema import VALUE_BITS
 
 HEADLINES = {
     "valid": "VALID: every promise that was checked was kept",
@@ -18,8 +20,8 @@ HEADLINES = {
 }
 FIRST = ("op", "process", "session", "value", "other_value", "offset")
 """Evidence that is shown before all other evidence."""
-VALUES = ("op", "value", "other_value", "read_op")
-"""Evidence that is shown as writer:sequence."""
+
+UNDECLARED = Number("evidence of another version", optional=True)
 
 
 def render(
@@ -56,34 +58,24 @@ def _finding(finding: Finding) -> Iterator[str]:
     elif finding.severity == "note":
         effect = "  [note: not judged]"
     yield f"{finding.anomaly}: {finding.count:,} {finding.summary}{effect}"
-    yield from (f"    {_example(example)}" for example in finding.examples)
+    yield from (f"    {_example(ANOMALIES[finding.anomaly], example)}" for example in finding.examples)
     more = finding.count - len(finding.examples)
     if finding.examples and more:
         yield f"    ... and {more:,} more"
 
 
-def _example(example: Mapping[str, Any]) -> str:
+def _example(anomaly: Anomaly, example: Mapping[str, Any]) -> str:
     time, faults = example.get("time"), example.get("faults") or ()
     moment = "at an unknown time" if time is None else f"at {time:.3f} s"
-    keys = [key for key in FIRST if key in example]
-    keys += [key for key in example if key not in {*FIRST, "topic", "partition", "time", "faults"}]
-    if example.get("key") is None:
-        keys = [key for key in keys if key != "key"]
-    facts = [f"{key.replace('_', ' ')} {_number(key, example[key])}" for key in keys]
+    shown = {name: anomaly.evidence.get(name, UNDECLARED) for name in [*FIRST, *example] if name in example}
+    facts = [
+        f"{name.replace('_', ' ')} {kind.to_text(example[name])}"
+        for name, kind in shown.items()
+        if name not in {*anomaly.subject.columns, "time", "faults"}
+        and not (kind.optional and example[name] is None)
+    ]
     during = f"during {', '.join(faults)}" if faults else "no fault active"
-    return f"{moment}  {example['topic']}-{example['partition']}  {'  '.join(facts)}  ({during})"
-
-
-def _number(key: str, number: float | None) -> str:
-    """A value is shown as writer:sequence, and so is the operation that sent it. A fraction is a time in s."""
-    if number is None:
-        return "unknown"
-    if isinstance(number, float):
-        return f"{number:.3f} s"
-    writer = number >> VALUE_BITS
-    if key not in VALUES or (key.endswith("op") and writer <= 0):
-        return str(number)
-    return f"{writer}:{number & ((1 << VALUE_BITS) - 1)}"
+    return "  ".join([moment, anomaly.about(example), *facts, f"({during})"])
 
 
 def _exercised(exercised: Exercised) -> Iterator[str]:

@@ -113,7 +113,7 @@ def entries(outcome: Outcome) -> Iterator[dict[str, Any]]:
 
 
 def _check(options: argparse.Namespace) -> None:
-    from analyzers.anomalies.catalogue import require_known
+    from analyzers.catalogue.registry import require_known
 
     try:
         require_known(options.allow)

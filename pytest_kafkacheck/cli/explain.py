@@ -53,7 +53,7 @@ def explain(options: argparse.Namespace) -> int:
     spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf))
     try:
         spark.start()
-        from analyzers.checks.bounds import NONE
+        from analyzers.catalogue.bounds import NONE
         from analyzers.explain.selection import CannotExplain, NoSuchFinding, explanations
 
         bounds = run.experiment.bounds if run.experiment is not None else NONE
@@ -82,7 +82,7 @@ def explain(options: argparse.Namespace) -> int:
 
 
 def _finding(text: str | None) -> tuple[str | None, int]:
-    from analyzers.anomalies.catalogue import ANOMALIES
+    from analyzers.catalogue.registry import ANOMALIES
 
     if text is None:
         return None, 1
@@ -100,9 +100,9 @@ def _parts(explanation: Explanation) -> Iterator[object]:
 
     title = f"{explanation.anomaly}/{explanation.number} of {explanation.count:,}: {explanation.summary}"
     yield Text(title, style="bold red", end="\n")
-    log = "" if explanation.log is None else f", {explanation.log}"
+    subject = "" if explanation.subject is None else f", {explanation.subject}"
     facts = ", ".join(f"{name.replace('_', ' ')} {fact}" for name, fact in explanation.facts.items())
-    yield f"  run {explanation.run}{log}: {facts}"
+    yield f"  run {explanation.run}{subject}: {facts}"
     yield ""
     yield from _table(
         "Timeline",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analyzers.checks.bounds import NONE, Bounds
+from analyzers.catalogue.bounds import NONE, Bounds
 from nemesis.budget import Budget
 from nemesis.event import Event
 from nemesis.generate import Generated, generate

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyzers.anomalies.catalogue import ANOMALIES
+from analyzers.catalogue.registry import ANOMALIES, CHECKS
 from analyzers.history.relative_time import seconds
 from analyzers.judge.find import Found
-from analyzers.judge.live import EITHER, find_live
+from analyzers.judge.live import find_live
 from pytest_kafkacheck.experiment.judging import Sessions
 from workloads.history.window import LIMIT, Window
 
@@ -30,6 +30,8 @@ PATIENCE = 60.0
 
 
 SMALLEST = 1 << 20
+
+EITHER = {check.name: check.live_either for check in CHECKS}
 
 
 def fitting(limit: int, *, took: float, every: float) -> int:
@@ -121,7 +123,7 @@ class LiveJudge:
     def _tell(self, found: Found, now: int) -> None:
         first = found.anomaly not in self._told
         self._told[found.anomaly] = now
-        either = sorted(EITHER - {found.anomaly}) if found.anomaly in EITHER else []
+        either = sorted(EITHER.get(found.anomaly, frozenset()) - {found.anomaly})
         examples: list[dict[str, Any]] = [
             {**each, "time": seconds(each["time"], self._began)} for each in found.examples
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Protocol, get_args
 
-from analyzers.checks.bounds import Bounds
+from analyzers.catalogue.bounds import Bounds
 from nemesis.budget import Budget
 from nemesis.event import Event
 from nemesis.generate import Generated

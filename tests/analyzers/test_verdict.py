@@ -223,7 +223,7 @@ def test_the_text_shows_the_availability() -> None:
 
 def test_a_verdict_can_be_read_without_spark() -> None:
     code = (
-        "import sys; from analyzers import checks; from analyzers.anomalies import catalogue;"
+        "import sys; from analyzers.catalogue import registry;"
         "from analyzers.verdict import text, verdict;"
         "sys.exit('pyspark' in sys.modules or 'py4j' in sys.modules)"
     )

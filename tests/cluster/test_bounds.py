@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import pytest_kafkacheck as api
-from analyzers.checks.bounds import Bounds
+from analyzers.catalogue.bounds import Bounds
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from workloads.append_log import AppendLog

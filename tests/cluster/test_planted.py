@@ -11,10 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analyzers.anomalies.catalogue import ANOMALIES
-from analyzers.anomalies.log import LOG
-from analyzers.anomalies.order import ORDER
-from analyzers.anomalies.sessions import SESSIONS
+from analyzers.catalogue.registry import ANOMALIES, CATALOGUE
 from analyzers.judge.analyze import analyze
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -206,7 +203,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ver
 
 def test_every_anomaly_of_such_a_workload_has_a_plant() -> None:
     """It has no transactions and no groups: those are planted in histories written by hand."""
-    assert set(PLANTS) == {anomaly.name for anomaly in (*LOG, *SESSIONS, *ORDER)}
+    assert set(PLANTS) == {each.name for each in CATALOGUE if each.family in ("log", "sessions", "order")}
 
 
 def test_unharmed_history_is_valid(verdicts: dict[str, Verdict]) -> None:

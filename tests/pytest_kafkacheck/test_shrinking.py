@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pytest
 
 import pytest_kafkacheck as api
-from analyzers.checks.bounds import Bounds
+from analyzers.catalogue.bounds import Bounds
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.verdict import judge

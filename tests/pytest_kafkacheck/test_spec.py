@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.checks.bounds import Bounds
+from analyzers.catalogue.bounds import Bounds
 from pytest_kafkacheck import configure, configure_broker, isolate, kill, partition, pause
 from pytest_kafkacheck.cluster.spec import properties as profiles
 from pytest_kafkacheck.cluster.spec.member import Endpoint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analyzers.checks import CHECKS, Check
+from analyzers.catalogue.check import Check
+from analyzers.catalogue.registry import CHECKS
+from analyzers.checks.uniqueness import DUPLICATE
 from analyzers.judge.analyze import analyze
 from analyzers.judge.warm_up import warm_up
 from analyzers.verdict.verdict import Verdict
@@ -171,13 +174,13 @@ def test_runs_from_several_directories(spark: Any, write: Any, story: Any, tmp_p
 @pytest.mark.parametrize(
     "broken",
     [
-        Check(anomaly="duplicate", over="values", where="no_such_column", time="1", shows={}),
-        Check(anomaly="duplicate", over="values", where="1 / (value - value) > 0", time="1", shows={}),
+        replace(DUPLICATE, where="no_such_column", suspicion=None),
+        replace(DUPLICATE, where="1 / (value - value) > 0", suspicion=None),
     ],
     ids=["when planned", "when run"],
 )
 def test_a_check_that_crashes_takes_no_other_with_it(judged: Any, story: Any, broken: Check) -> None:
-    checks = [broken, *(check for check in CHECKS if check.anomaly != "duplicate")]
+    checks = [broken, *(check for check in CHECKS if check.name != "duplicate")]
     stories = {"good": good(story()), "lost": story().send(ONE, 0).final({}, end=0)}
     verdicts = judged(stories, checks=checks)
     assert {run: verdict.result for run, verdict in verdicts.items()} == {

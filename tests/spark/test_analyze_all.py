@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from histories import Shape, write_segments
 
-from analyzers.checks import Check
-from analyzers.checks.bounds import Bounds
+from analyzers.catalogue.bounds import Bounds
+from analyzers.catalogue.check import Check
 from analyzers.checks.durability import LOST_WRITE
+from analyzers.checks.uniqueness import DUPLICATE
 from analyzers.judge.batch import analyze_all
 from workloads.history.compaction.compact import compact
 from workloads.history.schema import RECORDS
@@ -32,7 +34,7 @@ def three(write: Any, story: Any, folder: Path) -> list[Path]:
 
 
 def crashing(where: str) -> Check:
-    return Check(anomaly="duplicate", over="values", where=where, time="1", shows={})
+    return replace(DUPLICATE, where=where, suspicion=None)
 
 
 def test_what_crashes_for_one_run_is_unknown_for_that_run_only(
@@ -103,11 +105,12 @@ def test_each_run_is_held_to_its_own_bounds(
 
 PROGRAM = """
 import sys
+from dataclasses import replace
 from pathlib import Path
 import analyzers.history.load
 from analyzers.judge.batch import analyze_all
-from analyzers.checks import Check
 from analyzers.checks.durability import LOST_WRITE
+from analyzers.checks.uniqueness import DUPLICATE
 from analyzers.spark.session import forget_dead_jvm, is_alive, spark_session
 
 # As for large histories: tasks do the work.
@@ -121,7 +124,7 @@ def session():
     return sessions[-1]
 
 hungry = "size(sequence(0L, if(run = 'heavy', 200000000L + least(value, 0L), 0L))) > 1"
-checks = [LOST_WRITE, Check(anomaly="duplicate", over="values", where=hungry, time="1", shows={})]
+checks = [LOST_WRITE, replace(DUPLICATE, where=hungry, suspicion=None)]
 for each in analyze_all(session, [Path(home) for home in sys.argv[1:]], checks=checks):
     (verdict,) = each.verdicts.values()
     print(verdict.run, verdict.result, *(one.anomaly for one in verdict.findings), *verdict.unknowns)

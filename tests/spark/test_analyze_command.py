@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analyzers.checks.bounds import Bounds
+from analyzers.catalogue.bounds import Bounds
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.experiment.experiment import Experiment
 from workloads.append_log import AppendLog

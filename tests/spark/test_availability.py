@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from analyzers.checks.bounds import Bounds
-from analyzers.facts import FACTS, NEEDS
+from analyzers.catalogue.bounds import Bounds
+from analyzers.facts.registry import FACTS, NEEDS
 from analyzers.judge import analyze as analysis
 from analyzers.judge.cycles import find_cycles
 from analyzers.verdict.availability import Availability, LogAvailability, PhaseAvailability

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from analyzers.checks.bounds import Bounds
+from analyzers.catalogue.bounds import Bounds
+from analyzers.catalogue.registry import bound_checks
 from analyzers.explain.evidence.excerpt import MAX_ROWS
 from analyzers.explain.explain import explain
 from analyzers.judge.find import find
@@ -158,7 +159,7 @@ def test_the_commit_before_a_regression_is_shown_however_old_it_is(explained: Ex
 
 def test_a_time_without_an_owner_is_shown_with_the_members_that_were_alive(loaded: Any, story: Any) -> None:
     history = loaded({"run": groups.orphaned(story())})
-    (found,), _ = find(history, list(Bounds(orphaned=1).checks()), examples=1)
+    (found,), _ = find(history, list(bound_checks(Bounds(orphaned=1))), examples=1)
     explanation = explain(history, found, 1)
     assert explanation.facts == {"began": "at 0.000 s", "lasted": "3.000 s"}
     assert [

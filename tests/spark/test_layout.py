@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from histories import Shape, write_compacted
 
-from analyzers.facts import FACTS
+from analyzers.catalogue.registry import CHECKS
+from analyzers.facts.registry import FACTS
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
-from analyzers.judge.prefilter import statement
+from analyzers.judge.prefilter_plan import plan
 from workloads.history.layout import BUCKETS, bucket
 
 pytestmark = pytest.mark.spark
@@ -91,7 +92,7 @@ def test_no_record_moves_for_the_main_facts(spark: Any, bucketed: History, folde
 
 
 def test_no_record_moves_for_the_first_look(bucketed: History) -> None:
-    assert moved(bucketed.sql(statement())) < bucketed.records.count() / 20
+    assert moved(bucketed.sql(plan(CHECKS).sql())) < bucketed.records.count() / 20
 
 
 def test_however_a_history_lies_the_verdict_is_the_same(spark: Any, folder: Path) -> None:
@@ -111,7 +112,7 @@ def test_nothing_moves_of_what_is_one_piece(
     monkeypatch.setattr(f"analyzers.history.load.{limit}", 1 << 40)
     history = load(spark, sources(spark, [folder / "one"]))
     assert history.registered is None
-    assert moved(history.sql(statement())) == 0
+    assert moved(history.sql(plan(CHECKS).sql())) == 0
     (verdict,) = analyze(spark, [folder / "one"]).values()
     assert {finding.anomaly: finding.count for finding in verdict.findings} == shape("one").expected()
 

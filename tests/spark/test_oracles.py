@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from analyzers.checks import CHECKS
-from analyzers.facts import NEEDS, USER
+from analyzers.catalogue.registry import CHECKS
+from analyzers.facts.fact import SENDS_AND_POLLS
+from analyzers.facts.registry import NEEDS
 from analyzers.judge import prefilter
 from analyzers.judge.find import find
 from tests.support.random_histories.logs import drawn, told
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.spark
 Row = dict[str, Any]
 Oracle = Callable[[list[Row], list[Row]], int]
 HISTORIES = 400
-MINE = [check for check in CHECKS if NEEDS.get(check.over, "read") in ("read", USER)]
+MINE = [check for check in CHECKS if NEEDS.get(check.over, "read") in ("read", SENDS_AND_POLLS)]
 
 
 def sends(records: list[Row], *types: str) -> list[Row]:
@@ -306,15 +307,15 @@ ORACLES: dict[str, Oracle] = {
 
 def test_every_check_has_an_oracle() -> None:
     """But for those over transactions and groups, which have their own file."""
-    assert set(ORACLES) == {check.anomaly for check in MINE}
+    assert set(ORACLES) == {check.name for check in MINE}
 
 
-@pytest.mark.parametrize("many", [prefilter.MANY, 0])
+@pytest.mark.parametrize("many", [prefilter.MAX_RESIDUES, 0])
 def test_checks_agree_with_the_oracles(
     story: Any, loaded: Any, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
     """Also where there are too many suspects to look at no others."""
-    monkeypatch.setattr(prefilter, "MANY", many)
+    monkeypatch.setattr(prefilter, "MAX_RESIDUES", many)
     stories = drawn(told(story), HISTORIES)
     found, crashed = find(loaded(stories), MINE, examples=0)
     assert not crashed

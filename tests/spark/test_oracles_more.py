@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from analyzers.checks import CHECKS
-from analyzers.checks.bounds import Bounds
-from analyzers.facts import NEEDS, USER
+from analyzers.catalogue.bounds import Bounds
+from analyzers.catalogue.registry import CHECKS, bound_checks
+from analyzers.facts.fact import SENDS_AND_POLLS
+from analyzers.facts.registry import NEEDS
 from analyzers.facts.waits import GRAIN
 from analyzers.judge.cycles import CYCLES, find_cycles
 from analyzers.judge.find import find
@@ -114,8 +115,8 @@ def handed_on(draw: st.DrawFn, s: Any) -> None:
 
 
 def test_every_check_has_an_oracle() -> None:
-    mine = {check.anomaly for check in CHECKS if NEEDS.get(check.over, "read") not in ("read", USER)}
-    assert mine | {check.anomaly for check in BOUNDS.checks()} | set(CYCLES) | set(ANSWERED) == {
+    mine = {check.name for check in CHECKS if NEEDS.get(check.over, "read") not in ("read", SENDS_AND_POLLS)}
+    assert mine | {check.name for check in bound_checks(BOUNDS)} | set(CYCLES) | set(ANSWERED) == {
         *TRANSACTIONS,
         *GROUPS,
     }
@@ -125,7 +126,7 @@ def test_every_check_has_an_oracle() -> None:
 def test_checks_agree_with_the_oracles(story: Any, loaded: Any, strategy: Any, oracles: Any) -> None:
     stories = drawn(strategy(story), HISTORIES)
     history = loaded(stories)
-    checks = [check for check in (*CHECKS, *BOUNDS.checks()) if check.anomaly in oracles]
+    checks = [check for check in (*CHECKS, *bound_checks(BOUNDS)) if check.name in oracles]
     found, crashed = find(history, checks, examples=0)
     assert not crashed
     if strategy is transacted:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.anomalies.catalogue import ANOMALIES
+from analyzers.catalogue.registry import ANOMALIES
 from tests.support.stories.planted import BOUNDS, ONE, PLANTED, TWO
 
 pytestmark = pytest.mark.spark

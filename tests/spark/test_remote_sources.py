@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analyzers.checks.bounds import Bounds
+from analyzers.catalogue.bounds import Bounds
 from analyzers.judge.batch import analyze_all
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.experiment.experiment import Experiment

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.anomalies.catalogue import ANOMALIES
+from analyzers.catalogue.registry import ANOMALIES
 from workloads.append_log import AppendLog
 
 

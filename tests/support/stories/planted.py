@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from analyzers.checks import CHECKS
-from analyzers.checks.bounds import Bounds
+from analyzers.catalogue.bounds import Bounds
+from analyzers.catalogue.registry import CHECKS, bound_checks
 from tests.support.stories import groups as group_stories
 from tests.support.stories import transactions as transaction_stories
 
@@ -611,4 +611,4 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
 BOUNDS = Bounds(unavailable=1, recovery=1, orphaned=1)
 """Stories that are not about availability last some hundred ns."""
 
-ALL = (*CHECKS, *BOUNDS.checks())
+ALL = (*CHECKS, *bound_checks(BOUNDS))

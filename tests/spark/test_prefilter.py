@@ -1,0 +1,167 @@
+"""The prefilter never rules out a run in which a check finds something, whichever check it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from analyzers.catalogue.check import Check
+from analyzers.catalogue.registry import CHECKS
+from analyzers.catalogue.suspicion import Suspicion, per_record, per_send, per_value
+from analyzers.history.load import History
+from analyzers.judge import prefilter
+from analyzers.judge.find import find
+from analyzers.judge.prefilter import Suspects, find_suspects
+from analyzers.judge.prefilter_plan import plan
+from tests.support.random_histories.logs import drawn, told
+from tests.support.random_histories.transactions import transacted
+from tests.support.stories.planted import ALL, PLANTED
+
+pytestmark = pytest.mark.spark
+
+HISTORIES = 150
+
+SUSPECTING = [check for check in ALL if check.suspicion is not None]
+
+Counts = dict[tuple[str, str], int]
+"""Of findings by anomaly and run."""
+
+
+@pytest.fixture(scope="module")
+def history(story: Any, loaded: Any) -> History:
+    """Planted and random histories together."""
+    stories = {tell.__name__: tell(story()) for tell in PLANTED}
+    for name, strategy in (("log", told), ("txn", transacted)):
+        drawings = drawn(strategy(story), HISTORIES)
+        stories |= {f"{name}-{run}": one for run, one in drawings.items()}
+    return loaded(stories)
+
+
+@pytest.fixture(scope="module")
+def everything(history: History) -> Counts:
+    """What the checks find without the prefilter."""
+    return counts(history, ALL, lambda *_: Suspects(runs={}))
+
+
+def counts(history: History, checks: Sequence[Check], look: Any = find_suspects) -> Counts:
+    found, crashed = find(history, checks, examples=0, prefilter=look)
+    assert not crashed
+    return {(one.anomaly, one.run): one.count for one in found}
+
+
+def overlooked(history: History, check: Check, expected: Counts) -> set[str]:
+    """The runs that the prefilter rules out for this check alone, although it finds something there."""
+    guilty = {run for name, run in expected if name == check.name}
+    suspects = find_suspects(history, [check])
+    return guilty - suspects.runs[check.over] if check.over in suspects.runs else set()
+
+
+@pytest.mark.parametrize("check", ALL, ids=lambda check: check.name)
+def test_where_a_check_finds_something_the_prefilter_suspects_it(
+    history: History, everything: Counts, check: Check
+) -> None:
+    assert any(name == check.name for name, _ in everything), "an agreement on nothing proves nothing"
+    assert overlooked(history, check, everything) == set()
+    # Confined to some runs, values and offsets, it counts the same.
+    mine = {key: count for key, count in everything.items() if key[0] == check.name}
+    assert counts(history, [check]) == mine
+
+
+@pytest.mark.parametrize("many", [prefilter.MAX_RESIDUES, 0])
+def test_all_checks_together_count_the_same(
+    history: History, everything: Counts, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    """Also where there are too many suspects to look up each."""
+    monkeypatch.setattr(prefilter, "MAX_RESIDUES", many)
+    assert counts(history, ALL) == everything
+
+
+def too_narrow(suspicion: Suspicion) -> list[Suspicion]:
+    """The condition without one of its alternatives, or with a stricter comparison, one at a time."""
+    if suspicion.where == "shared is not null":
+        return []  # Of this the prefilter makes sure by itself: it cannot tell values at one offset apart.
+    wheres = ["false"]
+    parts = re.split(r" or ", suspicion.where)
+    if "(" not in suspicion.where or all(part.count("(") == part.count(")") for part in parts):
+        wheres += [" or ".join(p for p in parts if p is not part) for part in parts if len(parts) > 1]
+    wheres += [suspicion.where.replace("<=", "<")] if "<=" in suspicion.where else []
+    inner = re.search(r"\((?P<first>[^()]*) or (?P<second>[^()]*)\)", suspicion.where)
+    if inner:
+        wheres += [
+            suspicion.where[: inner.start()] + inner[name] + suspicion.where[inner.end() :]
+            for name in ("first", "second")
+        ]
+    return [replace(suspicion, where=where) for where in wheres]
+
+
+@pytest.mark.parametrize("check", SUSPECTING, ids=lambda check: check.name)
+def test_a_condition_that_is_too_narrow_is_noticed(
+    history: History, everything: Counts, check: Check
+) -> None:
+    """The test above fails for it: the histories show what each part of each condition is for."""
+    assert check.suspicion is not None
+    unnoticed = [
+        narrow.where
+        for narrow in too_narrow(check.suspicion)
+        if not overlooked(history, replace(check, suspicion=narrow), everything)
+    ]
+    assert unnoticed == []
+
+
+def test_a_check_without_a_condition_always_runs(history: History, everything: Counts) -> None:
+    silent = [replace(check, suspicion=None) for check in CHECKS]
+    assert plan(silent).facts == ()
+    assert find_suspects(history, silent).runs == {}
+    # One check without a condition is enough for its whole fact to be computed, for all of its checks.
+    (duplicate,) = (check for check in CHECKS if check.name == "duplicate")
+    some = [check for check in CHECKS if check.name != "duplicate"]
+    assert "values" not in plan([*some, replace(duplicate, suspicion=None)]).facts
+    assert "steps" in plan([*some, replace(duplicate, suspicion=None)]).facts
+    mixed = counts(history, [*some, replace(duplicate, suspicion=None)])
+    assert mixed == {key: n for key, n in everything.items() if key[0] in {check.name for check in CHECKS}}
+
+
+def test_a_check_that_the_prefilter_was_not_asked_about_sees_the_whole_history(history: History) -> None:
+    (lost,) = (check for check in CHECKS if check.name == "lost-write")
+    (phantom,) = (check for check in CHECKS if check.name == "phantom-read")
+    suspects = find_suspects(history, [lost])
+    assert suspects.confine(history, "values", [lost]) is not history
+    assert suspects.confine(history, "values", [lost, phantom]) is history
+    assert suspects.confine(history, "session_reads", []) is history
+
+
+def test_runs_without_a_suspect_are_not_examined(story: Any, loaded: Any) -> None:
+    healthy = loaded({"healthy": story().send(1 << 40, 0).final({0: 1 << 40}, end=1)})
+    suspects = find_suspects(healthy, CHECKS)
+    assert not any(suspects.runs.values())
+    assert {fact: suspects.confine(healthy, fact, []) for fact in suspects.runs} == dict.fromkeys(
+        suspects.runs
+    )
+
+
+@pytest.mark.parametrize("suspicion", [per_record("value is not null"), per_send("invoked is not null")])
+def test_a_condition_of_any_grain_works_for_any_fact(
+    history: History, everything: Counts, suspicion: Suspicion
+) -> None:
+    """Only conditions on values say which values are suspicious: with others, whole runs are examined."""
+    (duplicate,) = (check for check in CHECKS if check.name == "duplicate")
+    check = replace(duplicate, suspicion=suspicion)
+    missed = overlooked(history, check, everything)
+    mine = {key: n for key, n in everything.items() if key[0] == "duplicate" and key[1] not in missed}
+    assert counts(history, [check]) == mine
+    assert mine
+
+
+def test_the_plan_names_its_steps() -> None:
+    text = str(plan(CHECKS))
+    for step in ("sightings", "by_offset", "by_value", "suspicious_values", "crowded", "overtaken"):
+        assert f"-- {step}: " in text
+    assert "overtaken" not in str(plan([check for check in CHECKS if check.name == "duplicate"]))
+
+
+def test_a_suspicion_says_what_its_rows_are() -> None:
+    assert {each("true").per for each in (per_record, per_value, per_send)} == {"record", "value", "send"}
