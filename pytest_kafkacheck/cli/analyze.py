@@ -6,9 +6,9 @@ import argparse
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.harness_options import add_spark_options
@@ -18,7 +18,8 @@ from pytest_kafkacheck.cli.exit_status import status, worst
 from pytest_kafkacheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from pytest_kafkacheck.experiment.judging import Outcome, Place
+    from pytest_kafkacheck.experiment.judging import Outcome
+    from pytest_kafkacheck.experiment.stored_runs import StoredRun
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -39,20 +40,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         action="extend",
-        help="report these, and do not judge them; besides those that a run's workload allows",
+        help="anomalies to report without judging them, in addition to those that a run's workload allows",
     )
     parser.add_argument(
         "--examples",
         metavar="N",
         type=int,
         default=5,
-        help="of each anomaly; counts are exact; default: %(default)s",
+        help="examples to show of each anomaly, whose count is always exact; default: %(default)s",
     )
     parser.add_argument(
         "--profile",
         choices=("native", "jepsen"),
         default="native",
-        help="whose rules to judge by; jepsen: those of its Kafka checker, for its histories in EDN or JSON; "
+        help="the rules to judge by; jepsen: the rules of its Kafka checker, for its histories in EDN or JSON; "
         "default: %(default)s",
     )
     add_jepsen_options(parser)
@@ -60,56 +61,43 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def analyze(options: argparse.Namespace) -> int:
-    """The status is that of the worst run: one not as expected, then one that is unknown."""
+    """The status is that of the worst run: a verdict that is not as expected is worse than one that is unknown."""
     check_json(options.json)
     if options.profile == "jepsen":
         return analyze_jepsen(options)
-    from pytest_kafkacheck.experiment.judging import judge_all, places, reached
+    from analyzers.verdict.entry import entry
+    from pytest_kafkacheck.experiment.judging import judge_all
+    from pytest_kafkacheck.experiment.stored_runs import list_remote, stored_runs
     from pytest_kafkacheck.spark import Spark, parse_settings
 
     _check(options)
-    found = places(options.paths)
-    _refuse_nothing(found)
+    runs = stored_runs(options.paths)
+    _require_one(runs)
     spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf))
     try:
         spark.start()
-        found = reached(spark, found)
-        _refuse_nothing(found)
-        outcomes = judge_all(spark, found, allow=options.allow, examples=options.examples)
+        runs = list_remote(spark, runs)
+        _require_one(runs)
+        outcomes = judge_all(spark, runs, allow=options.allow, examples=options.examples)
     finally:
         spark.stop()
     for outcome in outcomes:
         if outcome.problem is not None:
             print(f"kafkacheck: {outcome.problem}", file=sys.stderr)
     if options.json is not None:
-        write_json(options.json, [each for outcome in outcomes for each in entries(outcome)])
+        write_json(
+            options.json,
+            [entry(each, str(outcome.home)) for outcome in outcomes for each in outcome.verdicts],
+        )
     if options.json != "-":
         _print(outcomes)
     return worst([status(each.result, outcome.expect) for outcome in outcomes for each in outcome.verdicts])
 
 
-def _refuse_nothing(found: Sequence[Place]) -> None:
-    if all(place.problem for place in found):
-        raise UsageError("; ".join(str(place.problem) for place in found))
-
-
-def entries(outcome: Outcome) -> Iterator[dict[str, Any]]:
-    """The verdicts of a run's folder as objects of ``--json``."""
-    for verdict in outcome.verdicts:
-        found = sorted(verdict.findings, key=lambda finding: finding.anomaly)
-        bad = [each.anomaly for each in found if each.severity == "invalid" and not each.allowed]
-        yield {
-            "file": str(outcome.home),
-            "run": verdict.run,
-            "valid": {"valid": True, "invalid": False}.get(verdict.result, "unknown"),
-            "error-types": [each.anomaly for each in found],
-            "bad-error-types": bad,
-            "errors": {
-                each.anomaly: {"count": each.count, "examples": list(map(dict, each.examples))}
-                for each in found
-            },
-            "unknowns": list(verdict.unknowns),
-        }
+def _require_one(runs: Sequence[StoredRun]) -> None:
+    """Refuse a call in which no path is a run."""
+    if all(run.problem for run in runs):
+        raise UsageError("; ".join(str(run.problem) for run in runs))
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -123,7 +111,7 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError(f"--examples {options.examples}: expected 0 or more")
     for option in ("ww_deps", "sub_via"):
         if getattr(options, option) is not None:
-            raise UsageError(f"--{option.replace('_', '-')} goes with --profile jepsen only")
+            raise UsageError(f"--{option.replace('_', '-')} requires --profile jepsen")
 
 
 def _print(outcomes: Sequence[Outcome]) -> None:
@@ -131,23 +119,23 @@ def _print(outcomes: Sequence[Outcome]) -> None:
     for outcome, verdict in verdicts:
         print(verdict.text())
         print(f"kept in:      {outcome.home}")
-        # Both read what is on this machine.
-        here = isinstance(outcome.home, Path)
-        if isinstance(outcome.home, Path) and (outcome.home / "experiment.json").is_file():
-            print(f"run again:    kafkacheck replay {shlex.quote(str(outcome.home))}")
-        if verdict.findings and here:
-            print(f"evidence:     kafkacheck explain {shlex.quote(str(outcome.home))}")
+        if isinstance(outcome.home, Path):  # replay and explain accept local runs only
+            folder = shlex.quote(str(outcome.home))
+            if (outcome.home / "experiment.json").is_file():
+                print(f"run again:    kafkacheck replay {folder}")
+            if verdict.findings:
+                print(f"evidence:     kafkacheck explain {folder}")
         if len(verdicts) > 1:
             print()
     if len(verdicts) > 1:
         counts = Counter(verdict.result for _, verdict in verdicts)
-        said = ", ".join(f"{counts[result]} {result}" for result in ("invalid", "unknown", "valid"))
-        print(f"{len(verdicts)} runs: {said}")
+        summary = ", ".join(f"{counts[result]} {result}" for result in ("invalid", "unknown", "valid"))
+        print(f"{len(verdicts)} runs: {summary}")
 
 
 COMMAND = Command(
     name="analyze",
-    help="judge runs again, also such as were interrupted",
+    help="judge stored runs again, including interrupted ones",
     order=60,
     add_options=add_options,
     run=analyze,

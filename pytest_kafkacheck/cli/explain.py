@@ -40,7 +40,7 @@ def explain(options: argparse.Namespace) -> int:
     """Status 0 whether or not there is anything to explain: this command does not judge."""
     from rich.console import Console
 
-    from pytest_kafkacheck.experiment.judging import local_run
+    from pytest_kafkacheck.experiment.stored_runs import local_run
     from pytest_kafkacheck.spark import Spark, parse_settings
 
     anomaly, number = _finding(options.finding)

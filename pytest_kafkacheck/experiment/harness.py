@@ -25,9 +25,10 @@ from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.execution import execute
 from pytest_kafkacheck.experiment.experiment import Experiment
-from pytest_kafkacheck.experiment.judging import Place, judge_all
+from pytest_kafkacheck.experiment.judging import judge_all
 from pytest_kafkacheck.experiment.live import LiveJudge
 from pytest_kafkacheck.experiment.sharing import Shared
+from pytest_kafkacheck.experiment.stored_runs import StoredRun
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.setup.capabilities import require_capabilities
 from pytest_kafkacheck.setup.class_archives import ensure_class_archives
@@ -174,7 +175,7 @@ class Harness:
         """Judge the history in a run's folder, finished or interrupted, and write verdict.json."""
         experiment = Experiment.read(home / "experiment.json")
         self._spark.start()
-        (outcome,) = judge_all(self._spark, [Place(home=home, experiment=experiment)], examples=EXAMPLES)
+        (outcome,) = judge_all(self._spark, [StoredRun(home=home, experiment=experiment)], examples=EXAMPLES)
         return Run(home, outcome.verdicts[0])
 
     def _home(self, name: str, run: str) -> Path:

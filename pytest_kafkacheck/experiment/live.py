@@ -17,7 +17,7 @@ from analyzers.catalogue.registry import ANOMALIES, CHECKS
 from analyzers.history.relative_time import seconds
 from analyzers.judge.find import Found
 from analyzers.judge.live import find_live
-from pytest_kafkacheck.experiment.judging import Sessions
+from pytest_kafkacheck.experiment.stored_runs import SparkProvider
 from workloads.history.window import LIMIT, Window
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class LiveJudge:
     def __init__(
         self,
         home: Path,
-        spark: Sessions,
+        spark: SparkProvider,
         *,
         say: Callable[[str], None],
         allowed: Collection[str] = (),

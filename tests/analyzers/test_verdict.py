@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from analyzers.verdict.availability import Availability, LogAvailability, PhaseAvailability
+from analyzers.verdict.entry import entry
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.verdict import Verdict, amended, judge
@@ -263,3 +264,13 @@ def test_the_text_shows_times_in_seconds_and_omits_a_missing_key() -> None:
     text = judge("r", findings=[Finding(anomaly="unseen", count=1, summary="", examples=(example,))]).text()
     assert "offset 3  outstanding 2.500 s  (no fault active)" in text
     assert "key" not in text
+
+
+def test_the_entry_of_a_verdict_separates_what_is_allowed_from_what_is_bad() -> None:
+    data = entry(FULL, "runs/r1")
+    assert (data["file"], data["run"], data["valid"]) == ("runs/r1", "r1", False)
+    assert data["error-types"] == ["duplicate", "lost-write", "unseen"]
+    assert data["bad-error-types"] == ["lost-write"]
+    assert data["errors"]["lost-write"]["count"] == 1234
+    assert data["unknowns"] == ["Something was not seen."]
+    assert json.loads(json.dumps(data)) == data

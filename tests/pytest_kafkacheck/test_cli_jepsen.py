@@ -91,7 +91,7 @@ def test_options_of_the_other_profile_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str]
 ) -> None:
     assert cli.main(["analyze", str(tmp_path), *option]) == cli.USAGE
-    assert f"{option[0]} goes with --profile jepsen only" in capsys.readouterr().err
+    assert f"{option[0]} requires --profile jepsen" in capsys.readouterr().err
 
 
 def test_a_folder_without_a_history_is_not_exported(

@@ -332,7 +332,7 @@ def test_paths_that_are_no_runs_are_refused(
     nothing = tmp_path / "nothing"
     uri = (runs({"good": good}) / "good").as_uri()
     for path, said in (
-        (tmp_path / "notes.txt", "no folder"),
+        (tmp_path / "notes.txt", "not a folder"),
         (nothing, "no such folder"),
     ):
         assert cli.main(["analyze", str(path)]) == cli.USAGE

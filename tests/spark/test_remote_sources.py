@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analyzers.catalogue.bounds import Bounds
-from analyzers.judge.batch import analyze_all
+from analyzers.judge.batch import Case, judge_batch
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.experiment.experiment import Experiment
 from workloads.append_log import AppendLog
@@ -96,7 +96,7 @@ def test_a_run_there_and_one_here_in_one_call(runs: Path, far: Far, tmp_path: Pa
             "nosuch://host/runs",
             "cannot be read (org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem",
         ),
-        ("file://elsewhere/runs", "a file: URI is one of this machine"),
+        ("file://elsewhere/runs", "expected a file: URI of this machine"),
         ("1://host", "expected a path, or a URI such as file:///runs/one or hdfs://host/runs/one"),
     ],
 )
@@ -187,5 +187,5 @@ def test_what_is_no_history_there_is_told_by_file(
 
 def test_segments_that_were_cut_make_it_unknown(spark: Any, runs: Path, far: Far) -> None:
     (runs / "good" / "history" / "format.json").write_text('{"format": 2, "cut": ["records-50-0"]}')
-    (judged,) = analyze_all(lambda: spark, [f"{far(runs)}/good"])
+    (judged,) = judge_batch(lambda: spark, [Case(home=f"{far(runs)}/good")])
     assert "records-50-0 end within a batch" in judged.verdicts["good"].unknowns[0]

@@ -1,9 +1,10 @@
-"""One run that brings its analysis down takes neither other runs with it nor what is proved of it."""
+"""A run with which the analysis crashes affects neither the verdicts on other runs nor its own proven findings."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from histories import Shape, write_segments
 
-from analyzers.catalogue.bounds import Bounds
+from analyzers.catalogue.bounds import NONE, Bounds
 from analyzers.catalogue.check import Check
 from analyzers.checks.durability import LOST_WRITE
 from analyzers.checks.uniqueness import DUPLICATE
-from analyzers.judge.batch import analyze_all
+from analyzers.judge.batch import Case, judge_batch
 from workloads.history.compaction.compact import compact
 from workloads.history.schema import RECORDS
 
@@ -29,31 +30,37 @@ def three(write: Any, story: Any, folder: Path) -> list[Path]:
     good = story().send(ONE, 0).final({0: ONE}, end=1)
     lost = story().send(ONE, 0).final({}, end=0)
     heavy = story().send(ONE, 0).send(ONE + 1, 1).final({0: ONE}, end=1)
-    told = {"good": good, "heavy": heavy, "lost": lost}
-    return [write(folder / name, {name: each}) for name, each in told.items()]
+    stories = {"good": good, "heavy": heavy, "lost": lost}
+    return [write(folder / name, {name: each}) for name, each in stories.items()]
+
+
+def cases(homes: Sequence[Path]) -> list[Case]:
+    return [Case(home=home) for home in homes]
 
 
 def crashing(where: str) -> Check:
     return replace(DUPLICATE, where=where, suspicion=None)
 
 
-def test_what_crashes_for_one_run_is_unknown_for_that_run_only(
+def test_a_check_that_crashes_for_one_run_makes_only_that_run_unknown(
     spark: Any, write: Any, story: Any, tmp_path: Path
 ) -> None:
     homes = three(write, story, tmp_path)
     checks = [LOST_WRITE, crashing("cast(if(run = 'heavy', raise_error('too much'), 'false') as boolean)")]
-    judged = analyze_all(lambda: spark, homes, checks=checks)
+    judged = judge_batch(lambda: spark, cases(homes), checks=checks)
     verdicts = [each.verdicts[each.home.name] for each in judged]
     assert [verdict.result for verdict in verdicts] == ["valid", "invalid", "invalid"]
-    assert [finding.anomaly for finding in verdicts[1].findings] == ["lost-write"], "what was proved stays"
+    assert [finding.anomaly for finding in verdicts[1].findings] == ["lost-write"], (
+        "the proven finding counts"
+    )
     assert [verdict.unknowns for verdict in (verdicts[0], verdicts[2])] == [(), ()]
     (why,) = verdicts[1].unknowns
-    assert why.startswith("The check duplicate died: ")
+    assert why.startswith("The check duplicate crashed: ")
     assert "too much" in why
 
 
 @pytest.mark.parametrize("size", ["small", "large"])
-def test_a_flipped_bit_is_no_other_value(
+def test_a_flipped_bit_is_detected_and_not_read_as_another_value(
     spark: Any, story: Any, write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: str
 ) -> None:
     if size == "large":
@@ -69,34 +76,34 @@ def test_a_flipped_bit_is_no_other_value(
     file.write_bytes(content)
     good = write(tmp_path / "good", {"good": story().send(ONE, 0).final({0: ONE}, end=1)})
     checks = [LOST_WRITE, crashing("false")]
-    judged = {each.home.name: each for each in analyze_all(lambda: spark, [home, good], checks=checks)}
+    judged = {each.home.name: each for each in judge_batch(lambda: spark, cases([home, good]), checks=checks)}
     assert judged["good"].verdicts["good"].result == "valid"
     (verdict,) = judged["damaged"].verdicts.values()
     assert (verdict.result, verdict.findings) == ("unknown", ())
     why = verdict.unknowns[0]
-    assert why.startswith(("The analysis died", "The checks lost-write, duplicate died: "))
+    assert why.startswith(("The analysis crashed", "The checks lost-write, duplicate crashed: "))
     assert "part-0.parquet" in why
 
 
 @pytest.mark.parametrize("check", [LOST_WRITE, crashing("cast(raise_error('too much') as boolean)")])
-def test_each_run_is_held_to_its_own_bounds(
+def test_each_run_is_judged_by_its_own_bounds(
     spark: Any, write: Any, story: Any, tmp_path: Path, check: Check
 ) -> None:
-    """Judged together or, where that dies, alone. All waited for 2 s."""
+    """Also if the joint analysis crashes. All runs waited for 2 s."""
     bounds = {
-        "none": None, "it's": Bounds(unavailable=1.5), "kept": Bounds(unavailable=3), "other": Bounds(recovery=1),
+        "none": NONE, "it's": Bounds(unavailable=1.5), "kept": Bounds(unavailable=3), "other": Bounds(recovery=1),
     }  # fmt: skip
     homes = {}
     for name in bounds:
-        told = (
+        waiting = (
             story()
             .send(ONE, 0, at=(0, 1))
             .send(ONE + 1, 1, at=(1, 2 * 10**9))
             .final({0: ONE, 1: ONE + 1}, end=2)
         )
-        homes[name] = write(tmp_path / name, {name: told})
-    stated = {homes[name]: each for name, each in bounds.items() if each is not None}
-    judged = analyze_all(lambda: spark, list(homes.values()), checks=[check], bounds=stated)
+        homes[name] = write(tmp_path / name, {name: waiting})
+    stated = [Case(home=homes[name], bounds=each) for name, each in bounds.items()]
+    judged = judge_batch(lambda: spark, stated, checks=[check])
     found = {
         each.home.name: [one.anomaly for one in each.verdicts[each.home.name].findings] for each in judged
     }
@@ -108,12 +115,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 import analyzers.history.load
-from analyzers.judge.batch import analyze_all
+from analyzers.judge.batch import Case, judge_batch
 from analyzers.checks.durability import LOST_WRITE
 from analyzers.checks.uniqueness import DUPLICATE
 from analyzers.spark.session import forget_dead_jvm, is_alive, spark_session
 
-# As for large histories: tasks do the work.
+# As for large histories: read the tables in Spark tasks.
 analyzers.history.load.HANDED_OVER = analyzers.history.load.ONE_PIECE = 0
 sessions = [spark_session(heap="600m")]
 
@@ -125,7 +132,7 @@ def session():
 
 hungry = "size(sequence(0L, if(run = 'heavy', 200000000L + least(value, 0L), 0L))) > 1"
 checks = [LOST_WRITE, replace(DUPLICATE, where=hungry, suspicion=None)]
-for each in analyze_all(session, [Path(home) for home in sys.argv[1:]], checks=checks):
+for each in judge_batch(session, [Case(home=Path(home)) for home in sys.argv[1:]], checks=checks):
     (verdict,) = each.verdicts.values()
     print(verdict.run, verdict.result, *(one.anomaly for one in verdict.findings), *verdict.unknowns)
 print("sessions", len(sessions))
@@ -133,7 +140,7 @@ print("sessions", len(sessions))
 
 
 @pytest.mark.nightly
-def test_a_jvm_that_ends_for_want_of_memory(write: Any, story: Any, tmp_path: Path) -> None:
+def test_a_jvm_that_runs_out_of_memory(write: Any, story: Any, tmp_path: Path) -> None:
     homes = three(write, story, tmp_path)
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *map(str, homes)], capture_output=True, text=True, timeout=600
@@ -141,16 +148,52 @@ def test_a_jvm_that_ends_for_want_of_memory(write: Any, story: Any, tmp_path: Pa
     lines = done.stdout.splitlines()
     assert lines[0] == "good valid", done.stderr
     assert lines[1].startswith(
-        "heavy invalid lost-write The check duplicate died: the JVM of Spark ended (out of memory)"
+        "heavy invalid lost-write The check duplicate crashed: the JVM of Spark ended (out of memory)"
     )
     assert lines[2] == "lost invalid lost-write"
-    assert int(lines[3].removeprefix("sessions ")) > 1, "the JVM did end"
+    assert int(lines[3].removeprefix("sessions ")) > 1, "no JVM ended"
     assert "Traceback" not in done.stderr
 
 
-def test_a_bound_that_nothing_tested_is_unknown(spark: Any, write: Any, story: Any, tmp_path: Path) -> None:
-    told = story().send(ONE, 0).fault("inject").fault("heal").final({0: ONE}, end=1)
-    home = write(tmp_path / "run", {"run": told})
-    (plain,) = analyze_all(lambda: spark, [home])
-    (bound,) = analyze_all(lambda: spark, [home], bounds={home: Bounds(recovery=1)})
+def test_a_bound_on_recovery_that_no_send_tested_is_unknown(
+    spark: Any, write: Any, story: Any, tmp_path: Path
+) -> None:
+    healed = story().send(ONE, 0).fault("inject").fault("heal").final({0: ONE}, end=1)
+    home = write(tmp_path / "run", {"run": healed})
+    (plain,) = judge_batch(lambda: spark, [Case(home=home)])
+    (bound,) = judge_batch(lambda: spark, [Case(home=home, bounds=Bounds(recovery=1))])
     assert (plain.verdicts["run"].result, bound.verdicts["run"].result) == ("valid", "unknown")
+
+
+def test_a_case_that_must_be_one_run_is_refused_with_several(
+    spark: Any, write: Any, story: Any, tmp_path: Path
+) -> None:
+    good = {name: story().send(ONE, 0).final({0: ONE}, end=1) for name in ("a", "b")}
+    home = write(tmp_path / "both", good)
+    (single,) = judge_batch(lambda: spark, [Case(home=home, is_single=True)])
+    assert single.problem == f"{home}: the history holds several runs (a, b), expected one"
+    assert {name: verdict.result for name, verdict in single.verdicts.items()} == {"both": "unknown"}
+    (several,) = judge_batch(lambda: spark, [Case(home=home)])
+    assert {name: verdict.result for name, verdict in several.verdicts.items()} == {
+        "a": "valid",
+        "b": "valid",
+    }
+
+
+def test_a_case_with_a_known_problem_is_reported_without_starting_spark(tmp_path: Path) -> None:
+    def sessions() -> Any:
+        raise AssertionError("no session is needed")
+
+    (judged,) = judge_batch(sessions, [Case(home=tmp_path / "broken", problem="broken: cannot be read")])
+    assert judged.problem == "broken: cannot be read"
+    assert judged.verdicts["broken"].unknowns == ("The history cannot be judged: broken: cannot be read",)
+
+
+def test_each_case_allows_its_own_anomalies(spark: Any, write: Any, story: Any, tmp_path: Path) -> None:
+    homes = [
+        write(tmp_path / name, {name: story().send(ONE, 0).final({0: ONE, 1: ONE}, end=2)})
+        for name in ("allows", "forbids")
+    ]
+    allowing = Case(home=homes[0], allow=frozenset({"duplicate"}))
+    judged = judge_batch(lambda: spark, [allowing, Case(home=homes[1])])
+    assert [verdict.result for each in judged for verdict in each.verdicts.values()] == ["valid", "invalid"]
