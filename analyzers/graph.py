@@ -1,4 +1,4 @@
-"""Graphs as plain values: what reaches itself."""
+"""Strongly connected components and shortest cycles of graphs that are plain mappings."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ N = TypeVar("N", bound=Hashable)
 
 
 def components(graph: Mapping[N, Collection[N]]) -> Iterator[list[N]]:
-    """The strongly connected components of two nodes or more (Tarjan). Without recursion: chains are as long as
-    histories.
+    """The strongly connected components with two or more nodes, by Tarjan's algorithm.
 
-    graph  each node to those that follow it; one that nothing follows need not be a key.
+    graph  each node to its successors; a node without successors need not be a key.
+
+    Not recursive: a path may be as long as a history, which exceeds Python's recursion limit.
     """
     number: dict[N, int] = {}
     low: dict[N, int] = {}
@@ -49,17 +50,17 @@ def components(graph: Mapping[N, Collection[N]]) -> Iterator[list[N]]:
 
 
 def shortest_cycle(graph: Mapping[N, Sequence[N]], start: N) -> list[N]:
-    """The nodes of a shortest cycle through `start`, beginning there. Raises ValueError where there is none."""
-    before: dict[N, N] = {}
-    line = [start]
-    for node in line:
+    """The nodes of a shortest cycle through `start`, beginning with it. Raises ValueError if there is none."""
+    predecessors: dict[N, N] = {}
+    queue = [start]
+    for node in queue:
         for following in graph[node]:
             if following == start:
                 cycle = [node]
                 while cycle[-1] != start:
-                    cycle.append(before[cycle[-1]])
+                    cycle.append(predecessors[cycle[-1]])
                 return cycle[::-1]
-            if following not in before:
-                before[following] = node
-                line.append(following)
+            if following not in predecessors:
+                predecessors[following] = node
+                queue.append(following)
     raise ValueError(f"no cycle through {start!r}")

@@ -14,7 +14,7 @@ from analyzers.explain.names import operation_name, process_name, value_name
 from analyzers.explain.time_axis import Entry, TimeAxis
 from analyzers.explain.transactions import life_entries, outcome
 from analyzers.history.load import History
-from analyzers.judge.cycles import LEVELS
+from analyzers.judge.cycle_search import LEVELS
 
 SEND_OUTCOMES = {"ok": "acknowledged and committed", "fail": "not visible", "info": "unknown"}
 

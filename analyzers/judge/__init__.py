@@ -1,1 +1,4 @@
-"""TODO."""
+"""Judges histories with Spark: runs the checks, measures what was exercised, and makes the verdicts.
+
+May import every other folder of analyzers except explain and jepsen.
+"""

@@ -1,10 +1,9 @@
-"""From the histories of runs to their verdicts."""
+"""Judges the histories of runs: the checks, what was exercised, and the verdicts that follow."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -14,11 +13,11 @@ from analyzers.catalogue.registry import ANOMALIES, CHECKS, bound_checks, requir
 from analyzers.facts.registry import NEEDS
 from analyzers.history.fault_events import FaultEvent, fault_events, faults_at
 from analyzers.history.load import History, load, release
-from analyzers.history.relative_time import seconds
 from analyzers.history.sources import Location, is_empty, sources
 from analyzers.judge.availability import availabilities, measure
 from analyzers.judge.coverage import Tally, exercised, tally, unknowns
 from analyzers.judge.cycles import CYCLES, Unsearched, find_cycles
+from analyzers.judge.examples import example_json
 from analyzers.judge.find import Crashed, Found, find
 from analyzers.judge.prefilter import find_suspects
 from analyzers.verdict.availability import Availability
@@ -36,37 +35,39 @@ def analyze(
     bounds: Bounds | Mapping[str, Bounds] = NONE,
     strict: bool = False,
 ) -> dict[str, Verdict]:
-    """Judge the histories of all the run directories together; one verdict for each run, by run id.
+    """Judge the histories of several run directories together. One verdict per run, by run id.
 
-    A run directory is a path, or a URI of any file system that Spark reads (``hdfs://``, ``s3a://``, ``file://``).
-    A run id is what the tables say in their column ``run``; a directory without any row goes by its own
-    name. Anomalies in `allow` are reported, not judged; at most `examples` of each are shown, the
-    counts are exact. The `bounds` say how long clients may be kept waiting: in all runs or, by run id, in
-    each. A check that crashes makes every run unknown; with `strict` its error is raised. Raises ValueError
-    for an unknown anomaly or a negative number of examples, and FileNotFoundError for a directory that
-    does not exist.
+    runs      paths, or URIs of any file system that Spark reads (``hdfs://``, ``s3a://``, ``file://``). The run id is
+              the value of the tables' column ``run``; for a directory without rows it is the directory's name.
+    allow     anomalies that are reported without effect on the result.
+    examples  the most examples of each anomaly; counts are always exact.
+    bounds    how long clients may be kept waiting: in all runs, or by run id.
+    strict    raise the error of a check that crashes. Otherwise every run becomes unknown.
+
+    Raises ValueError for an unknown anomaly or a negative number of examples, and FileNotFoundError for a directory
+    that does not exist.
     """
     allowed = require_known(allow)
     if examples < 0:
         raise ValueError(f"examples: expected 0 or more, got {examples}")
-    where = sources(spark, runs)
-    history = load(spark, where)
+    directories = sources(spark, runs)
+    history = load(spark, directories)
     try:
-        # None of these needs another, and of a small history most of the time goes by in Spark's driver.
+        # These jobs are independent, and for a small history most of the time is spent in Spark's driver.
         with ThreadPoolExecutor(3, thread_name_prefix="kafkacheck-analysis") as pool:
             counting, waiting = pool.submit(tally, history), pool.submit(measure, history)
             prefiltering = pool.submit(find_suspects, history, checks)
-            empty = [run.name for run in where if is_empty(spark, run)]
+            empty = [each.name for each in directories if is_empty(spark, each)]
         tallies = {name: Tally() for name in empty} | counting.result()
-        done = {kind for each in tallies.values() for kind in each.kinds()}
-        wanted = applicable((*checks, *bound_checks(bounds)), done)
+        kinds = {kind for each in tallies.values() for kind in each.kinds()}
+        wanted = applicable((*checks, *bound_checks(bounds)), kinds)
         found, crashed = find(
             history, wanted, examples=examples, strict=strict, prefilter=lambda *_: prefiltering.result()
         )
-        circles, unsearched = _circles(history, examples) if "txn" in done else ([], [])
+        cycles, unsearched = _find_cycles(history, examples) if "txn" in kinds else ([], [])
         try:
             available = availabilities(waiting.result(), {run: each.began for run, each in tallies.items()})
-        except Exception as error:  # no promise depends on it
+        except Exception as error:  # No promise depends on the report, so a crash is only a note.
             if strict:
                 raise
             available = {}
@@ -76,8 +77,8 @@ def analyze(
     finally:
         release(spark, history)
     by_run: dict[str, list[Found]] = {}
-    for one in (*found, *circles):
-        by_run.setdefault(one.run, []).append(one)
+    for each in (*found, *cycles):
+        by_run.setdefault(each.run, []).append(each)
     return {
         run: _verdict(
             run,
@@ -93,15 +94,15 @@ def analyze(
     }
 
 
-def applicable(checks: Sequence[Check], done: Collection[str]) -> list[Check]:
-    """The checks that can find something where these kinds of operations (f) were done."""
-    return [check for check in checks if NEEDS.get(check.over, "send") in {*done, "send"}]
+def applicable(checks: Sequence[Check], kinds: Collection[str]) -> list[Check]:
+    """The checks that can find something in histories with these kinds of operations (f)."""
+    return [check for check in checks if NEEDS.get(check.over, "send") in {*kinds, "send"}]
 
 
-def _circles(history: History, examples: int) -> tuple[list[Found], list[Unsearched]]:
+def _find_cycles(history: History, examples: int) -> tuple[list[Found], list[Unsearched]]:
     try:
         return find_cycles(history, examples=examples)
-    except Exception as error:  # as a check that crashes: it takes no other with it
+    except Exception as error:  # Like a check that crashes, it does not affect the others.
         return [], [
             Unsearched(run=None, judged=True, sentence=_crash(f"search for {', '.join(CYCLES)}", error))
         ]
@@ -127,7 +128,7 @@ def _verdict(
     missing = (each.sentence for each in unsearched if each.judged)
     return judge(
         run,
-        findings=[_finding(one, counts, events, one.anomaly in allowed) for one in found],
+        findings=[_finding(each, counts, events, each.anomaly in allowed) for each in found],
         unknowns=[*unknowns(counts, events), *crashes, *missing, *_unrecovered(bounds, events, available)],
         exercised=exercised(counts, events),
         availability=available,
@@ -136,12 +137,13 @@ def _verdict(
 
 
 def _unrecovered(bounds: Bounds, events: Sequence[FaultEvent], available: Availability) -> Iterator[str]:
-    """A bound on recovery that nothing acknowledged since: where the attempts ended early, it may have been kept."""
+    """A bound on recovery cannot be judged for logs without an acknowledged send after the last heal: clients may
+    have stopped too early."""
     logs = [f"{log.topic}-{log.partition}" for log in available.logs if log.recovery is None]
     if bounds.recovery is not None and logs and any(event.heal is not None for event in events):
         yield (
-            f"Whether {', '.join(logs)} recovered within {bounds.recovery:g} s is not known: nothing that was sent "
-            f"after the last heal was acknowledged."
+            f"It is unknown whether {', '.join(logs)} recovered within {bounds.recovery:g} s: no send invoked after "
+            f"the last heal was acknowledged."
         )
 
 
@@ -151,16 +153,11 @@ def _finding(found: Found, counts: Tally, events: Sequence[FaultEvent], allowed:
         count=found.count,
         summary=ANOMALIES[found.anomaly].summary(found.count),
         allowed=allowed,
-        examples=tuple(_example(found, example, counts, events) for example in found.examples),
+        examples=tuple(
+            {
+                **example_json(found.anomaly, example, counts.began),
+                "faults": list(faults_at(events, example["time"])),
+            }
+            for example in found.examples
+        ),
     )
-
-
-def _example(
-    found: Found, example: Mapping[str, Any], counts: Tally, events: Sequence[FaultEvent]
-) -> dict[str, Any]:
-    columns, time = ANOMALIES[found.anomaly].columns, example["time"]
-    shown = {
-        name: columns[name].to_json(value, counts.began) if name in columns else value
-        for name, value in example.items()
-    }
-    return {**shown, "time": seconds(time, counts.began), "faults": list(faults_at(events, time))}

@@ -1,4 +1,4 @@
-"""What can be judged while a run goes on: findings that nothing recorded before or later refutes."""
+"""Judges a part of a history while the run is in progress: only findings that no other part can refute."""
 
 from __future__ import annotations
 
@@ -22,30 +22,31 @@ from workloads.history.parquet import write
 from workloads.history.schema import TABLES
 
 EXAMPLES = 3
+"""Of each anomaly."""
 
 LIVE: Mapping[str, str] = {check.name: check.live for check in CHECKS if check.live is not None}
-"""Anomaly to the reason for which a finding in a part of the history is one in the whole."""
+"""Anomaly to the reason why a finding in a part of the history is also one in the whole history."""
 
 
 def find_live(
-    spark: SparkSession, tables: Mapping[str, pa.Table], *, told: Mapping[str, int]
+    spark: SparkSession, tables: Mapping[str, pa.Table], *, after: Mapping[str, int]
 ) -> tuple[list[Found], list[Crashed]]:
-    """What the checks in `LIVE` find in windows of histories, each a run of its own.
+    """What the checks in `LIVE` find in the given part of a history, or of several runs.
 
     tables  by name, as `workloads.history.window` makes them.
-    told    anomaly to ns: only what happened later is counted.
+    after   anomaly to ns: earlier occurrences are not counted again.
     """
     transactional = pc.any(pc.equal(tables["operations"]["f"], "txn")).as_py()
     checks = [
-        _after(check, told.get(check.name))
+        _after(check, after.get(check.name))
         for check in CHECKS
         if check.live is not None and (transactional or NEEDS.get(check.over) != "txn")
     ]
     with tempfile.TemporaryDirectory(prefix="kafkacheck-live-") as folder:
         for name, table in tables.items():
-            place = Path(folder) / "history" / name
-            place.mkdir(parents=True)
-            write(place / WHOLE, [table], TABLES[name])
+            directory = Path(folder) / "history" / name
+            directory.mkdir(parents=True)
+            write(directory / WHOLE, [table], TABLES[name])
         history = load(spark, sources(spark, [Path(folder)]))
         try:
             return find(history, checks, examples=EXAMPLES)

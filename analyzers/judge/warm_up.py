@@ -1,4 +1,4 @@
-"""A history of a few rows, judged once so that Spark has loaded and compiled what the next verdict needs."""
+"""The warm-up: judges a tiny history, so that Spark has loaded and compiled the code that the next verdict needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from analyzers.spark.quick_start import record_classes
 from analyzers.spark.session import scratch_of
 from workloads.history.schema import NEMESIS, TABLES
 
-RUN = {"run": "rehearsal", "topic": "t", "partition": 0, "invoked": 1, "completed": 2, "process": 0}
+RUN = {"run": "warm-up", "topic": "t", "partition": 0, "invoked": 1, "completed": 2, "process": 0}
 SEND = RUN | {"f": "send", "type": "ok"}
 POLL = RUN | {"f": "poll", "type": "ok", "process": 1, "final": False, "committed": True}
 
@@ -41,20 +41,20 @@ HEALTHY: dict[str, list[dict[str, Any]]] = {
         },
     ],
     "observations": [
-        {"run": "rehearsal", "topic": "t", "partition": 0, "time": 1, "node": 0, "kind": "partition"}
+        {"run": "warm-up", "topic": "t", "partition": 0, "time": 1, "node": 0, "kind": "partition"}
         | {"leader": 0, "leader_epoch": 0, "isr": [0]},
     ],
 }
-"""What most histories hold: the first look at it suffices."""
+"""Like most histories: the prefilter finds nothing suspicious."""
 
 GROUP = RUN | {"process": 1, "type": "ok", "group": "g", "generation": 1}
 SUSPICIOUS: dict[str, list[dict[str, Any]]] = {
     "records": [
         *HEALTHY["records"],
-        # Overtaken, and never read; in a transaction.
+        # In a transaction: the first record is never read, and the second one overtakes it.
         SEND | {"op": 5, "index": 2, "offset": 2, "value": 5, "invoked": 8, "completed": 9, "transaction": 9},
         SEND | {"op": 6, "index": 3, "offset": 3, "value": 6, "previous": 2, "transaction": 9},
-        # Over a record, back again, and another one at the same offset; polled in a group.
+        # Polled in a group: skips a record, goes back, and finds another value at a known offset.
         POLL | {"op": 7, "index": 2, "offset": 3, "value": 0, "previous": 1, "generation": 1},
         POLL | {"op": 7, "index": 3, "offset": 2, "value": 1, "previous": 3, "generation": 1, "key": 1},
         POLL | {"op": 7, "index": 4, "offset": 3, "value": 1, "previous": 2, "generation": 1, "key": 1},
@@ -67,11 +67,11 @@ SUSPICIOUS: dict[str, list[dict[str, Any]]] = {
     ],
     "observations": HEALTHY["observations"],
 }
-"""Something for each fact."""
+"""At least one suspicious row for each fact."""
 
 
 def warm_up(spark: SparkSession, tables: Mapping[str, list[dict[str, Any]]] = HEALTHY) -> None:
-    with tempfile.TemporaryDirectory(prefix="kafkacheck-rehearsal-", dir=scratch_of(spark)) as scratch:
+    with tempfile.TemporaryDirectory(prefix="kafkacheck-warm-up-", dir=scratch_of(spark)) as scratch:
         run = Path(scratch)
         for table, rows in tables.items():
             folder = run / "history" / table

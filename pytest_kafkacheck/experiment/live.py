@@ -1,4 +1,4 @@
-"""Judging while a run goes on: what is found for certain is said at once. The verdict is made without it."""
+"""Judges a run while it is in progress, and reports findings at once. The verdict does not depend on it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzers.catalogue.registry import ANOMALIES, CHECKS
 from analyzers.history.relative_time import seconds
+from analyzers.judge.examples import example_json
 from analyzers.judge.find import Found
 from analyzers.judge.live import find_live
 from pytest_kafkacheck.experiment.stored_runs import SparkProvider
@@ -23,33 +23,38 @@ from workloads.history.window import LIMIT, Window
 log = logging.getLogger(__name__)
 
 EVERY = 15.0
-"""Seconds between rounds. Together with the age at which segments are sealed, a finding takes less than a minute."""
+"""Seconds between rounds. Segments are sealed at an age of 20 s, so a finding is reported within a minute."""
 
-PATIENCE = 60.0
-"""Seconds that the end of a run waits for the round under way."""
+END_TIMEOUT = 60.0
+"""Seconds that the end of a run waits for the current round."""
 
-
-SMALLEST = 1 << 20
+MIN_LIMIT = 1 << 20
+"""Bytes; see `next_limit`."""
 
 EITHER = {check.name: check.live_either for check in CHECKS}
+"""Anomaly to the anomalies, itself included, that a part of a history cannot tell apart from it."""
 
 
-def fitting(limit: int, *, took: float, every: float) -> int:
-    """Bytes of the next window after a round of so many: a busy machine looks less far back, and stays in time."""
+def next_limit(limit: int, *, took: float, every: float) -> int:
+    """Bytes of the next window, after a round with `limit` bytes that took `took` seconds.
+
+    On a busy machine the window shrinks, so that a round takes no longer than `every` seconds.
+    """
     if took > every:
-        return max(limit // 2, SMALLEST)
+        return max(limit // 2, MIN_LIMIT)
     return min(limit * 2, LIMIT) if took < every / 3 else limit
 
 
 class LiveJudge:
-    """Judges the last minutes of a run's history again and again, in a thread of its own, while the block lasts.
+    """A context manager: within it, a thread judges the last minutes of a run's history every few seconds.
 
-    home     the run's folder; what is found goes into its ``live.jsonl``, a line for each anomaly and round.
-    spark    gives the session; it is waited for.
-    say      takes one line for an anomaly, when it is first found.
-    allowed  anomalies that the workload permits: so it is said of them.
+    home     the run's folder. Findings are appended to its ``live.jsonl``: one line per anomaly and round.
+    spark    provides the session, once it has started.
+    say      is called with one line when an anomaly is found for the first time.
+    allowed  anomalies that the workload allows; they are reported as allowed.
     every    seconds between rounds.
-    Whatever goes wrong here is logged, and said once; it neither ends the run nor touches its verdict.
+
+    An error here is logged, and reported once. It affects neither the run nor its verdict.
     """
 
     def __init__(
@@ -66,11 +71,11 @@ class LiveJudge:
         self._spark, self._say, self._allowed, self._every = spark, say, allowed, every
         self._window = window or Window(home / "history")
         self._began: int | None = None
-        self._told: dict[str, int] = {}
-        """Anomaly to the time (ns) up to which all of its findings are told."""
-        self._failed = self._late = False
+        self._reported: dict[str, int] = {}
+        """Anomaly to the time (ns) up to which its findings have been reported."""
+        self._has_failed = self._is_late = False
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="kafkacheck-live", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="kafkacheck-live", daemon=True)
 
     def __enter__(self) -> LiveJudge:
         self._thread.start()
@@ -78,9 +83,9 @@ class LiveJudge:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._thread.join(PATIENCE)
+        self._thread.join(END_TIMEOUT)
 
-    def _work(self) -> None:
+    def _run(self) -> None:
         while not self._stop.wait(self._every):
             try:
                 self.round()
@@ -88,31 +93,31 @@ class LiveJudge:
                 self._fail(repr(error))
 
     def round(self) -> None:
-        """Judge once, if anything was sealed since the last time."""
+        """Judge once, if a segment was sealed since the last round."""
         if not self._window.advance():
             return
-        if self._window.missed and not self._late:
-            self._late = True
+        if self._window.missed and not self._is_late:
+            self._is_late = True
             self._say(
-                "live: the history grows faster than it can be judged meanwhile; some is left to the verdict"
+                "live: the history grows faster than it can be judged now; parts of it are left to the verdict"
             )
         tables = self._window.tables()
-        now = self._now(tables)
+        now = self._latest(tables)
         if now is None:
             return
         session = self._spark.session(rows=len(tables["records"]))
-        begun = time.monotonic()
-        found, crashed = find_live(session, tables, told=self._told)
-        self._window.limit = fitting(self._window.limit, took=time.monotonic() - begun, every=self._every)
+        began = time.monotonic()
+        found, crashed = find_live(session, tables, after=self._reported)
+        self._window.limit = next_limit(self._window.limit, took=time.monotonic() - began, every=self._every)
         if self._stop.is_set():
             return
-        for one in found:
-            self._tell(one, now)
+        for each in found:
+            self._report(each, now)
         for crash in crashed:
             self._fail(f"the check {crash.anomaly} crashed: {crash.error}")
 
-    def _now(self, tables: Mapping[str, pa.Table]) -> int | None:
-        """The latest time in the window, ns; None where it is empty."""
+    def _latest(self, tables: Mapping[str, pa.Table]) -> int | None:
+        """The latest time in the window, ns; None if it is empty."""
         times = [pc.min_max(rows[name]) for rows in tables.values() for name in ("invoked", "completed")]
         if self._began is None:
             self._began = min(
@@ -120,13 +125,11 @@ class LiveJudge:
             )
         return max((high for each in times if (high := each["max"].as_py()) is not None), default=None)
 
-    def _tell(self, found: Found, now: int) -> None:
-        first = found.anomaly not in self._told
-        self._told[found.anomaly] = now
+    def _report(self, found: Found, now: int) -> None:
+        first = found.anomaly not in self._reported
+        self._reported[found.anomaly] = now
         either = sorted(EITHER.get(found.anomaly, frozenset()) - {found.anomaly})
-        examples: list[dict[str, Any]] = [
-            {**each, "time": seconds(each["time"], self._began)} for each in found.examples
-        ]
+        examples = [example_json(found.anomaly, each, self._began) for each in found.examples]
         line = {
             "anomaly": found.anomaly,
             "or": either,
@@ -147,7 +150,7 @@ class LiveJudge:
             )
 
     def _fail(self, why: str) -> None:
-        log.warning("judging meanwhile: %s", why, exc_info=not self._failed)
-        if not self._failed:
-            self._failed = True
-            self._say(f"live: judging meanwhile failed, the verdict comes all the same: {why}")
+        log.warning("live judging: %s", why, exc_info=not self._has_failed)
+        if not self._has_failed:
+            self._has_failed = True
+            self._say(f"live: judging during the run failed; the verdict is not affected: {why}")

@@ -1,4 +1,4 @@
-"""Graphs as values. No JVM."""
+"""Components and cycles of graphs. Needs no JVM."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from analyzers.graph import components, shortest_cycle
 
 
-def test_what_reaches_itself_is_one_component() -> None:
+def test_nodes_that_reach_each_other_form_a_component() -> None:
     graph: dict[int, list[int]] = {1: [2], 2: [3], 3: [1, 4], 4: [5], 5: [4]}
     assert {frozenset(each) for each in components(graph)} == {
         frozenset({1, 2, 3}),
@@ -15,7 +15,7 @@ def test_what_reaches_itself_is_one_component() -> None:
     }
 
 
-def test_chains_may_be_as_long_as_histories() -> None:
+def test_a_path_may_be_longer_than_the_recursion_limit() -> None:
     length = 50_000
     chain: dict[int, list[int]] = {number: [number + 1] for number in range(length)} | {length: []}
     assert list(components(chain)) == []
@@ -24,7 +24,7 @@ def test_chains_may_be_as_long_as_histories() -> None:
     assert len(whole) == length + 1
 
 
-def test_the_shortest_cycle_is_shown() -> None:
+def test_the_shortest_cycle_is_found() -> None:
     graph: dict[int, list[int]] = {1: [2, 3], 2: [1], 3: [4], 4: [1], 5: []}
     assert shortest_cycle(graph, 1) == [1, 2]
     assert shortest_cycle(graph, 3) == [3, 4, 1]

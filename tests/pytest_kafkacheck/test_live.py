@@ -1,4 +1,4 @@
-"""A run is judged meanwhile if its experiment says so, and only then."""
+"""A run is judged live only if its experiment asks for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from pytest_kafkacheck.experiment import harness as module
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
-from pytest_kafkacheck.experiment.live import SMALLEST, fitting
+from pytest_kafkacheck.experiment.live import MIN_LIMIT, next_limit
 from pytest_kafkacheck.spark import Spark
 from workloads.append_log import AppendLog
 from workloads.history.window import LIMIT
@@ -25,7 +25,7 @@ def live_threads() -> list[str]:
 
 @pytest.mark.parametrize("live", [True, False])
 @pytest.mark.parametrize("fails", [True, False])
-def test_judging_meanwhile_lasts_as_long_as_the_load(
+def test_live_judging_lasts_as_long_as_the_load(
     live: bool, fails: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[list[str]] = []
@@ -49,8 +49,8 @@ def test_judging_meanwhile_lasts_as_long_as_the_load(
     assert live_threads() == []
 
 
-def test_the_window_fits_the_time_there_is() -> None:
-    assert fitting(LIMIT, took=16, every=15) == LIMIT // 2
-    assert fitting(LIMIT // 2, took=10, every=15) == LIMIT // 2
-    assert fitting(LIMIT // 2, took=1, every=15) == LIMIT == fitting(LIMIT, took=1, every=15)
-    assert fitting(SMALLEST, took=100, every=15) == SMALLEST
+def test_the_window_shrinks_when_rounds_take_too_long() -> None:
+    assert next_limit(LIMIT, took=16, every=15) == LIMIT // 2
+    assert next_limit(LIMIT // 2, took=10, every=15) == LIMIT // 2
+    assert next_limit(LIMIT // 2, took=1, every=15) == LIMIT == next_limit(LIMIT, took=1, every=15)
+    assert next_limit(MIN_LIMIT, took=100, every=15) == MIN_LIMIT

@@ -1,4 +1,4 @@
-"""What verdicts report beside findings: availability, and circles that were too many to search."""
+"""What verdicts report besides findings: availability, and searches that were left out."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ S = 1_000_000_000
 
 
 def phase(s: Any, name: str, at: int) -> None:
-    told = json.dumps({"phase": name})
-    s.operation("phase", process=HARNESS, at=(at, at), value=told, topic=None, partition=None)
+    phase_value = json.dumps({"phase": name})
+    s.operation("phase", process=HARNESS, at=(at, at), value=phase_value, topic=None, partition=None)
 
 
 def waiting(s: Any) -> Any:
-    """Waited for from 3 s to 5 s, with an error between; healed at 7 s, there again at 9 s; read with a lag."""
+    """A wait from 3 s to 5 s with an error between; a heal at 7 s and recovery at 9 s; a reader that lags."""
     s.send(ONE, 0, at=(0, S))
     phase(s, "steady", S), phase(s, "faults", 2 * S)
     s.send(ONE + 1, 1, at=(S, 2 * S)).send(ONE + 2, None, at=(3 * S, 4 * S), type="info")
@@ -61,24 +61,24 @@ def test_availability_is_reported_always(judged: Any, story: Any) -> None:
                 phase="faults", sends=4, errors=1, latency_median=1.0, latency_99=1.0, latency_worst=1.0
             ),
         ),
-        # Offset 1 was acknowledged at 2 s, and got at 3 s; what came first, or only finally, is no lag.
+        # Offset 1 was acknowledged at 2 s and polled at 3 s. First records and final reads do not count.
         worst_lag=pytest.approx(1.0, abs=1e-6),
     )  # fmt: skip
     assert verdict["empty"].availability == Availability()
 
 
-def test_too_many_dependencies_are_not_searched_and_said_so(loaded: Any, story: Any) -> None:
+def test_too_many_dependencies_are_reported_and_not_searched(loaded: Any, story: Any) -> None:
     history = loaded({"wr": each_read_the_other(story()), "ww": written_in_opposite_orders(story())})
-    found, unsearched = find_cycles(history, examples=1, edges=1)
+    found, unsearched = find_cycles(history, examples=1, max_edges=1)
     assert found == []
     assert {(each.run, each.judged) for each in unsearched} == {("wr", True), ("wr", False), ("ww", False)}
     assert all("more than 1 dependencies" in each.sentence for each in unsearched)
 
 
-def test_what_was_not_searched_is_unknown_only_where_a_promise_depends_on_it(
+def test_an_omitted_search_makes_a_run_unknown_only_if_a_promise_depends_on_it(
     judged: Any, story: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = lambda history, examples: find_cycles(history, examples=examples, edges=1)  # noqa: E731
+    few = lambda history, examples: find_cycles(history, examples=examples, max_edges=1)  # noqa: E731
     monkeypatch.setattr(analysis, "find_cycles", few)
     verdicts = judged({"wr": each_read_the_other(story()), "ww": written_in_opposite_orders(story())})
     assert (verdicts["wr"].result, verdicts["ww"].result) == ("unknown", "valid")
@@ -86,7 +86,7 @@ def test_what_was_not_searched_is_unknown_only_where_a_promise_depends_on_it(
     assert "G0, G0-realtime, G1c" in verdicts["ww"].notes[0]
 
 
-def test_a_report_that_crashes_takes_no_verdict_with_it(
+def test_a_crashing_report_leaves_the_verdict_intact(
     judged: Any, story: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def crash(*_: Any, **__: Any) -> Any:
@@ -100,30 +100,34 @@ def test_a_report_that_crashes_takes_no_verdict_with_it(
     assert verdicts["ww"].notes == ("The report on availability crashed: RuntimeError: no memory",)
 
 
-def test_facts_of_what_nobody_did_are_not_asked_for(
+def test_facts_about_absent_kinds_of_operations_are_not_computed(
     judged: Any, story: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    computed = []
 
     def find(_: Any, checks: Any, **__: Any) -> Any:
-        asked.extend(check.over for check in checks)
+        computed.extend(check.over for check in checks)
         return [], []
 
     monkeypatch.setattr(analysis, "find", find)
     judged({"plain": story().send(ONE, 0).final({0: ONE}, end=1)})
-    assert asked
-    assert not {*asked} & NEEDS.keys()
+    assert computed
+    assert not {*computed} & NEEDS.keys()
     assert NEEDS.keys() <= FACTS.keys()
 
 
-def test_a_bound_on_recovery_that_nobody_put_to_the_test_is_unknown(judged: Any, story: Any) -> None:
-    def told(*, after: bool) -> Any:
+def test_a_bound_on_recovery_that_no_send_tested_is_unknown(judged: Any, story: Any) -> None:
+    def healed(*, with_later_send: bool) -> Any:
         s = story().send(ONE, 0).fault("inject").fault("heal")
-        return (s.send(ONE + 1, 1).final({0: ONE, 1: ONE + 1}, end=2)) if after else s.final({0: ONE}, end=1)
+        return (
+            (s.send(ONE + 1, 1).final({0: ONE, 1: ONE + 1}, end=2))
+            if with_later_send
+            else s.final({0: ONE}, end=1)
+        )
 
-    stories = {"tried": told(after=True), "not tried": told(after=False)}
+    stories = {"tested": healed(with_later_send=True), "untested": healed(with_later_send=False)}
     verdicts = judged(stories, bounds=Bounds(recovery=1))
-    assert (verdicts["tried"].unknowns, verdicts["not tried"].result) == ((), "unknown")
-    (why,) = verdicts["not tried"].unknowns
-    assert why.startswith("Whether t-0 recovered within 1 s is not known")
-    assert judged(stories)["not tried"].unknowns == ()
+    assert (verdicts["tested"].unknowns, verdicts["untested"].result) == ((), "unknown")
+    (why,) = verdicts["untested"].unknowns
+    assert why.startswith("It is unknown whether t-0 recovered within 1 s: ")
+    assert judged(stories)["untested"].unknowns == ()

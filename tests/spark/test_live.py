@@ -1,4 +1,4 @@
-"""Judging while a run goes on: nothing is said that the verdict does not find, and what happened is said at once."""
+"""Live judging: reports in the next round, and reports nothing that the verdict does not find."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Row = dict[str, Any]
 WINDOWS = 3
 
 
-def test_anomalies_that_a_part_of_the_history_cannot_tell_apart_name_one_another() -> None:
+def test_anomalies_that_a_part_of_the_history_cannot_tell_apart_name_each_other() -> None:
     assert any(EITHER.values())
     for name, either in EITHER.items():
         assert not either or (name in either and all(EITHER[other] == either for other in either))
@@ -39,8 +39,8 @@ def test_anomalies_that_a_part_of_the_history_cannot_tell_apart_name_one_another
 # --- windows of random histories ------------------------------------------------------------
 
 
-def written(records: list[Row], random: random.Random) -> Iterator[tuple[float, Row]]:
-    """What the processes write, and when: invocations before their sends, completions some time later."""
+def recorded(records: list[Row], random: random.Random) -> Iterator[tuple[float, Row]]:
+    """The rows that the processes record, each with a time: invocations first, completions some time later."""
     for row in records:
         row = row | {"previous": None, "within": None}
         if row["f"] == "poll":
@@ -51,20 +51,20 @@ def written(records: list[Row], random: random.Random) -> Iterator[tuple[float, 
             yield row["index"] + random.choice([0, 0, 0, 1.5, 3.5]), row
 
 
-def cut(rows: list[Row], random: random.Random) -> list[Row]:
-    """Of each process's rows some that follow each other, more often than not from the start or to the end."""
-    kept = []
+def part_of(rows: list[Row], random: random.Random) -> list[Row]:
+    """A contiguous part of each process's rows; often it includes the first or the last row."""
+    selected = []
     for process in {row["process"] for row in rows}:
         mine = [row for row in rows if row["process"] == process]
         begin = random.choice([0, 0, random.randint(0, len(mine))])
-        kept += mine[begin : random.choice([len(mine), random.randint(begin, len(mine))])]
-    return kept
+        selected += mine[begin : random.choice([len(mine), random.randint(begin, len(mine))])]
+    return selected
 
 
 def window(tables: dict[str, list[Row]], run: str, seed: str) -> dict[str, pa.Table]:
     chance = random.Random(seed)
-    rows = [row for _, row in sorted(written(tables["records"], chance), key=lambda each: each[0])]
-    parts = {"records": cut(rows, chance), "operations": cut(tables["operations"], chance)}
+    rows = [row for _, row in sorted(recorded(tables["records"], chance), key=lambda each: each[0])]
+    parts = {"records": part_of(rows, chance), "operations": part_of(tables["operations"], chance)}
     made = {
         name: pa.Table.from_pylist([row | {"run": run} for row in part], schema=TABLES[name])
         for name, part in parts.items()
@@ -73,7 +73,7 @@ def window(tables: dict[str, list[Row]], run: str, seed: str) -> dict[str, pa.Ta
 
 
 def step(anomaly: str, shown: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What a finding is about. (What was skipped over may be told better by the whole.)"""
+    """What identifies a finding. The record that was skipped does not: the whole history may name another one."""
     return anomaly, *(
         shown.get(name) for name in ("topic", "partition", "time", "process", "op", "offset", "previous")
     )
@@ -83,7 +83,7 @@ def step(anomaly: str, shown: Mapping[str, Any]) -> tuple[Any, ...]:
     ("strategy", "histories", "over"),
     [(told, 250, "read"), (transacted, 100, "txn")],
 )
-def test_what_is_found_in_a_window_is_found_in_the_whole(
+def test_a_finding_in_a_window_is_also_one_in_the_whole_history(
     story: Any, loaded: Any, spark: Any, strategy: Any, histories: int, over: str
 ) -> None:
     stories = drawn(strategy(story), histories)
@@ -102,7 +102,7 @@ def test_what_is_found_in_a_window_is_found_in_the_whole(
         for n in range(WINDOWS)
     ]
     together = {name: pa.concat_tables(each[name] for each in windows) for name in windows[0]}
-    live, crashed = find_live(spark, together, told={})
+    live, crashed = find_live(spark, together, after={})
     assert not crashed
     met = dict.fromkeys((check.name for check in checks), 0)
     for one in live:
@@ -113,12 +113,12 @@ def test_what_is_found_in_a_window_is_found_in_the_whole(
             stories[run].rows("h"),
         )
         if "step" in LIVE[one.anomaly]:
-            # Not only some step of that kind: this one.
+            # The whole history has this very step, not only one of the same kind.
             assert {(run, *step(one.anomaly, shown)) for shown in one.examples} <= steps, (
                 one,
                 stories[run].rows("h"),
             )
-    # A part that shows nothing refutes nothing.
+    # Windows without findings would prove nothing.
     shown = (
         {"precommitted-read", "G1a", "future-read"} if over == "txn" else met.keys() - {"precommitted-read"}
     )
@@ -130,10 +130,10 @@ def test_what_is_found_in_a_window_is_found_in_the_whole(
 
 class Session:
     def __init__(self, spark: Any) -> None:
-        self.spark, self.asked = spark, 0
+        self.spark, self.calls = spark, 0
 
     def session(self, *, rows: int | None = None) -> Any:  # noqa: ARG002
-        self.asked += 1
+        self.calls += 1
         return self.spark
 
 
@@ -141,74 +141,74 @@ def lines(home: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (home / "live.jsonl").read_text().splitlines()]
 
 
-def test_what_happened_is_said_in_the_next_round_and_once(spark: Any, tmp_path: Path) -> None:
-    """The processes of a run write on; each round sees what is sealed and says only what is new."""
-    clock, said = ManualClock(), []
-    judge = LiveJudge(tmp_path, Session(spark), say=said.append, allowed=["duplicate"])
+def test_a_finding_is_reported_once_in_the_next_round(spark: Any, tmp_path: Path) -> None:
+    """While processes go on writing, each round sees the sealed segments and reports only new anomalies."""
+    clock, messages = ManualClock(), []
+    judge = LiveJudge(tmp_path, Session(spark), say=messages.append, allowed=["duplicate"])
     writer = sealing_writer(tmp_path, clock)
     second = 1_000_000_000
     writer.append(**poll(0, 0, 50, at=second))
     writer.append(**poll(1, 1, 51, at=2 * second))
     seal(writer, clock)
     judge.round()
-    assert said == []
+    assert messages == []
     writer.append(**poll(2, 0, 52, process=5, at=3 * second, assignment=2))
     judge.round()
-    assert said == [], "it is in a segment that is open"
+    assert messages == [], "its segment is still open"
     seal(writer, clock)
     judge.round()
-    assert len(said) == 1
-    assert said[0].startswith("live: inconsistent-offsets or offset-reuse: 1 offset that held")
+    assert len(messages) == 1
+    assert messages[0].startswith("live: inconsistent-offsets or offset-reuse: 1 offset that held")
     assert not (tmp_path / "verdict.json").exists()
-    asked = judge._spark.asked
+    calls = judge._spark.calls
     judge.round()
-    assert judge._spark.asked == asked, "nothing new, nothing asked"
+    assert judge._spark.calls == calls, "no new segment, no query"
     writer.append(**poll(3, 5, 50, at=4 * second, assignment=3))
     seal(writer, clock)
     judge.round()
-    assert len(said) == 2
-    assert said[1].startswith("live: duplicate (allowed): 1 ")
+    assert len(messages) == 2
+    assert messages[1].startswith("live: duplicate (allowed): 1 ")
     writer.append(**poll(4, 9, 53, at=5 * second, assignment=4))
     writer.append(**poll(5, 9, 54, at=6 * second, assignment=5))
     seal(writer, clock)
     judge.round()
-    assert len(said) == 2, "an anomaly is said once"
-    told = [(line["anomaly"], line["count"]) for line in lines(tmp_path)]
-    assert told == [("inconsistent-offsets", 1), ("duplicate", 1), ("inconsistent-offsets", 1)]
+    assert len(messages) == 2, "an anomaly is reported once"
+    reported = [(line["anomaly"], line["count"]) for line in lines(tmp_path)]
+    assert reported == [("inconsistent-offsets", 1), ("duplicate", 1), ("inconsistent-offsets", 1)]
     assert [line["examples"][0]["offset"] for line in lines(tmp_path)] == [0, 0, 9]
 
 
-def test_the_thread_says_it_and_ends(spark: Any, tmp_path: Path) -> None:
-    clock, told = ManualClock(), threading.Event()
-    said: list[str] = []
+def test_the_thread_reports_and_ends(spark: Any, tmp_path: Path) -> None:
+    clock, has_reported = ManualClock(), threading.Event()
+    messages: list[str] = []
 
     def say(line: str) -> None:
-        said.append(line)
-        told.set()
+        messages.append(line)
+        has_reported.set()
 
     with LiveJudge(tmp_path, Session(spark), say=say, every=0.05) as judge:
         writer = sealing_writer(tmp_path, clock)
         writer.append(**poll(0, 3, 50))
         writer.append(**poll(1, 2, 51))
         seal(writer, clock)
-        assert told.wait(120)
+        assert has_reported.wait(120)
     assert not judge._thread.is_alive()
-    assert "live: nonmonotonic-poll: 1 " in said[0]
+    assert "live: nonmonotonic-poll: 1 " in messages[0]
 
 
-def test_a_judge_that_fails_is_said_once_and_ends_nothing(tmp_path: Path) -> None:
+def test_a_failing_judge_is_reported_once_and_keeps_running(tmp_path: Path) -> None:
     class Broken:
         def session(self, *, rows: int | None = None) -> Any:  # noqa: ARG002
             raise RuntimeError("no Java")
 
-    clock, tried = ManualClock(), threading.Event()
-    said: list[str] = []
-    with LiveJudge(tmp_path, Broken(), say=said.append, every=0.01) as judge:
+    clock, pause = ManualClock(), threading.Event()
+    messages: list[str] = []
+    with LiveJudge(tmp_path, Broken(), say=messages.append, every=0.01) as judge:
         for number in range(3):
             writer = sealing_writer(tmp_path, clock, process=number)
             writer.append(**poll(0, 0, 1, process=number))
             seal(writer, clock)
-            tried.wait(0.2)
+            pause.wait(0.2)
         assert judge._thread.is_alive()
-    assert len(said) == 1
-    assert "no Java" in said[0]
+    assert len(messages) == 1
+    assert "no Java" in messages[0]
