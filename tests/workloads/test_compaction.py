@@ -1,4 +1,4 @@
-"""Compaction of what does not fit: the same rows in every way of cutting, and a limit on memory that holds."""
+"""Compaction of large histories: the same rows for every way of cutting them, within a limit of memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from histories import Shape, write_compacted, write_segments
 
 from workloads.history.compaction import compact as compact_module
-from workloads.history.compaction import sorting
+from workloads.history.compaction import external_sort, sorting
 from workloads.history.compaction.compact import compact
 from workloads.history.compaction.sorting import in_order
 from workloads.history.layout import bucket, file_name
@@ -37,7 +37,7 @@ def rows(run: Path) -> pa.Table:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
-    """Written by the generator without sorting, joining or spilling anything."""
+    """Written by the generator, without sorting, joining or spilling."""
     run = tmp_path_factory.mktemp("expected")
     write_compacted(SHAPE, run)
     return rows(run)
@@ -52,21 +52,21 @@ print(compact(Path(sys.argv[1]), large=int(sys.argv[2]))["records"])
 
 
 @pytest.mark.parametrize("large", [0, 1 << 60])
-def test_several_at_once_lose_nothing(tmp_path: Path, expected: pa.Table, large: int) -> None:
+def test_several_compactions_at_once_lose_nothing(tmp_path: Path, expected: pa.Table, large: int) -> None:
     run = tmp_path / "run"
     write_segments(SHAPE, run)
     call = [sys.executable, "-c", COMPACTED, str(run), str(large)]
     calls = [subprocess.Popen(call, cwd=PROJECT, stdout=subprocess.PIPE) for _ in range(3)]
-    told = [call.communicate(timeout=60)[0] for call in calls]
+    outputs = [call.communicate(timeout=60)[0] for call in calls]
     assert [call.returncode for call in calls] == [0, 0, 0]
-    assert set(told) == {b"%d\n" % len(expected)}
+    assert set(outputs) == {b"%d\n" % len(expected)}
     assert rows(run) == expected
 
 
-def test_where_a_folder_cannot_be_locked_it_is_said(
+def test_a_folder_that_cannot_be_locked_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As on NFS, of which there is none here."""
+    """As on NFS, which tests do not have."""
 
     def refused(*_: object) -> None:
         raise OSError(9, "Bad file descriptor")
@@ -79,10 +79,10 @@ def test_where_a_folder_cannot_be_locked_it_is_said(
 @pytest.mark.parametrize(
     ("memory", "large"), [(1 << 30, 1 << 60), (1 << 30, 0), (700_000, 0), (700_000, 1 << 60)]
 )
-def test_the_rows_are_those_that_were_recorded(
+def test_the_compacted_rows_are_those_that_were_recorded(
     tmp_path: Path, expected: pa.Table, memory: int, large: int
 ) -> None:
-    """Also pins the generator that benchmarks measure with: all sends distinct, both of its outputs alike."""
+    """Also tests the generator of the benchmarks: its sends are distinct, and both of its outputs are equal."""
     write_segments(SHAPE, tmp_path)
     compact(tmp_path, memory=memory, large=large)
     found = rows(tmp_path)
@@ -96,29 +96,29 @@ def test_the_rows_are_those_that_were_recorded(
 
 @pytest.mark.parametrize("step", ["read", "sorted", "spilled", "merged", "encoded"])
 @pytest.mark.parametrize("failure", [OSError("disk is full"), KeyboardInterrupt()])
-def test_what_fails_in_any_step_is_told_and_leaves_no_thread_and_no_half_table(
+def test_a_failure_in_any_step_is_raised_and_leaves_no_thread_and_no_partial_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: pa.Table, step: str, failure: BaseException
 ) -> None:
-    """Steps run at the same time; the second call of each fails, when others are under way."""
+    """The steps run concurrently. The second call of one step fails while others are running."""
     write_segments(SHAPE, tmp_path)
-    places: dict[str, tuple[Any, str]] = {
+    steps: dict[str, tuple[Any, str]] = {
         "read": (compact_module, "with_bucket"),
         "sorted": (sorting, "_packed"),
-        "spilled": (sorting.Runs, "add"),
+        "spilled": (external_sort.Runs, "add"),
         "merged": (compact_module, "joined"),
         "encoded": (pq.ParquetWriter, "write_table"),
     }
-    place, name = places[step]
-    works, calls = getattr(place, name), count(1)
+    owner, name = steps[step]
+    original, calls = getattr(owner, name), count(1)
 
     def fails(*args: Any, **kwargs: Any) -> Any:
         if next(calls) == 2:
             raise failure
-        return works(*args, **kwargs)
+        return original(*args, **kwargs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(place, name, fails)
-        patch.setattr(sorting, "PIECES", 1000)
+        patch.setattr(owner, name, fails)
+        patch.setattr(external_sort, "PIECES", 1000)
         with pytest.raises(type(failure)) as raised:
             compact(tmp_path, memory=700_000, large=0)
     assert raised.value is failure
@@ -130,12 +130,10 @@ def test_what_fails_in_any_step_is_told_and_leaves_no_thread_and_no_half_table(
     assert rows(tmp_path).equals(expected)
 
 
-def test_however_rows_are_cut_the_files_have_them_in_the_same_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_do_not_depend_on_how_rows_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for name, memory, pieces in (("whole", 1 << 30, 1), ("few", 3_000_000, 2), ("many", 300_000, 1000)):
-        monkeypatch.setattr(sorting, "PIECES", pieces)
+        monkeypatch.setattr(external_sort, "PIECES", pieces)
         write_segments(SHAPE, tmp_path / name)
         compact(tmp_path / name, memory=memory, large=0)
         files = sorted((tmp_path / name / "history" / "records").iterdir())
@@ -172,9 +170,9 @@ def test_a_history_several_times_larger_than_memory(tmp_path: Path) -> None:
     write_segments(Shape(records=2_000_000), tmp_path)
     size = sum(path.stat().st_size for path in segments(tmp_path / "history", "records"))
     assert size > 3 * limit
-    # The limit is one: with all rows in memory it is not enough.
+    # The limit is effective: with all rows in memory the process fails.
     refused = limited(tmp_path, limit=limit, memory=1 << 40)
-    assert refused.returncode != 0, "the limit limits nothing"
+    assert refused.returncode != 0, "the limit has no effect"
     done = limited(tmp_path, limit=limit, memory=8 << 20)
     assert done.returncode == 0, done.stderr[-2000:]
     assert int(done.stdout) > 1_900_000
@@ -201,7 +199,7 @@ def test_segments_are_sealed_by_size_and_by_age(tmp_path: Path) -> None:
     assert sealed() == [segment(tmp_path, "records", 1, 0)]
     now[0] = 100.0
     writer.flush()
-    assert len(segments(tmp_path, "records")) == 1, "nothing to write, nothing begun"
+    assert len(segments(tmp_path, "records")) == 1, "without rows no segment is begun"
     for index in range(1, 400):
         writer.append(**row(index))
     writer.flush()

@@ -1,4 +1,4 @@
-"""EDN: what Jepsen writes is read, however it is cut; what is no EDN is refused with its place."""
+"""EDN as Jepsen writes it is read, however the text is cut; other text is refused with line and column."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.history.jepsen.edn import EdnError, dumps, elements
+from workloads.history.jepsen.edn import EdnError, elements
+from workloads.history.jepsen.edn_writer import dumps
 
 TEXT = r"""; a comment {
 [#jepsen.history.Op{:index 0, :type :invoke, :f :txn, :value [[:poll] [:send 3 -7]], :error nil}
@@ -43,23 +44,23 @@ def test_forms_without_a_vector_around_them() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "column", "reason"),
     [
-        ("[1 2", 1, 5, "the text ends where ] is still to come"),
-        ("{:a 1\n", 2, 1, "the text ends where } is still to come"),
+        ("[1 2", 1, 5, "the text ends before ]"),
+        ("{:a 1\n", 2, 1, "the text ends before }"),
         ("[{:a 1}\n {:a}]", 2, 5, "a key without a value"),
         ("[{:a 1}\n {:a 1]", 2, 7, "found ] where } was expected"),
         ("]", 1, 1, "found ] where a form was expected"),
-        ('{:a "b', 1, 5, "a string without an end"),
+        ('{:a "b', 1, 5, "a string has no end"),
         (r'"\q"', 1, 1, r"unknown escape \q"),
         ("{:a 12x}", 1, 5, "12x is neither a number nor a name"),
-        ("{: 1}", 1, 2, "a keyword without a name"),
-        ("[1] 2", 1, 5, "more follows after the end"),
-        ("[1] [2]", 1, 5, "more follows after the end"),
+        ("{: 1}", 1, 2, "a keyword has no name"),
+        ("[1] 2", 1, 5, "there is more text after the end"),
+        ("[1] [2]", 1, 5, "there is more text after the end"),
         ("[1]]", 1, 4, "found ] where a form was expected"),
-        ("#tag", 1, 5, "the text ends where the value of a tag is still to come"),
+        ("#tag", 1, 5, "the text ends before the value of a tag"),
     ],
 )
 @pytest.mark.parametrize("size", [1, 1000])
-def test_what_is_no_edn_is_refused(text: str, line: int, column: int, reason: str, size: int) -> None:
+def test_text_that_is_not_edn_is_refused(text: str, line: int, column: int, reason: str, size: int) -> None:
     with pytest.raises(EdnError) as error:
         list(elements(text[at : at + size] for at in range(0, len(text), size)))
     assert reason in str(error.value)
@@ -76,16 +77,18 @@ VALUES = st.recursive(
 
 
 @given(VALUES, st.integers(1, 9))
-def test_what_is_written_is_read_again(value: Any, size: int) -> None:
+def test_written_values_are_read_back(value: Any, size: int) -> None:
     text = dumps([value])
-    assert list(elements(text[at : at + size] for at in range(0, len(text), size))) == [keyless(value)]
+    assert list(elements(text[at : at + size] for at in range(0, len(text), size))) == [
+        without_keywords(value)
+    ]
 
 
-def keyless(value: Any) -> Any:
-    """A text that begins with a colon is written as a keyword, which is read as its name."""
+def without_keywords(value: Any) -> Any:
+    """A string that begins with a colon is written as a keyword, and a keyword is read as its name."""
     if isinstance(value, dict):
-        return {name: keyless(each) for name, each in value.items()}
+        return {name: without_keywords(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [keyless(each) for each in value]
+        return [without_keywords(each) for each in value]
     is_keyword = isinstance(value, str) and dumps(value) == value
     return value[1:] if is_keyword else value

@@ -1,4 +1,4 @@
-"""A run of ours as a Jepsen history: what is written is read again, and is one that Jepsen could have made."""
+"""An exported run is read back as the same operations, and is a history that Jepsen could have recorded."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_transaction_is_one_operation(tmp_path: Path, kind: str, outcome: str,
 
 
 def test_a_folder_without_a_history(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="has no history"):
+    with pytest.raises(FileNotFoundError, match="is not a run directory: it has no folder history"):
         export_edn(tmp_path, tmp_path / "out")
 
 
@@ -114,19 +114,19 @@ def histories(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(histories())
-def test_what_is_exported_is_read_again(tmp_path: Path, records: list[dict[str, Any]]) -> None:
+def test_an_exported_run_is_read_back(tmp_path: Path, records: list[dict[str, Any]]) -> None:
     ops = exported(write(tmp_path, records, []))
     keys = sorted({row["partition"] for row in records})
 
-    def told(f: str, kind: str, partition: int, offset: int | None, value: int) -> tuple[Any, ...]:
+    def described(f: str, kind: str, partition: int, offset: int | None, value: int) -> tuple[Any, ...]:
         return f, kind, keys.index(partition), offset, value
 
-    ours = Counter(told(r["f"], r["type"], r["partition"], r["offset"], r["value"]) for r in records)
+    ours = Counter(described(r["f"], r["type"], r["partition"], r["offset"], r["value"]) for r in records)
     theirs = Counter(
         (p.call, op.type, int(p.key), p.offset, int(p.value or "")) for op in ops for p in op.pairs
     )
     assert theirs == ours
-    # Each operation keeps its time, and those of a process come one after the other.
+    # Each operation keeps its times. `read` has checked that the operations of a process do not overlap.
     spans = defaultdict(set)
     for row in records:
         spans[row["op"]].add((row["invoked"], row["completed"] or row["invoked"]))

@@ -1,4 +1,4 @@
-"""Jepsen histories: read from both notations, and refused with file, place and reason when they are none."""
+"""Jepsen histories are read from EDN and JSON; other files are refused with file, position and reason."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from workloads.history.jepsen.operations import JepsenError, Op, Pair, read
+from workloads.history.jepsen.micro_operations import Pair
+from workloads.history.jepsen.operations import JepsenError, Op, read
 
 INVOKE = {
     "type": "invoke",
@@ -65,7 +66,7 @@ EDN = """{:type :invoke, :f :txn, :process 3, :time 5, :index 0, :value [[:send 
 )
 @pytest.mark.parametrize("piece", [7, 1 << 18])
 def test_both_notations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, piece: int) -> None:
-    monkeypatch.setattr("workloads.history.jepsen.operations.PIECE", piece)
+    monkeypatch.setattr("workloads.history.jepsen.stream.PIECE", piece)
     file = tmp_path / "history"
     file.write_text(text)
     assert list(read(file)) == READ
@@ -76,16 +77,16 @@ def row(**fields: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "holds no operation"),
         ("[]", "holds no operation"),
         (f"[{row()}", "after row 0: the text ends within the list"),
-        (f"[{row()}, {row()[:30]}", "after row 0: no JSON"),
-        (f"[{row()}] 1", "more follows after the end of the list"),
+        (f"[{row()}, {row()[:30]}", "after row 0: not JSON"),
+        (f"[{row()}] 1", "there is more text after the end of the list"),
         (f"[{row()} {row()}]", "expected a comma"),
-        (f"{row()}\n{row()[:30]}", "after row 0: no JSON"),
-        (EDN[:-20], "line 3, column 62: the text ends where"),
+        (f"{row()}\n{row()[:30]}", "after row 0: not JSON"),
+        (EDN[:-20], "line 3, column 62: the text ends before"),
         ("PAR1\x00", "row 0: expected a map"),
         ("[1]", "row 0: expected a map, found 1"),
         (row(type="done"), 'row 0: type: expected one of invoke, ok, fail, info, found "done"'),
@@ -105,25 +106,25 @@ def row(**fields: Any) -> str:
         (row(type="ok", **{"rebalance-log": [7]}), "rebalance-log: expected maps with keys"),
         (f"{row()}\n{row(process=4, time=4)}", "row 1: time: 4 after 5"),
         (f"{row(index=3)}\n{row(process=4, index=2)}", "row 1: index: 2 after 3"),
-        (f"{row()}\n{row()}", "row 1: process 3 begins txn while its txn of row 0 goes on"),
+        (f"{row()}\n{row()}", "row 1: process 3 begins txn before its txn of row 0 completed"),
         (
             f"{row()}\n{row(type='ok', f='poll', value=[])}",
             "process 3 completes poll, but began txn in row 0",
         ),
     ],
 )
-def test_what_is_no_history_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_a_file_that_is_not_a_history_is_refused(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "history"
     file.write_text(text)
     with pytest.raises(JepsenError) as error:
         list(read(file))
     assert str(error.value).startswith(f"{file}: ")
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(JepsenError, match="cannot be read: No such file"):
         list(read(tmp_path / "absent"))
     (tmp_path / "latin").write_bytes(b"\xff\xfe{}")
-    with pytest.raises(JepsenError, match="no UTF-8 text"):
+    with pytest.raises(JepsenError, match="not UTF-8 text"):
         list(read(tmp_path / "latin"))

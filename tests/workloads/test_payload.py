@@ -1,4 +1,4 @@
-"""A payload says where it belongs."""
+"""A payload identifies its run, topic, partition and value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_round_trip(run: str, topic: str, partition: int, value: int, size: int)
     assert decode(payload, run, topic, partition) == (value, None)
 
 
-def test_filled_up_to_its_size_exactly() -> None:
+def test_padded_to_exactly_its_size() -> None:
     assert len(encode("run", "topic", 1, VALUE, size=1000)) == 1000
 
 
@@ -38,21 +38,21 @@ def test_misrouted_keeps_its_value(topic: str, partition: int) -> None:
     assert decode(encode("run", "topic", 1, VALUE), "run", topic, partition) == (VALUE, "misrouted")
 
 
-def test_run_and_topic_do_not_run_into_each_other() -> None:
+def test_run_and_topic_are_kept_apart() -> None:
     assert decode(encode("ab", "c", 1, VALUE), "a", "bc", 1) == (None, "foreign")
 
 
-def test_every_flipped_bit_and_every_cut_is_noticed() -> None:
+def test_every_flipped_bit_and_every_cut_is_detected() -> None:
     payload = encode("run", "topic", 1, VALUE, size=60)
-    for place in range(len(payload) * 8):
+    for position in range(len(payload) * 8):
         broken = bytearray(payload)
-        broken[place // 8] ^= 1 << place % 8
+        broken[position // 8] ^= 1 << position % 8
         value, problem = decode(bytes(broken), "run", "topic", 1)
-        assert (value, problem) in [(None, "corrupt"), (None, "foreign")], place
+        assert (value, problem) in [(None, "corrupt"), (None, "foreign")], position
     for size in range(len(payload)):
         assert decode(payload[:size], "run", "topic", 1)[1] in ("corrupt", "foreign")
 
 
-def test_too_long_a_name_is_refused() -> None:
+def test_a_name_that_is_too_long_is_refused() -> None:
     with pytest.raises(ValueError, match="255 bytes"):
         encode("r" * 256, "topic", 0, 1)

@@ -15,7 +15,7 @@ def threads() -> list[str]:
     return [each.name for each in threading.enumerate() if each.name.startswith("prefetch")]
 
 
-def test_the_same_items_in_their_order_made_by_another_thread() -> None:
+def test_another_thread_makes_the_same_items_in_order() -> None:
     makers = set()
 
     def items() -> Generator[int | None]:
@@ -30,7 +30,7 @@ def test_the_same_items_in_their_order_made_by_another_thread() -> None:
     assert threads() == []
 
 
-def test_one_is_made_while_the_one_before_is_held_and_no_more() -> None:
+def test_only_one_item_is_made_in_advance() -> None:
     made = [threading.Event() for _ in range(3)]
 
     def items() -> Generator[int]:
@@ -46,7 +46,7 @@ def test_one_is_made_while_the_one_before_is_held_and_no_more() -> None:
         assert made[2].wait(10)
 
 
-def test_what_making_one_raises_is_raised_with_its_origin_and_ends_the_thread() -> None:
+def test_an_exception_is_raised_with_its_origin_and_ends_the_thread() -> None:
     closed = []
 
     def items() -> Generator[int]:
@@ -66,7 +66,7 @@ def test_what_making_one_raises_is_raised_with_its_origin_and_ends_the_thread() 
 
 
 @pytest.mark.parametrize("taken", [0, 1, 2])
-def test_who_stops_early_leaves_no_thread_and_nothing_open(taken: int) -> None:
+def test_stopping_early_leaves_no_thread_and_closes_the_items(taken: int) -> None:
     closed = []
 
     def items() -> Generator[int]:
@@ -80,4 +80,4 @@ def test_who_stops_early_leaves_no_thread_and_nothing_open(taken: int) -> None:
         for _ in range(taken):
             next(found)
     assert threads() == []
-    assert closed == ([True] if taken else []), "what was not begun has nothing to close"
+    assert closed == ([True] if taken else []), "an iteration that was not begun has nothing to close"

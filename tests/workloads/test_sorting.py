@@ -1,4 +1,4 @@
-"""Tables sorted at once and run by run, against Python's own sort."""
+"""Sorting in memory and on disk agrees with Python's own sort."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workloads.history.compaction.bucketing import with_bucket
-from workloads.history.compaction.sorting import externally_sorted, in_order
+from workloads.history.compaction.external_sort import externally_sorted
+from workloads.history.compaction.sorting import in_order
 from workloads.history.layout import bucket
 
 SCHEMA = pa.schema(
@@ -30,7 +31,7 @@ def rows(*, texts: list[str | None], numbers: list[int | None], large: list[int 
     return st.lists(one, max_size=20)
 
 
-# With one value, with nulls, with nothing but nulls; and with keys that do not fit into one number.
+# Columns with one value, with nulls, with only nulls, and keys that do not fit into one number.
 SOME = (
     rows(texts=["a", "b", None], numbers=[1, 2, None], large=[5, 7, None])
     | rows(texts=["a"], numbers=[3], large=[0, 9])
@@ -48,10 +49,10 @@ def sort_key(row: dict[str, Any]) -> list[tuple[bool, Any]]:
 def test_runs_are_merged_into_the_order_of_all_rows(chunks: list[list[tuple[Any, ...]]], memory: int) -> None:
     tables, number = [], 0
     for chunk in chunks:
-        told = [dict(zip(SCHEMA.names, (*row, number + at), strict=True)) for at, row in enumerate(chunk)]
+        expected = [dict(zip(SCHEMA.names, (*row, number + at), strict=True)) for at, row in enumerate(chunk)]
         number += len(chunk)
-        tables.append(pa.Table.from_pylist(told, schema=SCHEMA))
-        assert in_order(tables[-1], KEYS).to_pylist() == sorted(told, key=sort_key)
+        tables.append(pa.Table.from_pylist(expected, schema=SCHEMA))
+        assert in_order(tables[-1], KEYS).to_pylist() == sorted(expected, key=sort_key)
     every = [row for table in tables for row in table.to_pylist()]
     with (
         tempfile.TemporaryDirectory() as scratch,
@@ -64,7 +65,7 @@ def test_runs_are_merged_into_the_order_of_all_rows(chunks: list[list[tuple[Any,
         ) as found,
     ):
         merged = [row for table in found for row in table.to_pylist()]
-    # Of rows with equal keys, those of one run keep their order; which run is first does not matter.
+    # Rows with equal keys keep their order within a run; the order of runs does not matter.
     assert [sort_key(row) for row in merged] == sorted(map(sort_key, every))
     assert sorted(merged, key=lambda row: row["at"]) == every
 
@@ -72,9 +73,11 @@ def test_runs_are_merged_into_the_order_of_all_rows(chunks: list[list[tuple[Any,
 @pytest.mark.parametrize("runs", [["r"], ["r", "s", None]])
 def test_every_row_gets_the_bucket_of_its_log(runs: list[str | None]) -> None:
     logs = [(run, topic, at) for run in runs for topic in ("a", None, "b") for at in (4, None, 0)]
-    told = [logs[at * at % len(logs)] for at in range(100)]
+    repeated = [logs[at * at % len(logs)] for at in range(100)]
     schema = pa.schema([("run", pa.string()), ("topic", pa.string()), ("partition", pa.int32())])
-    table = pa.Table.from_pylist([dict(zip(schema.names, log, strict=True)) for log in told], schema=schema)
+    table = pa.Table.from_pylist(
+        [dict(zip(schema.names, log, strict=True)) for log in repeated], schema=schema
+    )
     found = with_bucket(table, buckets=32)["bucket"].to_pylist()
-    assert found == [bucket(*log, buckets=32) for log in told]
+    assert found == [bucket(*log, buckets=32) for log in repeated]
     assert pc.count_distinct(with_bucket(table.slice(0, 0), buckets=32)["bucket"]).as_py() == 0

@@ -1,1 +1,4 @@
-"""The history on disk: written while clients run, compacted for the analysis."""
+"""The history on disk: schema, segments written while clients run, and their compaction into Parquet.
+
+Imports nothing else of the project; analyzers and pytest_kafkacheck read histories through it.
+"""

@@ -1,8 +1,8 @@
-"""How the compacted records lie on disk, so that Spark finds the rows of a log in one place.
+"""The files of compacted records, laid out so that Spark can group by log without a shuffle.
 
-A small history is one file, ``part-0.parquet``. A large one is a file per *bucket*: all records of a log (run,
-topic, partition) are in the bucket that Spark's own hash assigns to it, so that Spark, told of it, groups
-by log and anything finer without moving a row.
+A small history is one file, ``part-0.parquet``. A large one has a file per *bucket*: all records of a log (run,
+topic, partition) are in the bucket that Spark's own hash function assigns to it. Spark reads such files as a bucketed
+table, and then groups by log, or by anything finer, without moving a row.
 """
 
 from __future__ import annotations
@@ -10,29 +10,34 @@ from __future__ import annotations
 import re
 
 BUCKETS = 32
-"""Several times the cores of one machine, so that buckets of unequal size even out."""
+"""Several times the cores of one machine, so that each core gets several buckets and their sizes even out."""
 
 KEY = ("run", "topic", "partition")
 """The columns that decide the bucket, in the order in which they are hashed."""
 
 WHOLE = "part-0.parquet"
+"""The only file of a table that is not divided."""
+
 SEED = 42
+"""Of Spark's hash function."""
+
 NAME = re.compile(r"of-(\d+)_(\d{5})\.parquet")
 
 
 def file_name(number: int, buckets: int) -> str:
-    """``of-32_00007.parquet``: Spark takes the number behind the last underscore for the bucket's."""
+    """``of-32_00007.parquet``: Spark reads the number after the last underscore as the bucket."""
     return f"of-{buckets}_{number:05}.parquet"
 
 
 def buckets_of(file: str) -> int | None:
-    """Into how many buckets the table is divided to which a file of this name belongs; None: not at all."""
+    """The number of buckets of the table that a file of this name belongs to; None for a table that is not
+    divided."""
     match = NAME.fullmatch(file)
     return int(match[1]) if match else None
 
 
 def bucket(run: str | None, topic: str | None, partition: int | None, *, buckets: int = BUCKETS) -> int:
-    """The bucket of a log: Spark's ``pmod(hash(run, topic, partition), buckets)``."""
+    """The bucket of a log, equal to Spark's ``pmod(hash(run, topic, partition), buckets)``."""
     state = SEED
     for text in (run, topic):
         state = state if text is None else _hash_bytes(text.encode(), state)
@@ -41,10 +46,11 @@ def bucket(run: str | None, topic: str | None, partition: int | None, *, buckets
 
 
 def _hash_bytes(text: bytes, state: int) -> int:
-    """As Spark does: bytes that do not fill a word count as one signed word each, unlike in Murmur 3 proper."""
-    whole = len(text) - len(text) % 4
-    words = [int.from_bytes(text[at : at + 4], "little") for at in range(0, whole, 4)]
-    words += [(byte - 256 if byte > 127 else byte) & 0xFFFFFFFF for byte in text[whole:]]
+    """Hash bytes as Spark does. It takes each trailing byte that fills no word as a signed word, unlike standard
+    Murmur 3."""
+    aligned = len(text) - len(text) % 4
+    words = [int.from_bytes(text[at : at + 4], "little") for at in range(0, aligned, 4)]
+    words += [(byte - 256 if byte > 127 else byte) & 0xFFFFFFFF for byte in text[aligned:]]
     return _hash_words(words, state, len(text))
 
 

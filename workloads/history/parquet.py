@@ -1,4 +1,4 @@
-"""Sorted tables into Parquet files, a row group at a time."""
+"""Writes sorted tables into Parquet files, one row group at a time."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 ROW_GROUP = 500_000
+"""Rows."""
 
 FEW = 10_000
-"""Rows of a table that is better compressed quickly: zstd begins anew for each column, which takes as long as all the
-rest of reading a small file, and saves hardly a byte."""
+"""Rows up to which a table is compressed with lz4. zstd sets up its state for each column, which takes as long as the
+rest of reading a small file and saves hardly a byte."""
 
 
 def write(path: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
-    """All rows into one file, each of `row_groups` a row group; it is there, with no rows, if there are none."""
+    """Write all rows into one file, in row groups as `row_groups` cuts them. Without rows the file has no row
+    group."""
     numbers = [field.name for field in schema if field.type == pa.int64()]
     groups = row_groups(tables)
     group = next(groups, None)
@@ -26,7 +28,7 @@ def write(path: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
         compression="lz4" if group is None or len(group) <= FEW else "zstd",
         use_dictionary=[_leaf(field) for field in schema if field.name not in numbers],
         column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
-        write_page_checksum=True,  # a flipped bit would else be another value, that somebody has read
+        write_page_checksum=True,  # otherwise a flipped bit is read as another value
     ) as writer:
         while group is not None:
             writer.write_table(group, ROW_GROUP)
@@ -34,7 +36,7 @@ def write(path: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
 
 
 def row_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows in tables of `ROW_GROUP`, the last of fewer; none where there are no rows."""
+    """The same rows in tables of `ROW_GROUP` rows, the last one with fewer; no table if there are no rows."""
     held: list[pa.Table] = []
     rows = 0
     for table in tables:
@@ -43,7 +45,7 @@ def row_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         while rows >= ROW_GROUP:
             whole = pa.concat_tables(held)
             rows -= ROW_GROUP
-            # An empty rest would hold the memory of all.
+            # An empty slice would keep the memory of the whole table.
             held = [whole.slice(ROW_GROUP)] if rows else []
             yield whole.slice(0, ROW_GROUP)
             del whole

@@ -1,4 +1,4 @@
-"""Segments back into tables, whatever their writer's end."""
+"""Reads segments into tables, also those of a process that was killed while it wrote."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import pyarrow as pa
 
 
 def read(path: Path, schema: pa.Schema) -> pa.Table:
-    """The rows of a segment, up to the last batch that was written whole.
+    """The rows of a segment, up to the last complete batch.
 
-    A process killed in mid-write leaves a cut batch at the end, or not even the schema: what was
-    cut is dropped. Raises ValueError for a segment of another schema.
+    A process that was killed while writing leaves a cut batch at the end, or even a cut schema. What was cut is
+    dropped. Raises ValueError for a segment of another schema.
     """
     return pa.Table.from_batches(batches(path, schema), schema)
 
 
 def batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The same rows, batch by batch: only one is in memory."""
-    # Not mapped: mapped pages count as this process's memory, and there may be more of them than memory.
+    """The same rows, batch by batch, with one batch in memory."""
+    # Not memory-mapped: mapped pages count as memory of this process, and there may be more of them than memory.
     with pa.OSFile(str(path)) as source:
         try:
             stream = pa.ipc.open_stream(source)
@@ -39,17 +39,17 @@ def _next(stream: pa.RecordBatchReader) -> pa.RecordBatch | None:
 
 
 def is_cut(path: Path) -> bool:
-    """Whether a segment ends within a batch, or before its first: somebody was stopped while writing it."""
+    """Whether a segment ends within a batch or within its schema, because its writer was killed."""
     size = path.stat().st_size
     if not size:
         return True
     with pa.memory_map(str(path)) as source:
-        # Messages, of which the first is the schema: what is in them need not be decoded.
+        # Reads the messages (the first one is the schema) without decoding their content.
         messages = pa.ipc.MessageReader.open_stream(source)
-        whole = 0
+        complete = 0
         try:
             while True:
                 messages.read_next_message()
-                whole = source.tell()
+                complete = source.tell()
         except (StopIteration, pa.ArrowInvalid, OSError):
-            return bool(whole < size)
+            return bool(complete < size)

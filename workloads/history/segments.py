@@ -1,4 +1,8 @@
-"""Names of segments: which process wrote one, which table, and whether more will follow in it."""
+"""Names of segments: the table, the process that wrote it, its number, and whether it is sealed.
+
+A segment ``records-7-0.open.arrows`` is being written; sealed, it is named ``records-7-0.arrows`` and never changes
+again. The last segment of a process that was killed keeps the name of an open one.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +15,19 @@ NAME = re.compile(r"(?P<table>[a-z]+)-(?P<process>-?\d+)-(?P<number>\d+)(?:\.ope
 
 
 def segment(history: Path, table: str, process: int, number: int = 0, *, sealed: bool = True) -> Path:
-    """Where a process keeps the `number`-th part of its rows: ``records-7-0.arrows`` once nothing more will
-    be written into it, ``records-7-0.open.arrows`` until then, and for ever where the process was killed."""
+    """The path of the `number`-th segment of a process."""
     return history / "segments" / f"{table}-{process}-{number}{SEALED if sealed else OPEN}"
 
 
 def segments(history: Path, table: str, *, sealed: bool = False) -> list[Path]:
-    """A table's segments, of each process in the order in which they were written.
+    """A table's segments, those of each process in the order in which they were written.
 
-    sealed  only those; while a run goes on, these no longer change and can be read and judged.
+    sealed  only sealed ones, which can be read and judged while the run goes on.
     """
     found = (history / "segments").glob(f"{table}-*{SEALED}")
-    return sorted((path for path in found if not (sealed and path.name.endswith(OPEN))), key=_position)
+    return sorted((path for path in found if not (sealed and path.name.endswith(OPEN))), key=_order)
 
 
-def _position(path: Path) -> tuple[int, int, str]:
+def _order(path: Path) -> tuple[int, int, str]:
     name = NAME.fullmatch(path.name)
     return (int(name["process"]), int(name["number"]), path.name) if name else (0, 0, path.name)

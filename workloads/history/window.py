@@ -1,4 +1,4 @@
-"""The last minutes of a history that is still being written: what is certain of them, as tables to be judged."""
+"""The last minutes of a history that is still being written, as tables that can be judged."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from workloads.history.schema import TABLES
 from workloads.history.segments import NAME, OPEN
 
 SPAN = 300.0
-"""Seconds: what happened within them of each other is seen together."""
+"""Seconds. Events that are at most this far apart are judged together."""
 
 LIMIT = 64 << 20
-"""Bytes of segments, some 400,000 records; what it takes to make tables of them is a few times as much."""
+"""Bytes of segments, some 400,000 records. Making tables of them takes a few times as much memory."""
 
 KEPT = ("records", "operations")
+"""Tables that are judged live."""
 
 
 class Part(NamedTuple):
-    """A sealed segment. `at`: when it was last written to, s."""
+    """A sealed segment. `at`: when it was last written, s."""
 
     at: float
     path: Path
@@ -36,11 +37,11 @@ class Part(NamedTuple):
 
 
 class Window:
-    """The segments sealed within the last `span` seconds, of each process without a gap.
+    """The segments sealed within the last `span` seconds, without gaps for each process.
 
-    limit   bytes; where there are more, the oldest go. The newest segment always stays. May be set anew.
-    missed  segments that had to go before `tables` was ever asked for them.
-    Memory grows with the span, not with the history; a listing of the folder is read name by name.
+    limit   bytes; the oldest segments beyond it are dropped. The newest one always stays. May be changed.
+    missed  number of segments dropped before any call of `tables` returned them.
+    Memory grows with the span, not with the history: the folder is listed name by name.
     """
 
     def __init__(self, history: Path, *, span: float = SPAN, limit: int = LIMIT) -> None:
@@ -52,9 +53,9 @@ class Window:
         self._new: set[Path] = set()
 
     def advance(self) -> bool:
-        """Take in what was sealed since the last call, let go what is too old. Whether there was anything new."""
+        """Add the segments sealed since the last call and drop old ones. Returns whether there are new ones."""
         for key, number, path in sorted(self._sealed()):
-            # One after the other: what a process did is not known across a hole.
+            # Only consecutive segments: with a gap, the order of a process is unknown.
             if number == self._next[key]:
                 about = path.stat()
                 self._parts[key].append(Part(about.st_mtime, path, about.st_size))
@@ -76,7 +77,7 @@ class Window:
         return bool(self._new)
 
     def tables(self) -> dict[str, pa.Table]:
-        """The rows, by table; records as `certain` makes them."""
+        """The rows by table; records as returned by `certain`."""
         parts = {
             table: pa.concat_tables(
                 [TABLES[table].empty_table(), *(read(path, TABLES[table]) for path in self._paths(table))]
@@ -104,20 +105,20 @@ class Window:
 
 
 def certain(records: pa.Table) -> pa.Table:
-    """Rows of segments of one run as compaction makes them, except that ``previous`` tells only steps that will stay.
+    """The records of one run as compaction makes them, except that ``previous`` holds only steps that cannot change.
 
-    The rows of each process are all that it wrote from some row to another. Then two neighbours in a log may
-    still turn out to be none: a send between them may yet be acknowledged, or was before all this and will be
-    told; and whether a member that entered a generation kept the partition is told by the operations, which may
-    come later. So no step goes over such a send or into a generation. `generation` of sends and `assignment` of
-    polls hold numbers made up for that.
+    The rows of each process are consecutive, but not complete. Two records that look like neighbours in a log may
+    later turn out not to be: a send between them may still be acknowledged, or its completion may come later than the
+    window. Whether a member kept its partition in a new generation is known only from operations that may come later.
+    So no step crosses such a send or the beginning of a generation. To achieve that, `generation` of sends and
+    `assignment` of polls are replaced by numbers of such stretches.
     """
     rows = in_order(records.combine_chunks(), ("process", "index"), not_completed).combine_chunks()
     polled, waiting = pc.equal(rows["f"], "poll"), flat(pc.equal(rows["type"], "invoke"))
     process, index = flat(rows["process"]), flat(rows["index"])
-    follows = pc.and_(pc.equal(process[1:], process[:-1]), pc.equal(index[1:], pc.add(index[:-1], 1)))
-    settled = pc.invert(pc.or_(waiting[1:], waiting[:-1]))
-    begins = pc.cast(pc.invert(pc.and_(follows, settled)), pa.int32())
+    is_next = pc.and_(pc.equal(process[1:], process[:-1]), pc.equal(index[1:], pc.add(index[:-1], 1)))
+    is_settled = pc.invert(pc.or_(waiting[1:], waiting[:-1]))
+    begins = pc.cast(pc.invert(pc.and_(is_next, is_settled)), pa.int32())
     stretch = pa.concat_arrays([pa.array([0], pa.int32())[: len(rows)], pc.cumulative_sum(begins)])
     assignment, _ = numbered(rows["assignment"])
     generation, _ = numbered(rows["generation"])

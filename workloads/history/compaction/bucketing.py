@@ -1,4 +1,4 @@
-"""Each record gets the number of its bucket, and each bucket becomes a file."""
+"""Assigns records to buckets, and cuts sorted tables where the bucket changes (see `workloads.history.layout`)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from workloads.history.compaction.sorting import numbered
 from workloads.history.layout import KEY, bucket
 
 BUCKET = "bucket"
-"""A column that records have while they are sorted, and not in the files."""
+"""A column that records have while they are sorted; it is not in the files."""
 
 
 def with_bucket(records: pa.Table, *, buckets: int) -> pa.Table:
-    """Append `BUCKET`. Logs are few, so that each one's bucket is computed once."""
+    """Append `BUCKET`. There are few logs, so the bucket is computed once for each log, not for each row."""
     codes = pa.repeat(pa.scalar(0, pa.int64()), len(records))
     for name in KEY:
         column, bits = numbered(records[name])
-        # Most have one value alone.
+        # Most columns have a single value and need no bits.
         codes = pc.bit_wise_or(pc.shift_left(codes, bits), column) if bits else codes
     logs = codes.dictionary_encode()
     examples = records.select(KEY).take(_firsts(logs.indices)).to_pylist()
@@ -28,14 +28,15 @@ def with_bucket(records: pa.Table, *, buckets: int) -> pa.Table:
 
 
 def _firsts(codes: pa.Array) -> pa.Array:
-    """Where each code is met first; codes are given from 0 in the order of that."""
+    """The first position of each code; codes are numbered from 0 in the order in which they first appear."""
     highest = pc.cumulative_max(codes)
     begins = pc.indices_nonzero(pc.not_equal(highest[1:], highest[:-1]))
     return pa.concat_arrays([pa.array([0], pa.int64())[: len(codes)], pc.add(begins, 1)])
 
 
 def by_bucket(tables: Iterable[pa.Table]) -> Iterator[tuple[int | None, pa.Table]]:
-    """Tables sorted by `BUCKET`, cut where it changes, without it; None of tables that are not divided."""
+    """Cut tables sorted by `BUCKET` where it changes, and drop the column. The bucket is None for undivided
+    tables."""
     for table in tables:
         if BUCKET not in table.column_names:
             yield None, table

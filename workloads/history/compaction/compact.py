@@ -1,4 +1,20 @@
-"""From the segments of a run to the Parquet files that are analysed, in bounded memory."""
+"""Compaction: turns the segments of a run into the Parquet files that are analysed, in bounded memory.
+
+The format of segments suits a writer that may be killed; the tables suit the analysis. Compaction
+
+- joins the invocation and the completion of each send into one row,
+- sorts records by log, process and order of recording. One pass can then fill in ``previous``, and order checks in
+  Spark need no shuffle, which would be most of their time,
+- divides large histories into Spark's own hash buckets, so that grouping by log needs no shuffle either,
+- writes checksums and the number of rows of each file, so that damage and missing files are noticed.
+
+Rows are sorted on disk (`external_sort`), because a history may be larger than memory. Two threads prefetch: reading
+overlaps sorting, and merging overlaps encoding.
+
+Compaction may be killed at any moment. Each table is built in a hidden folder and then renamed, ``format.json`` is
+replaced in one step, and the segments are removed last, after their folder was renamed. So as long as the segments
+exist, the next compaction makes everything again from them; once they are gone, all tables are complete.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +34,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from workloads.history.compaction.bucketing import BUCKET, by_bucket, with_bucket
+from workloads.history.compaction.external_sort import chunks, externally_sorted
 from workloads.history.compaction.joining import joined, not_completed
 from workloads.history.compaction.order import with_previous
 from workloads.history.compaction.prefetch import prefetched
-from workloads.history.compaction.sorting import chunks, externally_sorted
 from workloads.history.layout import BUCKETS, WHOLE, file_name
 from workloads.history.parquet import row_groups, write
 from workloads.history.reader import batches, is_cut
@@ -37,40 +53,39 @@ SORT = {
 }
 
 MEMORY = 64 << 20
-"""Bytes of rows that are sorted at a time; what compaction needs is some seven times as much."""
+"""Bytes of rows that are sorted at a time. Compaction needs some seven times as much memory."""
 
 CANNOT_LOCK = {errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOTSUP}
+"""Errors of file systems that cannot lock a folder, such as NFS."""
 
 LARGE = 192 << 20
-"""Bytes of records in segments, a million of them or so, from which on they are divided into buckets: below, Spark
-opens files for longer than it reads them."""
+"""Bytes of records in segments (about a million records) from which they are divided into buckets. For fewer, Spark
+spends more time opening files than reading them."""
 
 
 def compact(run: Path, *, memory: int = MEMORY, large: int = LARGE) -> dict[str, int]:
-    """Turn ``<run>/history/segments`` into Parquet files ``<run>/history/<table>/*.parquet``; rows by table.
+    """Turn ``<run>/history/segments`` into Parquet files ``<run>/history/<table>/*.parquet``. Returns rows by table.
 
-    Files are named and divided as `layout` says. Histories may be larger than memory: `memory` bytes of
-    rows are held at a time, and the rest is sorted on disk, beside the segments.
-
-    Repeatable: a compaction that was interrupted starts over, one that was finished is left as it is.
-    Segments go only when everything else is in place. A run that recorded nothing gets empty tables. Whoever comes
-    second, in whatever process, waits for the first. Raises FileNotFoundError without a run directory, ValueError for
-    a history of another format.
+    memory  bytes of rows held in memory at a time; the rest is sorted on disk, beside the segments.
+    large   bytes of records from which the records are divided into buckets (see `layout`).
+    May be repeated: an interrupted compaction starts over, a finished one is left unchanged. A run that recorded
+    nothing gets empty tables. Of two processes that compact a run, the second one waits for the first. Raises
+    FileNotFoundError without a run directory, ValueError for a history of another format.
     """
     if not run.is_dir():
         raise FileNotFoundError(f"run directory {run} does not exist: nothing to compact")
     history = run / "history"
     history.mkdir(exist_ok=True)
-    with _alone(history):
+    with _locked(history):
         return _compact_all(history, memory, large)
 
 
 @contextmanager
-def _alone(history: Path) -> Iterator[None]:
-    """Two at once would take each other's unfinished tables for their own, and remove the segments of both.
+def _locked(history: Path) -> Iterator[None]:
+    """Lock the history. Two compactions at once would use each other's unfinished tables and remove the segments.
 
-    The folder itself is locked: that leaves nothing behind, and ends with the process however that ends. Some network
-    file systems cannot lock a folder; there nobody waits for anybody.
+    The folder itself is locked: the lock leaves no file behind and ends with the process. Some network file systems
+    cannot lock a folder; there, compactions do not wait for each other.
     """
     folder = os.open(history, os.O_RDONLY)
     try:
@@ -79,7 +94,11 @@ def _alone(history: Path) -> Iterator[None]:
         except OSError as error:
             if error.errno not in CANNOT_LOCK:
                 raise
-            log.warning("%s cannot be locked (%s): nothing else may compact it now", history, error.strerror)
+            log.warning(
+                "%s cannot be locked (%s): make sure that no other process compacts it now",
+                history,
+                error.strerror,
+            )
         yield
     finally:
         os.close(folder)
@@ -91,7 +110,7 @@ def _compact_all(history: Path, memory: int, large: int) -> dict[str, int]:
     shutil.rmtree(discarded, ignore_errors=True)
     cut = [path.stem for path in sorted(source.glob("*.arrows")) if is_cut(path)]
     for name in TABLES:
-        # Without segments, tables are either finished or were never begun.
+        # Without segments, a table is either finished or was never begun.
         if source.is_dir() or not _parts(history, name):
             _compact(history, name, memory, large)
     rows = {
@@ -101,33 +120,33 @@ def _compact_all(history: Path, memory: int, large: int) -> dict[str, int]:
     if source.is_dir() or not (history / "format.json").exists():
         _write_format(history, cut, rows)
     if source.is_dir():
-        # One step decides: a half removed folder must not look like a history to be compacted.
+        # Renamed first, in one step: a half removed folder must not look like segments to be compacted.
         source.rename(discarded)
         shutil.rmtree(discarded)
     return {name: sum(parts.values()) for name, parts in rows.items()}
 
 
 def _compact(history: Path, name: str, memory: int, large: int) -> None:
-    place, unfinished = history / name, history / f".{name}.unfinished"
+    finished, unfinished = history / name, history / f".{name}.unfinished"
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     with _sorted(history, name, memory, large, unfinished / "spill") as rows:
         if name == "records":
             rows = with_previous(joined(table) for table in rows)
-        # The next row group is merged while one is encoded: never more than these two are held.
+        # The next row group is merged while one is encoded; only these two are in memory.
         with closing(prefetched(_groups(rows))) as groups:
-            # A table of no rows has no buckets, and is a file all the same.
+            # A table without rows has no buckets, but still gets a file (below).
             for bucket, tables in groupby(groups, key=itemgetter(0)):
                 file = WHOLE if bucket is None else file_name(bucket, BUCKETS)
                 write(unfinished / file, (table for _, table in tables), TABLES[name])
     if not any(unfinished.iterdir()):
         write(unfinished / WHOLE, [], TABLES[name])
-    shutil.rmtree(place, ignore_errors=True)
-    unfinished.rename(place)
+    shutil.rmtree(finished, ignore_errors=True)
+    unfinished.rename(finished)
 
 
 def _groups(rows: Iterable[pa.Table]) -> Generator[tuple[int | None, pa.Table]]:
-    """Row groups, each with its bucket."""
+    """Cut the rows into row groups, each with its bucket."""
     for bucket, tables in groupby(by_bucket(rows), key=itemgetter(0)):
         for group in row_groups(table for _, table in tables):
             yield bucket, group
@@ -137,13 +156,13 @@ def _groups(rows: Iterable[pa.Table]) -> Generator[tuple[int | None, pa.Table]]:
 def _sorted(history: Path, name: str, memory: int, large: int, spill: Path) -> Iterator[Iterator[pa.Table]]:
     paths = segments(history, name)
     size = sum(path.stat().st_size for path in paths)
-    divided = name == "records" and size >= large
-    keys = (BUCKET, *SORT[name]) if divided else SORT[name]
-    thin = not_completed if name == "records" else None
+    is_divided = name == "records" and size >= large
+    keys = (BUCKET, *SORT[name]) if is_divided else SORT[name]
+    keep = not_completed if name == "records" else None
     with (
         # The next chunk is read while one is sorted.
-        closing(prefetched(_chunks(paths, TABLES[name], memory, BUCKETS if divided else None))) as rows,
-        externally_sorted(rows, keys, spill=spill, memory=memory, expected=size, thin=thin) as tables,
+        closing(prefetched(_chunks(paths, TABLES[name], memory, BUCKETS if is_divided else None))) as rows,
+        externally_sorted(rows, keys, spill=spill, memory=memory, expected=size, keep=keep) as tables,
     ):
         yield tables
 
@@ -165,11 +184,12 @@ def _check_format(history: Path) -> None:
 
 
 def _write_format(history: Path, cut: list[str], rows: Mapping[str, Mapping[str, int]]) -> None:
-    """
-    cut   the segments, such as ``records-3``, that end within a batch; what their process did last is missing.
-    rows  by table and file: what is missing later on, of an incomplete copy say, is noticed.
+    """Write ``format.json``.
+
+    cut   the segments, such as ``records-3``, that end within a batch: the last rows of their process are missing.
+    rows  by table and file, so that a file that goes missing later, for example in an incomplete copy, is noticed.
     """
     unfinished = history / ".format.unfinished"
-    told = {"format": FORMAT, "rows": rows} | ({"cut": cut} if cut else {})
-    unfinished.write_text(json.dumps(told) + "\n")
+    content = {"format": FORMAT, "rows": rows} | ({"cut": cut} if cut else {})
+    unfinished.write_text(json.dumps(content) + "\n")
     os.replace(unfinished, history / "format.json")

@@ -1,4 +1,4 @@
-"""One row per send: its completion, or else its invocation as ``info``."""
+"""Joins the two rows of each send: its completion remains, or its invocation as ``info`` if it never completed."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from workloads.history.compaction.sorting import flat
 
 
 def not_completed(column: Callable[[str], pa.Array]) -> pa.Array:
-    """False for invocations next to their completion.
+    """True for the rows to keep: False for invocations that have a completion next to them.
 
-    `column` gives the columns of records sorted so that the two meet. They do in any order that ends with
-    ``index``, for a completion has the index of its invocation.
+    `column` returns columns of records that are sorted so that both rows of a send are neighbours. Any order that
+    ends with ``index`` does that, because a completion has the index of its invocation.
     """
     invoked, op, f = pc.equal(column("type"), "invoke"), column("op"), column("f")
     if not len(op):
         return invoked
-    # Of each row and the one behind it: one completes the other.
+    # For each row and its successor: whether one completes the other.
     pair = pc.and_(pc.equal(op[:-1], op[1:]), pc.equal(f[:-1], f[1:]))
     pair = pc.and_(pair, pc.xor(invoked[:-1], invoked[1:]))
     no = pa.array([False])
@@ -28,7 +28,7 @@ def not_completed(column: Callable[[str], pa.Array]) -> pa.Array:
 
 
 def joined(records: pa.Table) -> pa.Table:
-    """Without completed invocations; one that is left stands for a send of unknown outcome."""
+    """Records without completed invocations. The other invocations become ``info``: sends of unknown outcome."""
     kept = not_completed(lambda name: flat(records[name]))
     rows = records if pc.all(kept).as_py() else records.filter(kept)
     invoked = pc.equal(rows["type"], "invoke")

@@ -1,4 +1,4 @@
-"""Two steps of a pipeline at once: while one item is worked on, the next is made in a thread."""
+"""Runs two steps of a pipeline at once: while the caller works on one item, a thread makes the next."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ T = TypeVar("T")
 
 
 def prefetched(items: Generator[T]) -> Generator[T]:
-    """The same items; at most one is made before it is asked for.
+    """The same items; at most one of them is made before the caller requests it.
 
-    What making one raises is raised here, where it would have been. However this ends, by the last item, an
-    exception or `close`, the thread has ended then, and `items` is closed; that waits for the item being made.
+    An exception raised while making an item is raised here, at that item. At the end, whether by the last item, an
+    exception or `close`, the thread has ended and `items` is closed; `close` waits for the item that is being made.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="prefetch") as pool:
         try:
-            coming = pool.submit(_next, items)
-            while made := coming.result():
-                coming = pool.submit(_next, items)
-                # Taken out of the list, so that it is held by nobody but the caller.
-                yield made.pop()
+            future = pool.submit(_next, items)
+            while item := future.result():
+                future = pool.submit(_next, items)
+                # Taken out of the list, so that only the caller keeps the item in memory.
+                yield item.pop()
         finally:
-            # In the same thread, and so after whatever is being made there.
+            # In the same thread, so after the item that is being made there.
             pool.submit(items.close).result()
 
 
 def _next(items: Generator[T]) -> list[T]:
-    """The next one, or none."""
+    """The next item in a list, or an empty list at the end."""
     for item in items:
         return [item]
     return []

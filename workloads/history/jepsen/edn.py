@@ -1,21 +1,21 @@
-"""EDN, the notation of Jepsen's histories: a reader that streams, and a writer of plain values.
+"""Reads EDN, the notation of Jepsen's histories, as a stream.
 
-The library for it takes the whole text at once and half a millisecond for each operation of a history
-(docs/jepsen.md). What a history needs is less than all of EDN: keywords and
-symbols become strings, sets lists, characters strings, and a tag is dropped, its value kept.
+The library for EDN takes the whole text at once, and half a millisecond for each operation of a history
+(docs/jepsen.md). A history needs only a part of EDN: keywords, symbols and characters become strings, sets become
+lists, and of a tagged value the tag is dropped.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 NAME = r"""[^\s,()\[\]{}";\\]"""
 TOKEN = re.compile(rf"""\#_|\#\{{|[()\[\]{{}}]|"(?:[^"\\]|\\.)*"?|;[^\n]*|\\.{NAME}*|{NAME}+""", re.DOTALL)
-WHOLE = frozenset("()[]{} \t\r\n,")
-"""What can stand at the end of a piece of text without going on in the next."""
+COMPLETE = frozenset("()[]{} \t\r\n,")
+"""Characters that end a token: a piece of text that ends with one does not end within a token."""
 
 NUMBER = re.compile(r"[+-]?\d")
 INTEGER = re.compile(r"([+-]?\d+)N?")
@@ -38,7 +38,7 @@ TAG, DISCARD = "#", "#_"
 
 
 class EdnError(ValueError):
-    """Text that is no EDN. `line` and `column` count from 1."""
+    """The text is not EDN. Lines and columns count from 1."""
 
     def __init__(self, line: int, column: int, reason: str) -> None:
         super().__init__(f"line {line}, column {column}: {reason}")
@@ -46,20 +46,19 @@ class EdnError(ValueError):
 
 
 def elements(pieces: Iterable[str]) -> Iterator[Any]:
-    """The elements of a vector or list that is the only form, or else all the forms, one by one.
+    """The elements of the text one by one: of the vector or list that is its only form, or else its forms.
 
-    `pieces` are the text, cut anywhere; no more of it is held than the form that is being read.
-    Raises EdnError.
+    `pieces` are the text, cut anywhere. Only the form that is being read is in memory. Raises EdnError.
     """
     reader = _Reader()
     rest = ""
     for piece in pieces:
         text = rest + piece
         tokens: list[str] = TOKEN.findall(text)
-        # A backslash alone is no token yet.
+        # A single backslash is not yet a token.
         rest = "\\" if not tokens and text.endswith("\\") else ""
-        if tokens and (text[-1] not in WHOLE or tokens[-1][0] in '";\\'):
-            # The last token may go on in the next piece, white space and all where it is a string.
+        if tokens and (text[-1] not in COMPLETE or tokens[-1][0] in '";\\'):
+            # The last token may continue in the next piece; in a string, even after white space.
             last = tokens.pop()
             rest = text[text.rindex(last) :]
         text = text[: len(text) - len(rest)]
@@ -69,17 +68,17 @@ def elements(pieces: Iterable[str]) -> Iterator[Any]:
 
 
 class _Reader:
-    """Takes tokens, gives elements. Its stack has one frame (kind, items) for each form that is open."""
+    """Turns tokens into elements. Its stack has one frame (kind, items) for each open form."""
 
     def __init__(self) -> None:
         self._stack: list[tuple[str, list[Any]]] = []
-        self._floor = 0  # forms at this depth are given; 1 inside of the vector that holds them all
+        self._floor = 0  # depth of the forms to return: 1 inside a vector that holds all of them
         self._started = self._ended = False
         self._atoms: dict[str, Any] = dict(CONSTANTS)
         self._line, self._column = 1, 1
 
     def take(self, text: str, tokens: list[str]) -> Iterator[Any]:
-        """`tokens` are those of `text`."""
+        """The elements that end in this piece of text; `tokens` are its tokens."""
         stack, atoms = self._stack, self._atoms
         number = -1
         try:
@@ -111,23 +110,23 @@ class _Reader:
                     if len(stack) > self._floor:
                         stack[-1][1].append(value)
                     elif self._ended:
-                        raise ValueError("more follows after the end of the vector")
+                        raise ValueError("there is more text after the end of the vector")
                     else:
                         self._started = True
                         yield value
         except ValueError as error:
-            line, column = self._place(text, number)
+            line, column = self._position(text, number)
             raise EdnError(line, column, str(error)) from error
         self._advance(text)
 
     def end(self) -> None:
         if self._stack and not self._ended:
             missing = CLOSING.get(self._stack[-1][0], "the value of a tag")
-            raise EdnError(self._line, self._column, f"the text ends where {missing} is still to come")
+            raise EdnError(self._line, self._column, f"the text ends before {missing}")
 
     def _open(self, token: str) -> None:
         if self._ended:
-            raise ValueError("more follows after the end of the vector")
+            raise ValueError("there is more text after the end of the vector")
         if not self._started and token in "[(" and all(kind == TAG for kind, _ in self._stack):
             self._stack[:] = []
             self._floor = 1
@@ -142,7 +141,7 @@ class _Reader:
         self._ended = len(self._stack) < self._floor
         return frame
 
-    def _place(self, text: str, number: int) -> tuple[int, int]:
+    def _position(self, text: str, number: int) -> tuple[int, int]:
         for count, match in enumerate(TOKEN.finditer(text)):
             if count == number:
                 before = text[: match.start()]
@@ -154,7 +153,7 @@ class _Reader:
         return line, column
 
     def _advance(self, text: str) -> None:
-        self._line, self._column = self._place(text, len(text))
+        self._line, self._column = self._position(text, len(text))
 
 
 def _mapping(items: list[Any]) -> dict[Any, Any]:
@@ -179,7 +178,7 @@ def _atom(token: str) -> Any:
         return _number(token)
     if token[0] == ":":
         if len(token) == 1:
-            raise ValueError("a keyword without a name")
+            raise ValueError("a keyword has no name")
         return token[1:]
     return token
 
@@ -187,7 +186,7 @@ def _atom(token: str) -> Any:
 def _string(token: str) -> str:
     inside = token[1:-1]
     if len(token) < 2 or token[-1] != '"' or (len(inside) - len(inside.rstrip("\\"))) % 2:
-        raise ValueError("a string without an end")
+        raise ValueError("a string has no end")
     return ESCAPE.sub(_unescaped, inside) if "\\" in inside else inside
 
 
@@ -196,7 +195,7 @@ def _unescaped(match: re.Match[str]) -> str:
     if len(name) > 1:
         return chr(int(name[1:], 16))
     if name not in ESCAPED:
-        raise ValueError(f"a string with the unknown escape \\{name}")
+        raise ValueError(f"a string has the unknown escape \\{name}")
     return ESCAPED[name]
 
 
@@ -210,30 +209,3 @@ def _number(token: str) -> int | float | str:
     if RATIO.fullmatch(token):
         return token
     raise ValueError(f"{token[:40]} is neither a number nor a name")
-
-
-def dumps(value: Any) -> str:
-    """Plain values as EDN on one line. A string that begins with ``:`` becomes a keyword, as does every
-    key of a mapping that is a string; bools, ints, None, lists and tuples are what they are."""
-    if value is None:
-        return "nil"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, Mapping):
-        pairs = (f"{_key(key)} {dumps(each)}" for key, each in value.items())
-        return "{" + ", ".join(pairs) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + " ".join(map(dumps, value)) + "]"
-    if isinstance(value, str):
-        return value if value[:1] == ":" and _nameable(value[1:]) else json.dumps(value, ensure_ascii=False)
-    raise TypeError(f"no EDN for {type(value).__name__}")
-
-
-def _key(key: Any) -> str:
-    return f":{key}" if isinstance(key, str) and _nameable(key) else dumps(key)
-
-
-def _nameable(name: str) -> bool:
-    return re.fullmatch(r"[A-Za-z*!_?<>=][A-Za-z0-9*+!_?<>=.'-]*", name) is not None

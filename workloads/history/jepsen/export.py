@@ -1,8 +1,8 @@
-"""A run of ours as a history of Jepsen's Kafka workload.
+"""Exports a run as a history of Jepsen's Kafka workload.
 
-A send, and what one poll returned, become an operation each; a transaction becomes one with all its records. A key is
-a topic and partition. A process that had several operations under way at a time becomes several processes, as one of
-Jepsen's does one thing at a time. Faults become operations of the process nemesis.
+Each send and each poll that returned records becomes an operation; a transaction becomes one operation with all its
+records. A key stands for a topic and partition. A process of Jepsen does one thing at a time, so a process of ours
+with concurrent operations becomes several. Faults become operations of the process ``nemesis``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from workloads.history.compaction.compact import compact
-from workloads.history.jepsen.edn import dumps
+from workloads.history.jepsen.edn_writer import dumps
 from workloads.history.schema import NEMESIS, TABLES
 
 Key = tuple[str, int]
@@ -41,7 +41,7 @@ ORDER = ("process", "invoked", "index")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Exported:
-    """One operation, before it is taken apart into invocation and completion."""
+    """One operation, before it is split into invocation and completion."""
 
     process: int
     f: str
@@ -49,21 +49,21 @@ class Exported:
     invoked: int
     completed: int
     mops: tuple[Any, ...] = ()
-    """Micro-operations as they are known in the end, or the keys of an assign."""
+    """Micro-operations as known at completion, or the keys of an assign."""
     assignment: int | None = None
 
 
 def export_edn(run: Path, file: Path) -> int:
-    """Write a run directory's history to a file; how many rows. What a SIGKILL left in segments is compacted first.
+    """Write a run directory's history to a file. Returns the number of rows. Segments are compacted first.
 
-    Raises FileNotFoundError for a folder without a history, ValueError for one of several runs or of another format.
+    Raises FileNotFoundError for a folder without a history, ValueError for several runs or another format.
     """
     if (run / "history" / "segments").is_dir():
         compact(run)
     records, operations = (_table(run, name) for name in ("records", "operations"))
     ids = set(pc.unique(records["run"]).to_pylist()) | set(pc.unique(operations["run"]).to_pylist())
     if len(ids) > 1:
-        raise ValueError(f"{run} holds {len(ids)} runs; a history of Jepsen is of one")
+        raise ValueError(f"{run} holds {len(ids)} runs, but a history of Jepsen has only one")
     keys = _keys(records)
     done = list(exported(records, operations, keys))
     with file.open("w", encoding="utf-8") as out:
@@ -76,7 +76,7 @@ def export_edn(run: Path, file: Path) -> int:
 
 
 def exported(records: pa.Table, operations: pa.Table, keys: dict[Key, int]) -> Iterator[Exported]:
-    """The operations of clients, no two of a process at a time, and of the nemesis."""
+    """The operations of clients, of each process one after another, and of the nemesis."""
     outcomes = _transactions(operations)
     first_free = 1 + max((process for process in pc.unique(records["process"]).to_pylist()), default=0)
     columns = [*RECORD, "assignment", "transaction"]
@@ -86,33 +86,34 @@ def exported(records: pa.Table, operations: pa.Table, keys: dict[Key, int]) -> I
         for row in batch.to_pylist():
             by_process[row["process"]].append(row)
     for process, mine in sorted(by_process.items()):
-        yield from _apart(_operations(mine, keys, outcomes), process, first_free)
+        yield from _sequential(_operations(mine, keys, outcomes), process, first_free)
     yield from _faults(operations)
 
 
 def rows(done: Iterable[Exported]) -> Iterator[dict[str, Any]]:
-    """Invocations and completions in order of time."""
+    """Invocations and completions ordered by time."""
     moments: list[tuple[int, bool, int, bool, Exported]] = []
     for number, op in enumerate(done):
-        # At one instant, what ends comes first: so a process may go on at once. What took no time begins first.
+        # At the same time, completions come first, so that a process can continue at once. An operation that took no
+        # time still begins before it ends.
         moments.append((op.invoked, True, number, False, op))
         if op.process >= 0:
             moments.append((op.completed, op.completed == op.invoked, number, True, op))
     moments.sort(key=lambda moment: moment[:4])
-    for time, _, _, ended, op in moments:
-        yield _row(op, time, ended=ended)
+    for time, _, _, is_completion, op in moments:
+        yield _row(op, time, is_completion=is_completion)
 
 
-def _row(op: Exported, time: int, *, ended: bool) -> dict[str, Any]:
+def _row(op: Exported, time: int, *, is_completion: bool) -> dict[str, Any]:
     if op.process < 0:
         return {"type": ":info", "process": ":nemesis", "f": f":{op.f}", "value": list(op.mops), "time": time}
-    known = ended or op.f == "assign"
-    value = list(op.mops) if known else [_asked(mop) for mop in op.mops]
-    kind = op.type if ended else "invoke"
+    is_known = is_completion or op.f == "assign"
+    value = list(op.mops) if is_known else [_requested(mop) for mop in op.mops]
+    kind = op.type if is_completion else "invoke"
     return {"type": f":{kind}", "process": op.process, "f": f":{op.f}", "value": value, "time": time}
 
 
-def _asked(mop: Sequence[Any]) -> list[Any]:
+def _requested(mop: Sequence[Any]) -> list[Any]:
     return [":poll"] if mop[0] == ":poll" else [":send", mop[1], mop[2][1]]
 
 
@@ -142,7 +143,7 @@ def _operations(
 
 
 def _mops(group: list[dict[str, Any]], keys: dict[Key, int]) -> Iterator[list[Any]]:
-    """Sends as they are; the records of polls that follow each other become one poll."""
+    """The micro-operations of an operation. Consecutive polled records become one poll."""
     polled: dict[int, list[Any]] = {}
     for row in group:
         key, pair = keys[row["topic"], row["partition"]], [row["offset"], row["value"]]
@@ -157,11 +158,11 @@ def _mops(group: list[dict[str, Any]], keys: dict[Key, int]) -> Iterator[list[An
         yield [":poll", polled]
 
 
-def _apart(operations: Iterable[Exported], process: int, stride: int) -> Iterator[Exported]:
-    """Each operation on the first of the process's lanes that is free; a new assignment is an assign of its own.
+def _sequential(operations: Iterable[Exported], process: int, stride: int) -> Iterator[Exported]:
+    """Put each operation on the first free lane of its process, and a new assignment before it as an assign.
 
-    Lane n of process p is process p + n * stride. A lane without keys first, as in Jepsen a consumer goes on where
-    it stood when an assign still has the key, and ours begins anew.
+    Lane n of process p becomes process p + n * stride. The assign of the keys follows an assign of no keys: in Jepsen
+    a consumer keeps its position for keys that it had before, while ours takes new positions.
     """
     lanes: list[tuple[int, int | None]] = []
     for op in sorted(operations, key=lambda op: (op.invoked, op.completed)):
@@ -183,7 +184,7 @@ def _polled(op: Exported) -> list[int]:
 
 
 def _transactions(operations: pa.Table) -> dict[int, str]:
-    """By operation, what became of it. One that was aborted did not happen."""
+    """The outcome of each transaction by operation: an aborted one is ``fail``."""
     table = operations.filter(pc.equal(operations["f"], "txn")).select(["op", "type", "value"])
     outcomes = {}
     for row in table.to_pylist():
@@ -195,14 +196,14 @@ def _transactions(operations: pa.Table) -> dict[int, str]:
 def _faults(operations: pa.Table) -> Iterator[Exported]:
     table = operations.filter(pc.equal(operations["process"], NEMESIS))
     for row in table.select(["f", "invoked", "value"]).to_pylist():
-        told = json.loads(row["value"] or "{}")
+        value = json.loads(row["value"] or "{}")
         at = row["invoked"]
-        mops = (told.get("stage"), told.get("nodes"))
+        mops = (value.get("stage"), value.get("nodes"))
         yield Exported(process=NEMESIS, f=row["f"], type="info", invoked=at, completed=at, mops=mops)
 
 
 def _keys(records: pa.Table) -> dict[Key, int]:
-    """Jepsen's keys are numbers."""
+    """A number for each log: the keys of Jepsen's workload are numbers."""
     logs = records.select(["topic", "partition"]).group_by(["topic", "partition"]).aggregate([])
     pairs = sorted(zip(logs["topic"].to_pylist(), logs["partition"].to_pylist(), strict=True))
     return {pair: key for key, pair in enumerate(pairs)}
@@ -211,6 +212,6 @@ def _keys(records: pa.Table) -> dict[Key, int]:
 def _table(run: Path, name: str) -> pa.Table:
     schema, history = TABLES[name], run / "history"
     if not history.is_dir():
-        raise FileNotFoundError(f"{run} is no run's folder: it has no history")
+        raise FileNotFoundError(f"{run} is not a run directory: it has no folder history")
     parts = [pq.read_table(part, schema=schema) for part in sorted((history / name).glob("*.parquet"))]
     return pa.concat_tables([schema.empty_table(), *parts])

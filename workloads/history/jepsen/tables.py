@@ -1,4 +1,4 @@
-"""Jepsen histories as tables: one row per operation, and one per record that it sent or polled."""
+"""Jepsen histories as Parquet tables: a row per completed operation, and a row per record that it sent or polled."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from workloads.history.jepsen.operations import DATA, RESETS, JepsenError, Op, read
+from workloads.history.rows import Row, row_builder
 
 OPERATION = [
-    ("run", pa.int32()),  # which of the files
-    ("pos", pa.int64()),  # row in the file, from 0: the operation's name
-    ("at", pa.int64()),  # a row between invocation and completion: the operations in a likely order
+    ("run", pa.int32()),  # position of the file in the call
+    ("pos", pa.int64()),  # row in the file, from 0; identifies the operation
+    (
+        "at",
+        pa.int64(),
+    ),  # a row between invocation and completion; orders operations as they probably took effect
     ("process", pa.int64()),
     ("f", pa.string()),  # send | poll | txn | assign | subscribe
     ("type", pa.string()),  # ok | fail | info
@@ -39,19 +43,21 @@ RECORDS = pa.schema(
         ("seq", pa.int64()),  # position among the records of the operation
         ("key", pa.string()),
         ("offset", pa.int64()),  # null: unknown
-        ("value", pa.string()),  # canonical JSON; null: the poll named the key, and no record
+        ("value", pa.string()),  # canonical JSON; null: the poll names the key without any record
         ("rebalanced", pa.bool_()),  # the key is in the operation's rebalance log
     ]
 )
-"""What was sent and polled."""
+"""Records sent and polled by them."""
 
 ROWS = 1 << 16
+"""Rows of a row group."""
 
 
 def write(files: Sequence[Path], folder: Path) -> dict[int, str]:
-    """Write all files into ``operations.parquet`` and ``records.parquet`` of a folder; a run is a file's position.
+    """Write all files into ``operations.parquet`` and ``records.parquet`` of a folder; `run` is the position of the
+    file.
 
-    Returns why some files could not be read, by run; some rows of theirs may be in the tables all the same.
+    Returns the reason by run for each file that could not be read. The tables may hold some of its rows.
     """
     failed: dict[int, str] = {}
     with (
@@ -61,7 +67,7 @@ def write(files: Sequence[Path], folder: Path) -> dict[int, str]:
         for run, file in enumerate(files):
             try:
                 for op in read(file):
-                    if op.client and op.type != "invoke":
+                    if op.is_client and op.type != "invoke":
                         _add(run, op, operations, records)
             except JepsenError as error:
                 failed[run] = str(error)
@@ -71,29 +77,45 @@ def write(files: Sequence[Path], folder: Path) -> dict[int, str]:
 def _add(run: int, op: Op, operations: _Table, records: _Table) -> None:
     if op.f not in DATA and op.f not in RESETS:
         return
-    row = (run, op.position, _at(op), op.process, op.f, op.type)
-    operations.append((*row, op.index, op.time, op.invoked, op.invoked_time, op.keys))
+    row = {"run": run, "pos": op.position, "at": _at(op), "process": op.process, "f": op.f, "type": op.type}
+    operations.append(
+        **row,
+        index=op.index,
+        time=op.time,
+        invoked=op.invoked,
+        invoked_time=op.invoked_time,
+        keys=op.keys,
+    )
     for seq, pair in enumerate(op.pairs):
         records.append(
-            (*row, pair.call, pair.mop, seq, pair.key, pair.offset, pair.value, pair.key in op.rebalanced)
+            **row,
+            call=pair.call,
+            mop=pair.mop,
+            seq=seq,
+            key=pair.key,
+            offset=pair.offset,
+            value=pair.value,
+            rebalanced=pair.key in op.rebalanced,
         )
 
 
 def _at(op: Op) -> int:
-    """Sends take effect as early, and polls as late as they can; so what depends mostly comes later."""
+    """Assume that sends take effect at their invocation and polls at their completion: a poll mostly follows its
+    sends."""
     return op.invoked if op.f == "send" or op.type == "info" else op.position
 
 
 class _Table:
-    """A Parquet file, written some rows at a time."""
+    """A Parquet file to which rows are appended by keyword, written `ROWS` at a time."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._schema = schema
         self._writer = pq.ParquetWriter(path, schema, compression="zstd")
-        self._rows: list[tuple[Any, ...]] = []
+        self._row = row_builder(path.stem, schema.names)
+        self._rows: list[Row] = []
 
-    def append(self, row: tuple[Any, ...]) -> None:
-        self._rows.append(row)
+    def append(self, **columns: Any) -> None:
+        self._rows.append(self._row(**columns))
         if len(self._rows) >= ROWS:
             self._flush()
 
