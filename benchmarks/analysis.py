@@ -1,20 +1,21 @@
-"""All checks of the log, of order and of sessions: ours, and DuckDB running the same written plainly.
+"""All checks of the log, of order and of sessions, compared with DuckDB running plain queries for the same checks.
 
   .venv/bin/python benchmarks/analysis.py [--records 10000000] [--rounds 3] [--hot] [--whole] [--facts]
                                           [--history DIRECTORY] [--than hot|ten]
 
-Both read the same Parquet, in the layout that compaction leaves, with two threads; ours with 2 GB of heap. Every
-anomaly must be counted alike by both, and as planted. The ratio is that of the best of the rounds, which
-alternate; at most 1, goal 0.7. The first round, in a JVM that has compiled nothing yet, is told apart.
+Both read the same Parquet files, as compaction leaves them, with two threads; the JVM has 2 GB of heap. Both must
+count the same number of every anomaly, and the number that was planted. Rounds alternate. The ratio is that of the
+fastest rounds: at most 1, goal 0.7. The first round, in a JVM that has compiled nothing yet, is printed separately.
 
-The history has no sessions that read: checks of these are planned only where there are such, as in `analyze`.
+The history has no sessions that read. As in `analyze`, checks of such sessions run only if there are any.
 
---whole     the verdict as users get it (`analyze`): with the tally, availability and whatever else there is
---facts     each fact with its checks on its own instead, and no DuckDB: what costs most
---than      instead of DuckDB: a history of which one log has nine tenths (hot; at most 2 times the balanced time), or
-            one of ten times as many records (ten; at most 12 times), in the same JVM and heap
+--whole     the verdict as users get it (`analyze`), with coverage, availability and all other checks
+--facts     measure each fact with its checks instead, without DuckDB
+--than      compare with another history instead of DuckDB, in the same JVM and heap: one log has nine tenths of the
+            records (hot; at most 2 times the time), or there are ten times as many records (ten; at most 12 times)
 
-Needs DuckDB, which the project does not use otherwise: ``pip install duckdb==2.0.0``.
+Needs Java, and for the comparison with DuckDB, which the project does not use otherwise: ``pip install
+duckdb==2.0.0``.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from analyzers.judge.find import find
 from analyzers.spark.session import fit, spark_session
 from benchmarks.histories import Shape, write_compacted
 from benchmarks.plain import QUERIES, counts
+from benchmarks.prerequisites import require_history, require_java, require_package
 
 FACTS = {
     "values", "conflicts", "steps", "gaps", "acknowledgements", "session_writes", "session_reads", "session_sends",
@@ -53,7 +55,7 @@ Seconds = dict[str, list[float]]
 def ours(spark: SparkSession, run: Path, facts: set[str] = FACTS) -> Counts:
     history = load(spark, sources(spark, [run]))
     try:
-        # The tally is part of every verdict, and tells what there is to check.
+        # The coverage is part of every verdict, and decides which checks apply.
         done = {kind for each in tally(history).values() for kind in each.kinds()}
         wanted = applicable([check for check in WANTED if check.over in facts], done)
         found, _ = find(history, wanted, examples=8, strict=True)
@@ -68,18 +70,20 @@ def whole(spark: SparkSession, run: Path) -> Counts:
 
 
 def measure(calls: dict[str, Callable[[], Counts]], rounds: int) -> tuple[Seconds, Seconds, list[Counts]]:
-    """Seconds on the clock and of processors, by round, and what was counted."""
+    """Wall-clock and processor seconds of each round, and the counts of anomalies."""
     walls: Seconds = {name: [] for name in calls}
     cpus: Seconds = {name: [] for name in calls}
-    told: list[Counts] = []
+    found_counts: list[Counts] = []
     for _ in range(rounds):
         for name, call in calls.items():
             used, began = _cpu(), time.monotonic()
-            told.append(call())
+            found_counts.append(call())
             walls[name].append(time.monotonic() - began)
             cpus[name].append(_cpu() - used)
-            print(f"  {name:16} {walls[name][-1]:7.2f} s {cpus[name][-1]:7.2f} s of processors", flush=True)
-    return walls, cpus, told
+            print(
+                f"  {name:16} {walls[name][-1]:7.2f} s {cpus[name][-1]:7.2f} s of processor time", flush=True
+            )
+    return walls, cpus, found_counts
 
 
 def compare(
@@ -90,22 +94,22 @@ def compare(
     judge: Callable[[SparkSession, Path], Counts],
     rounds: int,
 ) -> None:
-    """Print how much longer another history takes; the first verdict of all only warms up."""
-    far = replace(shape, hot=True) if other == "hot" else replace(shape, records=10 * shape.records)
+    """Print how much longer another history takes. The first verdict only warms up the JVM."""
+    changed = replace(shape, hot=True) if other == "hot" else replace(shape, records=10 * shape.records)
     with tempfile.TemporaryDirectory() as scratch:
         there = Path(scratch) / "run"
-        write_compacted(far, there)
+        write_compacted(changed, there)
         assert judge(spark, run) == shape.expected()
-        walls, _, told = measure(
+        walls, _, found_counts = measure(
             {"balanced": lambda: judge(spark, run), other: lambda: judge(spark, there)}, rounds
         )
-    assert told == [shape.expected(), far.expected()] * rounds, told
+    assert found_counts == [shape.expected(), changed.expected()] * rounds, found_counts
     plain, more = min(walls["balanced"]), min(walls[other])
     print(f"{other} {more:.2f} s, balanced {plain:.2f} s: {more / plain:.2f} (bar {OTHERS[other]})")
 
 
 def _cpu() -> float:
-    """Of this process, in which DuckDB is, and of the JVM."""
+    """Processor seconds of this process, in which DuckDB runs, and of the JVM."""
     me = psutil.Process()
     times = [each.cpu_times() for each in (me, *me.children(recursive=True))]
     return sum(each.user + each.system for each in times)
@@ -121,11 +125,16 @@ def main() -> None:
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--facts", action="store_true")
     parser.add_argument("--than", choices=OTHERS)
-    parser.add_argument("--history", type=Path, help="a run directory; default: one is made")
+    parser.add_argument("--history", type=Path, help="a run directory; default: make one")
     options = parser.parse_args()
     if options.than and options.history:
         parser.error("--than makes both histories itself: leave out --history")
-    assert {check.name for check in WANTED} == QUERIES.keys(), "not the same checks"
+    assert {check.name for check in WANTED} == QUERIES.keys(), "plain.py has other checks"
+    require_java()
+    if not (options.facts or options.than):
+        require_package("duckdb", version="2.0.0", purpose="The comparison with DuckDB")
+    if options.history:
+        require_history(options.history)
     with tempfile.TemporaryDirectory() as scratch:
         run, expected = options.history, None
         if run is None:
@@ -143,20 +152,20 @@ def main() -> None:
         if options.than:
             compare(spark, shape, run, options.than, judge, options.rounds)
             return
-        walls, cpus, told = measure(
+        walls, cpus, found_counts = measure(
             {"kafkacheck": lambda: judge(spark, run), "duckdb": lambda: counts(run, threads=2)},
             options.rounds,
         )
-    wrong = [each for each in told if each != (expected if expected is not None else told[0])]
-    assert not wrong, f"not alike: {wrong[0]}, expected {expected or told[0]}"
+    wrong = [each for each in found_counts if each != (expected if expected is not None else found_counts[0])]
+    assert not wrong, f"different counts: {wrong[0]}, expected {expected or found_counts[0]}"
     first = walls["kafkacheck"][0]
     mine, theirs = (min(walls[name]) for name in ("kafkacheck", "duckdb"))
     cpu = min(cpus["kafkacheck"]) / min(cpus["duckdb"])
-    print(f"counted alike: {told[0]}")
+    print(f"both counted: {found_counts[0]}")
     print(f"first in a fresh JVM {first:.2f} s, {first / theirs:.2f} of DuckDB's best")
     print(f"best of {options.rounds}: kafkacheck {mine:.2f} s, duckdb {theirs:.2f} s")
     print(f"ratio {mine / theirs:.2f} (bar {BAR}, goal {GOAL})")
-    print(f"in seconds of processors, which a busy machine disturbs less: {cpu:.2f}")
+    print(f"ratio of processor seconds, which other processes disturb less: {cpu:.2f}")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,20 @@
-"""How fast segments become tables: compaction, and a plain copy of the same rows, in one run.
+"""How fast compaction is, compared with a plain copy of the same rows in the same run.
 
   .venv/bin/python benchmarks/compaction.py [--records 10000000] [--rounds 3] [--hot] [--json]
 
-Segments are made once, as the processes of a run leave them, some 200 bytes for each record, and are in the page
-cache whenever the clock starts. Each measurement has a process of its own; compactions and copies take turns.
+Segments are made once, as the processes of a run leave them (some 200 bytes per record), and are in the page cache
+when a measurement begins. Each measurement is a process of its own; compactions and copies alternate.
 
-compact  what a run does when it is over: sorted, joined, divided into buckets, with the offsets before
-copy     segment by segment, only without the invocations of sends, into one Parquet file with the same options
+compact  as at the end of a run: sort, join, divide into buckets, fill in the previous offsets
+copy     write the rows of the segments, without the invocations of sends, into one Parquet file with the same options
 
-A record is a row of the finished table. Two bars, for the best of the rounds on a machine that does nothing else:
-  speed   records per second on the clock; at least 1,000,000 on two cores
+A record is a row of the finished table. There are two bars, for the fastest round on a machine without other load:
+  speed   records per second; at least 1,000,000 on two cores
   size    bytes of the Parquet files per record; at most 12
-The ratio, compact / copy, tells what order costs; that of seconds of processors is disturbed least by others.
+The ratio compact / copy is the cost of the order. The ratio of processor seconds is disturbed least by other
+processes.
+
+Needs nothing but the project, and about 0.4 KB of disk per record in the folder for temporary files (TMPDIR).
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from rich.table import Table
 
 from benchmarks.histories import Shape, write_segments
 from workloads.history.compaction.compact import MEMORY, compact
-from workloads.history.compaction.sorting import chunks
+from workloads.history.compaction.external_sort import chunks
 from workloads.history.parquet import write
 from workloads.history.reader import batches
 from workloads.history.schema import RECORDS
@@ -45,8 +48,8 @@ CALL = "from benchmarks.compaction import measured; measured({way!r}, {run!r})"
 
 @dataclass(frozen=True)
 class Measure:
-    """Seconds on the clock and of processors; bytes of the files; peak bytes of memory, of them `before` for Python
-    and what is imported."""
+    """Wall-clock and processor seconds; bytes of the files; peak bytes of memory, and bytes after the imports
+    (`before`)."""
 
     records: int
     wall: float
@@ -57,7 +60,7 @@ class Measure:
 
 
 def copy(run: Path) -> None:
-    """``<run>/history/records`` with the rows of all segments as they lie there."""
+    """Write the rows of all segments, in their order, into ``<run>/history/records``."""
     read = (batch for path in segments(run / "history", "records") for batch in batches(path, RECORDS))
     rows = (table.filter(pc.not_equal(table["type"], "invoke")) for table in chunks(read, memory=MEMORY))
     place = run / "history" / "records"
@@ -66,7 +69,7 @@ def copy(run: Path) -> None:
 
 
 def measured(way: str, run: str) -> None:
-    """Prints a `Measure` of this process as JSON."""
+    """Print a `Measure` of this process as JSON."""
     for path in segments(Path(run) / "history", "records"):
         with path.open("rb", buffering=0) as file:
             while file.read(1 << 20):
@@ -85,13 +88,13 @@ def measured(way: str, run: str) -> None:
 
 
 def _resident(name: str) -> int:
-    # Not getrusage: its maximum may be that of the process from which this one was started.
+    # Not getrusage: its maximum may be that of the parent process.
     (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name))
     return int(line.split()[1]) << 10
 
 
 def measure(way: str, source: Path) -> Measure:
-    """In a fresh process, on segments that are linked, for compaction removes them."""
+    """Measure in a new process. It gets hard links to the segments, because compaction removes them."""
     with tempfile.TemporaryDirectory(dir=source.parent) as scratch:
         place = Path(scratch) / "history" / "segments"
         place.mkdir(parents=True)
@@ -144,9 +147,9 @@ def report(found: dict[str, list[Measure]]) -> None:
         )
     Console(width=140).print(table)
     mine, plain = best["compact"], best["copy"]
-    assert mine.records == plain.records, "not the same rows"
-    print(f"{mine.records:,} records; ratio {mine.wall / plain.wall:.2f} on the clock,", end=" ")
-    print(f"{least['compact'] / least['copy']:.2f} in seconds of processors")
+    assert mine.records == plain.records, "compaction and copy wrote different numbers of rows"
+    print(f"{mine.records:,} records; ratio {mine.wall / plain.wall:.2f} of wall-clock time,", end=" ")
+    print(f"{least['compact'] / least['copy']:.2f} of processor time")
     for name, figure, bar, held in (
         ("speed", mine.records / mine.wall, SPEED, mine.records / mine.wall >= SPEED),
         ("size", mine.size / mine.records, SIZE, mine.size / mine.records <= SIZE),

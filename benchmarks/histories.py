@@ -1,9 +1,11 @@
-"""Synthetic histories of any size, in the schema of the real ones, with anomalies whose numbers are known.
+"""Synthetic histories of any size, in the schema of real ones, with a known number of anomalies.
 
     .venv/bin/python benchmarks/histories.py DIRECTORY [--records 10000000] [--hot] [--planted 5] [--segments]
 
-Half of the records are sends of `producers` to `logs` partitions, half are what the final readers polled. One
-send in 101 is of unknown outcome, one in 211 failed; after every hundred records an offset is left out.
+Half of the records are sends of `producers` to `logs` partitions, the other half are polled by final readers. One
+send in 101 has an unknown outcome, one in 211 failed. One offset is left out after every hundred records.
+
+Needs nothing but the project. DIRECTORY must not hold a history already.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchmarks.prerequisites import require_no_history
 from workloads.history.compaction.order import with_previous
 from workloads.history.compaction.sorting import in_order
 from workloads.history.layout import BUCKETS, WHOLE, bucket, file_name
@@ -35,7 +38,7 @@ BURST = 256  # sends of a log under way at once
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """What a history is like. `planted`: how many of each anomaly; see `expected`."""
+    """The size and content of a history. `planted`: the number of each anomaly; see `expected`."""
 
     records: int
     run: str = "synthetic"
@@ -46,7 +49,7 @@ class Shape:
     planted: int = 0
 
     def sends(self, log: int) -> int:
-        """To one log; a hot one, the first, has nine tenths of all."""
+        """The number of sends to one log. With `hot`, the first log has nine tenths of all."""
         total = self.records // 2
         share = total // self.logs
         if self.hot:
@@ -54,7 +57,8 @@ class Shape:
         return share // self.producers * self.producers
 
     def expected(self) -> dict[str, int]:
-        """Anomaly to number. A record at an offset that was read before is also one that nobody sent."""
+        """Anomaly to number. A second record read at an offset was never sent, so it counts as a phantom read,
+        too."""
         if not self.planted:
             return {}
         n = self.planted
@@ -67,14 +71,16 @@ class Shape:
         }
 
     def planted_at(self, log: int, kind: int) -> list[int]:
-        """Which sends of a log; those next to a hole in the offsets, which all have space for another record."""
-        places = [100 * (4 * (each // self.logs) + kind + 1) for each in range(log, self.planted, self.logs)]
-        assert not places or places[-1] < self.sends(log), f"{self}: too small for so many anomalies"
-        return places
+        """The sends of a log at which anomalies are planted: next to a missing offset, where another record fits."""
+        positions = [
+            100 * (4 * (each // self.logs) + kind + 1) for each in range(log, self.planted, self.logs)
+        ]
+        assert not positions or positions[-1] < self.sends(log), f"{self}: too few records"
+        return positions
 
 
 def records(shape: Shape, log: int) -> Iterator[pa.Table]:
-    """Those of one log, sorted as compaction sorts them, without `previous`."""
+    """The records of one log, sorted as compaction sorts them, without `previous`."""
     for process in range(shape.producers):
         own = -(-(shape.sends(log) - process) // shape.producers)
         for begin in range(0, own, CHUNK):
@@ -84,25 +90,25 @@ def records(shape: Shape, log: int) -> Iterator[pa.Table]:
 
 
 def write_compacted(shape: Shape, run: Path, *, buckets: int | None = BUCKETS) -> None:
-    """As compaction would leave it; not divided where `buckets` is None."""
+    """Write a history as compaction leaves it; not divided if `buckets` is None."""
     history = run / "history"
     for table in ("records", "operations", "observations"):
         (history / table).mkdir(parents=True)
     write(history / "operations" / WHOLE, [_final_reads(shape)], OPERATIONS)
     write(history / "observations" / WHOLE, [], OBSERVATIONS)
 
-    def place(log: int) -> str:
+    def file_of(log: int) -> str:
         return (
             WHOLE if buckets is None else file_name(bucket(shape.run, TOPIC, log, buckets=buckets), buckets)
         )
 
-    for name, logs in groupby(sorted(range(shape.logs), key=lambda log: (place(log), log)), key=place):
+    for name, logs in groupby(sorted(range(shape.logs), key=lambda log: (file_of(log), log)), key=file_of):
         rows = with_previous(table for log in logs for table in records(shape, log))
         write(history / "records" / name, rows, RECORDS)
 
 
 def write_segments(shape: Shape, run: Path) -> None:
-    """As the processes would have left it: their sends in bursts, all logs in turn, each with two rows."""
+    """Write segments as processes leave them: bursts of sends to all logs in turn, with two rows for each send."""
     (run / "history" / "segments").mkdir(parents=True)
     for process in range(shape.producers):
         logs = [_process_log(shape, log, process) for log in range(shape.logs)]
@@ -115,8 +121,8 @@ def write_segments(shape: Shape, run: Path) -> None:
             for table in [_polls(shape, log, begin, min(shape.sends(log), begin + CHUNK))]
         )
         _write_segment(segment(run / "history", "records", READER + reader), polls)
-    place = str(segment(run / "history", "operations", READER))
-    with pa.OSFile(place, "wb") as file, pa.ipc.new_stream(file, OPERATIONS) as stream:
+    path = str(segment(run / "history", "operations", READER))
+    with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, OPERATIONS) as stream:
         stream.write_table(_final_reads(shape))
 
 
@@ -176,7 +182,7 @@ def _sends(shape: Shape, log: int, process: int, begin: int, end: int) -> pa.Tab
 
 
 def _polls(shape: Shape, log: int, begin: int, end: int) -> pa.Table:
-    """What the final reader of a log gets for its `begin`-th to `end`-th send, and what is planted there."""
+    """The polls of the final reader of a log for its `begin`-th to `end`-th send, with the planted anomalies."""
     number = pa.arange(begin, end)
     lost, twice, phantom, other = (
         [at for at in shape.planted_at(log, kind) if begin <= at < end] for kind in range(4)
@@ -233,8 +239,8 @@ def _value(shape: Shape, number: pa.Array | int, log: int) -> pa.Array | int:
 
 
 def _turn(shape: Shape, own: pa.Array, process: pa.Array | int) -> pa.Array:
-    """Which of those that send once in a round comes at which place: another order in each round, for no
-    real broker hands out offsets in turn. Its own inverse."""
+    """The position of a process in a round, in which every process sends once. Each round has another order, because
+    real brokers do not give offsets to clients in turn. The function is its own inverse."""
     mixed = pc.bit_wise_and(pc.multiply(pc.bit_wise_and(own, 0x7FFFFFFF), 2_654_435_761), 0xFFFFFFFF)
     mixed = pc.bit_wise_xor(mixed, pc.shift_right(mixed, 15))
     mixed = pc.bit_wise_and(pc.multiply(mixed, 2_246_822_519 >> 1), 0xFFFFFFFF)
@@ -248,7 +254,7 @@ def _offset(number: pa.Array | int) -> pa.Array | int:
 
 
 def _every(number: pa.Array, n: int) -> pa.Array:
-    """True for one of n, never for what `planted_at` names."""
+    """True for one number in n, never for one that `planted_at` returns."""
     rest = pc.subtract(number, pc.multiply(pc.divide(number, n), n))
     hundreds = pc.equal(number, pc.multiply(pc.divide(pc.add(number, 1), 100), 100))
     before = pc.equal(pc.add(number, 1), pc.multiply(pc.divide(pc.add(number, 1), 100), 100))
@@ -256,7 +262,7 @@ def _every(number: pa.Array, n: int) -> pa.Array:
 
 
 def _noise(rows: int, below: int, seed: int) -> pa.Array:
-    """Times of real clients do not compress well: no two seeds may give the same ones."""
+    """Random times, different for each seed: times of real clients do not compress well."""
     return pc.cast(pc.multiply(pc.random(rows, initializer=seed), below), pa.int64(), safe=False)
 
 
@@ -277,9 +283,10 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--records", type=int, default=10_000_000)
     parser.add_argument("--hot", action="store_true", help="one log has nine tenths of all records")
-    parser.add_argument("--planted", type=int, default=5, help="of each anomaly; default: %(default)s")
-    parser.add_argument("--segments", action="store_true", help="not compacted")
+    parser.add_argument("--planted", type=int, default=5, help="number of each anomaly; default: %(default)s")
+    parser.add_argument("--segments", action="store_true", help="write segments instead of Parquet files")
     options = parser.parse_args()
+    require_no_history(options.directory)
     shape = Shape(records=options.records, hot=options.hot, planted=options.planted)
     (write_segments if options.segments else write_compacted)(shape, options.directory)
     print(dict(Counter(shape.expected())))

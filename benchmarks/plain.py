@@ -1,14 +1,12 @@
-"""The checks of the log, of order and of sessions in SQL as one would write it down, a query for each.
+"""The checks of the log, of order and of sessions as plain SQL: one query for each check, nothing shared.
 
-Nothing is shared between them. As ours, they trust the column `previous`; what they leave out: group members
-that go on where another generation ended, and the order within keys.
+Like ours, they trust the column `previous`. They leave out group members that continue where another generation
+ended, and the order within keys. Needs the package duckdb.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-
-import duckdb
 
 VIEWS = """
 create view records as select * from read_parquet('{history}/records/*.parquet');
@@ -62,7 +60,7 @@ WITHIN, BETWEEN = "coalesce(within, false)", "not coalesce(within, false)"
 
 
 def _poll_skip(where: str) -> str:
-    """Who reads committed records only is held against those that such readers got."""
+    """A reader of committed records is compared only with such readers."""
     uncommitted = SKIP.format(
         steps="polls", known="polls", where=f"{where} and not coalesce(committed, false)"
     )
@@ -73,7 +71,7 @@ def _poll_skip(where: str) -> str:
 
 
 def _beaten(earlier: str) -> str:
-    """Acknowledged sends below an offset that the session had before it began them."""
+    """Acknowledged sends below an offset that the session knew before it began them."""
     return f"""
       with line as (
         select topic, partition, who, invoked as moment, 0 as kind, "offset", null as had
@@ -155,11 +153,13 @@ QUERIES = {
 
 
 def counts(run: Path, *, threads: int) -> dict[str, int]:
-    """Anomaly to number, where there is any."""
+    """Anomaly to number, for anomalies that were found."""
+    import duckdb  # only here, so that the names of the checks can be used without it
+
     connection = duckdb.connect(config={"threads": threads})
     try:
         connection.execute(VIEWS.format(history=run / "history"))
-        told = {anomaly: connection.execute(query).fetchone()[0] for anomaly, query in QUERIES.items()}
+        found = {anomaly: connection.execute(query).fetchone()[0] for anomaly, query in QUERIES.items()}
     finally:
         connection.close()
-    return {anomaly: number for anomaly, number in told.items() if number}
+    return {anomaly: number for anomaly, number in found.items() if number}

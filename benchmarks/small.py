@@ -1,13 +1,16 @@
-"""How instant small histories are: cold, warm, and 2,000 of them at once, as ratios within one run.
+"""How long the verdict on small histories takes: cold, warm, and for 2,000 of them at once, as ratios within one run.
 
   .venv/bin/python benchmarks/small.py [--rounds 5] [--runs 2000] [--only cold warm many] [--json]
 
-cold  a fresh process to the verdict of a 1,000-operation history / a fresh process that only opens the session,
-      with the same flags of the JVM; medians of alternating rounds; at most 1.3. `cpu` is the same ratio in
-      seconds of processor time, which a busy machine disturbs less. `least` is a fresh process that only counts
-      the records by run: less than that no verdict of Spark's can take.
-warm  a verdict, less a query over no rows, in one session; at most 0.5 s
-many  so many small histories in one call / one of them, in one session; at most 4
+cold  a new process until the verdict on a history of 1,000 operations / a new process that only opens the session,
+      with the same flags of the JVM; medians of alternating rounds; at most 1.3. `cpu` is the same ratio of processor
+      seconds, which other processes disturb less. `least` is the same ratio for a process that only counts the
+      records by run: no verdict with Spark can take less.
+warm  seconds of a verdict minus those of a query over no rows, in one session; at most 0.5 s
+many  2,000 small histories in one call / one of them, in one session; at most 4
+
+Needs Java, and `kafkacheck setup` for the quick start of Spark (docs/spark_start.md): without it all starts are
+slower.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.prerequisites import require_java
 from workloads.history import parquet
 from workloads.history.schema import TABLES
 
@@ -76,10 +80,10 @@ def rows(run: str, operations: int) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def write(folder: Path, run: str, operations: int) -> Path:
-    told: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES}
+    by_table: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES}
     for table, row in rows(run, operations):
-        told[table].append(row)
-    for table, of in told.items():
+        by_table[table].append(row)
+    for table, of in by_table.items():
         place = folder / run / "history" / table
         place.mkdir(parents=True)
         rows_of = pa.Table.from_pylist(of, schema=TABLES[table])
@@ -157,7 +161,7 @@ def _session() -> Any:
 
 
 def _alternating(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Medians in seconds; the first round of all only warms up."""
+    """Medians in seconds. The first round only warms up."""
     found: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds + 1):
         for name, call in calls.items():
@@ -176,6 +180,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=BARS, default=list(BARS))
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    require_java()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         measures = {

@@ -92,7 +92,7 @@ def test_a_transaction_is_one_operation(tmp_path: Path, kind: str, outcome: str,
 
 
 def test_a_folder_without_a_history(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="is not a run directory: it has no folder history"):
+    with pytest.raises(FileNotFoundError, match="is not a run directory: it has no history"):
         export_edn(tmp_path, tmp_path / "out")
 
 

@@ -212,6 +212,6 @@ def _keys(records: pa.Table) -> dict[Key, int]:
 def _table(run: Path, name: str) -> pa.Table:
     schema, history = TABLES[name], run / "history"
     if not history.is_dir():
-        raise FileNotFoundError(f"{run} is not a run directory: it has no folder history")
+        raise FileNotFoundError(f"{run} is not a run directory: it has no history")
     parts = [pq.read_table(part, schema=schema) for part in sorted((history / name).glob("*.parquet"))]
     return pa.concat_tables([schema.empty_table(), *parts])
