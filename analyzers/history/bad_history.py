@@ -1,4 +1,4 @@
-"""What is no history."""
+"""The error for files that cannot be judged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class BadHistory(ValueError):
-    """A file that cannot be judged: which, in which row (counted from 0), and why."""
+    """A file cannot be judged. The message names the file, the row (counted from 0) and the reason."""
 
     def __init__(self, file: Path | str, reason: str, *, row: int | None = None) -> None:
         where = f"{file}" if row is None else f"{file}, row {row}"

@@ -1,4 +1,4 @@
-"""The fault events of a run, joined from what the nemesis recorded."""
+"""The fault events of a run, joined from the operations of the nemesis."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 Window = tuple[int, int]
-"""From when to when, ns."""
+"""Begin and end, ns."""
 
 
 class Row(Protocol):
@@ -23,7 +23,7 @@ class Row(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """Injecting or healing. Times in ns."""
+    """The injection or the healing of a fault. Times in ns."""
 
     invoked: int
     completed: int | None
@@ -31,14 +31,16 @@ class Stage:
     target: str
     nodes: tuple[int, ...]
     processes: tuple[int, ...] = ()
-    """Of clients, where these are struck."""
+    """Of the clients that the fault affects; empty for a fault on nodes."""
     possibly: Window | None = None
     surely: Window | None = None
-    """Healing tells when the fault may have been at work, and when it certainly was."""
+    """Only of healing: when the fault may have been active, and when it certainly was."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FaultEvent:
+    """One event of the schedule. A stage that was not recorded is None."""
+
     event: str
     fault: str
     inject: Stage | None
@@ -65,66 +67,69 @@ class FaultEvent:
         return self.heal.completed if self.heal else None
 
     def active(self, time: int) -> bool:
-        """Whether it may have been at work then: from before it was injected until it was surely healed."""
+        """Whether the fault may have been active: from the start of its injection to the end of its healing."""
         return self.began is not None and self.began <= time and (self.ended is None or time <= self.ended)
 
     def surely_active(self, time: int) -> bool:
+        """Whether the fault was certainly active."""
         window = self.heal.surely if self.heal else None
         return window is not None and window[0] <= time <= window[1]
 
     def name(self) -> str:
+        """For messages, such as ``kill leader of t-0 (nodes 2)``."""
         return f"{self.fault} {self.target}{affected(self.nodes, self.processes)}"
 
     def doubts(self) -> Iterator[str]:
-        """Why it does not count as exercised, a sentence each."""
+        """Reasons why it does not count as exercised, one sentence each."""
         what = f"The fault {self.fault} {self.target} ({self.event})"
         if self.inject is None:
             yield f"{what} has no record of its injection."
         elif not self.inject.effective:
-            yield f"{what} did not take effect when injected: what it was to provoke was not exercised."
+            yield f"{what} did not take effect when injected, so it was not exercised."
         if self.heal is None:
             yield f"{what} has no record of its healing: the cluster may not have recovered."
         elif not self.heal.effective:
-            yield f"{what} could not be healed for certain: the cluster may not have recovered."
+            yield f"{what} was not verified as healed: the cluster may not have recovered."
 
 
 def fault_events(rows: Iterable[Row]) -> tuple[FaultEvent, ...]:
-    """By the nemesis' operations (op, f, invoked, completed, value), in the order of their beginning.
+    """Join the operations of the nemesis, which are given in order of time.
 
-    Raises ValueError, naming the operation, for a value that is not what the schema says.
+    Raises ValueError, naming the operation, for a value that does not follow the schema.
     """
     stages: dict[str, dict[str, Stage]] = {}
     faults: dict[str, str] = {}
     for row in rows:
-        event, stage, what = parse(row)
+        event, stage, name = parse(row)
         faults.setdefault(event, row.f)
-        stages.setdefault(event, {}).setdefault(what, stage)
+        stages.setdefault(event, {}).setdefault(name, stage)
     return tuple(
-        FaultEvent(event=event, fault=faults[event], inject=of.get("inject"), heal=of.get("heal"))
-        for event, of in stages.items()
+        FaultEvent(event=event, fault=faults[event], inject=by_name.get("inject"), heal=by_name.get("heal"))
+        for event, by_name in stages.items()
     )
 
 
 def faults_at(events: Sequence[FaultEvent], time: int | None) -> tuple[str, ...]:
+    """The names of the faults that may have been active; none for an unknown time."""
     return tuple(event.name() for event in events if time is not None and event.active(time))
 
 
 def parse(row: Row) -> tuple[str, Stage, str]:
-    """The id of the event, and of it ``inject`` or ``heal``.
+    """The id of the event, the stage, and its name: ``inject`` or ``heal``.
 
-    Raises ValueError, naming the operation, for a value that is not what the schema says.
+    Raises ValueError, naming the operation, for a value that does not follow the schema.
     """
     try:
         value: dict[str, Any] = json.loads(row.value)
-        event, what = value["event"], value["stage"]
-        if what not in ("inject", "heal"):
-            raise ValueError(f"stage: expected inject or heal, got {what!r}")
+        event, name = value["event"], value["stage"]
+        if name not in ("inject", "heal"):
+            raise ValueError(f"stage: expected inject or heal, got {name!r}")
         active = value.get("active", {})
         stage = Stage(
             invoked=row.invoked,
             completed=row.completed,
             effective=value["effective"] is True,
-            target=_word(value["target"]),
+            target=_text(value["target"]),
             nodes=_numbers("nodes", value["nodes"]),
             processes=_numbers("processes", value.get("processes", [])),
             possibly=_window("possibly", active.get("possibly")),
@@ -132,28 +137,28 @@ def parse(row: Row) -> tuple[str, Stage, str]:
         )
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise ValueError(
-            f"operation {row.op} of the nemesis ({row.f}): its value {row.value!r} is not as the history's "
-            f"schema says ({type(error).__name__}: {error})"
+            f"operation {row.op} of the nemesis ({row.f}): its value {row.value!r} does not follow the "
+            f"schema of the history ({type(error).__name__}: {error})"
         ) from error
-    return _word(event), stage, what
+    return _text(event), stage, name
 
 
-def _numbers(name: str, told: object) -> tuple[int, ...]:
-    if not isinstance(told, list) or not all(type(number) is int for number in told):
-        raise TypeError(f"{name}: expected a list of numbers, got {told!r}")
-    return tuple(told)
+def _numbers(name: str, value: object) -> tuple[int, ...]:
+    if not isinstance(value, list) or not all(type(number) is int for number in value):
+        raise TypeError(f"{name}: expected a list of numbers, got {value!r}")
+    return tuple(value)
 
 
-def _window(name: str, told: object) -> Window | None:
-    if told is None:
+def _window(name: str, value: object) -> Window | None:
+    if value is None:
         return None
-    numbers = _numbers(name, told)
+    numbers = _numbers(name, value)
     if len(numbers) != 2:
-        raise TypeError(f"{name}: expected when it began and when it ended, got {told!r}")
+        raise TypeError(f"{name}: expected a list of begin and end, got {value!r}")
     return numbers[0], numbers[1]
 
 
-def _word(value: object) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 

@@ -1,7 +1,7 @@
-"""Runs on file systems that only Spark reads: which there are, and whether they are histories at all.
+"""Finds and validates runs on file systems that only Spark reads.
 
-What is checked of a file on this machine by reading its rows (`validate_rows`) is not checked here, for
-nothing that grows with a history comes to the driver: its schema is, and that no number is missing or negative.
+Schemas, nulls and negative numbers are checked. The checks in `validate_rows` are left out, because they would bring
+data to the driver that grows with the history.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from analyzers.history.bad_history import BadHistory
-from analyzers.history.load import spark_schema
 from analyzers.history.sources import sources
+from analyzers.history.spark_schema import spark_schema
 from analyzers.history.validate import NOT_NEGATIVE, REQUIRED, check_complete, parse_format
 from analyzers.spark.error_summary import error_summary
 from workloads.history.schema import FORMAT, TABLES
 
 AT_ONCE = 8
-"""Footers that are read at the same time: it is the way there that takes long."""
+"""Footers that are read at the same time: most of the time is latency."""
 
 
 def runs_at(spark: SparkSession, uri: str) -> list[str]:
-    """The URIs of the run that is meant, or of those in the folder that is, by name.
+    """The URI of a run directory, or the URIs of the runs in a folder, sorted by name.
 
-    Raises BadHistory for what cannot be reached, or holds none.
+    Raises BadHistory if the folder cannot be read or holds no run.
     """
     listing = spark.read.format("binaryFile").option("__globPaths__", "false")
     listing = listing.option("recursiveFileLookup", "true").option("pathGlobFilter", "*.parquet")
     try:
         rows = listing.load(uri).select("path").collect()
-    except Exception as error:  # of file systems there are many kinds, and of their errors more
+    except Exception as error:  # each file system raises other errors
         if _is_missing(error):
             raise BadHistory(uri, "no such folder") from error
         raise BadHistory(uri, f"cannot be read ({_reason(error)})") from error
@@ -48,14 +48,14 @@ def runs_at(spark: SparkSession, uri: str) -> list[str]:
         wanted = ", ".join(f"history/{table}/*.parquet" for table in TABLES)
         raise BadHistory(
             uri,
-            f"no run's folder, and none of runs: expected {wanted}. The segments of a run that was never judged are "
-            f"made into tables on the machine where they lie",
+            f"neither a run directory nor a folder of runs: expected {wanted}. Segments of a run that was never "
+            f"judged become such tables on the machine that holds them",
         )
     return itself or inside
 
 
 def text_at(spark: SparkSession, uri: str, name: str) -> str | None:
-    """A small file of a run; None where there is none. Raises BadHistory for one that cannot be read."""
+    """The text of a small file of a run; None if it does not exist. Raises BadHistory if it cannot be read."""
     file = f"{uri.rstrip('/')}/{name}"
     try:
         rows = spark.read.option("__globPaths__", "false").text(file, wholetext=True).collect()
@@ -67,43 +67,43 @@ def text_at(spark: SparkSession, uri: str, name: str) -> str | None:
 
 
 def run_ids(spark: SparkSession, uri: str) -> frozenset[str]:
-    """The runs whose rows a run directory holds. Raises BadHistory for the first thing that is wrong in it."""
-    told = _format(spark, uri)
+    """The ids of the runs in a run directory. Raises BadHistory for the first problem in its files."""
+    manifest = _format(spark, uri)
     try:
-        (place,) = sources(spark, [uri])
+        (source,) = sources(spark, [uri])
     except Exception as error:
         raise BadHistory(uri, f"cannot be read ({_reason(error)})") from error
-    if not any(place.files.values()):
+    if not any(source.files.values()):
         wanted = ", ".join(f"{table}/*.parquet" for table in TABLES)
         raise BadHistory(f"{uri}/history", f"holds no table of a history: expected {wanted}")
     runs: set[str] = set()
     rows: dict[str, dict[str, int]] = {}
-    for table, files in place.files.items():
+    for table, files in source.files.items():
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(partial(_check_schema, spark, table), files, files.values()))
         found, rows[table] = _check_rows(spark, table, list(files)) if files else (set(), {})
         runs |= found
-    check_complete(f"{uri.rstrip('/')}/history", told, rows)
+    check_complete(f"{uri.rstrip('/')}/history", manifest, rows)
     return frozenset(runs)
 
 
 def rows_at(spark: SparkSession, uri: str) -> int:
-    """Of records, by the footers; 0 where these cannot be read, which is told later with the reason."""
+    """The number of records, from the footers; 0 if these cannot be read, which validation reports later."""
     try:
-        (place,) = sources(spark, [uri])
-        files = place.files["records"]
+        (source,) = sources(spark, [uri])
+        files = source.files["records"]
         return spark.read.option("__globPaths__", "false").parquet(*files).count() if files else 0
     except Exception:
         return 0
 
 
 def cut_segments(spark: SparkSession, uri: str) -> tuple[str, ...]:
-    """The segments that compaction found to end within a batch."""
+    """The segments that ended within a batch when they were compacted."""
     return tuple(_format(spark, uri).get("cut", ()))
 
 
 def _format(spark: SparkSession, uri: str) -> dict[str, Any]:
-    """Empty where nothing was written down."""
+    """The content of ``format.json``; empty if there is no such file."""
     text = text_at(spark, uri, "history/format.json")
     return {} if text is None else parse_format(f"{uri.rstrip('/')}/history/format.json", text)
 
@@ -115,14 +115,14 @@ def _check_schema(spark: SparkSession, table: str, file: str, size: int) -> None
         found = spark.read.option("__globPaths__", "false").parquet(file).schema
     except Exception as error:
         raise BadHistory(
-            file, f"is truncated, or no Parquet file ({size:,} bytes; {_reason(error)})"
+            file, f"is truncated, or not a Parquet file ({size:,} bytes; {_reason(error)})"
         ) from error
     wanted = spark_schema(TABLES[table])
     missing = [name for name in wanted.names if name not in found.names]
     if missing:
         raise BadHistory(
             file,
-            f"lacks the columns {', '.join(missing)} of {table}: it is no such table, or another version wrote it; "
+            f"lacks the columns {', '.join(missing)} of {table}: it is another table, or another version wrote it; "
             f"this one reads format {FORMAT}",
         )
     for field in wanted:
@@ -135,15 +135,15 @@ def _check_schema(spark: SparkSession, table: str, file: str, size: int) -> None
 
 
 def _check_rows(spark: SparkSession, table: str, files: Sequence[str]) -> tuple[set[str], dict[str, int]]:
-    """The runs, and the rows of each file by its name.
+    """The ids of the runs, and the number of rows by file name.
 
-    Of what is wrong the number of rows is told: which they are, only a file on this machine tells.
+    For invalid rows the message has their count; their numbers are known only for files on this machine.
     """
     problems = {
         **{f"{name} is null": f"`{name}` is null" for name in REQUIRED[table]},
         **{f"{name} is negative": f"`{name}` < 0" for name in NOT_NEGATIVE[table]},
     }
-    counts = (f"count_if({sql}) as `{said}`" for said, sql in problems.items())
+    counts = (f"count_if({sql}) as `{problem}`" for problem, sql in problems.items())
     try:
         rows = (
             spark.read.option("__globPaths__", "false")
@@ -156,9 +156,11 @@ def _check_rows(spark: SparkSession, table: str, files: Sequence[str]) -> tuple[
     except Exception as error:
         raise BadHistory(files[0].rpartition("/")[0], f"cannot be read ({_reason(error)})") from error
     for row in sorted(rows, key=lambda row: str(row["its file"])):
-        for said in problems:
-            if row[said]:
-                raise BadHistory(row["its file"], f"{said} in {row[said]:,} row{'s' * (row[said] > 1)}")
+        for problem in problems:
+            if row[problem]:
+                raise BadHistory(
+                    row["its file"], f"{problem} in {row[problem]:,} row{'s' * (row[problem] > 1)}"
+                )
     held = dict.fromkeys((_name(file) for file in files), 0)
     held |= {_name(row["its file"]): row["its rows"] for row in rows}
     return {run for row in rows for run in row.runs}, held
@@ -169,12 +171,12 @@ def _name(file: str) -> str:
 
 
 def _parts(file: str) -> tuple[str, str] | None:
-    """The run's URI and the table that a file belongs to."""
+    """The run's URI and the table of a file; None for other files."""
     home, _, rest = file.rpartition("/history/")
     table, _, name = rest.partition("/")
     if not home or table not in TABLES or "/" in name:
         return None
-    # As Spark writes paths of this machine they are no URI with an authority.
+    # Spark writes local paths as file:/path, without the authority of a URI.
     return (f"file://{home.removeprefix('file:')}" if home.startswith("file:/") else home), table
 
 

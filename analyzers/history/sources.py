@@ -1,4 +1,4 @@
-"""Where histories lie: run directories, here or on any file system that Spark reads."""
+"""The sources of histories: run directories, on this machine or on any file system that Spark reads."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pyspark.sql import SparkSession
 from workloads.history.schema import TABLES
 
 Location = Path | str
-"""A run directory: a path, or a URI such as ``hdfs://host/runs/r1``; text without ``://`` is a path."""
+"""Of a run directory: a path, or a URI such as ``hdfs://host/runs/r1``. Text without ``://`` is a path."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A run directory. `files`: table to the paths of its Parquet files and their bytes, by path."""
+    """A run directory. `files`: by table, the paths of its Parquet files with their size in bytes."""
 
     name: str
     local: bool
@@ -27,25 +27,27 @@ class Source:
 
 
 def sources(spark: SparkSession, runs: Sequence[Location]) -> list[Source]:
-    """Raises FileNotFoundError for a directory that does not exist, ValueError for none at all."""
+    """List the files of run directories. Raises FileNotFoundError for one that does not exist, ValueError for no
+    runs."""
     if not runs:
         raise ValueError("runs: at least one run directory is needed, got none")
-    return [_distant(spark, run) if is_uri(run) else _local(Path(run)) for run in runs]
+    return [_remote(spark, run) if is_uri(run) else _local(Path(run)) for run in runs]
 
 
 def is_uri(run: Location) -> bool:
+    """Whether a run lies on a file system that only Spark reads."""
     return isinstance(run, str) and "://" in run
 
 
 def name_of(run: Location) -> str:
-    """Of the directory alone."""
+    """The name of the directory, without its parents."""
     return run.rstrip("/").rpartition("/")[2] if isinstance(run, str) else run.name
 
 
-def is_empty(spark: SparkSession, place: Source) -> bool:
-    """Whether neither an operation nor a record was written down."""
-    files = [file for table in ("records", "operations") for file in place.files[table]]
-    if place.local:
+def is_empty(spark: SparkSession, source: Source) -> bool:
+    """Whether neither an operation nor a record was recorded."""
+    files = [file for table in ("records", "operations") for file in source.files[table]]
+    if source.local:
         return not any(pq.read_metadata(file).num_rows for file in files)
     return not any(
         spark.read.option("__globPaths__", "false").parquet(file).limit(1).count() for file in files
@@ -53,9 +55,9 @@ def is_empty(spark: SparkSession, place: Source) -> bool:
 
 
 def local_files(run: Path, table: str) -> list[Path]:
-    """The Parquet files of one table of one run, by name. Raises OSError for a folder that cannot be listed."""
+    """The Parquet files of a table, sorted by name. Raises OSError for a folder that cannot be listed."""
     folder = (run / "history" / table).resolve()
-    try:  # not `glob`, to which a folder that it may not read is an empty one
+    try:  # not `glob`, which treats a folder without read permission as empty
         return sorted(folder / name for name in os.listdir(folder) if name.endswith(".parquet"))
     except (FileNotFoundError, NotADirectoryError):
         return []
@@ -68,8 +70,8 @@ def _local(run: Path) -> Source:
     return Source(name=run.name, local=True, files=files)
 
 
-def _distant(spark: SparkSession, run: Location) -> Source:
-    """Spark lists the files: whatever it can read, this can. Their content is not touched."""
+def _remote(spark: SparkSession, run: Location) -> Source:
+    """Spark lists the files, so any file system that it reads is supported. File contents are not read."""
     uri = str(run).rstrip("/")
     listing = spark.read.format("binaryFile").option("__globPaths__", "false")
     files: dict[str, dict[str, int]] = {table: {} for table in TABLES}

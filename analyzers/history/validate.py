@@ -1,6 +1,7 @@
-"""Whether files are a history at all, before anything is concluded from them.
+"""Validates the files of a history on this machine, before anything is concluded from them.
 
-The footer of every file tells its schema and the bounds of its columns, so most of it costs nothing.
+Schemas, null counts and minima come from the footers of the files, so most checks read no data. `validate_rows` reads
+the rest.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ REQUIRED: Mapping[str, tuple[str, ...]] = {
     "operations": ("run", "op", "process", "f", "type", "invoked"),
     "observations": ("run", "process", "time", "kind"),
 }
-"""Columns without nulls."""
+"""Columns that must not have nulls."""
 
 NOT_NEGATIVE: Mapping[str, tuple[str, ...]] = {
     "records": ("index", "process", "partition", "offset"),
@@ -34,8 +35,8 @@ NOT_NEGATIVE: Mapping[str, tuple[str, ...]] = {
 
 
 def run_ids(home: Path) -> frozenset[str]:
-    """The runs whose rows a run directory holds. Raises BadHistory for the first thing that is wrong in it."""
-    told = _format(home)
+    """The ids of the runs in a run directory. Raises BadHistory for the first problem in its files."""
+    manifest = _format(home)
     try:
         found = {table: local_files(home, table) for table in TABLES}
     except OSError as error:
@@ -49,21 +50,21 @@ def run_ids(home: Path) -> frozenset[str]:
     rows: dict[str, dict[str, int]] = {table: {} for table in TABLES}
     for table, paths in found.items():
         for path in paths:
-            of, rows[table][path.name] = _check(path, table)
-            runs |= of
-    check_complete(home / "history", told, rows)
+            ids, rows[table][path.name] = _check(path, table)
+            runs |= ids
+    check_complete(home / "history", manifest, rows)
     return frozenset(runs)
 
 
 def check_complete(
-    history: Path | str, told: Mapping[str, Any], rows: Mapping[str, Mapping[str, int]]
+    history: Path | str, manifest: Mapping[str, Any], rows: Mapping[str, Mapping[str, int]]
 ) -> None:
-    """Raises BadHistory where a file is missing, or is another one than compaction left.
+    """Raises BadHistory if a file is missing, or has another number of rows than compaction wrote.
 
-    told  by ``format.json``; of a history that was not compacted it tells nothing of files.
-    rows  by table and name of the files that are there.
+    manifest  content of ``format.json``; it lists no files if the tables were not written by compaction.
+    rows      by table and name of the files that exist.
     """
-    written = told.get("rows", {})
+    written = manifest.get("rows", {})
     by_table = written.values() if isinstance(written, dict) else [None]
     if not all(
         isinstance(files, dict) and all(isinstance(number, int) for number in files.values())
@@ -74,31 +75,31 @@ def check_complete(
         for name, number in files.items():
             file = f"{history}/{table}/{name}"
             if name not in rows.get(table, {}):
-                raise BadHistory(file, f"is missing; rows written into it: {number:,}")
+                raise BadHistory(file, f"is missing; compaction wrote {number:,} rows into it")
             if (here := rows[table][name]) != number:
-                raise BadHistory(file, f"holds {here:,} rows; rows written into it: {number:,}")
+                raise BadHistory(file, f"holds {here:,} rows, but compaction wrote {number:,}")
 
 
 def cut_segments(home: Path) -> tuple[str, ...]:
-    """The segments that compaction found to end within a batch."""
+    """The segments that ended within a batch when they were compacted."""
     return tuple(_format(home).get("cut", ()))
 
 
 def parse_format(file: Path | str, text: str) -> dict[str, Any]:
-    """What compaction wrote down of its tables. Raises BadHistory for anything else, or another format."""
+    """The content of ``format.json``. Raises BadHistory if it is malformed or of another format."""
     try:
-        told = json.loads(text)
+        manifest = json.loads(text)
     except ValueError as error:
         raise BadHistory(file, f"cannot be read as JSON ({error})") from error
-    if not isinstance(told, dict):
-        raise BadHistory(file, f"expected an object, got {told!r}")
-    if (found := told.get("format")) != FORMAT:
+    if not isinstance(manifest, dict):
+        raise BadHistory(file, f"expected an object, got {manifest!r}")
+    if (found := manifest.get("format")) != FORMAT:
         raise BadHistory(file, f"history format {found!r}; this kafkacheck reads format {FORMAT}")
-    return told
+    return manifest
 
 
 def _format(home: Path) -> dict[str, Any]:
-    """Empty where nothing was written down."""
+    """The content of ``format.json``; empty if there is no such file."""
     path = home / "history" / "format.json"
     try:
         return parse_format(path, path.read_text(errors="replace"))
@@ -109,7 +110,7 @@ def _format(home: Path) -> dict[str, Any]:
 
 
 def _check(path: Path, table: str) -> tuple[set[str], int]:
-    """The runs of a file, and its rows."""
+    """The ids of the runs in a file, and its number of rows."""
     size = 0
     try:
         size = path.stat().st_size
@@ -127,7 +128,7 @@ def _check(path: Path, table: str) -> tuple[set[str], int]:
         raise BadHistory(path, f"cannot be read ({error.strerror or error})") from error
     except (pa.ArrowException, OSError) as error:
         first = str(error).partition("\n")[0]
-        raise BadHistory(path, f"is truncated, or no Parquet file ({size:,} bytes; {first})") from error
+        raise BadHistory(path, f"is truncated, or not a Parquet file ({size:,} bytes; {first})") from error
 
 
 def _check_schema(path: Path, table: str, found: pa.Schema) -> None:
@@ -135,7 +136,7 @@ def _check_schema(path: Path, table: str, found: pa.Schema) -> None:
     missing = [name for name in wanted.names if name not in found.names]
     if len(missing) == len(wanted.names):
         raise BadHistory(
-            path, f"is no table of a history: its columns are {', '.join(found.names) or 'none'}"
+            path, f"is not a table of a history: its columns are {', '.join(found.names) or 'none'}"
         )
     if missing:
         raise BadHistory(
@@ -146,29 +147,29 @@ def _check_schema(path: Path, table: str, found: pa.Schema) -> None:
     for field in wanted:
         kind = found.field(field.name).type
         plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if not _same(plain, field.type):
+        if not _is_compatible(plain, field.type):
             raise BadHistory(path, f"column {field.name} is {plain}, expected {field.type}")
 
 
-def _same(kind: pa.DataType, wanted: pa.DataType) -> bool:
+def _is_compatible(kind: pa.DataType, wanted: pa.DataType) -> bool:
     if pa.types.is_list(wanted):
         return pa.types.is_list(kind) and bool(kind.value_type == wanted.value_type)
     return bool(kind == wanted) or (pa.types.is_string(wanted) and pa.types.is_large_string(kind))
 
 
 def _check_statistics(path: Path, table: str, file: pq.ParquetFile) -> None:
-    """What the footer tells of nulls and of the smallest numbers; a column is read where it tells nothing."""
+    """Check nulls and minima in the footer. A column is read only if the footer does not answer."""
     positions = {file.schema.column(i).path: i for i in range(len(file.schema))}
     first = 0
     for group in range(file.num_row_groups):
         about = file.metadata.row_group(group)
         for name in {*REQUIRED[table], *NOT_NEGATIVE[table]}:
-            told = about.column(positions[name]).statistics
-            doubtful = told is None or (
-                (name in REQUIRED[table] and (not told.has_null_count or told.null_count > 0))
-                or (name in NOT_NEGATIVE[table] and told.has_min_max and told.min < 0)
+            statistics = about.column(positions[name]).statistics
+            is_doubtful = statistics is None or (
+                (name in REQUIRED[table] and (not statistics.has_null_count or statistics.null_count > 0))
+                or (name in NOT_NEGATIVE[table] and statistics.has_min_max and statistics.min < 0)
             )
-            if doubtful:
+            if is_doubtful:
                 column = file.read_row_group(group, columns=[name])[name]
                 if name in REQUIRED[table]:
                     refuse_first(path, pc.is_null(column), first, f"{name} is null")

@@ -1,7 +1,7 @@
-"""Whether the rows of a table are such as can have been recorded.
+"""Validates the rows of a table: whether a run can have recorded them.
 
-They are streamed once through few columns, outside Spark: some tens of ms a million, in bounded memory, and the
-first wrong one has a number.
+A few columns are streamed once, outside Spark: some tens of milliseconds per million rows, in bounded memory. The
+message names the number of the first invalid row.
 """
 
 from __future__ import annotations
@@ -33,10 +33,14 @@ TIMES: Mapping[str, tuple[str, ...]] = {
 }
 
 BATCH = 1 << 20
+"""Rows."""
 
 
 def check_rows(path: Path, table: str, file: pq.ParquetFile) -> set[str]:
-    """The runs of a file, which was opened with runs and words as dictionaries. Raises BadHistory for a wrong row."""
+    """The ids of the runs in a file. It must be opened with `run` and the columns in `WORDS` as dictionaries.
+
+    Raises BadHistory for an invalid row.
+    """
     runs = _single_run(file)
     columns = [*WORDS[table], *TIMES[table], *([] if runs else ["run"])]
     found = set() if runs is None else set(runs)
@@ -55,24 +59,24 @@ def check_rows(path: Path, table: str, file: pq.ParquetFile) -> set[str]:
             last = rows.slice(len(rows) - 1) if len(rows) else last
         first += len(batch)
     if table == "operations":
-        _check_told(path, file)
+        _check_values(path, file)
     return found
 
 
 def _batches(file: pq.ParquetFile, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    # Of a small file, threads would cost more than reading it.
+    # For a small file, starting threads takes longer than reading it.
     yield from file.iter_batches(BATCH, columns=columns, use_threads=file.metadata.num_rows > BATCH)
 
 
 def _single_run(file: pq.ParquetFile) -> frozenset[str] | None:
-    """The run of a file that holds one, from its footer; None where it may hold several."""
+    """The run of a file that holds a single one, from its footer; None if it may hold several."""
     position = file.schema_arrow.names.index("run")
     runs: set[str] = set()
     for group in range(file.num_row_groups):
-        told = file.metadata.row_group(group).column(position).statistics
-        if told is None or not told.has_min_max or told.min != told.max:
+        statistics = file.metadata.row_group(group).column(position).statistics
+        if statistics is None or not statistics.has_min_max or statistics.min != statistics.max:
             return None
-        runs.add(told.min)
+        runs.add(statistics.min)
     return frozenset(runs) if len(runs) <= 1 else None
 
 
@@ -88,16 +92,16 @@ def _check_spans(path: Path, batch: pa.RecordBatch, first: int) -> None:
     back = pc.fill_null(pc.less(batch["completed"], batch["invoked"]), False)
     row = _first(back)
     if row is not None:
-        told = {name: batch[name][row].as_py() for name in ("invoked", "completed")}
+        times = {name: batch[name][row].as_py() for name in ("invoked", "completed")}
         raise BadHistory(
             path,
-            f"completed {told['completed']} ns before it was invoked ({told['invoked']} ns)",
+            f"completed at {times['completed']} ns, before it was invoked at {times['invoked']} ns",
             row=first + row,
         )
 
 
 def _check_order(path: Path, rows: pa.Table, first: int, last: pa.Table | None) -> None:
-    """What a process recorded later began no earlier. Rows of one process lie together, by `index`."""
+    """A process must not go back in time: rows with a higher `index` are invoked no earlier."""
     if len(rows) < 2:
         return
     rows = rows.combine_chunks()
@@ -107,7 +111,7 @@ def _check_order(path: Path, rows: pa.Table, first: int, last: pa.Table | None) 
         plain = pc.cast(rows["run"], pa.string())
         same = pc.and_(same, pc.equal(plain.slice(1), plain.slice(0, len(rows) - 1)))
     later = pc.and_(same, pc.greater(now["index"], before["index"]))
-    # A send that never completed is placed when it was written down, not when it began: a little earlier.
+    # A send without completion is placed by its invocation row, which may be a little earlier than its time.
     whole = pc.and_(pc.is_valid(now["completed"]), pc.is_valid(before["completed"]))
     later = pc.and_(later, whole)
     row = _first(pc.and_(later, pc.less(now["invoked"], before["invoked"])))
@@ -122,12 +126,13 @@ def _check_order(path: Path, rows: pa.Table, first: int, last: pa.Table | None) 
         )
 
 
-def _check_told(path: Path, file: pq.ParquetFile) -> None:
-    """The values of what nemesis and harness tell can be read. They are few, and their process is negative."""
+def _check_values(path: Path, file: pq.ParquetFile) -> None:
+    """Check that the values of nemesis and harness can be parsed. They are few; their process numbers are
+    negative."""
     position = file.schema_arrow.names.index("process")
     groups = (file.metadata.row_group(group) for group in range(file.num_row_groups))
-    told = [group.column(position).statistics for group in groups]
-    if all(each is not None and each.has_min_max and each.min >= 0 for each in told):
+    statistics = [group.column(position).statistics for group in groups]
+    if all(each is not None and each.has_min_max and each.min >= 0 for each in statistics):
         return
     first = 0
     for batch in _batches(file, ["process", "op", "f", "invoked", "completed", "value"]):
@@ -151,6 +156,7 @@ def _rows(which: pa.BooleanArray) -> Iterator[int]:
 def refuse_first(
     path: Path, wrong: pa.Array, first: int, reason: str, values: pa.Array | None = None
 ) -> None:
+    """Raise BadHistory for the first row that is marked as wrong; `first` is the number of row 0."""
     row = _first(wrong)
     if row is not None:
         got = "" if values is None else f", got {values[row].as_py()!r}"

@@ -69,7 +69,7 @@ def test_a_row_that_goes_back_is_named_wherever_batches_meet(
     [
         ({"op": None}, "op is null"),
         ({"offset": -1}, "offset is negative, got -1"),
-        ({"completed": 1}, "completed 1 ns before it was invoked"),
+        ({"completed": 1}, "completed at 1 ns, before it was invoked at"),
         ({"f": "read"}, "f: expected send or poll, got 'read'"),
         ({"type": "invoke"}, "type: expected ok or fail or info, got 'invoke'"),
     ],
@@ -98,10 +98,10 @@ def test_a_file_that_is_missing_or_another_one_is_named(tmp_path: Path) -> None:
     compact(home)
     assert run_ids(home) == {"a", "b", "c"}
     (folder / "1.parquet").rename(tmp_path / "aside")
-    with pytest.raises(BadHistory, match=r"records/1\.parquet: is missing; rows written into it: 1"):
+    with pytest.raises(BadHistory, match=r"records/1\.parquet: is missing; compaction wrote 1 rows into it"):
         run_ids(home)
     (folder / "1.parquet").write_bytes((folder / "0.parquet").read_bytes())
-    with pytest.raises(BadHistory, match=r"records/1\.parquet: holds 9 rows; rows written into it: 1"):
+    with pytest.raises(BadHistory, match=r"records/1\.parquet: holds 9 rows, but compaction wrote 1"):
         run_ids(home)
     for told in ('{"format": 2, "rows": [1]}', '{"format": 2, "rows": {"records": {"1.parquet": null}}}'):
         (home / "history" / "format.json").write_text(told)

@@ -94,7 +94,7 @@ def verdicts(judged: Any, story: Any) -> dict[str, Verdict]:
         ("fault-not-healed", "isolate leader (e1) could not be healed"),
         ("fault-without-heal", "isolate leader (e1) has no record of its healing"),
         ("client-crashed", "producer 1 ended with status 70"),
-        ("client-started", "does not tell how clients ended (client 1)"),
+        ("client-started", "does not say how clients ended (client 1)"),
         ("phase-faults", "was interrupted in its phase faults"),
         ("fault-without-inject", "isolate leader (e1) has no record of its injection"),
     ],

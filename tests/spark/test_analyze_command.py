@@ -250,19 +250,19 @@ def phase_is_no_json(folder: Path) -> Path:
 
 
 BAD: dict[Callable[[Path], Path], str] = {
-    truncate: "is truncated, or no Parquet file",
+    truncate: "is truncated, or not a Parquet file",
     empty: "is empty",
-    foreign: "is no table of a history: its columns are fruit",
+    foreign: "is not a table of a history: its columns are fruit",
     older: "lacks the columns key, transaction of records: another version wrote it",
     other_format: "history format 1; this kafkacheck reads format 2",
     wrong_type: "column offset is string, expected int64",
     wrong_word: "row 2: type: expected ok or fail or info, got 'maybe'",
     null: "row 1: topic is null",
     negative: "row 3: offset is negative, got -7",
-    backwards: "row 1: completed 3 ns before it was invoked (11 ns)",
+    backwards: "row 1: completed at 3 ns, before it was invoked at 11 ns",
     rows_backwards: "row 1: process 1 goes back in time: invoked at 0 ns, after the row before it at 1 ns",
     told_wrongly: "row 1: operation 1 of the nemesis (kill): its value",
-    phase_is_no_json: "row 0: value 'end' is no JSON",
+    phase_is_no_json: "row 0: value 'end' is not JSON",
 }
 
 

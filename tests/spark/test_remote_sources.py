@@ -111,7 +111,10 @@ def test_a_folder_without_runs_is_refused(runs: Path, far: Far, capsys: pytest.C
     for each in runs.iterdir():
         shutil.rmtree(each / "history")
     assert cli.main(["analyze", far(runs)]) == cli.USAGE
-    assert "no run's folder, and none of runs: expected history/records/*.parquet" in capsys.readouterr().err
+    assert (
+        "neither a run directory nor a folder of runs: expected history/records/*.parquet"
+        in capsys.readouterr().err
+    )
 
 
 def test_only_runs_here_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,7 +147,7 @@ def rewritten(change: Callable[[pa.Table, str], pa.Table], column: str) -> Calla
 BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "truncated": (
         lambda file: file.write_bytes(file.read_bytes()[:-9]),
-        "is truncated, or no Parquet file (",
+        "is truncated, or not a Parquet file (",
     ),
     "lacking": (rewritten(without, "offset"), "lacks the columns offset of records"),
     "typed": (rewritten(as_text, "op"), "column op is string, expected bigint"),
@@ -161,7 +164,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
         lambda file: (file.parents[1] / "format.json").write_text(
             '{"format": 2, "rows": {"records": {"0.parquet": 2, "1.parquet": 7}}}'
         ),
-        "records/1.parquet: is missing; rows written into it: 7",
+        "records/1.parquet: is missing; compaction wrote 7 rows into it",
     ),
     "vague": (lambda file: (file.parents[2] / "experiment.json").write_text("{}"), "experiment format None"),
 }

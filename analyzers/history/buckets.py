@@ -1,0 +1,63 @@
+"""Reads records that are divided into buckets as a bucketed table of Spark (see `workloads.history.layout`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from analyzers.history.sources import Source
+from analyzers.history.spark_schema import spark_schema
+from workloads.history.layout import BUCKETS, KEY, buckets_of
+from workloads.history.schema import TABLES
+
+SHUFFLE_COSTS = 1.7
+"""Grouping with a shuffle takes about this many times as long as grouping rows of one bucket."""
+
+
+def buckets_to_use(spark: SparkSession, files: Mapping[str, int]) -> int | None:
+    """The number of buckets, if all files belong to tables divided in the same way and no bucket is far too large."""
+    numbers = {buckets_of(PurePosixPath(file).name) for file in files}
+    if len(numbers) != 1 or (buckets := numbers.pop()) is None:
+        return None
+    sizes: Counter[str] = Counter()
+    for file, size in files.items():
+        sizes[PurePosixPath(file).name] += size
+    # A file without rows has some size, too; take that of the smallest file.
+    least = min(sizes.values())
+    # One core reads a bucket. If that takes longer than a shuffle, which spreads the rows evenly, shuffling is
+    # better.
+    fair = sum(size - least for size in sizes.values()) / _cores(spark)
+    return buckets if max(sizes.values()) - least <= SHUFFLE_COSTS * fair else None
+
+
+def _cores(spark: SparkSession) -> int:
+    try:
+        return spark.sparkContext.defaultParallelism
+    except PySparkException:  # Spark Connect does not report it
+        return BUCKETS // 4
+
+
+def bucketed_table(spark: SparkSession, name: str, runs: Sequence[Source]) -> DataFrame:
+    """Create a table with a partition for each run directory. Only partitioned tables can have buckets in several
+    folders."""
+    (buckets,) = {buckets_of(PurePosixPath(file).name) for run in runs for file in run.files["records"]}
+    folders = sorted({file.rpartition("/")[0] for run in runs for file in run.files["records"]})
+    columns = spark_schema(TABLES["records"]).toDDL()
+    spark.sql(
+        f"create table {name} ({columns}, folder int) using parquet partitioned by (folder) "
+        f"clustered by ({', '.join(KEY)}) into {buckets} buckets location {_quoted(folders[0])}"
+    )
+    for number, folder in enumerate(folders):
+        spark.sql(f"alter table {name} add partition (folder = {number}) location {_quoted(folder)}")
+    return spark.table(name).drop("folder")
+
+
+def _quoted(folder: str) -> str:
+    """The folder as a SQL string, not escaped as a URI: Spark escapes it. Escaped twice, it would silently be an
+    empty folder."""
+    uri = folder if "://" in folder or folder.startswith("file:") else f"file:{folder}"
+    return "'" + uri.replace("\\", "\\\\").replace("'", "\\'") + "'"
