@@ -22,6 +22,6 @@ def _spark_type(kind: pa.DataType) -> T.DataType:
     }
     if kind not in simple:
         raise TypeError(
-            f"Arrow type {kind} has no counterpart in Spark here: expected one of {', '.join(map(str, simple))} or a list"
+            f"no Spark type for the Arrow type {kind}: expected one of {', '.join(map(str, simple))} or a list"
         )
     return simple[kind]
