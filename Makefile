@@ -22,7 +22,7 @@ test-fast: .venv/ready lint
 
 nightly: setup lint .venv-connect/ready
 	$(BIN)/kafkacheck setup --compose --kafka 2.8.2 3.9.2 4.1.1 4.2.1 4.3.0
-	$(BIN)/pytest tests examples
+	$(BIN)/pytest --hypothesis-profile=nightly tests examples
 
 lint: .venv/ready
 	$(BIN)/ruff check $(SOURCES)

@@ -6,8 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from tests.support import work_units
+from tests.support.repetitions import NIGHTLY
+
+settings.register_profile(NIGHTLY, settings())
 
 pytest_plugins = ["tests.support.time_by_folder"]
 

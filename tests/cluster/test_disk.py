@@ -290,7 +290,10 @@ with running(connect(), ClusterSpec(brokers=1, disk_mb=64), run=sys.argv[1], log
 """
 
 
-@pytest.mark.parametrize("seconds", [0.9, 1.1, 1.3, 1.5, 1.8, 2.5, None])
+@pytest.mark.parametrize(
+    "seconds",
+    [1.1, 1.8, *(pytest.param(each, marks=pytest.mark.nightly) for each in (0.9, 1.3, 1.5, 2.5)), None],
+)
 def test_a_killed_session_leaves_nothing_for_good(engine: Any, tmp_path: Path, seconds: float | None) -> None:
     """Killed while it makes disks; while the cluster starts; and, last, when it had frozen one for ten minutes."""
     run = own(f"killed-{seconds}")

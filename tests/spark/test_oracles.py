@@ -310,13 +310,17 @@ def test_every_check_has_an_oracle() -> None:
     assert set(ORACLES) == {check.name for check in MINE}
 
 
+@pytest.fixture(scope="module")
+def stories(story: Any) -> dict[str, Any]:
+    return drawn(told(story), HISTORIES)
+
+
 @pytest.mark.parametrize("many", [prefilter.MAX_RESIDUES, 0])
 def test_checks_agree_with_the_oracles(
-    story: Any, loaded: Any, monkeypatch: pytest.MonkeyPatch, many: int
+    stories: dict[str, Any], loaded: Any, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
     """Also where there are too many suspects to look at no others."""
     monkeypatch.setattr(prefilter, "MAX_RESIDUES", many)
-    stories = drawn(told(story), HISTORIES)
     found, crashed = find(loaded(stories), MINE, examples=0)
     assert not crashed
     counted = {(one.run, one.anomaly): one.count for one in found}
