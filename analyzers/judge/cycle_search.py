@@ -1,4 +1,4 @@
-"""Searches the dependencies of one run for cycles of transactions. Plain Python: no Spark."""
+"""Searches the dependencies of one run for cycles of transactions, on the driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One Spark for all tests, and stories: small histories written by hand."""
+"""One Spark session for all tests, and stories: small histories that a test writes row by row."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def value(process: int, sequence: int) -> int:
 
 
 class Story:
-    """A history in the making. Every call is one row; time goes on by 10 ns a row unless told."""
+    """A history that grows by one row per call. Without `at`, each row takes 10 ns."""
 
     def __init__(self) -> None:
         self.records: list[Row] = []
@@ -84,12 +84,12 @@ class Story:
         return self.operation("final-read", process=process, at=at, **more)
 
     def fault(self, stage: str, *, event: str = "e1", effective: bool = True, f: str = "isolate") -> Story:
-        told = {"event": event, "stage": stage, "target": "leader", "nodes": [2], "effective": effective}
+        value = {"event": event, "stage": stage, "target": "leader", "nodes": [2], "effective": effective}
         row = {"process": NEMESIS, "type": "info", "topic": None, "partition": None}
-        return self.operation(f, value=json.dumps(told), **row)
+        return self.operation(f, value=json.dumps(value), **row)
 
     def rows(self, run: str) -> dict[str, list[Row]]:
-        """The tables, with `index`, `previous` and `within` filled in as compaction has to."""
+        """The tables, with the columns `index`, `previous` and `within` that compaction adds."""
         records, last, counts = [], {}, {}
         for row in self.records:
             key = (row["process"], row["f"], row["topic"], row["partition"], row["assignment"])
@@ -129,17 +129,17 @@ Write = Callable[[Path, Mapping[str, Story]], Path]
 
 @pytest.fixture(scope="session")
 def write() -> Write:
-    """Writes stories, by run id, into one run directory: one job then judges them all."""
+    """Writes stories, by run id, into one run directory, so that one Spark job judges them all."""
 
     def write_stories(folder: Path, stories: Mapping[str, Story]) -> Path:
         tables: dict[str, list[Row]] = {table: [] for table in TABLES}
-        for run, told in stories.items():
-            for table, rows in told.rows(run).items():
+        for run, each in stories.items():
+            for table, rows in each.rows(run).items():
                 tables[table] += rows
         for table, rows in tables.items():
-            place = folder / "history" / table
-            place.mkdir(parents=True)
-            pq.write_table(pa.Table.from_pylist(rows, schema=TABLES[table]), place / "0.parquet")
+            directory = folder / "history" / table
+            directory.mkdir(parents=True)
+            pq.write_table(pa.Table.from_pylist(rows, schema=TABLES[table]), directory / "0.parquet")
         return folder
 
     return write_stories
@@ -157,7 +157,7 @@ def judged(
 
 @pytest.fixture
 def spark_of_tests(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command line uses the session of the tests, and leaves it running."""
+    """Commands use the session of the tests, and leave it running."""
     monkeypatch.setattr(Spark, "start", lambda _: None)
     monkeypatch.setattr(Spark, "stop", lambda _: None)
     monkeypatch.setattr(Spark, "session", lambda _, **__: spark)

@@ -1,4 +1,4 @@
-"""Whole verdicts: what makes a run unknown, what was exercised, many runs at once, and 100,000 operations."""
+"""Whole verdicts: reasons for unknown, what was exercised, several runs at once, and 100,000 operations."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def good(s: Any) -> Any:
 def sample(
     s: Any, time: int, *, node: int = 1, leader: int = 1, epoch: int = 0, isr: tuple[int, ...] = (1, 2)
 ) -> None:
-    place = {"process": 50, "node": node, "kind": "partition", "topic": "t", "partition": 0, "time": time}
-    s.observations.append(place | {"leader": leader, "leader_epoch": epoch, "isr": list(isr)})
+    common = {"process": 50, "node": node, "kind": "partition", "topic": "t", "partition": 0, "time": time}
+    s.observations.append(common | {"leader": leader, "leader_epoch": epoch, "isr": list(isr)})
 
 
-def tell_all(story: Any) -> dict[str, Any]:
+def all_stories(story: Any) -> dict[str, Any]:
     stories = {"good": good(story())}
     stories["nothing-acknowledged"] = story().send(ONE, None, type="info").final({}, end=0)
     stories["no-records"] = story().operation("phase", value='{"phase": "steady"}')
@@ -59,15 +59,15 @@ def tell_all(story: Any) -> dict[str, Any]:
         value = f'{{"phase": "{phase}"}}'
         stories[f"phase-{phase}"] = good(story().operation("phase", process=HARNESS, value=value))
     stories["lost-and-unknown"] = story().fault("inject").send(ONE, 0).final({}, end=0)
-    shook = story().send(ONE, 0, at=(0, 10)).send(ONE + 1, 1, at=(1, 20)).send(ONE + 2, 2, at=(2, 25))
-    shook.fault("inject").send(ONE + 3, None, type="info").send(ONE + 4, 4).send(ONE + 5, 5).fault("heal")
-    shook.send(ONE + 6, 6)
-    shook.operation("read", session=1, process=7, type="info", start_offset=0, end_offset=1)
-    shook.final({0: ONE, 1: ONE + 1, 2: ONE + 2, 4: ONE + 4, 6: ONE + 6}, end=7)
-    sample(shook, 1), sample(shook, 2, leader=-1, epoch=1), sample(shook, 3, leader=1, epoch=2)
-    sample(shook, 4, leader=2, epoch=3, isr=(2,)), sample(shook, 5, leader=2, epoch=3, isr=(2, 1))
-    sample(shook, 5, node=2), sample(shook, 6, node=2, leader=2, epoch=3, isr=(2,))
-    stories["shaken"] = shook
+    shaken = story().send(ONE, 0, at=(0, 10)).send(ONE + 1, 1, at=(1, 20)).send(ONE + 2, 2, at=(2, 25))
+    shaken.fault("inject").send(ONE + 3, None, type="info").send(ONE + 4, 4).send(ONE + 5, 5).fault("heal")
+    shaken.send(ONE + 6, 6)
+    shaken.operation("read", session=1, process=7, type="info", start_offset=0, end_offset=1)
+    shaken.final({0: ONE, 1: ONE + 1, 2: ONE + 2, 4: ONE + 4, 6: ONE + 6}, end=7)
+    sample(shaken, 1), sample(shaken, 2, leader=-1, epoch=1), sample(shaken, 3, leader=1, epoch=2)
+    sample(shaken, 4, leader=2, epoch=3, isr=(2,)), sample(shaken, 5, leader=2, epoch=3, isr=(2, 1))
+    sample(shaken, 5, node=2), sample(shaken, 6, node=2, leader=2, epoch=3, isr=(2,))
+    stories["shaken"] = shaken
     edges = story().fault("inject").fault("heal")  # from 1 to 9 ns, and from 11 to 19
     spans = [(0, 0), (0, 1), (0, 8), (0, 10), (8, 10), (9, 9), (9, 11), (9, 12), (12, 19), (12, 20)]
     for sequence, span in enumerate(spans):
@@ -78,12 +78,12 @@ def tell_all(story: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def verdicts(judged: Any, story: Any) -> dict[str, Verdict]:
-    verdicts: dict[str, Verdict] = judged(tell_all(story))
+    verdicts: dict[str, Verdict] = judged(all_stories(story))
     return verdicts
 
 
 @pytest.mark.parametrize(
-    ("run", "says"),
+    ("run", "reason"),
     [
         ("nothing-acknowledged", "No send was acknowledged (of 1)"),
         ("no-records", "holds no records"),
@@ -99,15 +99,17 @@ def verdicts(judged: Any, story: Any) -> dict[str, Verdict]:
         ("fault-without-inject", "isolate leader (e1) has no record of its injection"),
     ],
 )
-def test_what_was_not_exercised_is_unknown(verdicts: dict[str, Verdict], run: str, says: str) -> None:
+def test_a_run_that_did_not_exercise_something_is_unknown(
+    verdicts: dict[str, Verdict], run: str, reason: str
+) -> None:
     verdict = verdicts[run]
     assert (verdict.result, verdict.findings) == ("unknown", ())
     (sentence,) = verdict.unknowns
-    assert says in sentence
+    assert reason in sentence
 
 
 def test_one_verdict_for_each_run(verdicts: dict[str, Verdict], story: Any) -> None:
-    assert set(verdicts) == set(tell_all(story))
+    assert set(verdicts) == set(all_stories(story))
     assert verdicts["good"].result == "valid"
     runs = ("client-stopped", "client-ended", "phase-end")
     assert {verdicts[run].result for run in runs} == {"valid"}
@@ -129,7 +131,7 @@ def test_what_was_exercised(verdicts: dict[str, Verdict]) -> None:
     assert (fault.began, fault.ended) == (pytest.approx(31e-9), pytest.approx(79e-9))
 
 
-def test_acknowledgements_while_a_fault_comes_or_goes_count_nowhere(verdicts: dict[str, Verdict]) -> None:
+def test_acknowledgements_during_injection_or_healing_are_not_counted(verdicts: dict[str, Verdict]) -> None:
     (fault,) = verdicts["edges"].exercised.faults
     assert (fault.acks_before, fault.acks_during, fault.acks_after) == (1, 2, 1)
 
@@ -149,17 +151,17 @@ def test_allowed_anomalies_are_reported_but_not_judged(judged: Any, story: Any) 
 
 
 def test_counts_are_exact_and_examples_the_first_in_time(judged: Any, story: Any) -> None:
-    told = story()
+    lost_writes = story()
     for sequence in reversed(range(50)):
-        told.send(ONE + sequence, sequence, process=sequence, at=(sequence, sequence + 1))
-    told.final({}, end=0)
+        lost_writes.send(ONE + sequence, sequence, process=sequence, at=(sequence, sequence + 1))
+    lost_writes.final({}, end=0)
     for examples in (0, 3):
-        (lost,) = judged({"r": told}, examples=examples)["r"].findings
+        (lost,) = judged({"r": lost_writes}, examples=examples)["r"].findings
         assert (lost.count, [e["offset"] for e in lost.examples]) == (50, [0, 1, 2][:examples])
 
 
 def test_runs_from_several_directories(spark: Any, write: Any, story: Any, tmp_path: Path) -> None:
-    """And directories named so that they look like patterns, and one without a history."""
+    """Including a directory whose name looks like a glob pattern, and one without a history."""
     write(tmp_path / "a [1]: {x}*", {"first": good(story())})
     write(tmp_path / "b", {"second": story().send(ONE, 0).final({}, end=0)})
     (tmp_path / "empty").mkdir()
@@ -179,7 +181,7 @@ def test_runs_from_several_directories(spark: Any, write: Any, story: Any, tmp_p
     ],
     ids=["when planned", "when run"],
 )
-def test_a_check_that_crashes_takes_no_other_with_it(judged: Any, story: Any, broken: Check) -> None:
+def test_a_check_that_crashes_does_not_affect_the_others(judged: Any, story: Any, broken: Check) -> None:
     checks = [broken, *(check for check in CHECKS if check.name != "duplicate")]
     stories = {"good": good(story()), "lost": story().send(ONE, 0).final({}, end=0)}
     verdicts = judged(stories, checks=checks)
@@ -205,11 +207,11 @@ def test_bad_input_is_refused(spark: Any, tmp_path: Path) -> None:
         analyze(spark, [tmp_path / "nowhere"])
 
 
-def test_a_fault_told_wrongly_is_named(judged: Any, story: Any) -> None:
-    told = good(story()).fault("inject")
-    told.operations[-1]["value"] = "{}"
+def test_a_malformed_fault_event_is_named(judged: Any, story: Any) -> None:
+    malformed = good(story()).fault("inject")
+    malformed.operations[-1]["value"] = "{}"
     with pytest.raises(ValueError, match=r"of the nemesis \(isolate\).*schema"):
-        judged({"r": told})
+        judged({"r": malformed})
 
 
 def test_nothing_is_left_in_the_working_directory(
@@ -222,8 +224,8 @@ def test_nothing_is_left_in_the_working_directory(
     assert capfd.readouterr() == ("", "")
 
 
-def unharmed(operations: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """A busy, healthy run: writers, a tailing reader, a session, final reads; offsets with gaps."""
+def healthy(operations: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """A busy, healthy run: writers, a tailing reader, a session and final reads. Offsets have gaps."""
     partitions, sends = 4, operations // 2
     ends, last = [0] * partitions, {}
     log: list[list[tuple[int, int, int]]] = [[] for _ in range(partitions)]
@@ -254,12 +256,12 @@ def unharmed(operations: int) -> Iterator[tuple[str, dict[str, Any]]]:
         if kind != "fail":
             log[partition].append((offset, value, time + 950))
             ends[partition] += 2 if len(log[partition]) % 100 == 0 else 1
-    over = sends * 1000 + 10_000
+    end = sends * 1000 + 10_000
     for partition, entries in enumerate(log):
         for process, session, final in ((10, None, False), (11, 1, False), (12, None, True)):
             previous, op = None, (1 << 62) + partition * 16 + process
             for index, (offset, value, time) in enumerate(entries):
-                when = over if final or session else time
+                when = end if final or session else time
                 row = {
                     "f": "poll",
                     "type": "ok",
@@ -275,14 +277,14 @@ def unharmed(operations: int) -> Iterator[tuple[str, dict[str, Any]]]:
             if final or session:
                 yield "operations", {
                     "f": "final-read" if final else "read", "type": "ok", "op": op, "process": process,
-                    "session": session, "invoked": over, "completed": over + 3, "topic": "t",
+                    "session": session, "invoked": end, "completed": end + 3, "topic": "t",
                     "partition": partition, "start_offset": 0, "end_offset": ends[partition],
                 }  # fmt: skip
 
 
-def test_an_unharmed_history_of_100000_operations_is_valid(spark: Any, tmp_path: Path) -> None:
+def test_a_healthy_history_of_100000_operations_is_valid(spark: Any, tmp_path: Path) -> None:
     tables: dict[str, list[dict[str, Any]]] = {"records": [], "operations": []}
-    for table, row in unharmed(100_000):
+    for table, row in healthy(100_000):
         tables[table].append(row | {"run": "busy"})
     for table, rows in tables.items():
         (tmp_path / "history" / table).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""``kafkacheck analyze`` on histories on disk: many runs in one call, bad input, what dies."""
+"""``kafkacheck analyze`` on histories on disk: several runs in one call, damaged input, crashes."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ Runs = Callable[[Mapping[str, Callable[[Any], Any]]], Path]
 def runs(write: Any, story: Any, tmp_path: Path) -> Runs:
     """A folder of runs, one for each story, named after it."""
 
-    def make(told: Mapping[str, Callable[[Any], Any]]) -> Path:
-        for name, tell in told.items():
-            write(tmp_path / "runs" / name, {name: tell(story())})
+    def make(stories: Mapping[str, Callable[[Any], Any]]) -> Path:
+        for name, fill in stories.items():
+            write(tmp_path / "runs" / name, {name: fill(story())})
         return tmp_path / "runs"
 
     return make
@@ -80,7 +80,7 @@ def with_cell(column: str, row: int, value: Any) -> Callable[[pa.Table], pa.Tabl
 
 
 def test_one_verdict_for_each_run(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder of runs, or each by its name or URI; the worst is the exit status, the counts are exact."""
+    """Runs by folder, name and URI. The exit status is that of the worst run, and counts are exact."""
     place = runs({"good": good, "lost": lost, "unread": unread})
     uri = (place / "good").as_uri()
     status, entries = analyzed(tmp_path, str(place), uri, str(place / "lost"), "--examples", "2")
@@ -106,18 +106,18 @@ def test_one_verdict_for_each_run(runs: Runs, tmp_path: Path, capsys: pytest.Cap
     assert "3 runs: 1 invalid, 1 unknown, 1 valid" in capsys.readouterr().out
 
 
-def test_what_is_allowed_is_reported_and_not_judged(runs: Runs, tmp_path: Path) -> None:
-    """By option for all, by its workload for a run that has an experiment: that one run only."""
-    place = runs({"asked": twice, "strict": twice})
+def test_an_allowed_anomaly_is_reported_and_not_judged(runs: Runs, tmp_path: Path) -> None:
+    """The option allows it for all runs, the workload of an experiment for its own run only."""
+    place = runs({"lenient": twice, "strict": twice})
     experiment = Experiment(workload=AppendLog(acks=1))
-    (place / "asked" / "experiment.json").write_text(json.dumps(experiment.to_json()))
+    (place / "lenient" / "experiment.json").write_text(json.dumps(experiment.to_json()))
     status, entries = analyzed(tmp_path, str(place))
     assert status == cli.NOT_AS_EXPECTED
     assert {name: (e["valid"], e["error-types"], e["bad-error-types"]) for name, e in entries.items()} == {
-        "asked": (True, ["duplicate"], []),
+        "lenient": (True, ["duplicate"], []),
         "strict": (False, ["duplicate"], ["duplicate"]),
     }
-    assert json.loads((place / "asked" / "verdict.json").read_text())["result"] == "valid"
+    assert json.loads((place / "lenient" / "verdict.json").read_text())["result"] == "valid"
     assert analyzed(tmp_path, str(place), "--allow", "duplicate")[0] == cli.AS_EXPECTED
 
 
@@ -129,7 +129,7 @@ def waited(s: Any) -> Any:
 def test_a_run_is_judged_by_the_bounds_of_its_experiment(
     runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As often as it is judged, and beside runs with other bounds or none."""
+    """Also next to runs with other bounds or none, and each time it is judged."""
     place = runs({"strict": waited, "lenient": waited, "bare": waited})
     for name, limit in (("strict", 1), ("lenient", 10)):
         experiment = Experiment(workload=AppendLog(), bounds=Bounds(unavailable=limit))
@@ -146,7 +146,7 @@ def test_a_run_is_judged_by_the_bounds_of_its_experiment(
     assert capsys.readouterr().out.startswith("unavailable/1 of 1: ")
 
 
-def test_bounds_that_are_wrong_are_told_by_file(
+def test_malformed_bounds_are_reported_with_their_file(
     runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = runs({"wrong": waited, "right": waited}) / "wrong"
@@ -157,8 +157,8 @@ def test_bounds_that_are_wrong_are_told_by_file(
     assert "experiment.json: Experiment.bounds: unavailable: expected seconds" in capsys.readouterr().err
 
 
-def test_a_run_and_its_copy_are_judged_apart(runs: Runs, write: Any, story: Any, tmp_path: Path) -> None:
-    """Together, each record would be there twice."""
+def test_a_run_and_its_copy_are_judged_separately(runs: Runs, write: Any, story: Any, tmp_path: Path) -> None:
+    """Judged together, each record would count twice."""
     place = runs({"good": good})
     write(place / "copy", {"good": good(story())})
     status, entries = analyzed(tmp_path, str(place))
@@ -223,7 +223,7 @@ def rows_backwards(folder: Path) -> Path:
     return rewrite(folder, with_cell("invoked", 1, 0))
 
 
-def told_wrongly(folder: Path) -> Path:
+def malformed_fault(folder: Path) -> Path:
     def change(table: pa.Table) -> pa.Table:
         value = '{"event": "e", "stage": "inject", "target": "1", "nodes": "1", "effective": true}'
         row = {
@@ -241,7 +241,7 @@ def told_wrongly(folder: Path) -> Path:
     return rewrite(folder, change, "operations")
 
 
-def phase_is_no_json(folder: Path) -> Path:
+def phase_is_not_json(folder: Path) -> Path:
     def change(table: pa.Table) -> pa.Table:
         row = {"run": folder.name, "op": 1, "process": HARNESS, "f": "phase", "type": "ok", "invoked": 1}
         return pa.concat_tables([pa.Table.from_pylist([row | {"value": "end"}], schema=table.schema), table])
@@ -261,35 +261,37 @@ BAD: dict[Callable[[Path], Path], str] = {
     negative: "row 3: offset is negative, got -7",
     backwards: "row 1: completed at 3 ns, before it was invoked at 11 ns",
     rows_backwards: "row 1: process 1 goes back in time: invoked at 0 ns, after the row before it at 1 ns",
-    told_wrongly: "row 1: operation 1 of the nemesis (kill): its value",
-    phase_is_no_json: "row 0: value 'end' is not JSON",
+    malformed_fault: "row 1: operation 1 of the nemesis (kill): its value",
+    phase_is_not_json: "row 0: value 'end' is not JSON",
 }
 
 
 def test_a_bad_file_is_named_with_row_and_reason_and_the_others_are_judged(
     runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = runs(dict.fromkeys(("a", *(spoil.__name__ for spoil in BAD)), good) | {"z": lost})
-    files = {spoil: spoil(place / spoil.__name__) for spoil in BAD}
+    place = runs(dict.fromkeys(("a", *(damage.__name__ for damage in BAD)), good) | {"z": lost})
+    files = {damage: damage(place / damage.__name__) for damage in BAD}
     status, entries = analyzed(tmp_path, str(place))
     assert status == cli.NOT_AS_EXPECTED
     assert (entries["a"]["valid"], entries["z"]["valid"]) == (True, False)
     complaints = capsys.readouterr().err.splitlines()
-    for spoil, reason in BAD.items():
-        (why,) = entries[spoil.__name__]["unknowns"]
-        assert entries[spoil.__name__]["valid"] == "unknown"
-        assert f"{files[spoil]}" in why
+    for damage, reason in BAD.items():
+        (why,) = entries[damage.__name__]["unknowns"]
+        assert entries[damage.__name__]["valid"] == "unknown"
+        assert f"{files[damage]}" in why
         assert reason in why
-        assert any(str(files[spoil]) in line and reason in line for line in complaints), spoil
+        assert any(str(files[damage]) in line and reason in line for line in complaints), damage
 
 
-def test_damage_that_only_spark_meets_takes_no_other_run_with_it(runs: Runs, tmp_path: Path) -> None:
-    """Of a file whose footer is whole, a page that validation does not read."""
+def test_damage_that_only_spark_detects_does_not_affect_other_runs(runs: Runs, tmp_path: Path) -> None:
+    """A damaged page, which validation does not read, in a file with an intact footer."""
     place = runs({"a": good, "damaged": good, "z": lost})
     file = place / "damaged" / "history" / "records" / "0.parquet"
-    about = pq.read_metadata(file).row_group(0)
+    metadata = pq.read_metadata(file).row_group(0)
     (column,) = (
-        about.column(i) for i in range(about.num_columns) if about.column(i).path_in_schema == "topic"
+        metadata.column(i)
+        for i in range(metadata.num_columns)
+        if metadata.column(i).path_in_schema == "topic"
     )
     begin = column.dictionary_page_offset
     data = bytearray(file.read_bytes())
@@ -303,7 +305,7 @@ def test_damage_that_only_spark_meets_takes_no_other_run_with_it(runs: Runs, tmp
 
 @pytest.mark.parametrize("kept", [0.4, 1.0])
 def test_a_cut_segment_makes_the_run_unknown(story: Any, tmp_path: Path, kept: float) -> None:
-    """What was proved before the cut stays: here a loss, in what the final read had written whole."""
+    """A finding that the remaining rows prove still counts: here a loss that the complete final read shows."""
     home = tmp_path / "cut"
     for table, rows in lost(story()).rows("cut").items():
         for process in {row["process"] for row in rows}:
@@ -321,28 +323,28 @@ def test_a_cut_segment_makes_the_run_unknown(story: Any, tmp_path: Path, kept: f
     file.write_bytes(data[:-8] if kept < 1 else data[: len(RECORDS.serialize())])
     status, entries = analyzed(tmp_path, str(home))
     assert (status, entries["cut"]["valid"]) == (cli.NOT_AS_EXPECTED, False)
-    said = [why for why in entries["cut"]["unknowns"] if "records-50-0 end within a batch" in why]
-    assert len(said) == (kept < 1)
+    reasons = [why for why in entries["cut"]["unknowns"] if "records-50-0 end within a batch" in why]
+    assert len(reasons) == (kept < 1)
 
 
-def test_paths_that_are_no_runs_are_refused(
+def test_paths_that_are_not_runs_are_refused(
     runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "notes.txt").write_text("x")
     nothing = tmp_path / "nothing"
     uri = (runs({"good": good}) / "good").as_uri()
-    for path, said in (
+    for path, message in (
         (tmp_path / "notes.txt", "not a folder"),
         (nothing, "no such folder"),
     ):
         assert cli.main(["analyze", str(path)]) == cli.USAGE
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
     status, entries = analyzed(tmp_path, str(nothing), uri)
     assert (status, entries["good"]["valid"], entries["nothing"]["valid"]) == (cli.UNKNOWN, True, "unknown")
 
 
 @pytest.mark.parametrize(
-    ("option", "said"),
+    ("option", "message"),
     [
         (["--allow", "lost-wriet"], "--allow: no anomaly named lost-wriet"),
         (["--examples", "-1"], "--examples -1: expected 0 or more"),
@@ -350,7 +352,7 @@ def test_paths_that_are_no_runs_are_refused(
     ],
 )
 def test_wrong_options_are_refused(
-    runs: Runs, capsys: pytest.CaptureFixture[str], option: list[str], said: str
+    runs: Runs, capsys: pytest.CaptureFixture[str], option: list[str], message: str
 ) -> None:
     assert cli.main(["analyze", str(runs({"good": good})), *option]) == cli.USAGE
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

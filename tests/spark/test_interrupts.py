@@ -1,4 +1,4 @@
-"""``kafkacheck analyze`` that is ended while Spark starts, or later: nothing of it stays."""
+"""``kafkacheck analyze`` that is interrupted while Spark starts, or later: no process and no file remains."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ ONE = 1 << 40
 
 
 def begun(_: Path, call: int) -> bool:
-    """The JVM has been started, and has not told its port."""
+    """The JVM has been started, but has not reported its port yet."""
     return any("java" in each.name() for each in psutil.Process(call).children())
 
 
 def connected(scratch: Path, _: int) -> bool:
-    """Spark has made folders of its own."""
+    """Spark has created its folders."""
     return any(scratch.glob("kafkacheck-spark-*/blockmgr-*"))
 
 
-def of(scratch: Path) -> list[str]:
-    """Processes that know of the folder."""
+def processes_of(scratch: Path) -> list[str]:
+    """Command lines that name the folder."""
     found = []
     for process in psutil.process_iter(["cmdline"]):
         if any(str(scratch) in part for part in process.info["cmdline"] or ()):
@@ -44,7 +44,7 @@ def of(scratch: Path) -> list[str]:
 @pytest.mark.parametrize(
     "signals", [[signal.SIGTERM], [signal.SIGINT, signal.SIGINT]], ids=["term", "int-int"]
 )
-def test_nothing_stays(
+def test_nothing_remains(
     write: Any, story: Any, tmp_path: Path, moment: Callable[[Path, int], bool], signals: list[signal.Signals]
 ) -> None:
     run = write(tmp_path / "run", {"run": story().send(ONE, 0).final({0: ONE}, end=1)})
@@ -56,19 +56,21 @@ def test_nothing_stays(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell that puts a job into the background has it ignore Ctrl-C.
+        # A shell starts background jobs with SIGINT ignored; restore the default.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     try:
         wait_until(lambda: call.poll() is not None or moment(scratch, call.pid))
         for number in signals:
             call.send_signal(number)
-            time.sleep(0.2)  # as fast as a person presses it twice: by then the first one is being answered
+            time.sleep(
+                0.2
+            )  # as fast as a person presses Ctrl-C twice; the first one is being handled by then
         out, err = call.communicate(timeout=60)
     finally:
         call.kill()
     assert (call.returncode, out) == (130, ""), err
     assert "Traceback" not in err
     assert err.startswith("kafkacheck: interrupted; ")
-    wait_until(lambda: not of(scratch), 20)
+    wait_until(lambda: not processes_of(scratch), 20)
     assert list(scratch.iterdir()) == []
