@@ -13,12 +13,10 @@ from analyzers.verdict.numbers import require_numbers
 SEVERITIES = get_args(Severity)
 """Worst first."""
 
-_POSITIONS = {anomaly: position for position, anomaly in enumerate(ANOMALIES)}
-
 
 def rank(anomaly: str) -> tuple[int, int]:
     """A key to sort anomalies by: worst first, then as in the catalogue."""
-    return SEVERITIES.index(ANOMALIES[anomaly].severity), _POSITIONS[anomaly]
+    return SEVERITIES.index(ANOMALIES[anomaly].severity), list(ANOMALIES).index(anomaly)
 
 
 @dataclass(frozen=True, kw_only=True)
