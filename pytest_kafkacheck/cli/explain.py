@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.harness_options import add_spark_options
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
-
-if TYPE_CHECKING:
-    from analyzers.explain.explanation import Explanation
 
 WIDTH = 160
 """Characters per line if the output is no terminal, so that a file always gets the same text."""
@@ -55,6 +50,7 @@ def explain(options: argparse.Namespace) -> int:
         spark.start()
         from analyzers.catalogue.bounds import NONE
         from analyzers.explain.selection import CannotExplain, NoSuchFinding, explanations
+        from pytest_kafkacheck.cli.common.explanation import parts
 
         bounds = run.experiment.bounds if run.experiment is not None else NONE
         is_empty = True
@@ -68,7 +64,7 @@ def explain(options: argparse.Namespace) -> int:
                 around=options.around,
             ):
                 is_empty = False
-                for part in _parts(explanation):
+                for part in parts(explanation):
                     console.print(part, markup=False, soft_wrap=isinstance(part, str))
         except NoSuchFinding as error:
             raise UsageError(f"{error}; without FINDING, the first of each anomaly is explained") from error
@@ -92,80 +88,6 @@ def _finding(text: str | None) -> tuple[str | None, int]:
     if slash and not (number.isdecimal() and int(number) > 0):
         raise UsageError(f"{text}: expected a number from 1 on after the slash, such as {name}/2")
     return name, int(number) if slash else 1
-
-
-def _parts(explanation: Explanation) -> Iterator[object]:
-    """What the console prints, in order."""
-    from rich.text import Text
-
-    title = f"{explanation.anomaly}/{explanation.number} of {explanation.count:,}: {explanation.summary}"
-    yield Text(title, style="bold red", end="\n")
-    subject = "" if explanation.subject is None else f", {explanation.subject}"
-    facts = ", ".join(f"{name.replace('_', ' ')} {fact}" for name, fact in explanation.facts.items())
-    yield f"  run {explanation.run}{subject}: {facts}"
-    yield ""
-    yield from _table(
-        "Timeline",
-        ("s", "who", "what"),
-        [("?" if m.time is None else f"{m.time:.6f}", m.who, m.what) for m in explanation.line],
-        marked=[m.who == "finding" for m in explanation.line],
-        right=(0,),
-    )
-    for table in explanation.tables:
-        marked = [position in table.marked for position in range(len(table.rows))]
-        right = [position for position, heading in enumerate(table.headings) if heading == "offset"]
-        yield from _table(table.title, table.headings, table.rows, marked=marked, right=right)
-    if explanation.slots:
-        yield from _table(
-            f"The log near the finding ({explanation.log})",
-            ("", "offset", "value", "epoch", "written", "read by"),
-            [
-                (
-                    ">" if slot.focus else "",
-                    str(slot.offset),
-                    slot.value or "(nothing seen)",
-                    "" if slot.epoch is None else str(slot.epoch),
-                    slot.written,
-                    slot.read,
-                )
-                for slot in explanation.slots
-            ],
-            marked=[slot.focus for slot in explanation.slots],
-            right=(1, 3),
-        )
-    if explanation.readers:
-        yield from _table(
-            "Readers near the finding, with records in the order read",
-            ("who", "offset=value"),
-            explanation.readers,
-        )
-    yield from (f"  {note}" for note in explanation.notes)
-    if explanation.notes:
-        yield ""
-
-
-def _table(
-    title: str,
-    headings: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    marked: Sequence[bool] = (),
-    right: Sequence[int] = (),
-) -> Iterator[object]:
-    from rich.padding import Padding
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for position, heading in enumerate(headings):
-        justify = "right" if position in right else "left"
-        table.add_column(Text(heading), justify=justify, overflow="fold")  # type: ignore[arg-type]
-    for position, row in enumerate(rows):
-        bold = bool(marked) and marked[position]
-        table.add_row(*(Text(cell) for cell in row), style="bold" if bold else None)
-    yield Text(title, style="underline")
-    yield Padding(table, (0, 0, 0, 2), expand=False)
-    yield ""
 
 
 COMMAND = Command(
