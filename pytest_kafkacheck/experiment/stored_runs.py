@@ -31,7 +31,7 @@ class SparkProvider(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class StoredRun:
-    """The folder of a run, or a folder that is none."""
+    """A folder that was named as a run. If it is not one, `problem` says so."""
 
     home: Location
     """A path, or a URI of a file system that only Spark reads; see `list_remote`."""
