@@ -91,7 +91,7 @@ def verdicts(judged: Any, story: Any) -> dict[str, Verdict]:
         ("final-read-failed", "t-0 was written, but no final read of it completed"),
         ("one-final-read-missing", "t-1 was written, but there was no final read of it"),
         ("fault-without-effect", "isolate leader (e1) did not take effect"),
-        ("fault-not-healed", "isolate leader (e1) could not be healed"),
+        ("fault-not-healed", "isolate leader (e1) was not verified as healed"),
         ("fault-without-heal", "isolate leader (e1) has no record of its healing"),
         ("client-crashed", "producer 1 ended with status 70"),
         ("client-started", "does not say how clients ended (client 1)"),
