@@ -1,4 +1,5 @@
-"""Histories of Jepsen's Kafka workload, judged by the rules of its checker.
+"""Judges histories of Jepsen's Kafka workload by the rules of its checker.
 
-Rules and names are those of ``jepsen.tests.kafka``; docs/jepsen.md says where they are not.
+Rules and names are those of ``jepsen.tests.kafka``; docs/jepsen.md lists the differences. May import
+`analyzers.graph`, `analyzers.history` and workloads.history.jepsen.
 """

@@ -1,4 +1,4 @@
-"""Jepsen histories to answers: all files of a call in one Spark application."""
+"""Judges files with Jepsen histories, all files of a call in one Spark application."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from pyspark.sql import functions as F
 
 from analyzers.jepsen.checks import NO_WRITER, UNSEEN, errors, last_ok, ranked
 from analyzers.jepsen.cycles import Edge, Operation, cycles, evidence
-from analyzers.jepsen.edges import edges, spans, within
+from analyzers.jepsen.edges import edges, parts_with_cycles, spans
 from analyzers.jepsen.tables import Tables, tables
 from analyzers.jepsen.verdict import Judged, Options, judged
 from workloads.history.jepsen.tables import write
 
 EXAMPLES = 32
-"""Errors of a type, and unseen messages of a key, that are told; the counts are of all."""
+"""Errors of a type, and unseen messages of a key, that are listed. Counts cover all of them."""
 
 SKIPPED = 1000
-"""Values of one skip that are told."""
+"""Values of one skip that are listed."""
 
 EDGES = 2_000_000
-"""Dependencies between operations that may be in a cycle; with more of them in all files, cycles are given up."""
+"""Dependencies and operations that may be in a cycle, in all files together. With more, cycles are not searched
+for."""
 
 EMPTY, TIMEOUT = "empty-transaction-graph", "cycle-search-timeout"
 
@@ -41,9 +42,9 @@ def analyze(
     examples: int = EXAMPLES,
     limit: int = EDGES,
 ) -> list[Judged]:
-    """What the reference would say about each file, in their order.
+    """The answer of the reference checker for each file, in their order.
 
-    A file that is no history is answered with the reason. Raises ValueError without any file.
+    The answer for a file that is not a history is the reason. Raises ValueError without files.
     """
     if not files:
         raise ValueError("files: at least one history is needed, got none")
@@ -60,7 +61,7 @@ def analyze(
 
 
 class _Found:
-    """What was found in all of the runs."""
+    """The errors found in all runs."""
 
     def __init__(self, facts: Tables, options: Options, examples: int, limit: int) -> None:
         self._options = options
@@ -99,7 +100,7 @@ class _Found:
         try:
             if not where.take(1):
                 return
-            part = within(facts, graph, where)
+            part = parts_with_cycles(facts, graph, where)
             sizes = part.edges.groupBy("run").count().union(part.operations.groupBy("run").count()).collect()
             if sum(row["count"] for row in sizes) > limit:
                 self._give_up({row.run: row["count"] for row in sizes}, limit)
@@ -119,13 +120,13 @@ class _Found:
 
 
 def _skipped(facts: Tables, rows: Sequence[Row]) -> Mapping[tuple[int, str, int], str]:
-    """The values between the two places of each skip that is shown, by run, key and place."""
+    """The values between the two positions of each listed skip, by run, key and place."""
     wanted = set()
     for row in rows:
-        told = json.loads(row.entry)
-        if "from" in told:
-            until = min(told["to"], told["from"] + 1 + SKIPPED)
-            wanted |= {(row.run, told["key"], place) for place in range(told["from"] + 1, until)}
+        entry = json.loads(row.entry)
+        if "from" in entry:
+            end = min(entry["to"], entry["from"] + 1 + SKIPPED)
+            wanted |= {(row.run, entry["key"], place) for place in range(entry["from"] + 1, end)}
     if not wanted:
         return {}
     places = facts.order.sparkSession.createDataFrame(sorted(wanted), "run int, key string, place bigint")
@@ -137,55 +138,55 @@ def _skipped(facts: Tables, rows: Sequence[Row]) -> Mapping[tuple[int, str, int]
 
 
 def _entry(row: Row, skipped: Mapping[tuple[int, str, int], str]) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(row.entry)
-    if "from" in told:
-        places = range(told.pop("from") + 1, told.pop("to"))[:SKIPPED]
-        told["skipped"] = [skipped[row.run, told["key"], place] for place in places]
+    entry: dict[str, Any] = json.loads(row.entry)
+    if "from" in entry:
+        places = range(entry.pop("from") + 1, entry.pop("to"))[:SKIPPED]
+        entry["skipped"] = [skipped[row.run, entry["key"], place] for place in places]
     for name in ("key", "value"):
-        if name in told:
-            told[name] = json.loads(told[name])
+        if name in entry:
+            entry[name] = json.loads(entry[name])
     for name in ("values", "skipped"):
-        if name in told:
-            told[name] = [json.loads(value) for value in told[name]]
+        if name in entry:
+            entry[name] = [json.loads(value) for value in entry[name]]
     if row.type == "inconsistent-offsets":
-        told["values"].sort(key=_in_order)
-    return told
+        entry["values"].sort(key=_sort_key)
+    return entry
 
 
 def _unseen(rows: Sequence[Row], time: int | None) -> dict[str, Any]:
     messages: dict[str, list[Any]] = {}
     totals: dict[str, int] = {}
     for row in rows:
-        told = json.loads(row.entry)
-        key = _name(told["key"])
-        messages.setdefault(key, []).append(json.loads(told["value"]))
+        entry = json.loads(row.entry)
+        key = _name(entry["key"])
+        messages.setdefault(key, []).append(json.loads(entry["value"]))
         totals[key] = row.total
     for values in messages.values():
-        values.sort(key=_in_order)
+        values.sort(key=_sort_key)
     return {"time": time, "unseen": totals, "messages": messages}
 
 
 def _no_writer(rows: Sequence[Row]) -> str:
-    told = json.loads(rows[0].entry)
+    entry = json.loads(rows[0].entry)
     return (
-        f"{rows[0].total} value(s) polled that no completed operation sent, the first {told['value']} of key "
-        f"{told['key']} in row {told['reader']}; the reference ends its analysis there"
+        f"{rows[0].total} value(s) were polled that no completed operation sent, the first {entry['value']} of key "
+        f"{entry['key']} in row {entry['reader']}; the reference ends its analysis there"
     )
 
 
 def _name(key: str) -> str:
-    """A key as a key of a JSON object."""
+    """A key as text, for use as a key of a JSON object."""
     decoded = json.loads(key)
     return decoded if isinstance(decoded, str) else key
 
 
-def _in_order(value: Any) -> tuple[bool, Any]:
+def _sort_key(value: Any) -> tuple[bool, Any]:
     number = isinstance(value, int | float)
     return not number, value if number else str(value)
 
 
 def _after_another(facts: Tables) -> DataFrame:
-    """Runs with an operation that began when another was done."""
+    """Runs with an operation that began after another one had completed."""
     done = facts.operations.where("f in ('send', 'poll', 'txn')")
     return (
         done.groupBy("run")
@@ -213,7 +214,7 @@ def _cycles(edges: DataFrame, operations: DataFrame) -> Iterator[tuple[int, dict
 
 
 def _edge(row: Row) -> Edge:
-    told = evidence(
+    entry = evidence(
         kind=row.kind,
         key=row.key,
         value=row.value,
@@ -221,4 +222,4 @@ def _edge(row: Row) -> Edge:
         source_mop=row.source_mop,
         target_mop=row.target_mop,
     )
-    return Edge(source=row.source, target=row.target, kind=row.kind, evidence=told)
+    return Edge(source=row.source, target=row.target, kind=row.kind, evidence=entry)

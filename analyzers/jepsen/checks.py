@@ -1,4 +1,4 @@
-"""The anomalies that are no cycles: each a small query over the shared facts."""
+"""The anomalies other than cycles: each is a small query over the shared facts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_WRITER = Error(
     entry="key, value, reader",
     first="reader",
 )
-"""Not an error of the reference: its analysis ends there."""
+"""Not an error type of the reference, whose analysis crashes on it."""
 
 DUPLICATE = Error(
     type="duplicate",
@@ -47,12 +47,12 @@ UNSEEN = Error(
     second="value",
     part="key",
 )
-"""One for each value; those of a key become one error."""
+"""One row for each value; the values of a key become one error."""
 
 
 def errors(tables: Tables) -> DataFrame:
-    """All of them; see `hits`."""
-    # Only an ok poll is a promise.
+    """The errors of all types; see `hits` for the columns."""
+    # Only a poll that is ok counts as a read.
     failed = tables.records.where("call = 'poll' and type = 'ok' and failed")
     found = [
         hits(tables.values, [DUPLICATE, UNSEEN, NO_WRITER]),
@@ -67,7 +67,7 @@ def errors(tables: Tables) -> DataFrame:
 
 
 def ranked(found: DataFrame, *, at_most: int) -> DataFrame:
-    """The first of each run, type and part, with `total`."""
+    """The first errors of each run, type and part, with their `total` number."""
     kind = Window.partitionBy("run", "type", "part")
     return (
         found.withColumn("rank", F.row_number().over(kind.orderBy("first", "second", "entry")))
@@ -77,7 +77,7 @@ def ranked(found: DataFrame, *, at_most: int) -> DataFrame:
 
 
 def _own_reads(tables: Tables) -> DataFrame:
-    """One row for an operation, however many of its own values it polls."""
+    """One row for each operation that polls at least one of its own values."""
     return (
         tables.records.where("f = 'txn' and value is not null")
         .groupBy("run", "key", "value", "pos")
@@ -92,12 +92,12 @@ def _own_reads(tables: Tables) -> DataFrame:
 
 
 def _lost_writes(tables: Tables) -> DataFrame:
-    """Below the furthest place that was read, every value that happened has to be read as well."""
+    """Values that took effect below the last place that was read, but were never read."""
     log = ["run", "key"]
     seen = tables.values.where("ok_read and first is not null")
     bound = seen.groupBy(*log).agg(F.max("first").alias("bound"))
     below = tables.values.where("last is not null").join(bound, log).where("last <= bound")
-    # Of several values at that place any does; one that somebody polled says more.
+    # Any value at that place would do; prefer one with a known reader.
     furthest = F.min(F.expr("if(last = bound, reader, null)")).over(Window.partitionBy(*log))
     lost = (
         below.withColumn("max_read", furthest)
@@ -109,10 +109,10 @@ def _lost_writes(tables: Tables) -> DataFrame:
 
 
 def _only_read_at_last(tables: Tables) -> DataFrame:
-    """What the reference takes for unseen though it was read.
+    """Values that the reference counts as unseen although they were read.
 
-    So it takes what the first ok operation reads of a key that no ok operation ever sent to, and forgets it with the
-    next operation: of the last one it remains.
+    It counts what the first ok operation reads of a key to which no ok operation ever sent, and forgets that with the
+    next operation. So only what the last ok operation read remains.
     """
     last = last_ok(tables.operations).selectExpr("run", "pos as last")
     keys = (
@@ -133,6 +133,6 @@ def _only_read_at_last(tables: Tables) -> DataFrame:
 
 
 def last_ok(operations: DataFrame) -> DataFrame:
-    """run, pos, time of the last ok operation."""
+    """The last ok operation of each run: run, pos, time."""
     ok = operations.where("type = 'ok' and f in ('send', 'poll', 'txn')")
     return ok.groupBy("run").agg(F.expr("max(struct(pos, time))").alias("last")).select("run", "last.*")

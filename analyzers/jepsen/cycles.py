@@ -1,4 +1,4 @@
-"""Cycles among operations, named as Elle names them."""
+"""Finds cycles among operations, and names them as Elle does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from analyzers.jepsen.graph import Graph, restricted, short_cycle
 
 WW, WR, REALTIME = "ww", "wr", "realtime"
 ORDER = (WW, WR, REALTIME)
-"""Of two operations that depend on each other in several ways, the first of these is told."""
+"""If an operation depends on another in several ways, the first of these is reported."""
 
 LEVELS = (
     ("PL-1-cycle-exists", "read-uncommitted", (WW,)),
@@ -22,7 +22,7 @@ LEVELS = (
     ("strong-PL-1-cycle-exists", "strong-read-uncommitted", (WW, REALTIME)),
     ("strong-PL-2-cycle-exists", "strong-read-committed", (WW, WR, REALTIME)),
 )
-"""What is to be without cycles for which consistency model."""
+"""Level, consistency model that it violates, and the dependencies that must not form a cycle."""
 
 WEAKER = {
     "PL-1-cycle-exists": (),
@@ -30,10 +30,10 @@ WEAKER = {
     "strong-PL-1-cycle-exists": ("PL-1-cycle-exists",),
     "strong-PL-2-cycle-exists": ("PL-1-cycle-exists", "PL-2-cycle-exists", "strong-PL-1-cycle-exists"),
 }
-"""A level is not looked at where a weaker one is broken already."""
+"""Weaker levels: if one of them is violated, the stronger level is not searched."""
 
 STEPS = 1_000_000
-"""Edges looked at to find a shorter cycle, for each component and level."""
+"""Edges visited when looking for a shorter cycle, for each component and level."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,9 +53,12 @@ class Edge:
 
 
 def cycles(operations: Sequence[Operation], edges: Iterable[Edge]) -> Iterator[dict[str, Any]]:
-    """Errors, each with its `type`: for every component of the graph, the weakest levels that it breaks, and a cycle
-    for each. `edges` are data dependencies between `operations`; of several of a kind between the same two, the first
-    is told."""
+    """Errors, each with its `type`: for every component of the graph, the weakest violated levels and a cycle for
+    each.
+
+    `edges` are data dependencies between `operations`. Of several of one kind between two operations, the first is
+    used.
+    """
     by_kind: dict[str, dict[int, dict[int, Edge]]] = {kind: defaultdict(dict) for kind in ORDER}
     for edge in edges:
         by_kind[edge.kind][edge.source].setdefault(edge.target, edge)
@@ -64,15 +67,15 @@ def cycles(operations: Sequence[Operation], edges: Iterable[Edge]) -> Iterator[d
     index = {operation.pos: operation.index for operation in operations}
     graphs = {kinds: _union(by_kind, kinds) for _, _, kinds in LEVELS}
     for component in components(graphs[ORDER]):
-        broken: set[str] = set()
+        violated: set[str] = set()
         for level, model, kinds in LEVELS:
-            if broken.intersection(WEAKER[level]):
+            if violated.intersection(WEAKER[level]):
                 continue
             graph = restricted(graphs[kinds], component)
             smallest = min(components(graph), key=len, default=None)
             if smallest is None:
                 continue
-            broken.add(level)
+            violated.add(level)
             yield {
                 "type": level,
                 "not": model,
@@ -80,11 +83,12 @@ def cycles(operations: Sequence[Operation], edges: Iterable[Edge]) -> Iterator[d
                 "scc-size": len(smallest),
                 "scc": sorted(index[pos] for pos in smallest),
             }
-            yield _told(short_cycle(graph, smallest, steps=STEPS), by_kind)
+            yield _described(short_cycle(graph, smallest, steps=STEPS), by_kind)
 
 
 def realtime(operations: Sequence[Operation]) -> Iterator[Edge]:
-    """An operation that was done before another began comes before it. Only what does not follow from others."""
+    """An operation that completed before another began precedes it. Returns only edges that do not follow from
+    others."""
     moments = [(operation.invoked, 0, operation) for operation in operations]
     moments += [(operation.pos, 1, operation) for operation in operations]
     done: set[int] = set()
@@ -111,11 +115,13 @@ def _union(by_kind: Mapping[str, Mapping[int, Mapping[int, Edge]]], kinds: Itera
 
 
 def _with_predicates(kind: str) -> tuple[str, ...]:
-    """The reference's graphs have dependencies by predicates as well, of which Kafka has none."""
+    """The names of graphs in the reference include predicate dependencies, which Kafka does not have."""
     return (kind,) if kind == REALTIME else (kind, f"{kind}p")
 
 
-def _told(cycle: Sequence[int], by_kind: Mapping[str, Mapping[int, Mapping[int, Edge]]]) -> dict[str, Any]:
+def _described(
+    cycle: Sequence[int], by_kind: Mapping[str, Mapping[int, Mapping[int, Edge]]]
+) -> dict[str, Any]:
     steps = [_step(source, target, by_kind) for source, target in pairwise(cycle)]
     kinds = {step["type"] for step in steps}
     name = ("G1c" if WR in kinds else "G0") + ("-realtime" if REALTIME in kinds else "")
@@ -133,8 +139,8 @@ def _step(
 def evidence(
     *, kind: str, key: str, value: str, following: str | None, source_mop: int, target_mop: int
 ) -> dict[str, Any]:
-    """What is told of a data dependency."""
-    told: dict[str, Any] = {"key": json.loads(key), "value": json.loads(value)}
+    """The description of a data dependency."""
+    fields: dict[str, Any] = {"key": json.loads(key), "value": json.loads(value)}
     if kind == WW and following is not None:
-        told["value'"] = json.loads(following)
-    return told | {"a-mop-index": source_mop, "b-mop-index": target_mop}
+        fields["value'"] = json.loads(following)
+    return fields | {"a-mop-index": source_mop, "b-mop-index": target_mop}

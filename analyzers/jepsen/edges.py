@@ -1,8 +1,8 @@
-"""Which operation depends on which, as far as a cycle can need it.
+"""Finds the dependencies between operations that can be part of a cycle.
 
-Operations have a likely order, `at` (see `workloads.history.jepsen.tables`), which agrees with real time. So every
-cycle has a dependency that goes back in it, and lies within a union of overlapping spans of such dependencies: the
-rest of the graph is never looked at. No dependency back: no cycle.
+Operations have a probable order, `at` (see `workloads.history.jepsen.tables`), which agrees with real time. Every
+cycle has a dependency that goes back in this order, and lies within a union of overlapping spans of such
+dependencies. The rest of the graph is not examined; without a dependency that goes back there is no cycle.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from analyzers.jepsen.tables import VALUE, Tables
 
 BLOCK = 1024
-"""Spans are found by blocks of so many places, so that no join compares everything with everything."""
+"""Positions in a block. Joining by block avoids comparing every span with every operation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,13 +23,13 @@ class Dependencies:
     edges: DataFrame
     """run, span, source, target (operations), kind (ww, wr), key, value, next, source_mop, target_mop, rank."""
     operations: DataFrame
-    """run, span, pos, index, type, invoked: operations with a place inside of a span."""
+    """run, span, pos, index, type, invoked: operations with a position inside a span."""
     spans: DataFrame
     """run, span, begin, end."""
 
 
 def edges(tables: Tables, *, ww: bool) -> DataFrame:
-    """All dependencies between different operations; several of the same two have different ranks.
+    """All dependencies between different operations. Several between the same two differ in rank.
 
     wr: `source` sent what `target` polled. ww: `source` sent the value one place before one that `target` sent.
     """
@@ -73,7 +73,7 @@ def _writes(tables: Tables) -> DataFrame:
 
 
 def spans(edges: DataFrame) -> DataFrame:
-    """run, span, begin, end: unions of overlapping spans of dependencies that go back."""
+    """Unions of overlapping spans of dependencies that go back: run, span, begin, end."""
     back = edges.where("target_at < source_at").groupBy("run", F.col("target_at").alias("begin"))
     line = Window.partitionBy("run").orderBy("begin")
     earlier = line.rowsBetween(Window.unboundedPreceding, -1)
@@ -86,8 +86,8 @@ def spans(edges: DataFrame) -> DataFrame:
     )
 
 
-def within(tables: Tables, edges: DataFrame, spans: DataFrame) -> Dependencies:
-    """The part of the graph where cycles can be."""
+def parts_with_cycles(tables: Tables, edges: DataFrame, spans: DataFrame) -> Dependencies:
+    """The part of the graph that can contain cycles."""
     blocks = spans.withColumn("block", F.expr(f"explode(sequence(begin div {BLOCK}, end div {BLOCK}))"))
     inside = (
         edges.withColumn("block", F.expr(f"source_at div {BLOCK}"))

@@ -1,4 +1,4 @@
-"""A short cycle in a part of a graph that is small enough for the driver."""
+"""Finds a short cycle in a part of a graph that fits into the driver's memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 Graph = Mapping[int, Collection[int]]
-"""Vertex to those after it. A vertex without any need not be a key."""
+"""Vertex to its successors. A vertex without successors need not be a key."""
 
 
 def restricted(graph: Graph, vertices: Iterable[int]) -> dict[int, list[int]]:
@@ -16,10 +16,10 @@ def restricted(graph: Graph, vertices: Iterable[int]) -> dict[int, list[int]]:
 
 
 def short_cycle(graph: Graph, component: Sequence[int], *, steps: int) -> list[int]:
-    """A cycle in a component, its first vertex again at the end.
+    """A cycle in a component; its first vertex is repeated at the end.
 
-    The shortest through those vertices that are tried, in order, until more than so many `steps` are taken; the
-    first of them always has one.
+    Returns the shortest cycle through the vertices that were tried. They are tried in order until `steps` edges were
+    visited. Every vertex of a component is on a cycle, so the first one gives a result.
     """
     inside = restricted(graph, component)
     best: list[int] | None = None

@@ -1,4 +1,4 @@
-"""Errors of several types out of one pass over a fact."""
+"""Finds errors of several types in one pass over a fact."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pyspark.sql import DataFrame
 
 @dataclass(frozen=True, kw_only=True)
 class Error:
-    """One kind of error among the rows of a fact; everything is SQL."""
+    """An error type and its condition over the rows of a fact; all fields but `type` are SQL."""
 
     type: str
     entry: str
-    """What is shown: columns, of which key, value, values and the like hold JSON."""
+    """Columns of the description. Keys and values in them are JSON."""
     first: str
     second: str = "key"
-    """How the errors of a type are put in order: by a number, then by a text."""
+    """Sort keys of the errors of a type: a number, then a text."""
     where: str = "true"
     part: str = "''"
-    """Errors are counted and shown apart for each."""
+    """Errors are counted and listed separately for each part."""
 
 
 def hits(rows: DataFrame, errors: Sequence[Error]) -> DataFrame:
-    """One row for each row and error that holds of it: run, type, part, first, second, entry (JSON)."""
+    """One row for each error that applies to a row: run, type, part, first, second, entry (JSON)."""
     each = ", ".join(f"if({error.where}, {_hit(error)}, null)" for error in errors)
     anything = " or ".join(f"({error.where})" for error in errors)
     return rows.where(anything).selectExpr("run", f"inline(filter(array({each}), hit -> hit is not null))")

@@ -1,4 +1,4 @@
-"""From one record to the next: inside of an operation, and from operation to operation of a process."""
+"""Steps from one record of a key to the next, within an operation and between operations of a process."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from analyzers.jepsen.hits import Error
 from analyzers.jepsen.tables import Tables
 
 COUNTS = "(call = 'poll' and type = 'ok') or (call = 'send' and type in ('ok', 'info'))"
-"""After such an operation the process stands where its last record was. Others leave it where it stood."""
+"""Operations that move the position of the process to their last record. Others do not move it."""
 
 
 INSIDE = "key, array(within.value, value) as values, delta, pos as op"
 OUTSIDE = "key, array(last.value, value) as values, delta, array(last.pos, pos) as ops"
 SKIPPED = ", coalesce(within.place, last.place) as `from`, place as `to`"
-"""The values between are looked up for those errors that are shown."""
+"""The skipped values are looked up later, only for the errors that are listed."""
 
 POLL, SEND = "call = 'poll'", "call = 'send'"
 WITHIN = "within is not null"
@@ -57,7 +57,7 @@ STEPS = (
 
 
 def steps(tables: Tables) -> DataFrame:
-    """Steps that are not one place forward, with `delta`. A place that is not known is taken for the next one."""
+    """Steps other than one place forward, with `delta`. An unknown place counts as the next one."""
     return (
         _rows(tables)
         .withColumn("delta", F.expr("place - if(within is null, last.place, within.place)"))
@@ -66,12 +66,12 @@ def steps(tables: Tables) -> DataFrame:
 
 
 def _rows(tables: Tables) -> DataFrame:
-    """Per record: within (the record of the key before it in its operation), last (the last record of the key of the
-    process's last operation that counts; not across an assign or subscribe that left the key out)."""
+    """Per record: within (the previous record of the key in its operation) and last (the last record of the key in
+    the last operation of the process that counts; not across an assign or subscribe without the key)."""
     record = "pos, value is not null as real, seq, place, value"
     rows = _since_resets(tables).where("call in ('poll', 'send')")
     moves = ["run", "process", "key", "call"]
-    # A poll may name a key without a record and, later in the operation, with some: only these count then.
+    # A poll may name a key first without and later with records; then only the records count.
     one = Window.partitionBy(*moves).orderBy("pos", "real", "seq")
     before = Window.partitionBy(*moves, "epoch").orderBy("pos").rangeBetween(Window.unboundedPreceding, -1)
     return (
@@ -85,9 +85,9 @@ def _rows(tables: Tables) -> DataFrame:
 
 
 def _since_resets(tables: Tables) -> DataFrame:
-    """The records, with epoch: how many assigns and subscribes before it left its key out.
+    """The records, with epoch: the number of earlier assigns and subscribes without the key.
 
-    That is, all those of the process less those with the key; so no reset is ever spelt out for every key.
+    It is the number of all resets of the process minus those with the key, so that resets need no row for every key.
     """
     columns = ["run", "process", "pos", "call", "key", "type", "seq", "place", "value", "rebalanced"]
     resets = tables.operations.where("f in ('assign', 'subscribe') and type in ('ok', 'info')")

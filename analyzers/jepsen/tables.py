@@ -1,4 +1,4 @@
-"""What is known of each value and each place in the logs: the facts that the checks share."""
+"""The facts that the checks share, about each value and each place in the logs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from analyzers.history.spark_schema import spark_schema
 from workloads.history.jepsen.tables import OPERATIONS, RECORDS
 
 VALUE = ["run", "key", "value"]
-"""What identifies a value: it is unique for its key."""
+"""The columns that identify a value, which is unique for its key."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,17 +44,17 @@ def tables(spark: SparkSession, folder: Path, *, without: Collection[int]) -> It
         return kept[-1]
 
     try:
-        # From here on what is grouped and joined by key needs no shuffle.
+        # From here on, grouping and joining by key needs no shuffle.
         records = keep(records.repartition("run", "key"))
         known = _known(records)
         proved = keep(_proved(records, known))
         placed = _placed(records, proved)
         order = keep(_order(placed))
         values = keep(_values(known, placed, order))
-        told = values.select(*VALUE, "place", "failed", "writer")
+        of_value = values.select(*VALUE, "place", "failed", "writer")
         yield Tables(
             operations=operations,
-            records=keep(records.join(told, VALUE, "left")),
+            records=keep(records.join(of_value, VALUE, "left")),
             values=values,
             order=order,
             proved=proved,
@@ -86,7 +86,7 @@ def _known(records: DataFrame) -> DataFrame:
 
 
 def _proved(records: DataFrame, known: DataFrame) -> DataFrame:
-    """One value of an operation that was read proves them all: a transaction is atomic."""
+    """Operations of unknown outcome that took effect: one of their values was read, and a transaction is atomic."""
     seen = known.where("ok_read").select(*VALUE)
     return (
         records.where("call = 'send' and type = 'info'")
@@ -97,9 +97,10 @@ def _proved(records: DataFrame, known: DataFrame) -> DataFrame:
 
 
 def _placed(records: DataFrame, proved: DataFrame) -> DataFrame:
-    """run, key, offset, value, place: what is at which offset, and its index when holes are closed.
+    """The values at each offset: run, key, offset, value, place. The place is the index of the offset without gaps.
 
-    Polls count whatever became of their operation: a poller is never to be lied to. Sends count when they happened.
+    Polls count for every outcome of their operation, because even an aborted one must read correct records. Sends
+    count if they took effect.
     """
     known = records.where("offset is not null")
     parts = [
@@ -114,7 +115,7 @@ def _placed(records: DataFrame, proved: DataFrame) -> DataFrame:
 
 
 def _order(placed: DataFrame) -> DataFrame:
-    """run, key, place, offset, n (how many values), found (the first of them), value (that stands for it), before
+    """run, key, place, offset, n (how many values), found (the first of them), value (that represents it), before
     (the value one place before)."""
     log = Window.partitionBy("run", "key").orderBy("place")
     return (
@@ -129,8 +130,8 @@ def _order(placed: DataFrame) -> DataFrame:
 
 
 def _values(known: DataFrame, placed: DataFrame, order: DataFrame) -> DataFrame:
-    """Per value, besides what `_known` says: first, last (places in the log where it is found at all), offsets (a
-    list), and place: the last for which it stands."""
+    """Per value, the columns of `_known` and: first, last (places where it is found), offsets (a list), and place:
+    the last place that it represents (see `_order`)."""
     found = placed.groupBy(*VALUE).agg(
         F.min("place").alias("first"),
         F.max("place").alias("last"),

@@ -1,4 +1,4 @@
-"""From what was found in a history to the answer about it."""
+"""The answer about a history, made from the errors found in it."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import Any, Literal
 SubVia = Literal["assign", "subscribe"]
 
 ALWAYS = {"int-send-skip", "G0", "G0-realtime", "PL-1-cycle-exists", "strong-PL-1-cycle-exists"}
-"""Normal with Kafka: writes of transactions are not isolated from each other."""
+"""Allowed, because Kafka does not isolate the writes of transactions from each other."""
 
 REBALANCED = {"poll-skip", "nonmonotonic-poll"}
-"""Normal where a group moves partitions between polls."""
+"""Allowed if a group can move partitions between polls."""
 
 WITH_WW = {"G1c", "G1c-realtime", "PL-2-cycle-exists", "strong-PL-2-cycle-exists"}
-"""Normal where the order of writes counts as a dependency."""
+"""Allowed if the order of writes counts as a dependency."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
+    """The options of the reference checker."""
+
     ww_deps: bool = True
     sub_via: SubVia = "subscribe"
 
@@ -34,18 +36,18 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What is said about one file."""
+    """The answer about one file."""
 
     file: str
     errors: Mapping[str, Any]
-    """By error type; the first of each."""
+    """By error type, the first errors of it."""
     counts: Mapping[str, int] = field(default_factory=dict)
-    """By error type; all of them."""
+    """By error type, the number of all errors."""
     bad: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
-    """Why nothing better than unknown can be said."""
+    """Why the history is unknown instead of valid."""
     error: str | None = None
-    """Why the file was not judged at all."""
+    """Why the file was not judged."""
 
     @property
     def valid(self) -> bool | Literal["unknown"]:

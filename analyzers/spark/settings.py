@@ -1,4 +1,4 @@
-"""What Spark is told, by the size of what is judged; why and how much it matters is in docs/spark.md."""
+"""Spark's settings, by the size of the histories to be judged. docs/spark.md has reasons and measurements."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Literal
 Size = Literal["small", "large"]
 
 LARGE = 2_000_000
-"""Records from which the optimising compiler is worth the time that it takes."""
+"""Records from which the optimising compiler of the JVM saves more time than it takes."""
 
-# A history is grouped on (run, topic, partition) over and over: a plan fixed up front halves the time of a
-# small history and costs a large one nothing.
+# Nearly all grouping is by (run, topic, partition). Without adaptive plans a small history takes half the time, a
+# large one the same.
 SQL: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.requireAllClusterKeysForCoPartition": "false",
@@ -21,17 +21,18 @@ SQL: Mapping[str, str] = {
 }
 
 INTERPRETED = 20_000
-"""Records up to which a plan is interpreted: compiling its code takes longer than the code then saves."""
+"""Records up to which plans are interpreted: generating and compiling code takes longer than it saves."""
 
 ONE_PIECE = 200_000
-"""Records up to which nothing is divided, so that nothing is shuffled or broadcast: to divide the work of one
-statement takes longer than to do it, and there are three side by side."""
+"""Records up to which a table has one partition, so that nothing is shuffled or broadcast. Distributing the work of a
+statement takes longer than doing it, and three statements run side by side anyway."""
 
 ROWS_PER_PARTITION = 500_000
 FEWEST, MOST = 2, 200
+"""Shuffle partitions."""
 
-# Small: no compiler that optimises, and none of its bookkeeping. Large: it optimises what is called for every row,
-# and leaves be what only plans, which takes much of the processor time of a first verdict.
+# Small: no optimising compiler (C2), and none of its profiling. Large: C2 compiles methods that are called for every
+# row, but not the code that builds plans, whose compilation would take much of the processor time of a first verdict.
 OPTIMISED_FROM = {
     "Tier4InvocationThreshold": 200_000,
     "Tier4MinInvocationThreshold": 50_000,
@@ -45,22 +46,25 @@ COMPILER: Mapping[Size, tuple[str, ...]] = {
 
 
 def sql_settings(rows: int | None, *, cores: int | None = None) -> dict[str, str]:
-    """Those of a session, for so many records; None while the number is not known.
+    """The settings of a session for a number of records; None if it is not known.
 
-    cores  that run tasks, on all machines; default: this machine's.
+    cores  cores that run tasks, on all machines; default: those of this machine.
     """
     known = rows or 0
-    interpreted, whole = known <= INTERPRETED, known <= ONE_PIECE
+    is_interpreted, is_one_piece = known <= INTERPRETED, known <= ONE_PIECE
     return {
         **SQL,
-        "spark.sql.shuffle.partitions": str(1 if whole else _partitions(known, cores or os.cpu_count() or 1)),
-        "spark.sql.codegen.wholeStage": str(not interpreted).lower(),
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN" if interpreted else "FALLBACK",
-        # A table in one piece is joined where it is: to hand the other side around would be a job of its own.
-        "spark.sql.optimizer.disableHints": str(whole).lower(),
-        "spark.sql.autoBroadcastJoinThreshold": "-1" if whole else "10MB",
-        # What follows from filters and keys spares rows, of which there are few, and takes part of the planning.
-        "spark.sql.constraintPropagation.enabled": str(not interpreted).lower(),
+        "spark.sql.shuffle.partitions": str(
+            1 if is_one_piece else _partitions(known, cores or os.cpu_count() or 1)
+        ),
+        "spark.sql.codegen.wholeStage": str(not is_interpreted).lower(),
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN" if is_interpreted else "FALLBACK",
+        # Tables with one partition are joined in place. To broadcast one of them would be another job.
+        "spark.sql.optimizer.disableHints": str(is_one_piece).lower(),
+        "spark.sql.autoBroadcastJoinThreshold": "-1" if is_one_piece else "10MB",
+        # Inferring constraints from filters and keys saves reading rows, of which there are few, and makes planning
+        # slower.
+        "spark.sql.constraintPropagation.enabled": str(not is_interpreted).lower(),
     }
 
 
@@ -75,7 +79,7 @@ def size_of(rows: int | None) -> Size:
 
 
 def is_local(master: str) -> bool:
-    """Whether Spark runs within this process' own JVM."""
+    """Whether Spark is embedded: it runs in a JVM of this process."""
     return master.startswith("local") and not master.startswith("local-cluster")
 
 
@@ -84,17 +88,17 @@ def is_connect(master: str) -> bool:
 
 
 def core_settings(master: str, *, scratch: Path, heap: str) -> dict[str, str]:
-    """Those of a Spark that is started here: silent, and nothing left in the working directory."""
+    """The settings for starting Spark: it prints nothing and leaves nothing in the working directory."""
     settings = {
         "spark.driver.memory": heap,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.local.dir": str(scratch),
-        # One analysis has some hundred generated classes; what falls out of the cache is compiled again.
+        # One analysis has some hundred generated classes. A class that is evicted from the cache is compiled again.
         "spark.sql.codegen.cache.maxEntries": "2000",
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        # A flipped bit is damage, and not another value.
+        # Otherwise a flipped bit is read as another value.
         "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
     }
     if is_local(master):
@@ -103,7 +107,7 @@ def core_settings(master: str, *, scratch: Path, heap: str) -> dict[str, str]:
 
 
 def java_options(size: Size, *, scratch: Path, archive: Path | None) -> tuple[str, ...]:
-    """Of the driver's JVM. `archive`: of loaded classes, see `analyzers.spark.quick_start`."""
-    # An archive that does not fit, or is broken, is passed over: that is what auto means.
+    """Options of the driver's JVM. `archive`: the class archive, see `analyzers.spark.quick_start`."""
+    # auto: the JVM ignores an archive that is damaged or does not fit.
     shared = () if archive is None else (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off")
     return (f"-Djava.io.tmpdir={scratch}", *COMPILER[size], *shared)

@@ -27,10 +27,10 @@ def rows(*times: tuple[str, int, int, int]) -> list[dict[str, Any]]:
     ]
 
 
-def history(home: Path, told: list[dict[str, Any]], **options: Any) -> Path:
+def history(home: Path, rows: list[dict[str, Any]], **options: Any) -> Path:
     folder = home / "history" / "records"
     folder.mkdir(parents=True)
-    pq.write_table(pa.Table.from_pylist(told, schema=RECORDS), folder / "0.parquet", **options)
+    pq.write_table(pa.Table.from_pylist(rows, schema=RECORDS), folder / "0.parquet", **options)
     return home
 
 
@@ -44,7 +44,7 @@ ORDERLY = rows(
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 100])
 @pytest.mark.parametrize("options", [{}, {"row_group_size": 2}, {"write_statistics": False}])
-def test_every_process_has_a_time_of_its_own(
+def test_processes_are_ordered_independently(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int, options: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(validate_rows, "BATCH", batch)
@@ -53,14 +53,14 @@ def test_every_process_has_a_time_of_its_own(
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 100])
 @pytest.mark.parametrize("row", [1, 2, 4, 6, 8])
-def test_a_row_that_goes_back_is_named_wherever_batches_meet(
+def test_a_row_that_goes_back_in_time_is_named_at_any_batch_boundary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int, row: int
 ) -> None:
     monkeypatch.setattr(validate_rows, "BATCH", batch)
-    told = [dict(each) for each in ORDERLY]
-    told[row] |= {"invoked": 0}
+    rows = [dict(each) for each in ORDERLY]
+    rows[row] |= {"invoked": 0}
     with pytest.raises(BadHistory, match=rf"0\.parquet, row {row}: process \d goes back in time"):
-        run_ids(history(tmp_path, told))
+        run_ids(history(tmp_path, rows))
 
 
 @pytest.mark.parametrize("options", [{}, {"row_group_size": 2}, {"write_statistics": False}])
@@ -74,24 +74,24 @@ def test_a_row_that_goes_back_is_named_wherever_batches_meet(
         ({"type": "invoke"}, "type: expected ok or fail or info, got 'invoke'"),
     ],
 )
-def test_a_wrong_value_is_named(
+def test_an_invalid_value_is_named(
     tmp_path: Path, options: dict[str, Any], cell: dict[str, Any], said: str
 ) -> None:
-    told = [dict(each) for each in ORDERLY]
-    told[5] |= cell
+    rows = [dict(each) for each in ORDERLY]
+    rows[5] |= cell
     with pytest.raises(BadHistory, match=rf"0\.parquet, row 5: {said}") as raised:
-        run_ids(history(tmp_path, told, **options))
+        run_ids(history(tmp_path, rows, **options))
     assert (raised.value.row, raised.value.file.name) == (5, "0.parquet")
 
 
 def test_offsets_and_completions_may_be_unknown(tmp_path: Path) -> None:
     """A send that never completed may have been written down before those in front of it were under way."""
-    told = [each | {"offset": None} for each in ORDERLY]
-    told[4] |= {"invoked": 1, "completed": None}
-    assert run_ids(history(tmp_path, told)) == {"a", "b"}
+    rows = [each | {"offset": None} for each in ORDERLY]
+    rows[4] |= {"invoked": 1, "completed": None}
+    assert run_ids(history(tmp_path, rows)) == {"a", "b"}
 
 
-def test_a_file_that_is_missing_or_another_one_is_named(tmp_path: Path) -> None:
+def test_a_missing_or_replaced_file_is_named(tmp_path: Path) -> None:
     home = history(tmp_path, ORDERLY)
     folder = home / "history" / "records"
     pq.write_table(pa.Table.from_pylist(rows(("c", 1, 0, 10)), schema=RECORDS), folder / "1.parquet")
@@ -103,8 +103,8 @@ def test_a_file_that_is_missing_or_another_one_is_named(tmp_path: Path) -> None:
     (folder / "1.parquet").write_bytes((folder / "0.parquet").read_bytes())
     with pytest.raises(BadHistory, match=r"records/1\.parquet: holds 9 rows, but compaction wrote 1"):
         run_ids(home)
-    for told in ('{"format": 2, "rows": [1]}', '{"format": 2, "rows": {"records": {"1.parquet": null}}}'):
-        (home / "history" / "format.json").write_text(told)
+    for text in ('{"format": 2, "rows": [1]}', '{"format": 2, "rows": {"records": {"1.parquet": null}}}'):
+        (home / "history" / "format.json").write_text(text)
         with pytest.raises(BadHistory, match=r"format\.json: expected rows by table and file, got"):
             run_ids(home)
     for table in (home / "history").iterdir():
@@ -116,13 +116,13 @@ def test_a_file_that_is_missing_or_another_one_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damaged", ["a link to nothing", "a folder that may not be listed"])
-def test_what_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: str) -> None:
+def test_an_unreadable_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: str) -> None:
     home = history(tmp_path, ORDERLY)
     folder = home / "history" / "records"
     if damaged == "a link to nothing":
         (folder / "1.parquet").symlink_to(tmp_path / "nothing")
     else:
-        # Whoever runs this may be root, who may list everything.
+        # Root may list any folder, so permissions do not help.
         def listed(place: Path) -> list[str]:
             raise PermissionError(13, "Permission denied", str(place))
 
@@ -133,5 +133,5 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
         run_ids(home)
 
 
-def test_a_table_without_rows_is_a_table(tmp_path: Path) -> None:
+def test_a_table_without_rows_is_valid(tmp_path: Path) -> None:
     assert run_ids(history(tmp_path, [])) == frozenset()

@@ -1,4 +1,4 @@
-"""A standalone cluster of two workers, and a Connect server, come to the same verdicts as the embedded Spark."""
+"""A standalone cluster of two workers and a Connect server give the same verdicts as the embedded Spark."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def expected(spark: Any, run: Path) -> dict[str, Any]:
     assert {name: one.result for name, one in verdicts.items()} == {
         "good": "valid", "lost": "invalid", "back": "invalid", "unknown": "unknown",
     }  # fmt: skip
-    told: dict[str, Any] = json.loads(json.dumps({name: one.to_json() for name, one in verdicts.items()}))
-    return told
+    result: dict[str, Any] = json.loads(json.dumps({name: one.to_json() for name, one in verdicts.items()}))
+    return result
 
 
 def free_port() -> int:
@@ -62,7 +62,7 @@ def free_port() -> int:
 
 @contextmanager
 def daemon(folder: Path, name: str, *arguments: str, port: int | None = None) -> Iterator[None]:
-    """One of Spark's own programs, for the time of the block; `port`: it serves when it listens there."""
+    """Run one of Spark's own programs during the block. It is ready when it listens at `port`."""
     environment = {**os.environ, "SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_DAEMON_MEMORY": "1g"}
     environment["SPARK_DAEMON_JAVA_OPTS"] = "-XX:TieredStopAtLevel=1"
     with (folder / f"{name}.log").open("wb") as log:
@@ -150,7 +150,7 @@ def test_a_standalone_cluster_with_two_workers(run: Path, expected: dict[str, An
 
 
 def python_for_connect() -> str:
-    """This one, or that of the environment which `make nightly` makes beside it."""
+    """This Python, or the one of the environment that `make nightly` creates."""
     wanted = "import grpc, grpc_status, google.rpc, pandas, zstandard"
     for python in (sys.executable, str(ROOT / ".venv-connect" / "bin" / "python")):
         if (

@@ -1,9 +1,9 @@
-"""Conformance with the reference checker's own test cases, as far as they fit the model here.
+"""The native profile agrees with the reference checker's own cases, as far as they fit its model.
 
-Left out: transactions and sends of several records of which some are proved by others (there are no
-transactions here: `info-proved-committed-by-read`, `lost-write/atomic-*`, `poll-skip/txn-*`), and the
-position of a consumer kept over an assign that still covers the partition (here every assignment
-starts anew: `poll-skip/*-same-key`, `nonmonotonic-poll/*-same-key`).
+Two kinds of cases are left out. Some need transactions in which one record proves others
+(`info-proved-committed-by-read`, `lost-write/atomic-*`, `poll-skip/txn-*`). In others a consumer keeps its position
+over an assign that still covers the partition, while here every assignment takes a new position
+(`poll-skip/*-same-key`, `nonmonotonic-poll/*-same-key`).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import pytest
 
 pytestmark = [pytest.mark.spark, pytest.mark.shared]
 
-# Case: what the reference's own tests assert about it, in our counts.
+# Case: the assertions of the reference's own tests, in our counts.
 EXPECTED: dict[str, dict[str, int]] = {
     "inconsistent-offsets/info-conflict-ignored": {"inconsistent-offsets": 0},
     "g1a": {"G1a": 1},
     "lost-write/consistent": {"lost-write": 2, "unseen": 1},
     "lost-write/inconsistent-offsets": {"lost-write": 1},
-    # The reference also takes the acknowledged but never polled record for skipped; here that is lost.
+    # The reference also counts the acknowledged but never polled record as skipped; here it is lost.
     "poll-skip/base": {"poll-skip": 1, "lost-write": 1},
     "poll-skip/intermediate-subscribe-other-key": {"poll-skip": 0},
     "int-poll-skip": {"int-poll-skip": 2, "poll-skip": 0},
@@ -32,10 +32,10 @@ EXPECTED: dict[str, dict[str, int]] = {
     "nonmonotonic-poll/assign-other-key": {"nonmonotonic-poll": 0},
     "int-nonmonotonic-poll": {"int-nonmonotonic-poll": 2, "nonmonotonic-poll": 0},
     "nonmonotonic-send/base": {"nonmonotonic-send": 1},
-    # A producer's order is not reset by what its consumer is assigned.
+    # An assignment of its consumer does not reset the order of a producer.
     "nonmonotonic-send/subscribe-same-key": {"nonmonotonic-send": 1},
     "nonmonotonic-send/assign-same-key": {"nonmonotonic-send": 1},
-    # Info sends that were read are not compared: the one of the two that was acknowledged.
+    # Sends of unknown outcome are not compared, also if they were read; one of the two was acknowledged.
     "int-nonmonotonic-send": {"int-nonmonotonic-send": 1, "nonmonotonic-send": 0},
     "duplicate/basic": {"duplicate": 1},
     "duplicate/hash-insensitive": {"duplicate": 10, "inconsistent-offsets": 2},
@@ -58,8 +58,8 @@ def test_the_reference_case(verdicts: Any, case: str) -> None:
 
 
 def translate(history: list[dict[str, Any]], story: Any) -> Any:
-    """A key is a topic; a record is a row of its own; an assign or subscribe is a new assignment. Every
-    operation is a transaction, and reads only what is committed."""
+    """A key becomes a topic, and each record a row. An assign or subscribe becomes a new assignment. Every
+    operation is a transaction and reads committed records only."""
     values: dict[Any, int] = {}
     assignments: dict[int, int] = {}
     for number, op in enumerate(history):
@@ -69,8 +69,8 @@ def translate(history: list[dict[str, Any]], story: Any) -> Any:
         if op["f"] in ("assign", "subscribe"):
             assignments[process] = assignments.get(process, 1) + (op["type"] != "fail")
             continue
-        for f, key, offset, told in records(op["value"]):
-            value = values.setdefault(told, len(values) + 1)
+        for f, key, offset, original in records(op["value"]):
+            value = values.setdefault(original, len(values) + 1)
             row = {"topic": key, "type": op["type"], "at": at, "process": process}
             if f == "send":
                 story.send(value, offset, transaction=number, **row)

@@ -1,5 +1,7 @@
-"""Random Jepsen histories: the profile agrees with the rules spelt out in plain Python. Files that are none, and
-histories on which the reference crashes, stand between them in the same call."""
+"""The profile jepsen agrees with its rules written in plain Python, on random histories.
+
+Files that are not histories, and histories on which the reference crashes, are judged in the same call.
+"""
 
 from __future__ import annotations
 
@@ -193,7 +195,7 @@ class Oracle:
 
 
 def components(edges: set[tuple[int, int]]) -> list[frozenset[int]]:
-    """By who reaches whom."""
+    """Computed from which operation reaches which."""
     reach: dict[int, set[int]] = defaultdict(set)
     for a, b in edges:
         reach[a].add(b)
@@ -209,13 +211,13 @@ KEYS = st.sampled_from(["x", "x", "x", "y"])
 
 
 def offset(value: int) -> st.SearchStrategy[int | None]:
-    """Mostly its own."""
+    """An offset for a value; mostly the one that is equal to the value."""
     return st.one_of(st.just(value), st.just(value), st.just(value), st.integers(0, 6), st.none())
 
 
 @st.composite
-def told(draw: st.DrawFn) -> list[Op]:
-    """A history in which hardly anything is as it should be; every value that is polled was sent."""
+def histories(draw: st.DrawFn) -> list[Op]:
+    """A history with many errors; every polled value was sent."""
     sent: list[tuple[str, int]] = []
     plans = []
     for _ in range(draw(st.integers(1, 12))):
@@ -255,7 +257,7 @@ def told(draw: st.DrawFn) -> list[Op]:
     return history
 
 
-POLLS_WHAT_NOBODY_SENT = [
+POLLS_A_VALUE_NEVER_SENT = [
     {"type": "invoke", "f": "poll", "process": 0},
     {"type": "ok", "f": "poll", "process": 0, "value": [["poll", {"x": [[0, 7]]}]]},
     {"type": "invoke", "f": "send", "process": 0},
@@ -273,7 +275,7 @@ POLLS_NO_KNOWN_OFFSET = [
 
 @pytest.fixture(scope="module")
 def judged(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
-    """Hypothesis only draws here: all histories are judged in one call for each option."""
+    """Hypothesis only draws the histories. All of them are judged in one call for each option."""
     histories: dict[str, Any] = {}
 
     @settings(
@@ -284,14 +286,14 @@ def judged(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str,
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(told())
+    @given(histories())
     def draw(history: list[Op]) -> None:
         histories[f"h{len(histories)}"] = history
 
     draw()
-    histories |= {"nobody-sent": POLLS_WHAT_NOBODY_SENT, "no-offset": POLLS_NO_KNOWN_OFFSET}
+    histories |= {"never-sent": POLLS_A_VALUE_NEVER_SENT, "no-offset": POLLS_NO_KNOWN_OFFSET}
     # Cut in the middle of a row, after rows that parse: of those nothing may be left.
-    texts = {"cut": json.dumps(POLLS_WHAT_NOBODY_SENT)[:-9], "empty": ""}
+    texts = {"cut": json.dumps(POLLS_A_VALUE_NEVER_SENT)[:-9], "empty": ""}
     texts |= {name: json.dumps(history) for name, history in histories.items()}
     folder: Path = tmp_path_factory.mktemp("histories")
     for name, text in texts.items():
@@ -324,21 +326,21 @@ def test_the_profile_agrees_with_the_oracle(judged: Any, ww_deps: bool) -> None:
     assert {kind for kind in every - rare if met[kind] < 5} == set()
 
 
-def test_every_level_that_is_broken_has_a_cycle(judged: Any) -> None:
+def test_every_violated_level_has_a_cycle(judged: Any) -> None:
     for name in judged["histories"]:
         counts = judged["answers"][True][name].counts
         levels = sum(n for kind, n in counts.items() if kind.endswith("-cycle-exists"))
         assert levels == sum(n for kind, n in counts.items() if kind.startswith(("G0", "G1c")))
 
 
-def test_where_the_reference_crashes(judged: Any) -> None:
-    nobody = judged["answers"][True]["nobody-sent"]
-    assert nobody.valid == "unknown"
-    assert "1 value(s) polled that no completed operation sent, the first 7" in nobody.reasons[0]
+def test_histories_on_which_the_reference_crashes(judged: Any) -> None:
+    never_sent = judged["answers"][True]["never-sent"]
+    assert never_sent.valid == "unknown"
+    assert "1 value(s) were polled that no completed operation sent, the first 7" in never_sent.reasons[0]
     assert judged["answers"][True]["no-offset"].valid is True
 
 
-def test_files_that_are_no_histories(judged: Any) -> None:
+def test_files_that_are_not_histories(judged: Any) -> None:
     for name, said in (("cut", "after row 4: no JSON"), ("empty", "holds no operation")):
         answer = judged["answers"][True][name]
         assert (answer.valid, answer.errors) == ("unknown", {})

@@ -1,5 +1,4 @@
-"""Conformance of the profile jepsen with the reference's own cases, through the whole pipeline, in one call for each
-of --ww-deps and --no-ww-deps."""
+"""The profile jepsen agrees with the reference's own cases, with --ww-deps and with --no-ww-deps."""
 
 from __future__ import annotations
 
@@ -24,19 +23,19 @@ OTHER = {
     "log-value-first-index/empty": "a helper inside of lost-write; the logs it stands for are judged there",
     "log-value-first-index/standard": "a helper inside of lost-write; the logs it stands for are judged there",
 }
-"""Cases without a history that anything could be said about."""
+"""Cases without a history that could be judged."""
 
 NO_PROCESS = "version-orders/conflict-from-info-proved-by-read"
-"""Its operations have no process, without which the reference's analysis crashes; here they are given one."""
+"""The operations of this case have no process, on which the reference crashes. Here they get one."""
 
 NOT_PART_OF_ERRORS = {
     "realtime-lag": "the lag makes no history invalid; availability is judged by the native profile",
     "unseen-series": "how many were unseen after each operation is a plot; what is unseen at the end is judged",
 }
-"""Cases that expect something the answer does not hold; their errors are compared all the same."""
+"""Cases with expectations about parts that our answer does not have. Their errors are compared anyway."""
 
 ROTATED = {"G0", "G1c", "G0-realtime", "G1c-realtime"}
-"""A cycle may begin anywhere."""
+"""Error types whose cycles may begin at any of their operations."""
 
 
 def cases(shared: Path) -> dict[str, Any]:
@@ -75,7 +74,7 @@ def answers(
 
 
 def edn(value: Any) -> str:
-    """As Jepsen writes it: names are keywords, an operation to a line."""
+    """EDN as Jepsen writes it: names are keywords, with one operation per line."""
     if isinstance(value, dict):
         return "{" + ", ".join(f":{name} {edn(each)}" for name, each in value.items()) + "}"
     if isinstance(value, list):
@@ -85,7 +84,7 @@ def edn(value: Any) -> str:
 
 
 def plain(errors: Mapping[str, Any]) -> dict[str, Any]:
-    """Errors with everything that is arbitrary put in order."""
+    """Errors with all arbitrary orders sorted."""
     return {
         kind: sorted(json.dumps(one, sort_keys=True) for one in map(settled, found))
         if isinstance(found, list)
@@ -95,14 +94,14 @@ def plain(errors: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settled(error: Mapping[str, Any]) -> dict[str, Any]:
-    told = dict(error)
-    if "scc" in told:
-        told["scc"] = sorted(told["scc"])
-    if told.get("type") in ROTATED:
-        cycle, steps = told["cycle"][:-1], told["steps"]
+    entry = dict(error)
+    if "scc" in entry:
+        entry["scc"] = sorted(entry["scc"])
+    if entry.get("type") in ROTATED:
+        cycle, steps = entry["cycle"][:-1], entry["steps"]
         first = cycle.index(min(cycle))
-        told["cycle"], told["steps"] = cycle[first:] + cycle[:first], steps[first:] + steps[:first]
-    return told
+        entry["cycle"], entry["steps"] = cycle[first:] + cycle[:first], steps[first:] + steps[:first]
+    return entry
 
 
 @pytest.mark.parametrize("ww_deps", [True, False])
@@ -138,13 +137,15 @@ def test_verdict_is_that_of_the_reference(
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in NOT_PART_OF_ERRORS])
-def test_what_the_reference_s_own_test_asserts(answers: Any, shared: Path, name: str) -> None:
+def test_the_assertions_of_the_reference_hold(answers: Any, shared: Path, name: str) -> None:
     case = cases(shared)[name]
     expected = case["expected"]
     answer = answers[bool(case["options"].get("ww_deps"))][name]
     if case["kind"] == "version-orders":
-        told = [{k: error[k] for k in ("key", "index", "offset", "values")} for error in expected["errors"]]
-        assert plain(answer.errors)["inconsistent-offsets"] == plain({"errors": told})["errors"]
+        entries = [
+            {k: error[k] for k in ("key", "index", "offset", "values")} for error in expected["errors"]
+        ]
+        assert plain(answer.errors)["inconsistent-offsets"] == plain({"errors": entries})["errors"]
         return
     for one in expected.get("all", [expected]):
         if one["path"] == "valid?":
@@ -167,7 +168,7 @@ def assert_equal(expected: Mapping[str, Any], errors: Mapping[str, Any]) -> None
         assert plain({kind: errors[kind]}) == plain({kind: expected["equals"]})
 
 
-def test_every_case_is_compared_or_named(shared: Path) -> None:
+def test_every_case_is_compared_or_listed(shared: Path) -> None:
     every = cases(shared)
     assert {
         name for name, case in every.items() if case["kind"] in ("analysis", "checker", "version-orders")
@@ -175,11 +176,11 @@ def test_every_case_is_compared_or_named(shared: Path) -> None:
     assert set(OTHER) | set(NAMES) == set(every)
 
 
-def test_none_is_unknown(answers: Any) -> None:
+def test_no_case_is_unknown(answers: Any) -> None:
     def reasons() -> Iterator[tuple[str, Any]]:
         for name, answer in answers[True].items():
             if answer.reasons:
                 yield name, answer.reasons
 
-    # The only case where something is polled that nobody sent.
+    # The only case with a polled value that was never sent.
     assert [name for name, _ in reasons()] == [NO_PROCESS]

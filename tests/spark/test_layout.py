@@ -1,4 +1,5 @@
-"""The layout of large histories: Spark agrees on buckets, moves no record for the main facts, judges alike."""
+"""The layout of large histories: Spark uses the same buckets, shuffles no records for the main facts, and gives the
+same verdicts."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def shape(run: str, **more: Any) -> Shape:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of the same content: two divided into buckets, one not, and one with a hot log."""
+    """Runs of equal content: two divided into buckets, one not, and one with a hot log."""
     place = tmp_path_factory.mktemp("layout")
     for run in ("one", "two's 100% [x]"):
         write_compacted(shape(run), place / run)
@@ -54,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def in_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These histories stand for large ones."""
+    """Treat these small histories like large ones."""
     for limit in ("HANDED_OVER", "ONE_PIECE"):
         monkeypatch.setattr(f"analyzers.history.load.{limit}", 0)
 
@@ -68,7 +69,7 @@ def bucketed(spark: Any, folder: Path) -> Iterator[History]:
 
 
 def moved(frame: Any) -> int:
-    """How many rows go through the shuffles of a plan while it is carried out."""
+    """The number of rows that a plan writes into shuffles when it runs."""
     execution = frame._jdf.queryExecution()
     execution.toRdd().count()
     rows, nodes = 0, [execution.executedPlan()]
@@ -82,8 +83,8 @@ def moved(frame: Any) -> int:
 
 
 @pytest.mark.parametrize("fact", ["values", "conflicts", "steps", "gaps", "acknowledgements"])
-def test_no_record_moves_for_the_main_facts(spark: Any, bucketed: History, folder: Path, fact: str) -> None:
-    """A few rows do: one for each log, and the steps over offsets that were left out."""
+def test_the_main_facts_shuffle_no_records(spark: Any, bucketed: History, folder: Path, fact: str) -> None:
+    """A few rows are shuffled: one for each log, and the steps over missing offsets."""
     records = bucketed.records.count()
     assert moved(FACTS[fact](bucketed)) < records / 20
     if fact in ("values", "conflicts", "acknowledgements"):
@@ -91,11 +92,11 @@ def test_no_record_moves_for_the_main_facts(spark: Any, bucketed: History, folde
         assert moved(FACTS[fact](plain)) > plain.records.count() / 3
 
 
-def test_no_record_moves_for_the_first_look(bucketed: History) -> None:
+def test_the_prefilter_shuffles_no_records(bucketed: History) -> None:
     assert moved(bucketed.sql(plan(CHECKS).sql())) < bucketed.records.count() / 20
 
 
-def test_however_a_history_lies_the_verdict_is_the_same(spark: Any, folder: Path) -> None:
+def test_the_verdict_does_not_depend_on_the_layout(spark: Any, folder: Path) -> None:
     for runs in (["one", "two's 100% [x]"], ["whole"], ["hot"], ["one", "whole"]):
         verdicts = analyze(spark, [folder / run for run in runs])
         assert sorted(verdicts) == sorted(runs)
@@ -106,7 +107,7 @@ def test_however_a_history_lies_the_verdict_is_the_same(spark: Any, folder: Path
 
 
 @pytest.mark.parametrize("limit", ["HANDED_OVER", "ONE_PIECE"])
-def test_nothing_moves_of_what_is_one_piece(
+def test_one_partition_needs_no_shuffle(
     spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     monkeypatch.setattr(f"analyzers.history.load.{limit}", 1 << 40)
@@ -117,7 +118,7 @@ def test_nothing_moves_of_what_is_one_piece(
     assert {finding.anomaly: finding.count for finding in verdict.findings} == shape("one").expected()
 
 
-def test_a_bucket_far_larger_than_the_others_is_shared_out(spark: Any, folder: Path) -> None:
+def test_buckets_are_ignored_when_one_is_far_larger(spark: Any, folder: Path) -> None:
     assert load(spark, sources(spark, [folder / "hot"])).registered is None
 
 
@@ -135,8 +136,10 @@ def test_a_history_at_a_uri(spark: Any, folder: Path, tmp_path: Path) -> None:
 
 def test_many_small_histories_are_read_once(spark: Any, write: Any, story: Any, tmp_path: Path) -> None:
     for number in range(40):
-        told = story().send(1 << 40, 0)
-        write(tmp_path / f"r{number}", {f"r{number}": told.final({0: 1 << 40} if number % 2 else {}, end=1)})
+        recorded = story().send(1 << 40, 0)
+        write(
+            tmp_path / f"r{number}", {f"r{number}": recorded.final({0: 1 << 40} if number % 2 else {}, end=1)}
+        )
     verdicts = analyze(spark, sorted(tmp_path.iterdir()))
     assert {run: verdict.result for run, verdict in verdicts.items()} == {
         f"r{number}": "valid" if number % 2 else "invalid" for number in range(40)

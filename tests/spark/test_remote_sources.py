@@ -1,4 +1,4 @@
-"""``kafkacheck analyze`` of URIs: a view of Hadoop stands for a file system that only Spark reads."""
+"""``kafkacheck analyze`` with URIs. A view of Hadoop represents a file system that only Spark reads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Far = Callable[[Path], str]
 
 @pytest.fixture
 def far(spark: Any) -> Far:
-    """Mounts a folder as ``viewfs://<name>/runs``; the name is another each time, for views are kept."""
+    """Mount a folder as ``viewfs://<name>/runs``. Each name is new, because Hadoop caches views."""
 
     def mount(folder: Path) -> str:
         name = f"far-{folder.parent.name}".replace("_", "-")
@@ -39,13 +39,13 @@ def far(spark: Any) -> Far:
 
 @pytest.fixture
 def runs(write: Any, story: Any, tmp_path: Path) -> Path:
-    """One that is good, one that lost a write, and one that its experiment finds too slow and may not be."""
+    """Three runs: a good one, one that lost a write, and one that is slower than its experiment allows."""
     lost = story().send(ONE, 0).send(ONE + 1, 1).final({1: ONE + 1}, end=2)
     slow = (
         story().send(ONE, 0, at=(0, 1)).send(ONE + 1, 1, at=(1, 2 * 10**9)).final({0: ONE, 1: ONE + 1}, end=2)
     )
-    told = {"good": story().send(ONE, 0).final({0: ONE}, end=1), "lost": lost, "slow": slow}
-    for name, each in told.items():
+    stories = {"good": story().send(ONE, 0).final({0: ONE}, end=1), "lost": lost, "slow": slow}
+    for name, each in stories.items():
         write(tmp_path / "runs" / name, {name: each})
     experiment = Experiment(workload=AppendLog(), bounds=Bounds(unavailable=1), expect="invalid")
     (tmp_path / "runs" / "slow" / "experiment.json").write_text(json.dumps(experiment.to_json()))
@@ -58,10 +58,10 @@ def analyzed(tmp_path: Path, *arguments: str) -> tuple[int, dict[str, dict[str, 
     return status, {entry["file"]: entry for entry in json.loads(out.read_text())}
 
 
-def test_a_folder_of_runs_there_is_judged_as_one_here(
+def test_a_remote_folder_of_runs_is_judged_like_a_local_one(
     runs: Path, far: Far, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By their experiments, with the same status; a run that is named twice counts once. Nothing is written there."""
+    """Remote runs are judged by their experiments, with the same exit status. A run named twice counts once."""
     uri = far(runs)
     status, there = analyzed(tmp_path, f"{uri}/", f"{uri}/good")
     said = capsys.readouterr().out
@@ -77,7 +77,7 @@ def test_a_folder_of_runs_there_is_judged_as_one_here(
     assert cli.main(["analyze", f"{uri}/slow"]) == cli.AS_EXPECTED
 
 
-def test_a_run_there_and_one_here_in_one_call(runs: Path, far: Far, tmp_path: Path) -> None:
+def test_remote_and_local_runs_in_one_call(runs: Path, far: Far, tmp_path: Path) -> None:
     uri = far(runs)
     status, entries = analyzed(tmp_path, f"{uri}/good", (runs / "lost").as_uri())
     assert status == cli.NOT_AS_EXPECTED
@@ -100,7 +100,7 @@ def test_a_run_there_and_one_here_in_one_call(runs: Path, far: Far, tmp_path: Pa
         ("1://host", "expected a path, or a URI such as file:///runs/one or hdfs://host/runs/one"),
     ],
 )
-def test_what_is_not_there_is_refused(
+def test_a_missing_location_is_refused(
     runs: Path, far: Far, capsys: pytest.CaptureFixture[str], uri: str, said: str
 ) -> None:
     assert cli.main(["analyze", uri.format(far=far(runs))]) == cli.USAGE
@@ -117,7 +117,7 @@ def test_a_folder_without_runs_is_refused(runs: Path, far: Far, capsys: pytest.C
     )
 
 
-def test_only_runs_here_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_local_runs_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["explain", "hdfs://host/runs/one"]) == cli.USAGE
     assert (
         "hdfs://host/runs/one: expected a path, or a URI such as file:///runs/one; copy"
@@ -170,10 +170,10 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
 }
 
 
-def test_what_is_no_history_there_is_told_by_file(
+def test_an_invalid_remote_file_is_named(
     runs: Path, far: Far, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The others of the call are judged."""
+    """The other runs of the call are still judged."""
     for name, (change, _) in BROKEN.items():
         shutil.copytree(runs / "good", runs / name)
         change(runs / name / "history" / "records" / "0.parquet")
@@ -181,14 +181,14 @@ def test_what_is_no_history_there_is_told_by_file(
     _, entries = analyzed(tmp_path, uri)
     valid = {file.rpartition("/")[2]: entry["valid"] for file, entry in entries.items()}
     assert valid == {"good": True, "lost": False, "slow": False, **dict.fromkeys(BROKEN, "unknown")}
-    told = capsys.readouterr().err
+    errors = capsys.readouterr().err
     for name, (_, said) in BROKEN.items():
-        assert said in told
+        assert said in errors
         assert said in entries[f"{uri}/{name}"]["unknowns"][0]
         assert f"/runs/{name}" in entries[f"{uri}/{name}"]["unknowns"][0]
 
 
-def test_segments_that_were_cut_make_it_unknown(spark: Any, runs: Path, far: Far) -> None:
+def test_cut_segments_make_a_remote_run_unknown(spark: Any, runs: Path, far: Far) -> None:
     (runs / "good" / "history" / "format.json").write_text('{"format": 2, "cut": ["records-50-0"]}')
     (judged,) = judge_batch(lambda: spark, [Case(home=f"{far(runs)}/good")])
     assert "records-50-0 end within a batch" in judged.verdicts["good"].unknowns[0]

@@ -1,4 +1,4 @@
-"""Judges runs on the Spark that it is told of: python judge_on_master.py MASTER SETTINGS OUT RUN..."""
+"""Judges runs on a given Spark master: python judge_on_master.py MASTER SETTINGS OUT RUN..."""
 
 from __future__ import annotations
 
