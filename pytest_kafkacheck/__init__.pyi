@@ -64,6 +64,13 @@ from pytest_kafkacheck.errors import VerdictError as VerdictError
 from pytest_kafkacheck.experiment.experiment import Experiment as Experiment
 from pytest_kafkacheck.run import Run as Run
 from workloads.append_log import AppendLog as AppendLog
+from workloads.roles.context import WorkerContext as WorkerContext
+from workloads.roles.sending import Sending as Sending
+from workloads.workload import PROBE as PROBE
+from workloads.workload import Topic as Topic
+from workloads.workload import WorkerRole as WorkerRole
+from workloads.workload import WorkerSpec as WorkerSpec
+from workloads.workload import Workload as Workload
 
 __version__: str
 
@@ -78,10 +85,17 @@ __all__ = [
     "Generated",
     "InfrastructureError",
     "KafkacheckError",
+    "PROBE",
     "Run",
+    "Sending",
+    "Topic",
     "UsageError",
     "Verdict",
     "VerdictError",
+    "WorkerContext",
+    "WorkerRole",
+    "WorkerSpec",
+    "Workload",
     "__version__",
     "add_broker",
     "add_partitions",

@@ -92,7 +92,7 @@ class AppendLog(Workload):
             ),
         )
 
-    def workers(self, run: str) -> tuple[WorkerSpec, ...]:  # noqa: ARG002 - other workloads may need it
+    def workers(self) -> tuple[WorkerSpec, ...]:
         send = {
             "acks": self.acks,
             "idempotence": self.idempotent,

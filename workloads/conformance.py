@@ -47,7 +47,7 @@ def _check_topics(workload: Workload, kind: str) -> None:
 
 
 def _check_workers(workload: Workload, kind: str) -> None:
-    workers = _sequence(f"{kind}.workers", workload.workers("a1"), WorkerSpec)
+    workers = _sequence(f"{kind}.workers", workload.workers(), WorkerSpec)
     if (numbers := [worker.process for worker in workers]) != list(range(len(workers))):
         raise ValueError(
             f"{kind}.workers gave the processes {numbers}: expected 0 to {len(workers) - 1} in order"
@@ -72,11 +72,18 @@ def _check_workers(workload: Workload, kind: str) -> None:
                 f"{where}: its options cannot be sent to another process as JSON: {error}"
             ) from None
         try:
-            if not callable(worker.role.function) and not isinstance(worker.role.function, str):
-                raise ValueError(f"expected a function or 'module:name', got {worker.role.function!r}")
-            _check_loadable(worker.role.reference)
+            _check_function(worker.role)
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
+
+
+def _check_function(role: WorkerRole) -> None:
+    if not callable(role.function) and not isinstance(role.function, str):
+        raise ValueError(f"expected a function or 'module:name', got {role.function!r}")
+    reference = role.reference
+    # A function is there already. Modules of this package load kafka-python, which takes longer than all checks.
+    if isinstance(role.function, str) and not reference.is_ours and not callable(reference.load()):
+        raise ValueError(f"{reference} is not a function")
 
 
 def _check_properties(workload: Workload, kind: str) -> None:
@@ -97,7 +104,7 @@ def _check_properties(workload: Workload, kind: str) -> None:
     allowed: Any = workload.allowed
     if not isinstance(allowed, (set, frozenset)) or not all(isinstance(each, str) for each in allowed):
         raise ValueError(f"{kind}.allowed={allowed!r}: expected a set of names of anomalies")
-    roles = {worker.role.name for worker in workload.workers("a1")}
+    roles = {worker.role.name for worker in workload.workers()}
     order: Any = workload.stop_order
     stages = [*order] if isinstance(order, (tuple, list)) else [None]
     if any(not isinstance(stage, (tuple, list)) or not roles.issuperset(stage) for stage in stages):
@@ -136,9 +143,3 @@ def _sequence(what: str, value: Any, kind: type) -> Sequence[Any]:
     if not isinstance(value, (tuple, list)) or not value or not all(isinstance(each, kind) for each in value):
         raise ValueError(f"{what} gave {value!r}: expected one or more {kind.__name__} in a tuple")
     return value
-
-
-def _check_loadable(reference: Reference) -> None:
-    """Modules of this package are left out: they load kafka-python, which takes longer than all other checks."""
-    if reference.file is not None and not callable(reference.load()):
-        raise ValueError(f"{reference} is not a function")

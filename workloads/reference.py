@@ -54,8 +54,8 @@ class Reference:
                 f"{name} is defined inside a function; define it at the top level of a file, because other processes "
                 f"load it by its name"
             )
-        if module.partition(".")[0] == PACKAGE:
-            return cls(module=module, name=name)
+        if (ours := cls(module=module, name=name)).is_ours:
+            return ours
         file = _file(target)
         if file is None:
             raise NotLoadable(
@@ -69,6 +69,11 @@ class Reference:
 
     def __str__(self) -> str:
         return f"{self.name} of {self.file or self.module}"
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is in this package, which every process can import."""
+        return self.module.partition(".")[0] == PACKAGE
 
     def load(self) -> Any:
         """What it refers to. Raises NotLoadable."""

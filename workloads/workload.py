@@ -2,8 +2,8 @@
 
 Those who ask: the execution of an experiment (topics, workers, when load has begun, what stops first), the nemesis
 (main topic, roles), the judgement (allowed anomalies), replay (layout) and shrink (smaller workloads). None of them
-knows a particular workload. ``workloads/append_log.py`` is the built-in one; ``examples/test_counter.py`` has one
-that lives in a test file. The form follows Maelstrom's workloads, each of which is one file that returns a map of all
+knows a particular workload. ``workloads/append_log.py`` is the built-in one; ``examples/test_echo.py`` has one that
+lives in a test file. The form follows Maelstrom's workloads, each of which is one file that returns a map of all
 that a test needs.
 """
 
@@ -32,7 +32,7 @@ class Topic:
     """A topic to be created for one run.
 
     config      settings as Kafka spells them.
-    assignment  where its replicas lie; None: Kafka decides.
+    assignment  where its replicas lie; None: Kafka decides. Partitions may be text, as they are in JSON.
     """
 
     name: str
@@ -40,6 +40,11 @@ class Topic:
     replication_factor: int
     config: Mapping[str, str] = field(default_factory=dict)
     assignment: Layout | None = None
+
+    def __post_init__(self) -> None:
+        if self.assignment is not None:
+            nodes = {int(partition): tuple(nodes) for partition, nodes in self.assignment.items()}
+            object.__setattr__(self, "assignment", nodes)
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,7 @@ class Workload(Protocol):
     ...     def topics(self, run: str) -> tuple[Topic, ...]:
     ...         return (Topic(name=f"watched-{run}", partitions=self.partitions, replication_factor=1),)
     ...
-    ...     def workers(self, run: str) -> tuple[WorkerSpec, ...]:
+    ...     def workers(self) -> tuple[WorkerSpec, ...]:
     ...         reader = WorkerRole("reader", "workloads.roles.reader:read")
     ...         return (WorkerSpec(role=reader, process=0), WorkerSpec(role=PROBE, process=1))
     >>> Watched().main_topic("a1"), Watched().stop_order, Watched(2).to_json()
@@ -111,8 +116,8 @@ class Workload(Protocol):
         raise NotImplementedError
 
     @abstractmethod
-    def workers(self, run: str) -> tuple[WorkerSpec, ...]:
-        """The processes of a run, numbered from 0 without gaps."""
+    def workers(self) -> tuple[WorkerSpec, ...]:
+        """The worker processes, numbered from 0 without gaps."""
         raise NotImplementedError
 
     def main_topic(self, run: str) -> str:
@@ -132,9 +137,7 @@ class Workload(Protocol):
         last one the ends of the logs are taken for the final reads. Roles in no stage stop after that. Default: all
         roles that do not observe, in one stage.
         """
-        return (
-            tuple(dict.fromkeys(each.role.name for each in self.workers("order") if not each.role.observes)),
-        )
+        return (tuple(dict.fromkeys(each.role.name for each in self.workers() if not each.role.observes)),)
 
     @property
     def acknowledges(self) -> bool:

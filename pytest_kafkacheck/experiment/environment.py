@@ -19,7 +19,7 @@ NAME = "environment.json"
 
 def write_environment(home: Path, cluster: DockerCluster, workload: Workload) -> None:
     """Versions, host and cluster, and one reading of both clocks, which relates the history's times to dates."""
-    libraries = {workload.library, *(worker.library for worker in workload.workers("check"))}
+    libraries = {workload.library, *(worker.library for worker in workload.workers())}
     facts = {
         "kafkacheck": version("pytest-kafkacheck"),
         "clients": {name: library(name).version() for name in sorted(libraries)},

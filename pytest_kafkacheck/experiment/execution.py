@@ -85,7 +85,7 @@ class _Execution:
             stack.callback(operations.close)
             workers = stack.enter_context(
                 WorkerPool(
-                    workload.workers(self._run),
+                    workload.workers(),
                     run=self._run,
                     home=self._home,
                     brokers=cluster.brokers,

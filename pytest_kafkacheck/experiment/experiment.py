@@ -91,7 +91,7 @@ class Experiment:
             },
             replicas=min((topic.replication_factor for topic in topics), default=1),
             clients=Counter(
-                worker.role.name for worker in self.workload.workers("check") if not worker.role.observes
+                worker.role.name for worker in self.workload.workers() if not worker.role.observes
             ),
             release=cluster.release.number,
             disks=cluster.disk_mb is not None,

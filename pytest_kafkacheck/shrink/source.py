@@ -1,4 +1,4 @@
-"""Experiments as Python source, in the words people use for them."""
+"""Experiments as Python source, written with the functions that users write them with."""
 
 from __future__ import annotations
 
@@ -13,11 +13,18 @@ from nemesis.registry import DECLARATIONS
 from nemesis.schedule import Schedule
 from nemesis.targets import Groups, Target
 from pytest_kafkacheck.experiment.experiment import Experiment
+from workloads.reference import Reference
+from workloads.workload import Workload
 
 WIDTH = 100
 STEP = " " * 4
 
-IMPORTED = {"Event": "nemesis.event", "parse": "nemesis.targets", "Trigger": "nemesis.triggers"}
+IMPORTED = {
+    "Event": "nemesis.event",
+    "Reference": "workloads.reference",
+    "Trigger": "nemesis.triggers",
+    "parse": "nemesis.targets",
+}
 """Modules of names that `pytest_kafkacheck` does not export, except fault classes, which name their own module."""
 
 
@@ -27,19 +34,21 @@ def pytest_file(experiment: Experiment, *, about: str, name: str = "test_minimal
     value = writer.experiment(experiment)
     text = about.strip().replace("\\", "\\\\").replace('"""', "'''")
     return (
-        f'"""{text}\n"""\n\n{writer.imports()}\n\nEXPERIMENT = {value}\n\n\n'
+        f'"""{text}\n"""\n\n{writer.imports()}\n{writer.loads()}\nEXPERIMENT = {value}\n\n\n'
         f"def {name}(kafkacheck):\n{STEP}kafkacheck(EXPERIMENT).assert_valid()\n"
     )
 
 
 class _Writer:
-    """Writes values, and remembers the names they use."""
+    """Writes values, and keeps the names that they need: imported ones, and classes loaded from files of users."""
 
     def __init__(self) -> None:
         self._homes: dict[str, str] = {}
+        self._loaded: dict[str, Reference] = {}
 
     def experiment(self, experiment: Experiment) -> str:
-        arguments = self._arguments(experiment, skip={"faults"})
+        workload = f"workload={self._workload(experiment.workload)}"
+        arguments = [workload, *self._arguments(experiment, skip={"faults", "workload"})]
         faults = experiment.schedule.events
         if faults:
             arguments.insert(1, f"faults={_folded('[', self._events(faults), ']', 1, split=len(faults) > 1)}")
@@ -57,6 +66,31 @@ class _Writer:
         )
         return "\n".join(lines)
 
+    def loads(self) -> str:
+        """Lines that load classes which no import finds."""
+        lines = (
+            _folded(
+                f"{name} = Reference(",
+                [f"{key}={_literal(value)}" for key, value in reference.to_json().items()],
+                ").load()",
+                0,
+            )
+            for name, reference in self._loaded.items()
+        )
+        return "".join(f"\n{line}\n" for line in lines)
+
+    def _workload(self, workload: Workload) -> str:
+        reference = Reference.to(type(workload))
+        name = type(workload).__name__
+        if reference.file is None:
+            self._name(name)
+        else:
+            self._name("Reference")
+            self._loaded[name] = reference
+        if not dataclasses.is_dataclass(workload):
+            return f"{name}.from_json({_literal(workload.to_json())})"
+        return _folded(f"{name}(", self._arguments(workload), ")", 1)
+
     def _name(self, name: str, home: str | None = None) -> str:
         """The name, which the file will import. home: its module, if `pytest_kafkacheck` does not export it."""
         self._homes[name] = home or IMPORTED.get(name, "pytest_kafkacheck")
@@ -64,12 +98,12 @@ class _Writer:
 
     def _events(self, events: Sequence[Event]) -> list[str]:
         given = Schedule.of(dataclasses.replace(event, id="") for event in events).events
-        written = []
+        lines = []
         for event, unnamed in zip(events, given, strict=True):
             text = self._event(event)
-            # Some choices hang on the id.
-            written.append(text if event.id == unnamed.id else f"{text}.named({_literal(event.id)})")
-        return written
+            # Random choices depend on the id.
+            lines.append(text if event.id == unnamed.id else f"{text}.named({_literal(event.id)})")
+        return lines
 
     def _event(self, event: Event) -> str:
         full = {
@@ -101,8 +135,8 @@ class _Writer:
         return _folded(self._name("Event") + "(", arguments, ")", 2)
 
     def _arguments(self, value: Any, *, skip: Collection[str] = ()) -> list[str]:
-        """Keyword arguments of a dataclass, less those that have their default."""
-        written = []
+        """Keyword arguments of a dataclass, without those that have their default."""
+        lines = []
         for field in dataclasses.fields(value):
             given = getattr(value, field.name)
             if field.name in skip or given == _default(field):
@@ -111,8 +145,8 @@ class _Writer:
                 text = _folded(self._name(type(given).__name__) + "(", self._arguments(given), ")", 1)
             else:
                 text = _literal(given)
-            written.append(f"{field.name}={text}")
-        return written
+            lines.append(f"{field.name}={text}")
+        return lines
 
 
 def _call(function: Any, event: Event, options: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -158,7 +192,7 @@ def _named(values: Mapping[str, Any]) -> list[str]:
 
 
 def _literal(value: Any) -> str:
-    """As a formatter would leave it: double quotes, and whole numbers without a fraction."""
+    """As a formatter leaves it: with double quotes, and whole numbers without a fraction."""
     match value:
         case str():
             text = repr(value)
@@ -175,7 +209,7 @@ def _literal(value: Any) -> str:
 
 
 def _folded(begin: str, parts: Sequence[str], end: str, depth: int, *, split: bool = False) -> str:
-    """In one line where that is short enough and not to be split, else one part in each."""
+    """In one line where it is short enough and not to be split, else with one part per line."""
     line = f"{begin}{', '.join(parts)}{end}"
     if not split and "\n" not in line and len(line) + depth * len(STEP) + 12 <= WIDTH:
         return line

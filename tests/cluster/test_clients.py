@@ -148,7 +148,7 @@ def test_a_leader_is_lost_and_comes_back(cluster: DockerCluster, tmp_path: Path,
     assert count(rows(tmp_path, "observations"), "kind")[("quorum",)] > 0
     # The session read its own writes, each to an end that its leader told. How often is the machine's affair:
     # a session on a frozen leader waits for its time-out while the producers go on.
-    session = next(worker.process for worker in log.workers("r") if worker.role == "session")
+    session = next(worker.process for worker in log.workers() if worker.role.name == "session")
     assert count(rows(tmp_path, "operations"), "type", f="read", process=session)[("ok",)] > 0
 
 
@@ -184,7 +184,7 @@ def test_a_refusal_poisons_a_producer_and_the_next_goes_on(cluster: DockerCluste
         topic_config={"max.message.bytes": 2000},
     )
     experiment = Experiment(cluster, tmp_path, log)
-    producer = log.workers("r")[0].process
+    producer = log.workers()[0].process
 
     def happening(crew: WorkerPool) -> None:
         until(lambda: any(worker.counts.get("producers dropped", 0) > 3 for worker in crew._workers))

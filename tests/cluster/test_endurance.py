@@ -71,7 +71,7 @@ def loaded(
         rows: list[Mapping[str, Any]] = []
         workload = AppendLog(partitions=1, producers=1, readers=1, sessions=0, rate=300)
         with WorkerPool(
-            workload.workers("r"), run="r", home=home, brokers=cluster.brokers,
+            workload.workers(), run="r", home=home, brokers=cluster.brokers,
             topics=[Topic(name="t", partitions=1, replication_factor=3)], record=rows.append,
         ) as crew:  # fmt: skip
             crew.go()

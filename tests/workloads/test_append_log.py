@@ -61,7 +61,7 @@ def test_topic_of_a_run() -> None:
 
 
 def test_processes_are_numbered_from_0() -> None:
-    workers = AppendLog(producers=2, readers=1, sessions=2).workers("r")
+    workers = AppendLog(producers=2, readers=1, sessions=2).workers()
     assert [worker.process for worker in workers] == list(range(6))
     assert [worker.role.name for worker in workers] == [
         "producer", "producer", "reader", "session", "session", "probe",

@@ -19,11 +19,12 @@ from workloads.append_log import PRODUCER, READER, SESSION, AppendLog
 from workloads.clients.connection import Address
 from workloads.history.schema import OBSERVATIONS
 from workloads.history.writer import segment
+from workloads.reference import Reference
 from workloads.roles.producer import Pace
 from workloads.workers import pool as pools
 from workloads.workers.pool import FINAL, WorkerPool, WorkerPoolError
 from workloads.workers.process import WorkerProcess
-from workloads.workload import PROBE, WorkerSpec
+from workloads.workload import PROBE, WorkerRole, WorkerSpec
 
 ROOT = Path(__file__).parents[2]
 ROLES = {role.name: role for role in (PRODUCER, READER, SESSION, PROBE, FINAL)}
@@ -202,3 +203,35 @@ def test_a_pace_makes_up_for_one_second_at_most() -> None:
 def test_a_pace_below_one_record_a_second_sends() -> None:
     pace = Pace(0.5, 0.0)
     assert (pace.due(1.9), pace.due(2.0)) == (0, 1)
+
+
+def test_a_role_in_a_file_of_the_user_runs_with_the_modules_beside_it(
+    tmp_path: Path, silent: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker process finds what this process can import, here through pytest's path."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "on_the_path.py").write_text("NAME = 'counted'\n")
+    (tmp_path / "beside.py").write_text("AMOUNT = 3\n")
+    (tmp_path / "role_of_user.py").write_text(
+        "from beside import AMOUNT\nfrom on_the_path import NAME\n"
+        "def count(context):\n    context.ready()\n    context.counts[NAME] += AMOUNT\n    context.stop.wait()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path / "elsewhere")
+    before = list(sys.path)
+    function = Reference(module="role_of_user", name="count", file=str(tmp_path / "role_of_user.py")).load()
+    monkeypatch.setattr(sys, "path", before)
+    rows: list[Mapping[str, Any]] = []
+    counter = WorkerSpec(role=WorkerRole("counter", function), process=0)
+    with pool(tmp_path, silent, rows, counter) as one:
+        one.go()
+        one.stop()
+        assert one.crashed() == (), one.workers
+        assert one.total("counted") == 3
+    assert [row["value"]["role"] for row in rows] == ["counter", "counter"]
+
+
+def test_a_role_that_cannot_be_loaded_is_named_in_the_log(tmp_path: Path, silent: Address) -> None:
+    spec = WorkerSpec(role=WorkerRole("counter", "no_such_module:count"), process=0)
+    worker = WorkerProcess(spec, order(tmp_path, silent), home=tmp_path)
+    assert not worker.wait_ready(30)
+    assert "module no_such_module cannot be imported" in worker.log.read_text()
