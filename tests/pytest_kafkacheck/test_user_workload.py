@@ -20,7 +20,7 @@ from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.replay import replayed
 from pytest_kafkacheck.shrink.candidate import ExperimentCandidate
 from pytest_kafkacheck.shrink.source import pytest_file
-from workloads.history.schema import NEMESIS, OPERATIONS
+from workloads.history.schema import NEMESIS
 from workloads.history.writer import Writer
 from workloads.reference import Reference
 
@@ -38,7 +38,7 @@ def run(tmp_path: Path) -> Path:
     value = {"event": "kill-0", "stage": "inject", "effective": True, "nodes": [2]}
     row = {"run": "r", "op": 0, "process": NEMESIS, "invoked": 0, "value": json.dumps(value)}
     writer = Writer(tmp_path / "history", "operations", NEMESIS)
-    writer.append(tuple(row.get(name) for name in OPERATIONS.names))
+    writer.append(**row)
     writer.close()
     return tmp_path
 

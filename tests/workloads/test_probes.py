@@ -1,0 +1,147 @@
+"""Probes record what brokers report; what a broker does not report is null."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from workloads import probes
+from workloads.clients import requests
+from workloads.clients.protocol import Log
+from workloads.clients.requests import Leadership, Quorum, Watermarks
+from workloads.history.schema import OBSERVATIONS
+from workloads.probes.partition import PartitionProbe
+from workloads.probes.probe import all_probes
+from workloads.probes.quorum import QuorumProbe
+from workloads.roles.probe import samplers
+
+LOG, OTHER = ("t", 0), ("t", 1)
+
+
+def answer(**partitions: dict[str, int]) -> Any:
+    fields = {"error_code": 0, "high_watermark": 9, "log_start_offset": 2, "last_stable_offset": 7}
+    some = [
+        SimpleNamespace(partition_index=int(name[1:]), **(fields | wrong))
+        for name, wrong in partitions.items()
+    ]
+    return SimpleNamespace(responses=[SimpleNamespace(topic="t", partitions=some)])
+
+
+def test_the_last_stable_offset_is_requested_with_read_committed() -> None:
+    asked: list[Any] = []
+
+    def ask(request: Any) -> Any:
+        asked.append(request)
+        return answer(p0={}, p1={"last_stable_offset": -1}, p2={"error_code": 6})
+
+    marks = requests.watermarks(ask, {LOG: 8, OTHER: 8, ("t", 2): 8})
+    assert asked[0].isolation_level == 1
+    assert marks == {
+        LOG: Watermarks(high_watermark=9, log_start=2, last_stable=7),
+        OTHER: Watermarks(high_watermark=9, log_start=2, last_stable=None),
+    }
+
+
+def test_kafka_python_decodes_the_last_stable_offset() -> None:
+    from kafka.protocol.consumer import FetchResponse
+
+    part = FetchResponse.FetchableTopicResponse.PartitionData(
+        partition_index=0, error_code=0, high_watermark=9, last_stable_offset=7, log_start_offset=2,
+        preferred_read_replica=-1, aborted_transactions=None, records=None,
+    )  # fmt: skip
+    topic = FetchResponse.FetchableTopicResponse(topic="t", partitions=[part])
+    wire = FetchResponse(
+        version=11, throttle_time_ms=0, error_code=0, session_id=0, responses=[topic]
+    ).encode()
+    again = FetchResponse.decode(wire, version=11)
+    assert requests.watermarks(lambda _: again, {LOG: 8}) == {LOG: Watermarks(9, 2, 7)}
+
+
+class Answers:
+    """A worker context and a writer that keep what is recorded."""
+
+    def __init__(self, *brokers: int) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self.context: Any = SimpleNamespace(
+            run="r", process=50, topics={"t": 2}, counts=Counter(), brokers=dict.fromkeys(brokers)
+        )
+        self.writer: Any = SimpleNamespace(append=lambda **columns: self.rows.append(columns))
+
+    def samplers(self, kind: Any) -> list[Callable[[], None]]:
+        return samplers(kind, self.context, self.writer)
+
+
+def test_an_observation_of_a_partition_holds_what_its_broker_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a log whose offsets the broker refuses, it holds the metadata only."""
+    view = Leadership(1, 5, (1, 2))
+    ends: dict[Log, tuple[int, int]] = {LOG: (0, 12), OTHER: (6, -1)}
+    monkeypatch.setattr(requests, "metadata", lambda *_: {LOG: view, OTHER: view, ("other", 0): view})
+    monkeypatch.setattr(requests, "watermarks", lambda *_: {LOG: Watermarks(9, 2, 7)})
+    monkeypatch.setattr(requests, "offsets", lambda *_, **__: ends)
+    answers = Answers(1, 2)
+    samples = answers.samplers(PartitionProbe)
+    assert len(samples) == 2
+    samples[1]()
+    first, second = answers.rows
+    assert first.keys() == second.keys() == set(OBSERVATIONS.names)
+    offsets = ("log_start", "high_watermark", "log_end", "last_stable")
+    assert [first[name] for name in offsets] == [2, 9, 12, 7]
+    assert [second[name] for name in offsets] == [None] * 4
+    assert [first[name] for name in ("run", "process", "node", "kind", "topic", "leader", "leader_epoch")] == [
+        "r", 50, 2, "partition", "t", 1, 5,
+    ]  # fmt: skip
+    assert first["isr"] == [1, 2]
+    assert first["asked"] <= first["time"]
+    assert answers.context.counts["samples"] == 1
+
+
+def test_one_broker_at_a_time_is_asked_for_the_quorum(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "quorum", lambda *_: Quorum(3, 8, 100, {3: 100}))
+    answers = Answers(1, 2)
+    (sample,) = answers.samplers(QuorumProbe)
+    for _ in range(3):
+        sample()
+    assert [row["node"] for row in answers.rows] == [1, 2, 1]
+    assert {(row["kind"], row["leader"], row["leader_epoch"]) for row in answers.rows} == {
+        ("quorum", 3, 8)
+    }
+
+
+def test_an_unknown_quorum_gives_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "quorum", lambda *_: None)
+    answers = Answers(1)
+    answers.samplers(QuorumProbe)[0]()
+    assert (answers.rows, answers.context.counts["samples"]) == ([], 0)
+
+
+def test_a_probe_is_one_module_that_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [probe.kind for probe in all_probes()] == ["partition", "quorum"]
+    (tmp_path / "uptime.py").write_text(
+        "class Uptime:\n    kind, interval, each_broker = 'uptime', 1.0, False\n"
+        "    def __init__(self, topics): ...\n"
+        "    def sample(self, ask): yield {'leader': ask('who leads?')}\n"
+        "PROBE = Uptime\n"
+    )
+    monkeypatch.setattr(probes, "__path__", [*probes.__path__, str(tmp_path)])
+    all_probes.cache_clear()
+    try:
+        assert [probe.kind for probe in all_probes()] == ["partition", "quorum", "uptime"]
+        assert list(all_probes()[2]({}).sample(len)) == [{"leader": 10}]
+    finally:
+        all_probes.cache_clear()
+        sys.modules.pop("workloads.probes.uptime", None)
+
+
+def test_every_probe_declares_what_the_role_needs() -> None:
+    for kind in all_probes():
+        assert kind.interval > 0
+        assert isinstance(kind.each_broker, bool)
+        assert kind.kind == kind.__module__.rpartition(".")[2], "a kind is named after its module"

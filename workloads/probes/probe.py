@@ -1,0 +1,46 @@
+"""What a probe is. `partition` is the one to copy for samples of every broker, `quorum` for those of the cluster."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, ClassVar, Protocol
+
+from workloads import probes
+
+Ask = Callable[[Any], Any]
+"""Sends a request to one broker and returns its response. Raises OSError when it does not answer in time."""
+
+Row = Mapping[str, Any]
+
+
+class Probe(Protocol):
+    """Samples one kind of state. Made once for each broker, or once for all.
+
+    kind         of its rows in the observations table.
+    interval     seconds from the beginning of a sample to that of the next.
+    each_broker  True: every broker is asked, all at the same time, over connections that stay open. False: any broker
+                 can answer, so one is asked for each sample, in turn and over a new connection.
+    """
+
+    kind: ClassVar[str]
+    interval: ClassVar[float]
+    each_broker: ClassVar[bool]
+
+    def __init__(self, topics: Mapping[str, int]) -> None:
+        """topics: of the workload, with their numbers of partitions."""
+
+    def sample(self, ask: Ask) -> Iterable[Row]:
+        """One sample: rows by name of column, without run, process, time, node, kind and asked, which are the same
+        for all probes. Raises OSError when the broker does not answer; then the sample is left out.
+        """
+
+
+@cache
+def all_probes() -> tuple[type[Probe], ...]:
+    """Sorted by kind."""
+    names = (f"{probes.__name__}.{module.name}" for module in pkgutil.iter_modules(probes.__path__))
+    modules = [importlib.import_module(name) for name in names if name != __name__]
+    return tuple(sorted((module.PROBE for module in modules), key=lambda probe: probe.kind))

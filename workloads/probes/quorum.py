@@ -1,0 +1,29 @@
+"""The active controller and its epoch.
+
+A broker forwards the question to the active controller and waits for it. So brokers are asked in turn, apart from
+other probes, and over a connection of its own each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from workloads.clients import requests
+from workloads.probes.probe import Ask, Row
+
+
+class QuorumProbe:
+    kind = "quorum"
+    interval = 0.2
+    each_broker = False
+
+    def __init__(self, topics: Mapping[str, int]) -> None:
+        """It does not depend on topics."""
+
+    def sample(self, ask: Ask) -> Iterator[Row]:
+        quorum = requests.quorum(ask)
+        if quorum is not None:
+            yield {"leader": quorum.leader, "leader_epoch": quorum.epoch}
+
+
+PROBE = QuorumProbe
