@@ -75,6 +75,7 @@ from workloads.workload import Workload as Workload
 __version__: str
 
 __all__ = [
+    "PROBE",
     "AppendLog",
     "Bounds",
     "Budget",
@@ -85,7 +86,6 @@ __all__ = [
     "Generated",
     "InfrastructureError",
     "KafkacheckError",
-    "PROBE",
     "Run",
     "Sending",
     "Topic",

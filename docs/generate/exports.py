@@ -30,5 +30,10 @@ def _functions(homes: dict[str, str]) -> str:
 def _stub(homes: dict[str, str]) -> str:
     imports = sorted((home, name) for name, home in homes.items())
     lines = "".join(f"from {home} import {name} as {name}\n" for home, name in imports)
-    names = "".join(f'    "{name}",\n' for name in sorted([*homes, "__version__"]))
+    names = "".join(f'    "{name}",\n' for name in sorted([*homes, "__version__"], key=_constants_first))
     return f"# {MARK}\n\n{lines}\n__version__: str\n\n__all__ = [\n{names}]\n"
+
+
+def _constants_first(name: str) -> tuple[bool, str]:
+    """The order that ruff expects of `__all__`."""
+    return not name.isupper(), name
