@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from analyzers.checks.bounds import Bounds
-from nemesis.api import kill
+from pytest_kafkacheck import kill
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.replay import replayed
