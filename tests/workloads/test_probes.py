@@ -110,9 +110,7 @@ def test_one_broker_at_a_time_is_asked_for_the_quorum(monkeypatch: pytest.Monkey
     for _ in range(3):
         sample()
     assert [row["node"] for row in answers.rows] == [1, 2, 1]
-    assert {(row["kind"], row["leader"], row["leader_epoch"]) for row in answers.rows} == {
-        ("quorum", 3, 8)
-    }
+    assert {(row["kind"], row["leader"], row["leader_epoch"]) for row in answers.rows} == {("quorum", 3, 8)}
 
 
 def test_an_unknown_quorum_gives_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
