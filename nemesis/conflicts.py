@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nemesis.event import Event
-from nemesis.targets import PLURALS, Groups, Target
+from nemesis.targets import Groups, Target
 from nemesis.topology import Topology
 
 
@@ -83,8 +83,7 @@ def _surely_same_client(here: Target, there: Target) -> bool:
         return True
     if here.kind == there.kind == "client":
         return here.nodes == there.nodes
-    has_plural = here.kind in PLURALS or there.kind in PLURALS
-    return has_plural and PLURALS.get(here.kind, here.kind) == PLURALS.get(there.kind, there.kind)
+    return (here.is_whole_role or there.is_whole_role) and here.role == there.role
 
 
 def _sure_nodes(target: Target, topology: Topology) -> frozenset[int] | None:

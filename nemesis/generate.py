@@ -158,13 +158,20 @@ def _draw(
     fault = FAULTS[name](**rng.choice(FAULTS[name].draw.options))
     lasting = 0.0 if fault.momentary else _rounded(rng, *wanted.lasting)
     at = _rounded(rng, 0, wanted.length - lasting)
-    target = Target.parse(rng.choice(targets(FAULTS[name])))
+    target = Target.parse(rng.choice(_possible(targets(FAULTS[name]), topology)))
     event = Event(id=f"{name}-{number}", fault=fault, target=target, at=at, lasting=lasting)
     try:
         event.check(topology)
     except ValueError:
         return None
     return event
+
+
+def _possible(names: Sequence[str], topology: Topology) -> Sequence[str]:
+    """With the roles of the workload in place of those of `AppendLog`, where it has none of these."""
+    if names != TARGETS["clients"] or set(names) & set(topology.clients):
+        return names
+    return [f"role:{role}" for role in topology.clients] or names
 
 
 def _rounded(rng: random.Random, least: float, most: float) -> float:

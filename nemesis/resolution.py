@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from nemesis.cluster import Cluster
-from nemesis.targets import PLURALS, Target
+from nemesis.targets import Target
 
 
 class Unresolved(LookupError):
@@ -72,16 +72,13 @@ def _of_log(target: Target, cluster: Cluster, main_topic: str) -> tuple[int, ...
 
 
 def _clients(target: Target, rng: random.Random, clients: Mapping[int, str]) -> tuple[int, ...]:
-    # The probe observes the cluster and is no client of the workload.
-    workers = {process: role for process, role in clients.items() if role in PLURALS.values()}
     if target.kind == "client":
-        chosen = [process for process in workers if process == target.nodes[0]]
+        chosen = [process for process in clients if process == target.nodes[0]]
     elif target.kind == "clients":
-        chosen = list(workers)
+        chosen = list(clients)
     else:
-        role = PLURALS.get(target.kind, target.kind)
-        chosen = sorted(process for process, each in workers.items() if each == role)
-        if target.kind in PLURALS.values() and chosen:
+        chosen = sorted(process for process, role in clients.items() if role == target.role)
+        if chosen and not target.is_whole_role:
             chosen = [rng.choice(chosen)]
     return tuple(sorted(chosen)) or _nothing(f"no client process is {target}")
 

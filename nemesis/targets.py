@@ -30,19 +30,19 @@ ALLOWED = (
     "topic; 'leader:<partition>' and 'leader:<topic>-<partition>' name another); 'controller', 'controllers', "
     "'coordinator:<group>', 'transaction-coordinator:<id>', 'one', 'random', 'minority', 'majority', 'all' (of the "
     "brokers); 'partition', 'topic', 'cluster', 'group:<group>', 'transaction:<id>' for faults of Kafka itself; "
-    "'clients', 'producers', 'readers', 'sessions', 'producer', 'reader', 'session', 'client:<process>' for faults "
-    "of clients"
+    "'clients', 'producers', 'readers', 'sessions', 'producer', 'reader', 'session', 'roles:<role>', 'role:<role>', "
+    "'client:<process>' for faults of clients"
 )
 
 _LOG = re.compile(r"(leader|follower|isr|out-of-sync|partition)(?::(?:([A-Za-z0-9._-]+)-)?([0-9]+))?")
 _TOPIC = re.compile(r"topic(?::([A-Za-z0-9._-]+))?")
-_NAMED = re.compile(r"(coordinator|transaction-coordinator|group|transaction):(\S+)")
+_NAMED = re.compile(r"(coordinator|transaction-coordinator|group|transaction|roles?):(\S+)")
 _CLIENT = re.compile(r"client:([0-9]+)")
 _NODES = re.compile(r"[0-9]+(,[0-9]+)*", re.ASCII)
 
 _SETS = ("controller", "controllers", "one", "random", "minority", "majority", "all")
 PLURALS = {"producers": "producer", "readers": "reader", "sessions": "session"}
-"""Names for all client processes of a role."""
+"""Short names for all client processes of a role of `AppendLog`; 'roles:<role>' is the form for any role."""
 
 _FAMILIES: Mapping[str, TargetFamily] = {
     "partition": "partition",
@@ -52,6 +52,8 @@ _FAMILIES: Mapping[str, TargetFamily] = {
     "transaction": "producer",
     "clients": "clients",
     "client": "clients",
+    "role": "clients",
+    "roles": "clients",
     **dict.fromkeys((*PLURALS, *PLURALS.values()), "clients"),
 }
 
@@ -64,7 +66,7 @@ class Target:
     nodes      ids, where the kind is ``node``; the number of the process, where it is ``client``.
     topic      None for the workload's main topic.
     partition  None where the text has none, which means 0.
-    name       of a group or a transactional id.
+    name       of a group, a transactional id or a role of clients.
     """
 
     kind: str
@@ -99,6 +101,19 @@ class Target:
     @property
     def family(self) -> TargetFamily:
         return _FAMILIES.get(self.kind, "nodes")
+
+    @property
+    def role(self) -> str | None:
+        """The role whose client processes are meant; None for a target of all clients, or of none."""
+        if self.kind in ("role", "roles"):
+            return self.name
+        role = PLURALS.get(self.kind, self.kind)
+        return role if role in PLURALS.values() else None
+
+    @property
+    def is_whole_role(self) -> bool:
+        """Whether all client processes of the role are meant, and not one of them."""
+        return self.kind == "roles" or self.kind in PLURALS
 
     def log(self, main_topic: str) -> tuple[str, int]:
         """Topic and partition. main_topic: of the workload, for a target that names no topic."""
@@ -223,11 +238,9 @@ def _check_log(target: Target, topology: Topology, what: str) -> None:
 
 
 def _check_clients(target: Target, topology: Topology, what: str) -> None:
-    # The probe observes the cluster and is no client of the workload; its process has the last number.
-    total = sum(number for role, number in topology.clients.items() if role in PLURALS.values())
+    total = sum(topology.clients.values())
     if target.kind == "client" and target.nodes[0] >= total:
         raise ValueError(f"{what}: the workload has no such process; allowed: 0 to {total - 1}")
-    role = PLURALS.get(target.kind, target.kind)
-    if role in PLURALS.values() and not topology.clients.get(role):
+    if (role := target.role) is not None and not topology.clients.get(role):
         present = ", ".join(name for name, number in topology.clients.items() if number)
         raise ValueError(f"{what}: the workload has no {role}; allowed: clients, or those of {present}")

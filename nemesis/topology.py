@@ -14,7 +14,7 @@ class Topology:
     zookeepers   ids of the ZooKeeper nodes.
     topics       name to number of partitions; the first is the workload's main topic.
     replicas     replication factor of these topics.
-    clients      role to number of client processes, such as {"producer": 2}.
+    clients      role to number of client processes, such as {"producer": 2}; they have the numbers from 0 on.
     release      (major, minor) of Kafka.
     disks        whether each node has a file system of its own for its data.
     """

@@ -508,7 +508,7 @@ def test_a_client_that_does_nothing(
         assert cluster.kafka.ends(topic, 0)[1] == now
     assert progress(crew)
     assert cluster.kafka.ends(topic, 0)[1] > now
-    assert sorted(clients.roles().values()) == ["probe", "producer", "reader"]
+    assert sorted(clients.roles().values()) == ["producer", "reader"]
 
 
 def test_an_event_after_its_trigger(cluster: DockerCluster, topic: str, crew: WorkerPool) -> None:

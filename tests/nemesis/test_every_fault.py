@@ -246,7 +246,7 @@ def test_any_combination_of_faults_leaves_nothing_behind_stopped_or_not(
     fake_run.carry_out(*schedule.events)
     assert fake_run.cluster.clean()
     assert (fake_run.clients.standing, fake_run.clients.alone) == (set(), {})
-    assert sorted(fake_run.clients.running.values()) == ["probe", "producer", "producer", "reader", "session"]
+    assert sorted(fake_run.clients.running.values()) == ["producer", "producer", "reader", "session"]
     assert fake_run.cluster.kafka.topic_settings == {"retention.ms": "1000"}
     assert fake_run.cluster.kafka.broker_settings.get(1, {}) == {}
     assert fake_run.cluster.assignment == (2, 3, 1)

@@ -20,7 +20,7 @@ GROUND = Topology(
     controllers=(1, 2, 3),
     topics={"log": 3},
     replicas=3,
-    clients={"producer": 2, "reader": 1, "session": 0, "probe": 1},
+    clients={"producer": 2, "reader": 1, "session": 0, "counter": 2},
 )
 
 
@@ -44,6 +44,8 @@ GROUND = Topology(
         ("group:g", Target(kind="group", name="g")),
         ("topic:orders-0", Target(kind="topic", topic="orders-0")),
         ("client:7", Target(kind="client", nodes=(7,))),
+        ("role:counter", Target(kind="role", name="counter")),
+        ("roles:counter", Target(kind="roles", name="counter")),
         ("2", Target(kind="node", nodes=(2,))),
         (2, Target(kind="node", nodes=(2,))),
         ("3,1", Target(kind="node", nodes=(3, 1))),
@@ -127,8 +129,9 @@ def test_possible_targets_pass(fine: str | int | list[list[int]]) -> None:
         ("partition:3", "log has no partition 3"),
         ("topic:other", "the workload has no topic other; allowed: log"),
         ("1,4", "target '1,4': the cluster has no node 4"),
-        ("client:3", "no such process; allowed: 0 to 2"),
-        ("sessions", "the workload has no session; allowed: clients, or those of producer, reader, probe"),
+        ("client:5", "no such process; allowed: 0 to 4"),
+        ("role:writer", "the workload has no writer; allowed: clients, or those of producer, reader, counter"),
+        ("sessions", "the workload has no session; allowed: clients, or those of producer, reader, counter"),
     ],
 )
 def test_impossible_targets_are_refused(impossible: str | int | list[list[int]], said: str) -> None:
@@ -172,13 +175,15 @@ def test_resolution(cluster) -> None:
 
 
 def test_clients_are_found_by_role_and_number(cluster) -> None:
-    roles = {0: "producer", 1: "producer", 2: "reader", 4: "probe"}
+    roles = {0: "producer", 1: "producer", 2: "reader", 3: "counter", 4: "counter"}
 
     def found(text: str) -> tuple[int, ...]:
         return resolve(Target.parse(text), cluster, topic="log", clients=roles, rng=RNG)
 
-    assert found("clients") == (0, 1, 2)
-    assert found("producers") == (0, 1)
+    assert found("clients") == (0, 1, 2, 3, 4)
+    assert found("producers") == found("roles:producer") == (0, 1)
+    assert found("roles:counter") == (3, 4)
+    assert found("role:counter") in ((3,), (4,))
     assert found("reader") == found("client:2") == (2,)
     assert found("producer") in ((0,), (1,))
     with pytest.raises(Unresolved, match="no client process is session"):

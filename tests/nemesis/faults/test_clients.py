@@ -57,4 +57,4 @@ def test_an_interrupt_releases_every_client(fake_run, monkeypatch, where) -> Non
             CASES["kill-client"].event(target=parse("client:3")),
         )
     assert (fake_run.clients.standing, fake_run.clients.alone) == (set(), {})
-    assert sorted(fake_run.clients.running.values()) == ["probe", "producer", "producer", "reader", "session"]
+    assert sorted(fake_run.clients.running.values()) == ["producer", "producer", "reader", "session"]

@@ -13,7 +13,7 @@ class FakeClients:
     """
 
     def __init__(self) -> None:
-        self.running = {0: "producer", 1: "producer", 2: "reader", 3: "session", 4: "probe"}
+        self.running = {0: "producer", 1: "producer", 2: "reader", 3: "session"}
         self.standing: set[int] = set()
         self.alone: dict[int, int] = {}
         self.acks: Callable[[], int] = lambda: 0
