@@ -1,4 +1,4 @@
-"""When a cluster has recovered: not when a rule is removed, but when every broker tells the same again."""
+"""Whether a cluster has recovered: all brokers report the same state again. Removing a fault is not enough."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Ends = dict[str, dict[int, tuple[int, int]]]
 
 
 def disagreement(cluster: DockerCluster, topics: Iterable[str]) -> str | None:
-    """Why the brokers are not yet of one mind about the topics, or None when they are.
+    """Why the brokers do not agree about the topics yet, or None when they do.
 
-    Of one mind: all answer, name the same leader, leader epoch and ISR, and the ISR is full.
+    They agree when all answer, report the same leader, leader epoch and ISR, and the ISR is full.
     """
     names = tuple(topics)
     found = metadata_views.views(cluster.brokers, names)
@@ -36,9 +36,9 @@ def disagreement(cluster: DockerCluster, topics: Iterable[str]) -> str | None:
     if {topic for topic, _ in first} != set(names):
         return "not every broker knows every topic"
     for key, view in first.items():
-        told = {node: other.get(key) for node, other in found.items()}
-        if any(other != view for other in told.values()):
-            return f"brokers differ about {key[0]}-{key[1]}: {told}"
+        reported = {node: other.get(key) for node, other in found.items()}
+        if any(other != view for other in reported.values()):
+            return f"brokers differ about {key[0]}-{key[1]}: {reported}"
         if view.leader < 0:
             return f"{key[0]}-{key[1]} has no leader"
         if set(view.isr) != set(view.replicas):
@@ -47,7 +47,7 @@ def disagreement(cluster: DockerCluster, topics: Iterable[str]) -> str | None:
 
 
 def wait_agreement(cluster: DockerCluster, topics: Iterable[str], *, limit: float) -> str | None:
-    """Wait up to `limit` seconds for agreement. Returns what still stands against it, or None."""
+    """Wait up to `limit` seconds for agreement. Returns the last reason against it, or None."""
     names = tuple(topics)
     retrying = Retrying(
         stop=stop_after_delay(limit),
@@ -59,7 +59,7 @@ def wait_agreement(cluster: DockerCluster, topics: Iterable[str], *, limit: floa
 
 
 def log_ends(cluster: DockerCluster, topics: Iterable[str], *, limit: float) -> Ends:
-    """First offset and end of every partition, from its leader, once all that is written is readable.
+    """First offset and end of every partition, from its leader, once every record is readable.
 
     A record acknowledged with acks=1 may still be above the high watermark: the end is taken only
     when the high watermark has reached the leader's log end. Raises InfrastructureError at `limit` seconds.

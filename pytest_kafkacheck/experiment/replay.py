@@ -1,4 +1,4 @@
-"""A run's experiment again, with the nodes its faults struck then in place of roles such as ``leader``."""
+"""The experiment of a run, with the nodes that its faults hit in place of roles such as ``leader``."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from workloads.history.segments import segments
 def replayed(run: Path, *, symbolic: bool) -> Experiment:
     """The experiment of a run's folder, to be run again.
 
-    symbolic  as it was written: roles are resolved afresh.
-    Else nodes and single client processes are named by id, and the topic's partitions are laid on the brokers as
-    they were. A target stays as it was written where an id cannot stand for it: topics, partitions, groups and the
-    cluster; groups of nodes; partitions by a shape ("halves", "bridge", "majority-ring"), whose nodes a seed puts in
-    order; damage to another partition than 0, which the target's name says; several clients; what was never
-    resolved; and what would get into the way of another event when both are named by id.
-    Raises UsageError for a folder that is no run, and for a run without what is needed.
+    symbolic  keep the targets, so that roles are resolved again.
+    Otherwise nodes and single client processes are named by id, and the main topic's replicas are placed as in the
+    run. A target is kept where no id can replace it: topics, partitions, groups and the cluster; groups of nodes;
+    partitions by a shape ("halves", "bridge", "majority-ring"), whose nodes the seed orders; damage to another
+    partition than 0, which only the target names; several clients; a target that was never resolved; and one that
+    would conflict with another event when both are named by id.
+    Raises UsageError for a folder that is no run, and for a run without the recordings that this needs.
     """
     experiment = read_experiment(run)
     if symbolic:
         return experiment
-    struck = targets(run)
-    if experiment.faults and not struck:
+    hit = targets(run)
+    if experiment.faults and not hit:
         raise UsageError(
-            f"{run}: its history does not tell whom the faults struck; let roles be resolved afresh: "
+            f"{run}: its history does not say which nodes the faults hit; let roles be resolved again: "
             f"kafkacheck replay --symbolic {run}"
         )
     events: list[Event] = []
     for position, event in enumerate(experiment.schedule.events):
         others = (*events, *experiment.schedule.events[position + 1 :])
-        events.append(_named(event, struck.get(event.id, {}), others, experiment))
+        events.append(_named(event, hit.get(event.id, {}), others, experiment))
     if tuple(events) == experiment.schedule.events:
         return experiment
     workload = experiment.workload
@@ -58,7 +58,7 @@ def replayed(run: Path, *, symbolic: bool) -> Experiment:
         except ValueError as error:
             raise UsageError(
                 f"{run / 'environment.json'}: its layout of partitions cannot be used again: {error}; let roles be "
-                f"resolved afresh: kafkacheck replay --symbolic {run}"
+                f"resolved again: kafkacheck replay --symbolic {run}"
             ) from error
     return replace(experiment, faults=events, workload=workload)
 
@@ -67,8 +67,8 @@ def read_experiment(run: Path) -> Experiment:
     """Raises UsageError for a folder that is no run."""
     if not (run / "experiment.json").is_file():
         raise UsageError(
-            f"{run}: no run's folder, it has no experiment.json. Runs are kept below .kafkacheck/, and the text of a "
-            f"failed test names its own"
+            f"{run}: not the folder of a run, it has no experiment.json. Runs are kept below .kafkacheck/, and the "
+            f"text of a failed test names its folder"
         )
     return Experiment.read(run / "experiment.json")
 
@@ -78,21 +78,21 @@ def layout(run: Path) -> Mapping[int, tuple[int, ...]]:
     file = run / "environment.json"
     try:
         found = json.loads(file.read_text())["layout"]
-        told = {int(partition): tuple(nodes) for partition, nodes in found.items()}
+        nodes_of = {int(partition): tuple(nodes) for partition, nodes in found.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        told, why = {}, f" ({type(error).__name__}: {error})"
+        nodes_of, why = {}, f" ({type(error).__name__}: {error})"
     else:
         why = ""
-    if not told:
+    if not nodes_of:
         raise UsageError(
-            f"{file}: does not say on which brokers the partitions lay{why}, without which the nodes of then mean "
-            f"nothing; let roles be resolved afresh: kafkacheck replay --symbolic {run}"
+            f"{file}: does not say on which brokers the partitions were{why}, without which the ids of nodes mean "
+            f"nothing; let roles be resolved again: kafkacheck replay --symbolic {run}"
         )
-    return told
+    return nodes_of
 
 
 def targets(run: Path) -> dict[str, Mapping[str, Any]]:
-    """By event, what the nemesis wrote when it injected it; keys nodes, and processes for client targets.
+    """By event, the value that the nemesis recorded on injection; keys nodes, and processes for client targets.
 
     Raises UsageError for a history that cannot be read.
     """
@@ -102,8 +102,8 @@ def targets(run: Path) -> dict[str, Mapping[str, Any]]:
             found.setdefault(str(value.get("event")), value)
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
         raise UsageError(
-            f"{run / 'history'}: cannot be read ({type(error).__name__}: {error}), and it alone knows which nodes "
-            f"were struck; let roles be resolved afresh: kafkacheck replay --symbolic {run}"
+            f"{run / 'history'}: cannot be read ({type(error).__name__}: {error}), and only it says which nodes "
+            f"the faults hit; let roles be resolved again: kafkacheck replay --symbolic {run}"
         ) from error
     return found
 
@@ -122,7 +122,7 @@ def _injected(history: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _operations(history: Path) -> Iterator[pa.Table]:
-    """Of an interrupted run, the segments; of one that was judged, the Parquet files."""
+    """The segments of an interrupted run, or the Parquet files of a judged one."""
     paths = segments(history, "operations")
     for path in paths:
         yield read(path, OPERATIONS)
@@ -131,27 +131,25 @@ def _operations(history: Path) -> Iterator[pa.Table]:
             yield pq.read_table(part, columns=["process", "value"])
 
 
-def _named(
-    event: Event, struck: Mapping[str, Any], others: tuple[Event, ...], experiment: Experiment
-) -> Event:
-    if (target := _by_id(event, struck)) is None:
+def _named(event: Event, hit: Mapping[str, Any], others: tuple[Event, ...], experiment: Experiment) -> Event:
+    if (target := _by_id(event, hit)) is None:
         return event
     try:
         named = replace(event, target=target)
         named.check(experiment.topology)
-    except ValueError:  # such as a broker that was there for a while only
+    except ValueError:  # such as a broker that was added and removed
         return event
     return event if any(conflict(named, other, experiment.topology) for other in others) else named
 
 
-def _by_id(event: Event, struck: Mapping[str, Any]) -> Target | None:
+def _by_id(event: Event, hit: Mapping[str, Any]) -> Target | None:
     target, fault = event.target, event.fault
     if isinstance(target, Groups):
         return None
     if target.family == "clients":
-        processes = _ids(struck.get("processes"))
+        processes = _ids(hit.get("processes"))
         return Target(kind="client", nodes=processes) if len(processes) == 1 else None
-    nodes = _ids(struck.get("nodes"))
+    nodes = _ids(hit.get("nodes"))
     if target.family != "nodes" or not nodes:
         return None
     if isinstance(fault, Partition) and fault.shape != "apart":
@@ -162,7 +160,7 @@ def _by_id(event: Event, struck: Mapping[str, Any]) -> Target | None:
 
 
 def _ids(value: object) -> tuple[int, ...]:
-    """None for what is no list of different ids."""
+    """Empty for a value that is not a list of different ids."""
     if not isinstance(value, list) or any(type(each) is not int or each < 0 for each in value):
         return ()
     return tuple(value) if len(set(value)) == len(value) else ()

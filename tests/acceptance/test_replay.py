@@ -76,4 +76,4 @@ def test_run_replay_shrink(tmp_path: Path) -> None:
 
     status, said = kafkacheck("shrink", tmp_path, cwd=tmp_path)
     assert status == USAGE
-    assert "no run's folder" in said
+    assert "not the folder of a run" in said

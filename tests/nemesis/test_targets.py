@@ -130,7 +130,10 @@ def test_possible_targets_pass(fine: str | int | list[list[int]]) -> None:
         ("topic:other", "the workload has no topic other; allowed: log"),
         ("1,4", "target '1,4': the cluster has no node 4"),
         ("client:5", "no such process; allowed: 0 to 4"),
-        ("role:writer", "the workload has no writer; allowed: clients, or those of producer, reader, counter"),
+        (
+            "role:writer",
+            "the workload has no writer; allowed: clients, or those of producer, reader, counter",
+        ),
         ("sessions", "the workload has no session; allowed: clients, or those of producer, reader, counter"),
     ],
 )

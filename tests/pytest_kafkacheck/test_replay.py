@@ -1,4 +1,4 @@
-"""Replaying a run: from its folder, with the nodes that were struck."""
+"""A run is replayed from its folder, with the nodes that its faults hit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LAYOUT = {0: (2, 3, 1), 1: (3, 1, 2), 2: (1, 2, 3)}
 def run_of(
     home: Path,
     faults: Sequence[Event],
-    struck: Mapping[str, Mapping[str, Any]],
+    hit: Mapping[str, Mapping[str, Any]],
     *,
     layout: Mapping[int, Sequence[int]] | None = LAYOUT,
     workload: AppendLog | None = None,
@@ -45,7 +45,7 @@ def run_of(
     (home / "environment.json").write_text(json.dumps(facts))
     writer = Writer(home / "history", "operations", NEMESIS)
     for stage in ("inject", "heal"):
-        for number, (event, nodes) in enumerate(struck.items()):
+        for number, (event, nodes) in enumerate(hit.items()):
             value = {"event": event, "stage": stage, "effective": True, **nodes}
             if stage == "heal":
                 value["nodes"] = [9]
@@ -64,7 +64,7 @@ def run_of(
 
 
 @pytest.mark.parametrize("judged", [False, True])
-def test_roles_become_the_nodes_of_then(tmp_path: Path, judged: bool) -> None:
+def test_roles_become_the_nodes_of_the_run(tmp_path: Path, judged: bool) -> None:
     experiment = run_of(
         tmp_path,
         [isolate("leader", at=1, lasting=2), pause("minority", at=4, lasting=1), kill(3, at=6, lasting=2)],
@@ -81,7 +81,7 @@ def test_roles_become_the_nodes_of_then(tmp_path: Path, judged: bool) -> None:
     assert replayed(tmp_path, symbolic=True) == experiment
 
 
-def test_what_an_id_cannot_stand_for_stays(tmp_path: Path) -> None:
+def test_a_target_that_no_id_can_replace_is_kept(tmp_path: Path) -> None:
     faults = [
         partition([[1], [2, 3]], at=1, lasting=1),
         bridge(at=3, lasting=1),
@@ -116,12 +116,12 @@ def test_a_single_client_is_named_by_its_process_and_several_are_not(tmp_path: P
     assert [str(event.target) for event in events] == ["client:1", "producers"]
 
 
-def test_a_node_that_was_there_for_a_while_only_is_not_named(tmp_path: Path) -> None:
+def test_a_node_that_was_added_and_removed_is_not_named(tmp_path: Path) -> None:
     experiment = run_of(tmp_path, [pause("one", lasting=1)], {"pause-0": {"nodes": [4]}})
     assert replayed(tmp_path, symbolic=False) == experiment
 
 
-def test_of_two_that_would_be_in_each_others_way_one_keeps_its_role(tmp_path: Path) -> None:
+def test_of_two_conflicting_events_one_keeps_its_role(tmp_path: Path) -> None:
     run_of(
         tmp_path,
         [kill("leader", at=0, lasting=5), pause("one", at=2, lasting=1)],
@@ -131,15 +131,15 @@ def test_of_two_that_would_be_in_each_others_way_one_keeps_its_role(tmp_path: Pa
     assert [str(event.target) for event in events] == ["2", "one"]
 
 
-def test_an_assignment_that_was_asked_for_stays(tmp_path: Path) -> None:
+def test_an_assignment_of_the_user_is_kept(tmp_path: Path) -> None:
     mine = AppendLog(partitions=1, assignment={0: (3, 2, 1)})
     run_of(tmp_path, [kill("leader", lasting=1)], {"kill-0": {"nodes": [3]}}, layout=None, workload=mine)
     assert replayed(tmp_path, symbolic=False).workload == mine
 
 
-@pytest.mark.parametrize("told", [None, {}])
-def test_ids_without_the_layout_of_then_are_refused(tmp_path: Path, told: Any) -> None:
-    run_of(tmp_path, [kill("leader", lasting=1)], {"kill-0": {"nodes": [3]}}, layout=told)
+@pytest.mark.parametrize("recorded", [None, {}])
+def test_ids_without_the_layout_of_then_are_refused(tmp_path: Path, recorded: Any) -> None:
+    run_of(tmp_path, [kill("leader", lasting=1)], {"kill-0": {"nodes": [3]}}, layout=recorded)
     with pytest.raises(UsageError, match=r"does not say on which brokers.*--symbolic"):
         replayed(tmp_path, symbolic=False)
     assert replayed(tmp_path, symbolic=True).faults
@@ -148,16 +148,16 @@ def test_ids_without_the_layout_of_then_are_refused(tmp_path: Path, told: Any) -
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("replay", "shrink"):
         assert cli.main([command, str(tmp_path)]) == cli.USAGE
-        assert "no run's folder" in capsys.readouterr().err
+        assert "not the folder of a run" in capsys.readouterr().err
 
 
-def test_the_layout_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {
+def test_the_layout_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = {
         ("log-r", partition): Leadership(leader=nodes[0], leader_epoch=0, replicas=nodes, isr=nodes)
         for partition, nodes in LAYOUT.items()
     }
     monkeypatch.setattr(
-        environment.metadata_views, "views", lambda _, topics: {1: told} if topics == ["log-r"] else {}
+        environment.metadata_views, "views", lambda _, topics: {1: recorded} if topics == ["log-r"] else {}
     )
     (tmp_path / "environment.json").write_text(json.dumps({"python": "3"}))
 
@@ -202,15 +202,15 @@ def test_an_assignment_to_brokers_that_are_not_there_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "recorded",
     [
         {0: [1, 2]},
         {0: [7, 8, 9], 1: [1, 2, 3], 2: [1, 2, 3]},
         {0: ["1", "2", "3"], 1: [1, 2, 3], 2: [1, 2, 3]},
     ],
 )
-def test_a_layout_that_cannot_be_is_refused(tmp_path: Path, told: Any) -> None:
-    run_of(tmp_path, [kill("leader", lasting=1)], {"kill-0": {"nodes": [3]}}, layout=told)
+def test_a_layout_that_cannot_be_is_refused(tmp_path: Path, recorded: Any) -> None:
+    run_of(tmp_path, [kill("leader", lasting=1)], {"kill-0": {"nodes": [3]}}, layout=recorded)
     with pytest.raises(
         UsageError, match=r"environment\.json: its layout of partitions cannot be used again.*--symbolic"
     ):
@@ -220,8 +220,8 @@ def test_a_layout_that_cannot_be_is_refused(tmp_path: Path, told: Any) -> None:
 @pytest.mark.parametrize("nodes", [3, "one", ["3"], [-1], [None], [[3]], {"3": 1}, [3, 3]])
 def test_what_are_no_ids_is_as_if_it_were_not_there(tmp_path: Path, nodes: Any) -> None:
     faults = [kill("leader", lasting=1), kill_client("producer", at=3, lasting=1)]
-    struck = {"kill-0": {"nodes": nodes}, "kill-client-1": {"processes": nodes}}
-    experiment = run_of(tmp_path, faults, struck)
+    hit = {"kill-0": {"nodes": nodes}, "kill-client-1": {"processes": nodes}}
+    experiment = run_of(tmp_path, faults, hit)
     assert replayed(tmp_path, symbolic=False) == experiment
 
 

@@ -1,12 +1,10 @@
-"""Shrinking experiments, where a function says what an experiment shows; and the test that comes of it."""
+"""Shrinking with a function in place of runs, which decides what an experiment shows."""
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,12 +12,10 @@ from typing import Any, ClassVar
 import pytest
 
 import pytest_kafkacheck as api
-from analyzers.catalogue.bounds import Bounds
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.verdict import judge
 from nemesis.event import Event
-from nemesis.schedule import Schedule
 from nemesis.shrink.search import MOST_MISSES
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
@@ -28,8 +24,8 @@ from pytest_kafkacheck.experiment import harness
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.shrink.candidate import COOLDOWN, ExperimentCandidate
-from pytest_kafkacheck.shrink.shrink import evidence, shrink
-from pytest_kafkacheck.shrink.source import WIDTH, pytest_file
+from pytest_kafkacheck.shrink.evidence import evidence
+from pytest_kafkacheck.shrink.shrink import shrink
 from workloads.append_log import AppendLog
 
 LOST = Finding(
@@ -61,7 +57,7 @@ def began(event: Event) -> FaultExercised:
 
 
 def invalid_run(home: Path) -> Path:
-    """A run of six events in which the third one loses writes."""
+    """A run of six events, the third of which loses writes."""
     run = home / "first"
     run.mkdir()
     experiment = Experiment(name="six", workload=AppendLog(acks=1), faults=FAULTS, seed=3)
@@ -76,7 +72,7 @@ def invalid_run(home: Path) -> Path:
 
 @dataclass
 class Lab:
-    """Runs experiments without a cluster: they lose writes when they isolate the leader for 2 s or more."""
+    """Stands for runs: an experiment loses writes when it isolates the leader for 2 s or more."""
 
     home: Path
     before: Callable[[int], None] = lambda _: None
@@ -92,7 +88,7 @@ class Lab:
         loses = any(
             event.fault.name == "isolate" and event.lasting >= 2 for event in experiment.schedule.events
         )
-        # Something else that is wrong is no reproduction.
+        # Another anomaly is no reproduction.
         other = Finding(anomaly="duplicate", count=1, summary="one duplicate")
         return Run(home, judge("r", findings=[LOST] if loses else [other]))
 
@@ -106,7 +102,7 @@ def loaded(text: str) -> dict[str, Any]:
     return names
 
 
-def test_one_of_six_is_left_and_written_as_a_test(tmp_path: Path) -> None:
+def test_one_event_of_six_remains_and_is_written_as_a_test(tmp_path: Path) -> None:
     run = invalid_run(tmp_path)
     lab = Lab(run / "shrink" / "runs")
     found = shrink(run, lab, seconds=900, clock=lab.clock)
@@ -136,7 +132,7 @@ def test_one_of_six_is_left_and_written_as_a_test(tmp_path: Path) -> None:
     assert "6 events became 1" in found.text
 
 
-def test_the_test_fails_while_the_anomaly_is_there(tmp_path: Path) -> None:
+def test_the_written_test_fails_while_the_anomaly_exists(tmp_path: Path) -> None:
     run = invalid_run(tmp_path)
     lab = Lab(tmp_path / "runs")
     found = shrink(run, lab, seconds=900, clock=lab.clock)
@@ -148,7 +144,7 @@ def test_the_test_fails_while_the_anomaly_is_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("runs", [0, 1, 2, 5, 9])
-def test_interrupted_it_leaves_the_best_and_goes_on(tmp_path: Path, runs: int) -> None:
+def test_an_interrupted_search_keeps_the_best_and_continues(tmp_path: Path, runs: int) -> None:
     run = invalid_run(tmp_path)
     (tmp_path / "other").mkdir()
     other = invalid_run(tmp_path / "other")
@@ -184,7 +180,7 @@ def test_interrupted_it_leaves_the_best_and_goes_on(tmp_path: Path, runs: int) -
     assert not third.ran
 
 
-def test_what_does_not_come_again_is_said_and_not_written(tmp_path: Path) -> None:
+def test_an_anomaly_that_does_not_appear_again_is_reported_without_a_test(tmp_path: Path) -> None:
     run = invalid_run(tmp_path)
     said: list[str] = []
 
@@ -199,7 +195,7 @@ def test_what_does_not_come_again_is_said_and_not_written(tmp_path: Path) -> Non
     assert not (run / "shrink" / "test_minimal.py").exists()
 
 
-def test_a_machine_that_fails_is_no_answer(tmp_path: Path) -> None:
+def test_a_failed_run_is_no_trial(tmp_path: Path) -> None:
     run = invalid_run(tmp_path)
     failed: set[int] = set()
 
@@ -214,7 +210,7 @@ def test_a_machine_that_fails_is_no_answer(tmp_path: Path) -> None:
     assert len(failed) > 2
 
 
-def test_a_machine_that_goes_on_failing_ends_it(tmp_path: Path) -> None:
+def test_repeated_failures_end_the_search(tmp_path: Path) -> None:
     run = invalid_run(tmp_path)
 
     def broken(number: int) -> None:
@@ -227,7 +223,7 @@ def test_a_machine_that_goes_on_failing_ends_it(tmp_path: Path) -> None:
     assert (run / "shrink" / "best.json").is_file()
 
 
-def test_what_cannot_be_shrunk_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_is_not_invalid_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = invalid_run(tmp_path)
     (run / "verdict.json").write_text(judge("r").to_json())
     assert cli.main(["shrink", str(run)]) == cli.USAGE
@@ -279,7 +275,7 @@ def test_the_command_line(
     assert cli.main(["shrink", str(run)]) == cli.AS_EXPECTED
     assert FakeHarness.made[-1]["fresh"] is True
     out = capsys.readouterr().out
-    assert "going on after 2 runs" in out
+    assert "continuing after 2 runs" in out
     assert "6 events became 1" in out
     assert cli.main(["replay", str(run), "--symbolic", "--dir", str(tmp_path / "dir")]) == cli.NOT_AS_EXPECTED
     assert "kafkacheck replay" in capsys.readouterr().out
@@ -296,11 +292,11 @@ def test_a_log_of_another_experiment_is_refused(tmp_path: Path) -> None:
     }
     for line in (json.dumps(other), "{}", "[]", "nothing"):
         (run / "shrink" / "log.jsonl").write_text(line + "\n")
-        with pytest.raises(UsageError, match="remove the folder to begin anew"):
+        with pytest.raises(UsageError, match="remove the folder to start again"):
             shrink(run, Lab(tmp_path / "runs"), seconds=900)
 
 
-def test_evidence_of_a_verdict() -> None:
+def test_evidence_names_active_and_later_events() -> None:
     exercised = Exercised(faults=tuple(map(began, Experiment(workload=AppendLog(), faults=FAULTS).faults)))
     told = evidence(judge("r", findings=[LOST], exercised=exercised), {"lost-write"})
     assert told.suspects == {"isolate-2", "loss-3"}
@@ -309,7 +305,7 @@ def test_evidence_of_a_verdict() -> None:
     assert not evidence(judge("r", findings=[silent], exercised=exercised), {"lost-write"}).suspects
 
 
-def test_smaller_in_all_that_can_be_smaller() -> None:
+def test_everything_that_can_be_smaller_is_tried() -> None:
     start = ExperimentCandidate(
         Experiment(
             workload=AppendLog(partitions=1, assignment={0: (1, 2, 3)}),
@@ -329,7 +325,7 @@ def test_smaller_in_all_that_can_be_smaller() -> None:
     ]
 
 
-def test_what_a_target_needs_is_not_taken_away() -> None:
+def test_nodes_that_a_target_needs_are_kept() -> None:
     start = ExperimentCandidate(
         Experiment(
             workload=AppendLog(partitions=1, assignment={0: (1, 2, 3)}),
@@ -340,134 +336,8 @@ def test_what_a_target_needs_is_not_taken_away() -> None:
     assert [why for why, _ in start.simpler()] == ["1 producers", "0 readers", "cooldown of 1 s"]
 
 
-EVERY = {
-    "configure": lambda make: make({"min.insync.replicas": 1}, at=1, lasting=2),
-    "configure_broker": lambda make: make({"log.cleaner.threads": 2}, 1, at=1, lasting=2),
-    "clock": lambda make: make(1, lasting=2, ppm=5.5),
-    "add_broker": lambda make: make(at=1, lasting=2),
-    "delete_controller": lambda make: make(after="controller-change"),
-    "partition": lambda make: make([[1], [2, 3]], at=1.25, lasting=2, plane="replication"),
-    "fence": lambda make: make("transaction:transfer-1", at=1),
-    "rebalance": lambda make: make("group:readers", at=1),
-}
-FUNCTIONS = [
-    name
-    for name, function in vars(api).items()
-    if callable(function) and getattr(function, "__annotations__", {}).get("return") == "Event"
-    and not name.startswith("_")
-]  # fmt: skip
-
-
-def an_event(name: str, **options: Any) -> Event:
-    """By the function of that name, with what it cannot do without."""
-    function = getattr(api, name)
-    if name in EVERY:
-        made: Event = EVERY[name](function)
-        return made
-    parameters = inspect.signature(function).parameters
-    first = next(iter(parameters.values()))
-    clients = name.endswith("_client") or name == "kill_client"
-    arguments = [] if first.default is not first.empty else ["producer" if clients else "leader:1"]
-    if "lasting" in parameters:
-        options["lasting"] = 2.5
-    event: Event = function(*arguments, at=3, **options)
-    return event
-
-
-def unchecked(events: list[Event]) -> Experiment:
-    """Not every cluster can have every fault."""
-    experiment = Experiment(workload=AppendLog())
-    object.__setattr__(experiment, "faults", Schedule.of(events).events)
-    return experiment
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_fault_is_written_by_its_function(name: str) -> None:
-    event = an_event(name)
-    text = pytest_file(unchecked([event]), about="x")
-    assert f"{name}(" in text
-    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
-    (call,) = [each for each in calls if getattr(each.func, "id", "") == name]
-    made = eval(ast.unparse(call), vars(api))
-    assert made.named(event.id) == event
-    assert "at=3.0" not in text
-
-
-@pytest.mark.parametrize(
-    "experiment",
-    [
-        Experiment(workload=AppendLog()),
-        Experiment(
-            name='of "all" \\ sorts',
-            workload=AppendLog(
-                partitions=2,
-                acks=1,
-                rate=None,
-                topic_config={"min.insync.replicas": 2, "unclean.leader.election.enable": True},
-                client={"linger_ms": 5},
-                assignment={0: (1, 2, 3), 1: (3, 2, 1)},
-            ),
-            faults=[
-                api.kill("leader:1", at=0.5, lasting=3).named("kill-7"),
-                api.partition([[1], [2, 3]], at=4, lasting=1.5, one_way="in"),
-                api.partition("leader", at=7, lasting=1, ports=[9092, 1]),
-                api.halves(at=9, lasting=1),
-                api.loss(2, at=11, lasting=1, percent=20),
-                api.restart("1,2", after="acks:500", clean=False),
-                api.configure({"min.insync.replicas": 1, "min.cleanable.dirty.ratio": 0.5}, at=20, lasting=3),
-            ],
-            cluster=ClusterSpec(
-                version="4.3.0", brokers=5, racks=("a",), config={"log.flush.interval.ms": 7}
-            ),
-            duration=2.5,
-            cooldown=0,
-            seed=11,
-            bounds=Bounds(unavailable=0.5, recovery=20),
-            expect="invalid",
-        ),
-    ],
-)
-def test_what_is_written_is_equal(experiment: Experiment) -> None:
-    text = pytest_file(experiment, about='with """ and \\ in it')
-    names = loaded(text)
-    assert names["EXPERIMENT"] == experiment
-    assert callable(names["test_minimal"])
-    assert max(map(len, text.splitlines())) <= WIDTH + 10
-    given: Mapping[str, Any] = json.loads(json.dumps(names["EXPERIMENT"].to_json()))
-    assert Experiment.from_json(given) == experiment
-
-
-def test_how_it_looks() -> None:
-    experiment = Experiment(
-        workload=AppendLog(acks=1, producers=1),
-        faults=[api.isolate("leader", at=3.0, lasting=8), api.kill("one", at=4, lasting=2).named("kill-9")],
-        seed=4,
-    )
-    assert (
-        pytest_file(experiment, about="Lost.")
-        == '''"""Lost.
-"""
-
-from pytest_kafkacheck import AppendLog, Experiment, isolate, kill
-
-EXPERIMENT = Experiment(
-    workload=AppendLog(acks=1, producers=1),
-    faults=[
-        isolate("leader", at=3, lasting=8),
-        kill("one", at=4, lasting=2).named("kill-9"),
-    ],
-    seed=4,
-)
-
-
-def test_minimal(kafkacheck):
-    kafkacheck(EXPERIMENT).assert_valid()
-'''
-    )
-
-
 @pytest.mark.parametrize("text", ["[" * 100_000, "[]", '{"result": 3}', "\x00"])
-def test_what_is_no_verdict_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_no_verdict_is_refused(tmp_path: Path, text: str) -> None:
     run = invalid_run(tmp_path)
     (run / "verdict.json").write_text(text)
     with pytest.raises(
@@ -505,5 +375,5 @@ def test_a_broken_log_is_refused_by_name(tmp_path: Path, wrong: Any) -> None:
     if isinstance(wrong, dict):
         text = json.dumps(line | wrong).encode()
     (run / "shrink" / "log.jsonl").write_bytes(text + b"\n")
-    with pytest.raises(UsageError, match=r"log\.jsonl.*remove the folder to begin anew"):
+    with pytest.raises(UsageError, match=r"log\.jsonl.*remove the folder to start again"):
         shrink(run, Lab(tmp_path / "runs"), seconds=900)

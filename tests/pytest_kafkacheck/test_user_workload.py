@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.checks.bounds import Bounds
-from pytest_kafkacheck import kill
+from pytest_kafkacheck import Bounds, Generated, kill, kill_client
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.replay import replayed
@@ -74,6 +73,18 @@ def test_a_file_that_the_command_line_runs_may_define_its_workload(tmp_path: Pat
     data = json.loads(json.dumps(experiment.to_json()))
     assert (data["workload"]["module"], data["workload"]["file"]) == ("experiments", str(file))
     assert Experiment.from_json(data).to_json() == experiment.to_json()
+
+
+def test_faults_of_clients_name_its_roles() -> None:
+    for target in ("role:echo-client", "roles:echo-client", "clients", "client:1"):
+        Experiment(workload=ECHO(clients=2), faults=[kill_client(target, at=1, lasting=1)])
+    with pytest.raises(
+        UsageError, match=r"the workload has no producer; allowed: clients, or those of echo-client"
+    ):
+        Experiment(workload=ECHO(), faults=[kill_client("producer", at=1, lasting=1)])
+    drawn = Generated(weights={"kill-client": 1}, events=2, length=20)
+    experiment = Experiment(workload=ECHO(clients=2), faults=drawn)
+    assert {str(event.target) for event in experiment.schedule.events} == {"role:echo-client"}
 
 
 def test_replay_gives_it_the_layout_of_the_run(run: Path) -> None:
