@@ -266,10 +266,10 @@ def test_the_command_line(
 ) -> None:
     monkeypatch.setattr(harness, "Harness", FakeHarness)
     run = invalid_run(tmp_path)
-    for stop_at, told in ((0, False), (2, True)):
+    for stop_at, has_best in ((0, False), (2, True)):
         monkeypatch.setattr(FakeHarness, "stop_at", stop_at)
         assert cli.main(["shrink", str(run)]) == cli.INTERRUPTED
-        assert ("the smallest so far is in" in capsys.readouterr().err) == told
+        assert ("the smallest so far is in" in capsys.readouterr().err) == has_best
         shutil.rmtree(run / "shrink" / "runs", ignore_errors=True)
     monkeypatch.setattr(FakeHarness, "stop_at", None)
     assert cli.main(["shrink", str(run)]) == cli.AS_EXPECTED
@@ -298,9 +298,9 @@ def test_a_log_of_another_experiment_is_refused(tmp_path: Path) -> None:
 
 def test_evidence_names_active_and_later_events() -> None:
     exercised = Exercised(faults=tuple(map(began, Experiment(workload=AppendLog(), faults=FAULTS).faults)))
-    told = evidence(judge("r", findings=[LOST], exercised=exercised), {"lost-write"})
-    assert told.suspects == {"isolate-2", "loss-3"}
-    assert told.later == {"restart-4", "kill-5"}
+    found = evidence(judge("r", findings=[LOST], exercised=exercised), {"lost-write"})
+    assert found.suspects == {"isolate-2", "loss-3"}
+    assert found.later == {"restart-4", "kill-5"}
     silent = Finding(anomaly="lost-write", count=1, summary="", examples=({"time": None},))
     assert not evidence(judge("r", findings=[silent], exercised=exercised), {"lost-write"}).suspects
 

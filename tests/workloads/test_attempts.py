@@ -116,9 +116,9 @@ def test_halves_of_a_split_batch_inherit_its_attempts(accumulator: RecordAccumul
     halves = accumulator._incomplete.all()
     assert len(halves) == 2
     for half in halves:
-        told = attempts_of(half)
-        assert (told.drained, told.retries) == (True, 1)
-        assert told.errors == (Attempt("MessageSizeTooLargeError", "client"),)
+        tried = attempts_of(half)
+        assert (tried.drained, tried.retries) == (True, 1)
+        assert tried.errors == (Attempt("MessageSizeTooLargeError", "client"),)
     accumulator.abort_batches(errors.IllegalStateError("closed"))
     assert all(failure(future).attempts.drained for future in futures)
 

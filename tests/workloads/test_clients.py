@@ -1,4 +1,4 @@
-"""What goes wrong in kafka-python ends in a completion, or in another client at the same position."""
+"""Every failure in kafka-python ends in a completion, or in a new client at the same position."""
 
 from __future__ import annotations
 
@@ -279,7 +279,7 @@ def test_each_send_has_one_completion(producer: KafkaPythonProducer) -> None:
     assert types(producer.take(0)) == [(0, "ok"), (1, "fail"), (2, "info")]
     assert producer.in_flight == 1
     assert types(producer.close(0)) == [(3, "info")]
-    # It is told; what comes later does not change it.
+    # It has a completion; a later result does not change it.
     unknown.success(Metadata(9))
     assert producer.take(0) == []
     assert producer.in_flight == 0
@@ -334,7 +334,7 @@ BROKERS = {1: Address("old", 1), 2: Address("new", 2)}
 
 
 class FakeBrokers:
-    """Metadata and ends as told by each host; a host that is not there hangs up."""
+    """Metadata and ends by host; a host without them closes the connection."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.views: dict[str, Leadership] = {}
@@ -391,7 +391,7 @@ def test_a_frozen_leader_is_not_asked_once_a_newer_epoch_was_heard_of(
     brokers.views = {"old": Leadership(1, 4, (1, 2))}
     brokers.ends = {"old": epoch_is(4, 55), "new": epoch_is(5, 173)}
     assert leaders.offset(LOG, limit=1) == 55
-    with pytest.raises(TimeoutError, match="no broker knows of leader epoch 5; the highest is 4"):
+    with pytest.raises(TimeoutError, match="no broker knows leader epoch 5; the highest is 4"):
         leaders.offset(LOG, epoch=5, limit=0.3)
     brokers.views["new"] = Leadership(2, 5, (2,))
     assert leaders.offset(LOG, epoch=5, limit=1) == 173

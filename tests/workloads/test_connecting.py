@@ -25,9 +25,9 @@ def test_a_socket_that_cannot_be_connected_is_closed_at_once(monkeypatch: pytest
 
     monkeypatch.setattr(KafkaNetSocket, "socket", recorded)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        nobody = Address("127.0.0.1", server.getsockname()[1])
+        silent = Address("127.0.0.1", server.getsockname()[1])
     net = NetworkSelector()
-    manager = KafkaConnectionManager(net, **access([nobody]))
+    manager = KafkaConnectionManager(net, **access([silent]))
     try:
         with pytest.raises(KafkaTimeoutError):
             manager.bootstrap(timeout_ms=300)

@@ -1,8 +1,7 @@
 """One request to exactly one broker, with the protocol classes of kafka-python.
 
-The library's clients choose the broker to ask, retry, and cache. A probe, a readiness proof or a
-question to a possibly cut-off leader wants none of that: it wants this broker's own answer, or an
-error within the time it gave.
+The library's clients choose the broker, retry, and cache. Probes, readiness checks and questions to a leader that may
+be isolated need the answer of one broker, or an error within a time limit.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from workloads.clients.security import Security
 
 
 class Address(NamedTuple):
-    """Where a broker is, and how it is to be talked to; `security` None stands for plain text."""
+    """Where a broker listens, and how clients connect; `security` None is plain text."""
 
     host: str
     port: int
@@ -32,7 +31,7 @@ class Address(NamedTuple):
         return f"{self.host}:{self.port}"
 
     def to_json(self) -> list[Any]:
-        """``[host, port]``, or with the security, secrets included, as a third."""
+        """``[host, port]``, with the security as a third element where there is one, secrets included."""
         return [self.host, self.port, *([self.security.to_json()] if self.security else [])]
 
     @classmethod
@@ -42,11 +41,11 @@ class Address(NamedTuple):
 
 
 class Connection:
-    """A connection to one broker. Every failure is an OSError (TimeoutError when time was up).
+    """A connection to one broker. Every failure is an OSError, a TimeoutError when the time is over.
 
-    timeout  seconds for all that it takes to connect, the proof of identity included, and for each answer.
-    The constructor raises ssl.SSLError when the broker's certificate is not to be trusted, and
-    PermissionError with the broker's words when it does not let this user in.
+    timeout  seconds to connect, authentication included, and seconds for each answer.
+    The constructor raises ssl.SSLError when the broker's certificate is not trusted, and PermissionError with the
+    broker's message when it rejects this user.
     """
 
     def __init__(self, address: Address, *, timeout: float) -> None:
@@ -93,7 +92,7 @@ class Connection:
         answer = self._ask(SaslHandshakeRequest(version=1, mechanism=security.mechanism), deadline)
         if answer.error_code:
             raise PermissionError(
-                f"{self._address} does not take {security.mechanism}; it takes {', '.join(answer.mechanisms)}"
+                f"{self._address} does not support {security.mechanism}; it supports {', '.join(answer.mechanisms)}"
             )
         mechanism = get_sasl_mechanism(security.mechanism)(
             sasl_mechanism=security.mechanism,
@@ -105,15 +104,15 @@ class Connection:
             answer = self._ask(request, deadline)
             if answer.error_code:
                 raise PermissionError(
-                    f"{self._address} does not let {security.username!r} in over {security}: "
+                    f"{self._address} rejects {security.username!r} over {security}: "
                     f"{answer.error_message or kafka.errors.for_code(answer.error_code).__name__}"
                 )
             try:
                 mechanism.receive(answer.auth_bytes)
             except (ValueError, KeyError) as error:
-                # The other side does not know the password either: it is not the broker.
+                # The other side does not know the password, so it is not the broker.
                 raise PermissionError(
-                    f"{self._address} did not prove itself over {security}: {error!r}"
+                    f"{self._address} did not prove its identity over {security}: {error!r}"
                 ) from error
 
     def _ask(self, request: Any, deadline: float) -> Any:
@@ -131,18 +130,18 @@ class Connection:
                     return response
             except kafka.errors.KafkaError as error:
                 raise ConnectionError(
-                    f"{self._address} does not speak Kafka's protocol in the clear: its answer to {what} starts with "
-                    f"{data[:8]!r} ({error})"
+                    f"{self._address} does not speak Kafka's protocol in plain text: its answer to {what} starts "
+                    f"with {data[:8]!r} ({error})"
                 ) from error
 
     def _left(self, deadline: float, what: str) -> float:
         left = deadline - time.monotonic()
         if left <= 0:
-            raise TimeoutError(f"{what} to {self._address}: nothing in {self._timeout} s")
+            raise TimeoutError(f"{what} to {self._address}: no answer within {self._timeout} s")
         return left
 
 
 def ask(address: Address, request: Any, *, timeout: float) -> Any:
-    """Ask one broker once, on a connection of its own. Raises OSError, at most `timeout` seconds twice over."""
+    """Ask one broker once, over a new connection. Raises OSError; takes at most twice `timeout` seconds."""
     with Connection(address, timeout=timeout) as connection:
         return connection.ask(request)

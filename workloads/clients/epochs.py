@@ -1,7 +1,7 @@
-"""The highest leader epoch a client was ever told, for each log.
+"""The highest leader epoch that a client has seen, for each log.
 
-kafka-python believes whichever broker answered last, and a cut-off broker answers with the past:
-what the library holds may go backwards, what a client has heard of does not.
+kafka-python keeps the metadata of the broker that answered last. An isolated broker answers with outdated metadata,
+so the epochs in the library may decrease. Those here do not.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ class Epochs:
         self._highest: dict[Log, int] = {}
         cluster.add_listener(self._updated)
 
-    def heard(self, log: Log, epoch: int | None) -> None:
+    def saw(self, log: Log, epoch: int | None) -> None:
         if epoch is not None and epoch > self._highest.get(log, -1):
             self._highest[log] = epoch
 
     def highest(self, log: Log) -> int:
-        # Hints in produce and fetch answers change the metadata without telling listeners.
-        self.heard(log, self._cluster.leader_epoch_for_partition(TopicPartition(*log)))
+        # Hints in produce and fetch responses change the metadata without calling listeners.
+        self.saw(log, self._cluster.leader_epoch_for_partition(TopicPartition(*log)))
         return self._highest.get(log, -1)
 
     def _updated(self, cluster: Any) -> None:
         for topic in self._topics:
             for partition in cluster.partitions_for_topic(topic) or ():
                 log = (topic, partition)
-                self.heard(log, cluster.leader_epoch_for_partition(TopicPartition(*log)))
+                self.saw(log, cluster.leader_epoch_for_partition(TopicPartition(*log)))

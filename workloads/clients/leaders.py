@@ -1,8 +1,7 @@
-"""Ends of logs, as only their true leaders can tell.
+"""Ends of logs from their current leaders.
 
-A leader cut off from its peers goes on answering its clients: without an error, with the end of long
-ago. So the question names the highest leader epoch anybody has heard of, and a leader of an older
-epoch has to refuse it.
+A leader that is isolated from its peers continues to answer clients: without an error, with an outdated end. So the
+request names the highest leader epoch that any broker has reported, and a leader of an older epoch has to refuse it.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from workloads.clients.protocol import Log
 from workloads.clients.requests import LATEST, Leadership
 
 TIMEOUT = 1.0
-"""Seconds one broker has to answer one question."""
+"""Seconds for one answer of one broker."""
 
 
 class Leaders:
@@ -46,19 +45,19 @@ class Leaders:
         self._topics = tuple(topics)
         self._stop = stop
         self._known: dict[Log, Leadership] = {}
-        # None is waited for at exit: a broker that hangs must not hold up the end.
+        # Its threads are not joined at exit, so a broker that hangs does not delay the end of the process.
         self._pool = ThreadPoolExecutor(max_workers=len(brokers), thread_name_prefix="leaders")
 
     def epoch(self, log: Log) -> int:
-        """The highest leader epoch any broker has told so far; -1 for none."""
+        """The highest leader epoch that any broker has reported so far; -1 for none."""
         return self._known[log].leader_epoch if log in self._known else -1
 
     def offset(self, log: Log, *, at: int = LATEST, epoch: int = -1, limit: float) -> int:
         """An offset of the log from its leader.
 
         at     LATEST: the end of what can be read; EARLIEST: the first offset.
-        epoch  the highest leader epoch the asker has heard of; the answer is of this or a later one.
-        limit  seconds; then TimeoutError, which names the last refusal.
+        epoch  the highest leader epoch that the caller has seen; the answer is of this or a later one.
+        limit  seconds; after that TimeoutError, which names the last refusal.
         """
         retrying = Retrying(
             stop=stop_any(stop_after_delay(limit), stop_when_event_set(self._stop)),
@@ -70,17 +69,17 @@ class Leaders:
             return retrying(self._offset, log, at, epoch)
         except RetryError as error:
             raise TimeoutError(
-                f"{log[0]}-{log[1]}: no leader of epoch {max(epoch, self.epoch(log))} or later told its "
+                f"{log[0]}-{log[1]}: no leader of epoch {max(epoch, self.epoch(log))} or later gave its "
                 f"offset {at} within {limit:g} s; last: {error.last_attempt.exception()}"
             ) from error
 
     def refresh(self) -> None:
-        """Ask every broker; keep the view with the highest epoch of each log. Silent brokers are left out."""
+        """Ask every broker, and keep the view with the highest epoch of each log."""
         for view in self._pool.map(self._view, self._brokers):
-            for log, told in view.items():
-                newer = told.leader_epoch > self.epoch(log)
-                if newer or (told.leader_epoch == self.epoch(log) and told.leader >= 0):
-                    self._known[log] = told
+            for log, reported in view.items():
+                newer = reported.leader_epoch > self.epoch(log)
+                if newer or (reported.leader_epoch == self.epoch(log) and reported.leader >= 0):
+                    self._known[log] = reported
 
     def _view(self, node: int) -> dict[Log, Leadership]:
         try:
@@ -95,7 +94,7 @@ class Leaders:
         if known is None or known.leader not in self._brokers:
             raise OSError(f"no broker names a leader: {known}")
         if known.leader_epoch < epoch:
-            raise OSError(f"no broker knows of leader epoch {epoch}; the highest is {known.leader_epoch}")
+            raise OSError(f"no broker knows leader epoch {epoch}; the highest is {known.leader_epoch}")
         way = partial(ask, self._brokers[known.leader], timeout=TIMEOUT)
         try:
             code, offset = requests.offsets(way, {log: known.leader_epoch}, at=at)[log]

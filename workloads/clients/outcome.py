@@ -1,7 +1,7 @@
-"""What became of a send: Jepsen's ok, fail, info, from everything that was tried.
+"""The outcome of a send, as Jepsen's ok, fail or info, from all its attempts.
 
-``fail`` says "this record will never be read"; a wrong one hides nothing but raises false alarms of
-phantom reads. ``info`` promises nothing. So whatever is not known to be a failure is ``info``.
+``fail`` says that the record will never be read; a wrong one raises false alarms of phantom reads. ``info`` promises
+nothing. So an outcome that is not known to be a failure is ``info``.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ NOT_WRITTEN = {
     "LeaderNotAvailableError": "broker",
     "ThrottlingQuotaExceededError": "broker",
 }
-"""Errors by who must have said them, that a broker gives before it appends, or the client before it sends.
+"""Errors that mean that the record was not written, by their origin: a broker returns them before it appends, or the
+client raises them before it sends.
 
-Not among them, though they sound definite: NotLeaderForPartition, UnknownTopicOrPartition,
-KafkaStorageError and NotEnoughReplicasAfterAppend. A broker may answer them after its local append.
+NotLeaderForPartition, UnknownTopicOrPartition, KafkaStorageError and NotEnoughReplicasAfterAppend are not among them:
+a broker may return them after its local append.
 """
 
 REFUSED = frozenset(
@@ -36,11 +37,11 @@ REFUSED = frozenset(
         "TransactionAbortableError",
     }
 )  # fmt: skip
-"""Broker errors that refuse a batch; definite only of its only attempt, for an earlier one may be in."""
+"""Broker errors that refuse a batch. They are definite for a single attempt: an earlier one may have succeeded."""
 
 
 class Attempt(NamedTuple):
-    """How one attempt ended: the error's class, and who gave it."""
+    """How one attempt ended: the error's class, and its origin."""
 
     error: str
     origin: Literal["broker", "client"]
@@ -50,9 +51,9 @@ class Attempt(NamedTuple):
 class Attempts:
     """The whole history of a batch.
 
-    drained  ever taken out of the client's buffer, so possibly written to a socket.
+    drained  whether it was ever taken out of the client's buffer, and so possibly written to a socket.
     retries  how often it was put back to be sent again.
-    aborted  ended by the client for another's sake: its error is not about this batch.
+    aborted  whether the client ended it because of another batch, so that its error does not describe this one.
     errors   of each attempt, in order.
     """
 
@@ -78,10 +79,10 @@ def classify(
     error: BaseException | None = None,
     attempts: Attempts | None = None,
 ) -> Outcome:
-    """The outcome of a send that ended with the offset a broker gave, or with an error.
+    """The outcome of a send that ended with an offset from a broker, or with an error.
 
-    offset    -1 or None where the broker named none.
-    attempts  of a send that ended with an error; None when they were not traced.
+    offset    -1 or None where the broker gave none.
+    attempts  of a send that ended with an error; None when they were not recorded.
     """
     if error is None:
         if acks == 0:

@@ -1,4 +1,4 @@
-"""What the workloads need of a client library."""
+"""What roles need of a client library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Log = tuple[str, int]
 
 
 class Completion(NamedTuple):
-    """A send that ended; `at` in ns of CLOCK_MONOTONIC."""
+    """A send that has ended; `at` in ns of CLOCK_MONOTONIC."""
 
     op: int
     at: int
@@ -33,30 +33,30 @@ class Producer(Protocol):
 
     @property
     def in_flight(self) -> int:
-        """Sends whose completion has not been taken."""
+        """The number of sends whose completion has not been taken."""
 
     def send(self, op: int, log: Log, payload: bytes) -> None:
-        """Hand over a record. Never raises for what Kafka says: a refusal is a completion like any other."""
+        """Hand over a record. Never raises for an error of Kafka: a refusal is a completion, too."""
 
     def take(self, timeout: float) -> list[Completion]:
         """The completions since the last call; waits up to `timeout` seconds for the first."""
 
     def problem(self) -> str | None:
-        """Why this producer is of no more use, or None."""
+        """Why this producer can no longer be used, or None."""
 
     def leader_epoch(self, log: Log) -> int:
-        """The highest leader epoch this producer has heard of; -1 for none."""
+        """The highest leader epoch that this producer has seen; -1 for none."""
 
     def close(self, timeout: float) -> list[Completion]:
-        """End it within about `timeout` seconds. Returns a completion of every send not yet taken."""
+        """Close it within about `timeout` seconds. Returns a completion for every send that has none taken yet."""
 
 
 class Consumer(Protocol):
-    """Reads logs from given positions; never moves a position by itself except past what it returned."""
+    """Reads logs from given positions. It moves a position only past the records that it has returned."""
 
     @property
     def assignment(self) -> int:
-        """Grows whenever a position was taken anew: order may be demanded only within one assignment."""
+        """Grows whenever positions are set again. The order of offsets is checked only within one assignment."""
 
     @property
     def positions(self) -> Mapping[Log, int]: ...
@@ -64,13 +64,13 @@ class Consumer(Protocol):
     def poll(self, timeout: float) -> list[Polled]:
         """Records, of each log in the order of their offsets; empty after about `timeout` seconds.
 
-        Trouble with brokers makes it empty, too: the caller's limits decide how long that may last.
+        It is empty, too, while brokers fail; the caller decides how long that may last.
         """
 
     def only(self, logs: tuple[Log, ...]) -> None:
         """Poll only these logs from now on; the others keep their positions."""
 
     def leader_epoch(self, log: Log) -> int:
-        """The highest leader epoch this consumer has heard of; -1 for none."""
+        """The highest leader epoch that this consumer has seen; -1 for none."""
 
     def close(self) -> None: ...

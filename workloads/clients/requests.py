@@ -1,6 +1,6 @@
-"""What one broker says of its partitions: metadata, ends, quorum. Each is a single request over a given way.
+"""What one broker reports: metadata, offsets, watermarks and the quorum. Each is a single request.
 
-`ask` sends a request to the broker in question and returns the response, or raises OSError: see `raw`.
+`ask` sends a request to the broker and returns the response, or raises OSError: see `connection`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from workloads.clients.protocol import Log
 Ask = Callable[[Any], Any]
 
 LATEST, EARLIEST = -1, -2
-"""Timestamps of ListOffsets: the end of what can be read, and the first offset."""
+"""Timestamps of ListOffsets: the end of the readable records, and the first offset."""
 
 CLIENT, REPLICA = -1, -2
-"""Who asks: a client is told the high watermark, by the leader only; a replica the log's end, by anyone."""
+"""The replica id of the request: to a client, only the leader answers, with the high watermark. To a replica, every
+broker answers, with the end of its log."""
 
 
 class Leadership(NamedTuple):
-    """A partition as one broker knows it; `leader` is -1 for none, `replicas` are in assignment order."""
+    """A partition in the metadata of one broker; `leader` is -1 for none, `replicas` are in assignment order."""
 
     leader: int
     leader_epoch: int
@@ -34,11 +35,11 @@ class Leadership(NamedTuple):
 
 
 COMMITTED = 1
-"""Isolation level: a reader that is also told up to where no transaction is open."""
+"""Isolation level read_committed, with which the response has the last stable offset."""
 
 
 class Watermarks(NamedTuple):
-    """`last_stable`: the first offset that read_committed consumers are not given yet; None where it is not told."""
+    """`last_stable`: the first offset that read_committed consumers do not get yet; None where it is not reported."""
 
     high_watermark: int
     log_start: int
@@ -46,7 +47,7 @@ class Watermarks(NamedTuple):
 
 
 class Quorum(NamedTuple):
-    """Of the controllers: their leader, and each voter's log end offset as the leader knows it."""
+    """The quorum of controllers: its leader, and each voter's log end offset as the leader knows it."""
 
     leader: int
     epoch: int
@@ -55,7 +56,7 @@ class Quorum(NamedTuple):
 
 
 def metadata(ask: Ask, topics: Iterable[str] | None) -> dict[Log, Leadership]:
-    """The broker's own view, however outdated; of all topics for None."""
+    """The broker's own view, which may be outdated. topics: None for all."""
     wanted = None if topics is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in topics]
     request = MetadataRequest(
         version=8,
@@ -79,7 +80,7 @@ def metadata(ask: Ask, topics: Iterable[str] | None) -> dict[Log, Leadership]:
 def offsets(
     ask: Ask, epochs: Mapping[Log, int], *, at: int = LATEST, asker: int = CLIENT
 ) -> dict[Log, tuple[int, int]]:
-    """(error code, offset) by log. A broker refuses a leader epoch that is not its own; -1 stands for any."""
+    """(error code, offset) by log. A broker refuses a leader epoch that is not its own; -1 is any epoch."""
     Topic = ListOffsetsRequest.ListOffsetsTopic
     request = ListOffsetsRequest(
         version=5,
@@ -106,9 +107,9 @@ def offsets(
 
 
 def watermarks(ask: Ask, start: Mapping[Log, int]) -> dict[Log, Watermarks]:
-    """Of the broker's own replicas, led by it or not. Logs it refuses are left out.
+    """Of the broker's own replicas, whether it leads them or not. Logs that it refuses are left out.
 
-    start  offsets to fetch from, by log; near the end, for what lies beyond is sent along.
+    start  offsets to fetch from, by log. They should be near the end, because the response contains records.
     """
     Topic = FetchRequest.FetchTopic
     request = FetchRequest(

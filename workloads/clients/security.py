@@ -1,4 +1,4 @@
-"""How clients talk to a broker: encrypted or not, and as whom."""
+"""Security of the connection from clients to brokers: protocol, credentials and certificates."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ BEGIN = "-----BEGIN "
 
 @dataclass(frozen=True, kw_only=True)
 class Security:
-    """What a client needs to be let in. Secrets are left out of its repr; `str` names protocol and mechanism.
+    """What a client needs to connect. Secrets are left out of its repr; `str` names protocol and mechanism.
 
     protocol            as Kafka spells it
-    mechanism           of SASL, with the SASL protocols only, as are
+    mechanism           of SASL; only with the SASL protocols, as are
     username, password  both non-empty
-    ca                  PEM text of the authorities to trust, with the TLS protocols only; None: the system's
-    certificate, key    PEM text of the client's own, for brokers that ask for one; both or neither
+    ca                  PEM text of trusted certificate authorities; only with the TLS protocols. None: the system's
+    certificate, key    PEM text of the client's own, for brokers that require one; both or neither
 
     Raises ValueError naming the field and what is allowed. Host names are always checked.
     """
@@ -58,7 +58,7 @@ class Security:
         return self.protocol in ("SASL_PLAINTEXT", "SASL_SSL")
 
     def context(self) -> ssl.SSLContext:
-        """The same for equal values: reading authorities takes longer than a handshake. Raises ssl.SSLError."""
+        """Cached by value, because loading authorities takes longer than a handshake. Raises ssl.SSLError."""
         return _context(self)
 
     def kafka_python(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Security:
         return settings
 
     def to_json(self) -> dict[str, str]:
-        """Everything, secrets included, that `from_json` takes back; what is None is left out."""
+        """All fields that are not None, secrets included."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     @classmethod
@@ -114,7 +114,7 @@ class Security:
                     f"Security.{name}=... with protocol={self.protocol!r}: only allowed with SSL and SASL_SSL"
                 )
             if not isinstance(text, str) or BEGIN not in text:
-                # What was given instead may be a secret all the same.
+                # The value is not shown, because it may be a secret.
                 raise ValueError(f"Security.{name}=...: expected PEM text, which contains {BEGIN.strip()!r}")
         if (self.certificate is None) != (self.key is None):
             given, missing = ("certificate", "key") if self.key is None else ("key", "certificate")
@@ -123,7 +123,7 @@ class Security:
 
 @lru_cache(maxsize=16)
 def _context(security: Security) -> ssl.SSLContext:
-    # Checks host names and certificates unless told otherwise.
+    # Checks host names and certificates by default.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if security.ca is None:
@@ -131,7 +131,7 @@ def _context(security: Security) -> ssl.SSLContext:
     else:
         context.load_verify_locations(cadata=security.ca)
     if security.certificate is not None and security.key is not None:
-        # Python takes a client's own only from a file: this one lives in memory and has no name.
+        # Python loads a client's own certificate only from a file. This one is in memory and has no name.
         with open(os.memfd_create("kafkacheck"), "w") as pair:
             pair.write(f"{security.key}\n{security.certificate}")
             pair.flush()

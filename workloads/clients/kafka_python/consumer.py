@@ -31,7 +31,7 @@ OUT_OF_RANGE_LIMIT = 20
 
 
 class KafkaPythonConsumer:
-    """A Consumer. It connects, and connects anew, whenever it is polled without a connection."""
+    """Implements `protocol.Consumer`. A poll without a connection makes one."""
 
     def __init__(
         self, *, bootstrap: Iterable[Address], start: Mapping[Log, int], assignment: int = 0
@@ -66,7 +66,7 @@ class KafkaPythonConsumer:
                 self._connect()
             batches = self._consumer.poll(timeout_ms=int(timeout * 1000))
         except OffsetOutOfRangeError:
-            # A broker that does not know yet that it is no leader any more says so of offsets that exist.
+            # A broker that does not know yet that it lost the leadership reports this for offsets that exist.
             self._out_of_range += 1
             self._consumer._client.cluster.request_update()
             if self._out_of_range >= OUT_OF_RANGE_LIMIT:
@@ -74,7 +74,7 @@ class KafkaPythonConsumer:
             time.sleep(min(0.05, timeout))
             return []
         except LogTruncationError as error:
-            # What was read beyond the divergence is no more; what is there now is to be read.
+            # The records read beyond the divergence are gone. Read the ones that replaced them.
             for partition, divergence in error.divergent_offsets.items():
                 log = (partition.topic, partition.partition)
                 if divergence is not None and log in self._positions:
@@ -101,7 +101,7 @@ class KafkaPythonConsumer:
     def close(self) -> None:
         consumer, self._consumer, self._epochs = self._consumer, None, None
         if consumer is not None:
-            # As with producers: its end must not become ours.
+            # In a thread, because the library's close() may hang.
             closing = threading.Thread(
                 target=consumer.close, kwargs={"autocommit": False, "timeout_ms": 1000}, daemon=True
             )
@@ -132,7 +132,7 @@ class KafkaPythonConsumer:
             change(TopicPartition(*log))
 
     def _discard(self) -> None:
-        """Drop the library's consumer; the next poll makes another at the same positions."""
+        """Close the library's consumer; the next poll makes another at the same positions."""
         if self._epochs is not None:
             for log in self._positions:
                 self._heard[log] = max(self._heard.get(log, -1), self._epochs.highest(log))

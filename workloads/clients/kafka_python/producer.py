@@ -49,9 +49,9 @@ def check_setting(name: str) -> None:
 
 
 class KafkaPythonProducer:
-    """A Producer. The constructor raises KafkaError when no broker answers in time.
+    """Implements `protocol.Producer`. The constructor raises KafkaError when no broker answers in time.
 
-    config  settings of KafkaProducer that win over those above.
+    config  settings of KafkaProducer, which take precedence over ours.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class KafkaPythonProducer:
             self._end(op, error=error, tried=None)
         else:
             if future.failed() and not isinstance(future.exception, attempts.SendFailed):
-                # Failed without ever having been in a batch: the topic's metadata could not be had.
+                # It failed before it was in a batch: there was no metadata of the topic.
                 self._end(op, error=future.exception, tried=NEVER_SENT)
             else:
                 future.add_callback(self._succeeded, op)
@@ -132,23 +132,23 @@ class KafkaPythonProducer:
         return self._epochs.highest(log)
 
     def close(self, timeout: float) -> list[Completion]:
-        # A thread of its own, for close() may hang in ways of its own; the process outlives it in any case.
+        # In a thread, because the library's close() may hang.
         closing = threading.Thread(target=self._close, args=(timeout,), daemon=True)
         closing.start()
         closing.join(timeout + 5)
         for op in list(self._pending):
-            self._end(op, error=TimeoutError("still under way when the producer was closed"), tried=None)
+            self._end(op, error=TimeoutError("not completed when the producer was closed"), tried=None)
         return self.take(0)
 
     def _close(self, timeout: float) -> None:
         try:
             self._producer.close(timeout=timeout)
         except KafkaError:
-            # flush() ran into its limit, and nothing was stopped yet.
+            # flush() timed out, and nothing is stopped yet.
             self._producer._sender.force_close()
         self._producer._sender.join(5)
 
-    # The rest runs on the network thread, too.
+    # The following methods also run on the network thread.
 
     def _succeeded(self, op: int, metadata: Any) -> None:
         self._end(op, offset=metadata.offset)
@@ -170,7 +170,7 @@ class KafkaPythonProducer:
         at = time.monotonic_ns()
         log = self._pending.pop(op, None)
         if log is None:
-            # Given up before; its completion is told.
+            # It was given up before and already has a completion.
             return
         self._progress = time.monotonic()
         if error is None:

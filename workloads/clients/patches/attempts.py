@@ -1,7 +1,7 @@
-"""Tracing what kafka-python tried for a batch: the library tells only how the last attempt ended.
+"""Records the attempts of a batch in kafka-python: the library reports only how the last attempt ended.
 
-Its classes are patched, in worker processes only. Records of a failed batch end with `SendFailed`,
-which carries the error and the attempts.
+Its classes are patched in worker processes only. Records of a failed batch end with `SendFailed`, which carries the
+error and the attempts.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ def install() -> None:
         top_level_exception: Any = None,
         record_exceptions_fn: Callable[[int], Exception] | None = None,
     ) -> Any:
-        told = record_exceptions_fn
-        if told is not None:
+        exception_of = record_exceptions_fn
+        if exception_of is not None:
             attempts = attempts_of(self)
 
-            def telling(index: int) -> SendFailed:
-                return SendFailed(told(index), attempts)
+            def with_attempts(index: int) -> SendFailed:
+                return SendFailed(exception_of(index), attempts)
 
-            record_exceptions_fn = telling
+            record_exceptions_fn = with_attempts
         return done(self, base_offset, timestamp_ms, top_level_exception, record_exceptions_fn)
 
     def traced_abort(self: Any, exception: BaseException) -> Any:
@@ -79,7 +79,7 @@ def install() -> None:
 
 
 def attempts_of(batch: Any, *, aborted: bool = False) -> Attempts:
-    """What has been tried for a batch so far, including the batch it was split from."""
+    """The attempts of a batch so far, with those of the batch that it was split from."""
     before: Attempts | None = getattr(batch, ANCESTOR, None)
     earlier = before or Attempts(drained=False)
     return Attempts(

@@ -1,9 +1,9 @@
-"""What kafka-python 3.0.12 leaves open when it connects: a limit for TLS handshakes, and sockets that fail.
+"""Two defects of kafka-python 3.0.12 on connecting: TLS handshakes without a limit, and sockets that are not closed.
 
-A paused broker's kernel goes on taking connections, in which nobody then answers. In plain text the
-library's first request times out; with TLS it waits for ever before that, even in a constructor that was
-given a limit. And a socket that could not be connected is left to the garbage collector, which comes when
-it likes: a client that tries a dead broker over and over holds some dozens of them.
+The kernel of a paused broker still accepts connections, and the broker does not answer. In plain text the library's
+first request times out. With TLS it waits for the handshake for ever, even in a constructor with a limit. And it
+leaves a socket that could not be connected to the garbage collector: a client that retries a dead broker holds some
+dozens of them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def install() -> None:
         try:
             await handshake(self)
         except BaseException:
-            # Nobody knows this transport yet, so nobody would close it.
+            # No other object has a reference to this transport yet, so it has to be closed here.
             self._sock.close()
             raise
         finally:
@@ -54,7 +54,7 @@ def install() -> None:
 
 
 class _Limited:
-    """The library's event loop, in which waiting for a socket ends at a point in time."""
+    """The library's event loop with a deadline for waiting on sockets."""
 
     def __init__(self, net: Any, deadline: float) -> None:
         self._net, self._deadline = net, deadline
