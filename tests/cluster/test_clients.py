@@ -58,7 +58,7 @@ class Experiment:
         until(lambda: all(cluster.leader(self.topic.name, each) for each in range(log.partitions)))
 
     def conduct(self, happening: Callable[[WorkerPool], None]) -> None:
-        workers = self.log.workers(self.run)
+        workers = self.log.workers()
         names = [self.topic.name]
         with WorkerPool(
             workers,

@@ -1,4 +1,4 @@
-"""AppendLog: what it asks for, what it refuses, what it does not promise."""
+"""AppendLog: its topics and workers, the values that it refuses, and the anomalies that it allows."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ from workloads.append_log import AppendLog
         ({"client": {"linger": 0}}, "client['linger']: KafkaProducer has no setting of that name"),
     ],
 )  # fmt: skip
-def test_refused(values: dict[str, Any], said: str) -> None:
+def test_values_that_are_not_allowed_are_named(values: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
         AppendLog(**values)
 
 
-def test_topic_of_a_run() -> None:
+def test_the_topic_of_a_run() -> None:
     log = AppendLog(topic_config={"min.insync.replicas": 2, "unclean.leader.election.enable": True})
     (topic,) = log.topics("a1")
     assert (topic.name, topic.partitions, topic.replication_factor) == ("log-a1", 3, 3)
@@ -78,13 +78,15 @@ def test_processes_are_numbered_from_0() -> None:
         ({"acks": 0}, False, {"duplicate", "nonmonotonic-send", "read-your-writes"}),
     ],
 )
-def test_what_is_not_promised(values: dict[str, Any], idempotent: bool, allowed: set[str]) -> None:
+def test_allowed_anomalies_follow_from_settings(
+    values: dict[str, Any], idempotent: bool, allowed: set[str]
+) -> None:
     log = AppendLog(**values)
     assert (log.idempotent, log.allowed) == (idempotent, allowed)
     assert allowed <= set(ANOMALIES)
 
 
-def test_survives_json() -> None:
+def test_it_survives_json() -> None:
     log = AppendLog(acks=1, rate=None, topic_config={"min.insync.replicas": 2}, client={"linger_ms": 5})
     assert AppendLog.from_json(json.loads(json.dumps(log.to_json()))) == log
     with pytest.raises(TypeError, match="partition_count"):

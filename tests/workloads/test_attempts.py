@@ -83,7 +83,7 @@ def test_never_drained(accumulator: RecordAccumulator) -> None:
     assert (failed.attempts.drained, failed.attempts.aborted) == (False, True)
 
 
-def test_every_attempt_with_who_ended_it(accumulator: RecordAccumulator, sender: Any) -> None:
+def test_every_attempt_has_the_origin_of_its_end(accumulator: RecordAccumulator, sender: Any) -> None:
     future, batch = append(accumulator)
     drain(accumulator, batch)
     sender._complete_batch_with_exception(batch, errors.RequestTimedOutError("slow"))
@@ -131,7 +131,7 @@ def test_success_is_untouched(accumulator: RecordAccumulator) -> None:
     assert future.value.offset == 41
 
 
-def test_installing_twice_traces_once(accumulator: RecordAccumulator, sender: Any) -> None:
+def test_installing_twice_records_once(accumulator: RecordAccumulator, sender: Any) -> None:
     attempts.install()
     _, batch = append(accumulator)
     drain(accumulator, batch)

@@ -45,7 +45,7 @@ def test_metadata(acks: Any, offset: int, outcome: Outcome) -> None:
         errors.RequestTimedOutError(),
     ],
 )  # fmt: skip
-def test_what_never_left_the_buffer_failed_whatever_the_error(error: Exception) -> None:
+def test_a_record_that_never_left_the_buffer_failed(error: Exception) -> None:
     assert classify(acks="all", error=error, attempts=NEVER_SENT).type == "fail"
 
 
@@ -76,7 +76,7 @@ def test_indeterminate(kind: Any, origin: str) -> None:
         (errors.ThrottlingQuotaExceededError, "broker"),
     ],
 )
-def test_not_written_however_often(kind: Any, origin: str) -> None:
+def test_errors_before_the_append_fail_for_any_number_of_attempts(kind: Any, origin: str) -> None:
     assert ended(kind("x"), origin=origin) == "fail"
     assert ended(kind("x"), *by(origin, kind.__name__, kind.__name__), origin=origin) == "fail"
 
@@ -101,7 +101,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_refused_at_the_only_attempt_failed_otherwise_info(kind: Any) -> None:
+def test_a_refusal_fails_only_as_the_single_attempt(kind: Any) -> None:
     assert ended(kind("x")) == "fail"
     assert ended(kind("x"), *by("client", "RequestTimedOutError")) == "info"
     assert ended(kind("x"), *by("broker", "NotEnoughReplicasError")) == "info"
@@ -115,7 +115,7 @@ def test_one_indeterminate_attempt_makes_it_info() -> None:
 
 
 @pytest.mark.parametrize("kind", [errors.IllegalStateError, errors.MessageSizeTooLargeError])
-def test_aborted_for_anothers_sake(kind: Any) -> None:
+def test_a_batch_aborted_because_of_another_is_info(kind: Any) -> None:
     tried = Attempts(drained=True, aborted=True)
     assert classify(acks="all", error=kind("x"), attempts=tried).type == "info"
     unsent = Attempts(drained=False, aborted=True)
@@ -125,7 +125,7 @@ def test_aborted_for_anothers_sake(kind: Any) -> None:
     assert classify(acks="all", error=kind("x"), attempts=queued).type == "info"
 
 
-def test_error_text_tells_the_attempts() -> None:
+def test_the_error_text_lists_the_attempts() -> None:
     tried = Attempts(
         drained=True, retries=3, errors=by("broker", *["NotEnoughReplicasError"] * 3, "RequestTimedOutError")
     )

@@ -44,7 +44,7 @@ SASL = {"mechanism": "PLAIN", "username": "me", "password": "geheim"}
         ({"protocol": "SSL", "certificate": "-----BEGIN X"}, "Security.certificate without Security.key"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused(wrong: dict[str, str], said: str) -> None:
+def test_values_that_contradict_are_refused(wrong: dict[str, str], said: str) -> None:
     with pytest.raises(ValueError, match=said) as caught:
         Security(**wrong)  # type: ignore[arg-type]
     assert "geheim" not in str(caught.value)
@@ -85,7 +85,7 @@ def test_a_library_client_takes_the_settings(ca: trustme.CA) -> None:
 
 
 @pytest.mark.parametrize("name", ["security_protocol", "ssl_cafile", "sasl_mechanism"])
-def test_a_workload_does_not_choose_how_to_be_let_in(name: str) -> None:
+def test_a_workload_cannot_set_security(name: str) -> None:
     with pytest.raises(ValueError, match="kafkacheck sets this itself"):
         AppendLog(client={name: "x"})
 
@@ -140,7 +140,7 @@ def with_tls(ca: trustme.CA, *hosts: str, ask_client: bool = False) -> Callable[
     def talk(connection: socket.socket) -> None:
         with context.wrap_socket(connection, server_side=True) as secured:
             secured.recv(1000)
-            # A whole frame whose correlation id is nobody's.
+            # A whole frame with an unknown correlation id.
             secured.sendall(b"\0\0\0\4\7\7\7\7")
 
     return talk
@@ -150,7 +150,7 @@ def metadata(address: Address) -> None:
     requests.metadata(lambda request: ask(address, request, timeout=0.5), [])
 
 
-def test_one_who_never_answers_the_handshake_is_given_up_in_time(ca: trustme.CA, serve: Serve) -> None:
+def test_a_handshake_without_an_answer_ends_in_time(ca: trustme.CA, serve: Serve) -> None:
     address = serve(silent)._replace(security=Security(protocol="SSL", ca=pem(ca.cert_pem)))
     begun = time.monotonic()
     with pytest.raises(TimeoutError):
@@ -159,7 +159,7 @@ def test_one_who_never_answers_the_handshake_is_given_up_in_time(ca: trustme.CA,
 
 
 @pytest.mark.timeout(30)
-def test_the_library_gives_up_a_handshake_too(
+def test_a_handshake_of_the_library_ends_in_time(
     ca: trustme.CA, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connecting, "LIMIT", 0.2)
@@ -187,7 +187,9 @@ def test_a_certificate_of_another_host_is_not_trusted(ca: trustme.CA, serve: Ser
         metadata(address._replace(security=Security(protocol="SSL", ca=pem(ca.cert_pem))))
 
 
-def test_a_client_shows_its_own_certificate_where_one_is_asked_for(ca: trustme.CA, serve: Serve) -> None:
+def test_a_client_sends_its_own_certificate_when_the_broker_requires_one(
+    ca: trustme.CA, serve: Serve
+) -> None:
     address = serve(with_tls(ca, "127.0.0.1", ask_client=True))
     mine = ca.issue_cert("client.test")
     known = Security(
@@ -203,12 +205,12 @@ def test_a_client_shows_its_own_certificate_where_one_is_asked_for(ca: trustme.C
         metadata(address._replace(security=known))
 
 
-def test_in_the_clear_to_one_who_wants_tls_is_an_os_error(ca: trustme.CA, serve: Serve) -> None:
+def test_plain_text_to_a_tls_listener_is_an_os_error(ca: trustme.CA, serve: Serve) -> None:
     with pytest.raises(OSError, match=r"."):
         metadata(serve(with_tls(ca, "127.0.0.1")))
 
 
-def test_tls_to_one_who_does_not_speak_it_is_an_os_error(ca: trustme.CA, serve: Serve) -> None:
+def test_tls_to_a_plain_listener_is_an_os_error(ca: trustme.CA, serve: Serve) -> None:
     address = serve(lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n"))
     with pytest.raises(ssl.SSLError):
         metadata(address._replace(security=Security(protocol="SSL", ca=pem(ca.cert_pem))))

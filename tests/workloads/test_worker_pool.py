@@ -171,8 +171,8 @@ def test_a_worker_that_is_not_ready_in_time_is_named_with_its_log(
     tmp_path: Path, silent: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pools, "READY_LIMIT", 1.0)
-    idle = pool(tmp_path, silent, [], spec("probe", 0), spec("producer", 1))
-    with pytest.raises(WorkerPoolError, match=r"producer 1 was not ready after 1 s.*client-1\.log"):
+    idle = pool(tmp_path, silent, [], spec("producer", 0), spec("probe", 1))
+    with pytest.raises(WorkerPoolError, match=r"producer 0 was not ready after 1 s.*client-0\.log"):
         idle.__enter__()
     assert not idle.alive()
 

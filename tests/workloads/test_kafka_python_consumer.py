@@ -1,0 +1,159 @@
+"""Every failure in kafka-python's consumer leaves the position where it was, in the same or a new consumer."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, NamedTuple
+
+import kafka.errors as errors
+import pytest
+from kafka import TopicPartition
+
+from tests.support.fake_metadata import FakeCluster
+from workloads.clients.connection import Address
+from workloads.clients.kafka_python import consumer as consumers
+from workloads.clients.kafka_python.consumer import OUT_OF_RANGE_LIMIT, KafkaPythonConsumer
+
+LOG = ("t", 0)
+OTHER = ("t", 1)
+
+
+class Record(NamedTuple):
+    offset: int
+    leader_epoch: int = 0
+    value: bytes = b""
+
+
+class FakeConsumer:
+    """Answers polls from a script shared by all consumers: records, or an exception."""
+
+    made: list[FakeConsumer]
+    script: deque[Any]
+
+    def __init__(self, **_: Any) -> None:
+        self.made.append(self)
+        self._client = self
+        self.cluster = FakeCluster()
+        self.start: dict[TopicPartition, int] = {}
+        self.paused: set[TopicPartition] = set()
+        self.closed = False
+
+    def assign(self, partitions: list[TopicPartition]) -> None:
+        assert partitions
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        self.start[partition] = offset
+
+    def pause(self, partition: TopicPartition) -> None:
+        self.paused.add(partition)
+
+    def resume(self, partition: TopicPartition) -> None:
+        self.paused.discard(partition)
+
+    def poll(self, timeout_ms: int) -> Any:  # noqa: ARG002 - as the library's
+        step = self.script.popleft() if self.script else {}
+        if isinstance(step, BaseException):
+            raise step
+        return {TopicPartition(*log): records for log, records in step.items()}
+
+    def close(self, **_: Any) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> deque[Any]:
+    FakeConsumer.made, FakeConsumer.script = [], deque()
+    monkeypatch.setattr(consumers, "KafkaConsumer", FakeConsumer)
+    return FakeConsumer.script
+
+
+def consumer(**start: int) -> KafkaPythonConsumer:
+    return KafkaPythonConsumer(
+        bootstrap=[Address("127.0.0.1", 1)], start={LOG: 0, OTHER: 5} | {LOG: start.get("at", 0)}
+    )
+
+
+def test_positions_follow_the_records_returned(script: deque[Any]) -> None:
+    reader = consumer()
+    script.append({LOG: [Record(0), Record(3)]})
+    assert [(each.log, each.offset) for each in reader.poll(0.01)] == [(LOG, 0), (LOG, 3)]
+    assert reader.positions == {LOG: 4, OTHER: 5}
+    assert reader.poll(0.01) == []
+    assert reader.assignment == 0
+
+
+def test_out_of_range_keeps_the_position(script: deque[Any]) -> None:
+    reader = consumer(at=7)
+    script.extend([errors.OffsetOutOfRangeError({}), {LOG: [Record(7)]}])
+    assert reader.poll(0.01) == []
+    assert FakeConsumer.made[0].cluster.updates == 1
+    assert [each.offset for each in reader.poll(0.01)] == [7]
+    assert (len(FakeConsumer.made), reader.assignment) == (1, 0)
+
+
+def test_repeated_out_of_range_replaces_the_consumer(script: deque[Any]) -> None:
+    reader = consumer(at=7)
+    script.extend([errors.OffsetOutOfRangeError({})] * OUT_OF_RANGE_LIMIT)
+    for _ in range(OUT_OF_RANGE_LIMIT + 1):
+        reader.poll(0.001)
+    assert [each.closed for each in FakeConsumer.made] == [True, False]
+    assert FakeConsumer.made[1].start[TopicPartition(*LOG)] == 7
+    assert reader.assignment == 1
+
+
+@pytest.mark.parametrize("error", [errors.UnknownBrokerIdError(3), errors.UnknownError("x")])
+def test_an_error_after_which_the_library_hangs_replaces_the_consumer(
+    script: deque[Any], error: Exception
+) -> None:
+    reader = consumer()
+    reader.only((LOG,))
+    script.extend([{LOG: [Record(0, leader_epoch=4)]}, error, {LOG: [Record(1)]}])
+    reader.poll(0.01)
+    assert reader.poll(0.01) == []
+    assert [each.offset for each in reader.poll(0.01)] == [1]
+    assert FakeConsumer.made[1].start == {TopicPartition(*LOG): 1, TopicPartition(*OTHER): 5}
+    assert FakeConsumer.made[1].paused == {TopicPartition(*OTHER)}
+    assert reader.assignment == 1
+    assert reader.leader_epoch(LOG) == 4
+
+
+def test_a_retriable_error_is_tried_again(script: deque[Any]) -> None:
+    reader = consumer()
+    script.extend([errors.KafkaConnectionError("x"), {LOG: [Record(0)]}])
+    assert reader.poll(0.01) == []
+    assert len(reader.poll(0.01)) == 1
+    assert len(FakeConsumer.made) == 1
+
+
+def test_truncation_reads_again_from_the_divergence(script: deque[Any]) -> None:
+    class Divergence(NamedTuple):
+        offset: int
+
+    reader = consumer(at=100)
+    script.append(
+        errors.LogTruncationError({TopicPartition(*LOG): Divergence(60), TopicPartition(*OTHER): None})
+    )
+    assert reader.poll(0.01) == []
+    reader.poll(0.01)
+    assert reader.positions == {LOG: 60, OTHER: 5}
+    assert reader.assignment == 1
+
+
+def test_epochs_never_decrease(script: deque[Any]) -> None:
+    reader = consumer()
+    assert reader.leader_epoch(LOG) == -1
+    reader.poll(0.001)
+    assert not script
+    cluster = FakeConsumer.made[0].cluster
+    cluster.updated(5)
+    cluster.updated(3)
+    assert reader.leader_epoch(LOG) == 5
+    # A hint in an answer changes the metadata without an update.
+    cluster.epochs[TopicPartition(*LOG)] = 6
+    assert reader.leader_epoch(LOG) == 6
+
+
+def test_only_assigned_logs_can_be_selected(script: deque[Any]) -> None:
+    assert not script
+    with pytest.raises(ValueError, match="not assigned"):
+        consumer().only((("t", 9),))

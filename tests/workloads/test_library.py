@@ -1,0 +1,70 @@
+"""A client library is one module, which roles get by its name."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from workloads.append_log import AppendLog
+from workloads.clients import libraries
+from workloads.clients.library import library, library_names
+from workloads.conformance import check_workload
+from workloads.roles.context import WorkerContext
+
+SOURCE = """
+class Recorder:
+    def producer(self, **arguments): return ("producer", arguments)
+    def consumer(self, **arguments): return ("consumer", arguments)
+    def check_producer_setting(self, name):
+        if name != "speed": raise ValueError("Recorder has no setting of that name")
+    def version(self): return "1.0"
+LIBRARY = Recorder()
+"""
+
+
+@pytest.fixture
+def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The name of a second library."""
+    (tmp_path / "my_recorder.py").write_text(SOURCE)
+    monkeypatch.setattr(libraries, "__path__", [*libraries.__path__, str(tmp_path)])
+    library_names.cache_clear()
+    yield "my-recorder"
+    library_names.cache_clear()
+    sys.modules.pop("workloads.clients.libraries.my_recorder", None)
+
+
+def test_the_default_is_found() -> None:
+    assert library_names() == ("kafka-python",)
+    assert library("kafka-python").version()
+
+
+def test_an_unknown_name_lists_those_there_are() -> None:
+    with pytest.raises(ValueError, match="no client library 'confluent'; there are kafka-python"):
+        library("confluent")
+    with pytest.raises(ValueError, match=r"AppendLog\.library='confluent': expected one of kafka-python"):
+        AppendLog(library="confluent")
+
+
+def test_a_workload_names_its_library_and_its_workers_get_it(other: str) -> None:
+    log = AppendLog(library=other, client={"speed": 3})
+    check_workload(log)
+    assert {worker.library for worker in log.workers()} == {log.library} == {other}
+    assert AppendLog.from_json(json.loads(json.dumps(log.to_json()))) == log
+    with pytest.raises(ValueError, match=r"client\['linger_ms'\]: Recorder has no setting of that name"):
+        AppendLog(library=other, client={"linger_ms": 5})
+
+
+def test_roles_get_their_clients_from_it(other: str, tmp_path: Path) -> None:
+    order = {
+        "role": "producer", "process": 0, "session": None, "run": "r", "home": str(tmp_path), "library": other,
+        "brokers": {"1": ["localhost", 9092]}, "topics": {"t": 1}, "options": {},
+    }  # fmt: skip
+    context = WorkerContext(order, report=print)
+    kind, arguments = context.producer(acks="all", idempotence=True, settings={"speed": 3})  # type: ignore[misc]
+    assert (kind, arguments["topics"], arguments["settings"]) == ("producer", ("t",), {"speed": 3})
+    kind, arguments = context.consumer({("t", 0): 5})  # type: ignore[misc]
+    assert (kind, arguments["start"], arguments["assignment"]) == ("consumer", {("t", 0): 5}, 0)
