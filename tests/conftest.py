@@ -13,7 +13,7 @@ from tests.support.repetitions import NIGHTLY
 
 settings.register_profile(NIGHTLY, settings())
 
-pytest_plugins = ["tests.support.time_by_folder"]
+pytest_plugins = ["tests.support.loaded_modules", "tests.support.time_by_folder"]
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
