@@ -201,11 +201,11 @@ def test_a_disk_that_was_shut_down_fails_until_the_next_start(settled: DockerClu
     node.freeze()  # it would end itself, and with it the last mount
     node.disk.shut_down()
     assert node.disk.run("echo > /k/data/no")[0] != 0
-    assert not node.disk.mend()
+    assert not node.disk.repair()
     node.thaw()
     node.kill()
     node.start()
-    assert node.disk.mend()
+    assert node.disk.repair()
 
 
 def test_a_wiped_node_has_a_new_disk_and_a_removed_one_none(settled: DockerCluster) -> None:

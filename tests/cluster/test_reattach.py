@@ -122,7 +122,7 @@ def test_a_kept_cluster_is_taken_over_by_one_session_at_a_time(
     said: list[str] = []
     with take_over(engine, SPEC, said.append) as broken:
         assert broken is None, "a kept cluster that cannot serve is no use"
-    assert f"not using the kept cluster {name}: Cluster {name} is not whole" in said[0]
+    assert f"not using the kept cluster {name}: Cluster {name} is incomplete" in said[0]
     assert objects(engine, name), "and still there, for people to look at"
 
 

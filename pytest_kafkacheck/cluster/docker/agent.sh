@@ -1,6 +1,7 @@
-# Runs in the container that owns a node's network namespace. Each line of input is
-# "<number> <seconds> <command in base64>"; each answer "<number> <exit status> <output in base64>".
-# It says nothing else. `heal` is put before this text, see agent.py. Heals by itself when its master falls silent: end of input, or no line for $TTL seconds.
+# The agent's main loop. It runs in the container that owns a node's network namespace.
+# Each line of input is "<number> <seconds> <command in base64>"; each answer is
+# "<number> <exit status> <output in base64>". It prints nothing else. agent.py defines `heal` before this text.
+# It heals by itself when pytest is gone: at the end of the input, or after $TTL seconds without a line.
 trap 'heal; exit 0' TERM INT HUP
 while :; do
   if IFS=' ' read -r -t "$TTL" number limit command; then
@@ -9,6 +10,6 @@ while :; do
   else
     status=$?
     heal
-    [ "$status" -gt 128 ] || exit 0
+    [ "$status" -gt 128 ] || exit 0 # above 128: the time was up; otherwise: end of the input
   fi
 done

@@ -1,8 +1,8 @@
-"""A cluster that somebody else runs in containers, of any image, as a Cluster with the same faults.
+"""Attaches to a cluster that the user runs in containers of any image, so that the same faults work on it.
 
-Faults of the network need nft in a node's
-network namespace, which its image need not have: a sidecar of ours joins the namespace, and joins the new one after
-each start, taking along the cuts that were in force.
+Network faults need nft in a node's network namespace, and the node's image may not have it. So a sidecar container
+joins that namespace. After each start of the node it joins the new namespace and restores the rules that were in
+force.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from pytest_kafkacheck.errors import InfrastructureError
 
 log = logging.getLogger(__name__)
 
-OURS = """nft list tables inet | while read -r _ _ table; do
+LIST_RULES = """nft list tables inet | while read -r _ _ table; do
   case $table in kafkacheck*) nft list table inet "$table" ;; esac
 done"""
-"""All rules that faults have made."""
+"""Shell command that prints all rules that faults have made."""
 
 LIMIT = 30.0
-"""Seconds for a cluster to be whole when a session begins or ends."""
+"""Seconds for the cluster to settle when a session begins or ends."""
 
 
 class AttachedNode(DockerNode):
-    """A container that is not ours, with a sidecar of ours in its network namespace."""
+    """A container of the user, with a sidecar of kafkacheck in its network namespace."""
 
     def __init__(self, client: Any, *, run: str, port: int, **options: Any) -> None:
         self._run = run
@@ -55,19 +55,19 @@ class AttachedNode(DockerNode):
         self.agent = Agent(client, pod=self.pod)
 
     def start(self) -> None:
-        """Start the container, and join its new namespace with the rules that were in force in the old one."""
+        """Start the container, join its new network namespace, and restore the rules of the old one."""
         super().start()
         self._rejoin()
 
     def shell(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
         if self.state() != "stopped" and self.incarnation() != self._joined_to:
-            # Somebody else restarted the container: the sidecar sits in a namespace that nobody uses.
+            # The user restarted the container: the sidecar is still in the old namespace, which is not used any more.
             self._rejoin()
         return super().shell(command, timeout=timeout)
 
     def _rejoin(self) -> None:
-        # Our tables only: the engine has some of its own there, and makes them anew.
-        status, rules = self.agent.shell(OURS, timeout=10)
+        # Only kafkacheck's tables: the engine creates its own again.
+        status, rules = self.agent.shell(LIST_RULES, timeout=10)
         before, agent = self.pod, self.agent
         self.pod = self._new_sidecar()
         self.agent = Agent(self._client, pod=self.pod)
@@ -87,7 +87,7 @@ class AttachedNode(DockerNode):
 
     @property
     def _joined(self) -> dict[str, Any]:
-        """The network it has now; the last one while it is stopped, for then it has none."""
+        """The settings of its network; while it is stopped and has none, those it had last."""
         networks = self._api.inspect_container(self.container)["NetworkSettings"]["Networks"]
         (settings,) = networks.values()
         if settings["MacAddress"]:
@@ -113,7 +113,7 @@ class AttachedNode(DockerNode):
 
 
 class AttachedCluster(DockerCluster):
-    """`spec` says what Kafka told of its shape; version, settings and image are not known."""
+    """`spec` contains the node roles that Kafka reported. Version, settings and image are not known."""
 
     def __init__(
         self, client: Any, plan: Plan, nodes: Mapping[int, DockerNode], *, ports: Mapping[str, frozenset[int]]
@@ -128,11 +128,11 @@ class AttachedCluster(DockerCluster):
 
 @contextmanager
 def attached(client: Any, what: str) -> Iterator[AttachedCluster]:
-    """The cluster of a compose project (``compose:NAME``) or of containers (names or ids, with commas between).
+    """The cluster of a compose project (``compose:NAME``) or of containers (names or ids separated by commas).
 
-    While the block runs, sidecars are beside its nodes; afterwards everything is healed, thawed and started, and they
-    are gone. Nothing of the user's is removed. Raises UsageError when these are no Kafka cluster that this host
-    reaches, InfrastructureError when it is not whole in time.
+    While the block runs, each node has a sidecar. At the end all nodes are healed, thawed and started, and the
+    sidecars are removed. Nothing that the user made is removed. Raises UsageError when the containers are not a Kafka
+    cluster that this host can reach, InfrastructureError when the cluster does not settle in time.
     """
     require_image(client, agent_image())
     reaper.sweep(client)
@@ -155,17 +155,17 @@ def attached(client: Any, what: str) -> Iterator[AttachedCluster]:
                 endpoint=Endpoint(at.host, {EXTERNAL: at.port}) if at else Endpoint("", {}),
                 container=container["Id"],
             )
-        stack.callback(_restored, cluster)
+        stack.callback(_restore, cluster)
         wait_settled(cluster, limit=LIMIT)
         yield cluster
 
 
-def _restored(cluster: AttachedCluster) -> None:
-    """Thaw and start whatever the session left otherwise, and wait until the cluster is whole, as it was found."""
+def _restore(cluster: AttachedCluster) -> None:
+    """Thaw and start all nodes, and wait until the cluster has settled, as it had when the session began."""
     for node in cluster.nodes.values():
         with contextlib.suppress(APIError):
             resume(node)
     try:
         wait_settled(cluster, limit=LIMIT)
     except (InfrastructureError, APIError, OSError) as error:
-        log.warning("the attached cluster is not whole again: %s", error)
+        log.warning("the attached cluster has not settled again: %s", error)

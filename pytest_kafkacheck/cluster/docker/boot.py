@@ -44,15 +44,13 @@ def running(
 ) -> Iterator[DockerCluster]:
     """A ready cluster for as long as the block runs.
 
-    client  of a Docker engine, see ``engine.connect``.
-    run     names its containers and labels; unique.
-    logs    directory for the nodes' logs should the start fail.
-    boot    how nodes start, see start.sh; other than fast for benchmarks and archives only.
-    owner   labels of who shall own it; default: this process.
-    leave   let it run on when the block ends well: its owner removes it.
-    Raises UsageError for an image of another layout, InfrastructureError when the cluster cannot be started.
-    Whatever ends the block or the start, Ctrl-C included, everything made for it is removed, unless somebody called
-    its `keep`.
+    client  client of a Docker engine, see ``engine.connect``. run     unique name of the cluster, part of the names
+    of its containers. logs    directory for the nodes' logs if the start fails. boot    how nodes start, see
+    start.sh. Values other than fast are for benchmarks and for training class archives. owner   labels of its owner;
+    default: this process. leave   do not remove the cluster when the block ends without an error: its owner removes
+    it. Raises UsageError for an image of another layout, InfrastructureError when the cluster cannot be started.
+    However the block or the start ends, Ctrl-C included, everything that was made is removed, unless `keep` was
+    called.
     """
     image = spec.image or image_for(spec.version, client)
     for needed in (image, agent_image()):
@@ -65,10 +63,10 @@ def running(
         image = class_archive.archived_image(client, image) or image
     require_memory(client, spec)
     for orphan in reaper.sweep(client):
-        log.info("removed what run %s had left behind", orphan)
+        log.info("removed the remains of run %s", orphan)
     with ExitStack() as stack:
         stack.enter_context(reaper.removed_at_end(client, run, leave=leave))
-        # A busy port is the one thing that another program can spoil between choosing and using.
+        # Another program may take a chosen port before the engine publishes it.
         cluster = Retrying(stop=stop_after_attempt(3), retry=retry_if_exception(_port_taken), reraise=True)(
             _start,
             client,
@@ -98,13 +96,13 @@ def _start(client: Any, plan: Plan) -> DockerCluster:
         api.start(made.container)
         return made
 
-    # Everything is made on the pool's threads. Ctrl-C strikes the main thread only, and leaving this block
-    # waits for requests under way: whatever the engine is still making is there when it gets removed.
+    # All requests run on the pool's threads. Ctrl-C interrupts only the main thread, and leaving this block waits for
+    # requests that are under way. So the clean-up that follows finds every object that the engine was making.
     with ThreadPoolExecutor(max_workers=len(members) + 1) as pool:
         try:
             disks = pool.submit(plan.create_volumes, api, members.values())
             pool.submit(plan.create_network, api).result()
-            # All pods first: a node that starts must find the names of the others.
+            # All pods first, because a starting node must be able to resolve the names of the others.
             pods = list(pool.map(lambda node: plan.create_pod(api, members[node], endpoints[node]), members))
             placed = dict(zip(members, pods, strict=True))
             disks.result()
@@ -126,7 +124,7 @@ def _start(client: Any, plan: Plan) -> DockerCluster:
 
 
 def _make_users(cluster: DockerCluster) -> None:
-    """With SCRAM in ZooKeeper mode brokers look each other up in ZooKeeper: users come before them."""
+    """Make the users in ZooKeeper. With SCRAM in ZooKeeper mode they must exist before the first broker starts."""
     servers = ",".join(f"{node.member.host}:{PORTS[ZOOKEEPER]}" for node in cluster.nodes.values())
     for main, *arguments in zookeeper_commands(cluster.spec.mechanism, zookeeper=servers):
         command = (

@@ -38,11 +38,10 @@ from workloads.clients.requests import Leadership
 log = logging.getLogger(__name__)
 
 SESSION_LIMIT = 30.0
-"""Seconds for ZooKeeper to forget the session of a killed broker; the fast profile's is 3 s."""
-
+"""Seconds for the session of a killed broker to expire in ZooKeeper; it is 3 s with the settings of properties.py."""
 
 LOGS_LIMIT = 30.0
-"""Seconds for keeping the logs of all nodes."""
+"""Seconds for saving the logs of all nodes."""
 
 
 class DockerCluster:
@@ -84,7 +83,7 @@ class DockerCluster:
 
     @cached_property
     def kafka(self) -> Administration:
-        """What can be asked of Kafka itself."""
+        """Requests to Kafka itself."""
         return Administration(self, self._membership(self))
 
     @property
@@ -98,18 +97,18 @@ class DockerCluster:
 
     @property
     def bootstrap(self) -> list[str]:
-        """For clients of the user's own."""
+        """Addresses for the bootstrap.servers of the user's own clients."""
         return [str(address) for address in self.brokers.values()]
 
     def client_properties(self) -> str:
-        """What Kafka's own tools and Java clients need to get in, as a properties file; secrets included."""
+        """A properties file for Kafka's own tools and Java clients, with passwords and certificates."""
         return f"bootstrap.servers={','.join(self.bootstrap)}\n" + client_properties(
             self.plan.securities.get(EXTERNAL)
         )
 
     @property
     def planes(self) -> Mapping[str, frozenset[int]]:
-        """TCP ports by what they carry between nodes."""
+        """TCP ports between nodes, by kind of traffic: ``replication`` and ``controller``."""
         found = {"replication": frozenset({PORTS[INTERNAL]})}
         if self.spec.kraft:
             found["controller"] = frozenset({PORTS[CONTROLLER]})
@@ -156,18 +155,18 @@ class DockerCluster:
                 return self._follows(node)
         except OSError:
             return False
-        # The node itself must answer, but of its own fencing it is the last to learn: ask the others.
-        told: list[set[int]] = []
+        # The node itself must answer, but it learns last that it was fenced. So ask all others as well.
+        views: list[set[int]] = []
         for asked, address in self.brokers.items():
             try:
-                told.append(metadata_views.unfenced(address))
+                views.append(metadata_views.unfenced(address))
             except OSError:
                 if asked == node:
                     return False
-        return all(node in unfenced for unfenced in told)
+        return all(node in unfenced for unfenced in views)
 
     def healthy(self) -> bool:
-        """Whether every node runs and serves, and every broker sees every broker unfenced."""
+        """Whether every node runs and serves, and every broker reports all brokers as unfenced."""
         brokers = set(self.brokers)
         try:
             return (
@@ -179,7 +178,10 @@ class DockerCluster:
             return False
 
     def save_logs(self, directory: Path) -> None:
-        """Write each node's log to ``<directory>/<host>.log``. Never raises: it runs while things fail."""
+        """Write each node's log to ``<directory>/<host>.log``.
+
+        Never raises, because callers are handling an error already.
+        """
 
         def save() -> None:
             directory.mkdir(parents=True, exist_ok=True)
@@ -187,20 +189,20 @@ class DockerCluster:
                 try:
                     (directory / f"{node.member.host}.log").write_bytes(node.logs())
                 except (APIError, OSError) as error:
-                    log.warning("log of %s not kept: %s", node.member.host, error)
+                    log.warning("log of %s not saved: %s", node.member.host, error)
 
         try:
             run_with_deadline(LOGS_LIMIT, save, name=f"logs of {self.run}")
         except OSError as error:
-            log.warning("not all logs of %s kept in %s: %s", self.run, directory, error)
+            log.warning("not all logs of %s saved in %s: %s", self.run, directory, error)
 
     def create(self, member: Member, endpoint: Endpoint, *, pod: str) -> DockerNode:
-        """A node with a new container in a pod that runs; not started."""
+        """A node with a new container, not started, in a running pod."""
         container = self.plan.create_container(self.client.api, member, endpoint, pod=pod)
         return self.node(member, endpoint, container=container, pod=pod)
 
     def node(self, member: Member, endpoint: Endpoint, *, container: str, pod: str) -> DockerNode:
-        """The node that a container of this cluster is."""
+        """The node whose process runs in the given container of this cluster."""
 
         def before_start() -> None:
             if member.is_broker and not self.spec.kraft:
@@ -234,22 +236,22 @@ class DockerCluster:
         return self.nodes[node]
 
     def close(self) -> None:
-        """End agents and sidecars: cuts are healed, frozen disks thawed. The nodes run on."""
+        """End agents and sidecars, which heals cuts and thaws disks. The nodes go on running."""
         for node in self.nodes.values():
             node.agent.close()
             try:
                 node.close_disk()
             except (InfrastructureError, DockerException, OSError) as error:
                 log.warning(
-                    "the sidecar of %s is left to who removes the cluster: %s", node.member.host, error
+                    "the sidecar of %s stays until the cluster is removed: %s", node.member.host, error
                 )
 
     def keep(self) -> None:
-        """Let the cluster outlive this session, until `kafkacheck cluster down`; another may take it over."""
+        """Let the cluster outlive this session, until `kafkacheck cluster down`. Another session may use it."""
         reaper.keep(self.client, self.run, marks={SPEC: json.dumps(self.spec.to_json())})
 
     def ended(self) -> str | None:
-        """What the first node that is not running said last, or None while all run."""
+        """The last output of the first node that is not running, or None while all run."""
         for node in self.nodes.values():
             if node.state() == "stopped":
                 tail = b"\n".join(node.logs().splitlines()[-15:]).decode(errors="replace")
@@ -263,16 +265,18 @@ class DockerCluster:
         return metadata_views.newest(metadata_views.views(self.brokers, [topic]).values(), (topic, partition))
 
     def _follows(self, controller: int) -> bool:
-        """Whether a separate controller is the quorum's leader, or has all that is committed."""
+        """Whether a separate controller has all committed records of the quorum's log."""
         quorum = metadata_views.quorum(self.brokers)
         return quorum is not None and quorum.ends.get(controller, -1) >= quorum.high_watermark
 
     def _wait_unregistered(self, broker: int) -> None:
-        """A broker that finds its own old registration ends itself: wait until its session has run out."""
+        """Wait until a broker's old session has expired: a broker that finds itself registered ends at its start."""
         try:
             Retrying(stop=stop_after_delay(SESSION_LIMIT), wait=wait_fixed(0.1), retry=retry_if_result(bool))(
                 lambda: broker in zookeeper.registered(self.zookeepers.values())
             )
         except (RetryError, OSError):
-            # Without ZooKeeper there is nothing to wait for: the broker will wait for it itself.
-            log.warning("broker %d is started although ZooKeeper may still hold its old session", broker)
+            # Without ZooKeeper there is nothing to check, and the broker itself waits for ZooKeeper.
+            log.warning(
+                "broker %d is started although its old session in ZooKeeper may not have expired", broker
+            )

@@ -1,4 +1,4 @@
-"""A cluster as a compose file for people: the same settings, fixed ports, and no need of kafkacheck to run it."""
+"""Exports a cluster as a compose file: the same settings, with fixed ports, that runs without kafkacheck."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 
 FIRST_PORT = 19092
-"""Host port of broker 1's EXTERNAL listener; the next brokers follow. Other listeners are 1,000 apart."""
+"""Host port of broker 1's EXTERNAL listener; the next brokers follow. The ports of other listeners are 1,000
+higher."""
 
 KAFKA = """\
 mkdir -p /k
@@ -46,20 +47,21 @@ exec java -Xmx128m -Dzookeeper.jmx.log4j.disable=true {log_flag}/k/{log_file} -c
 
 
 def compose_file(spec: ClusterSpec) -> str:
-    """The text of a compose file; equal for equal specs. Raises UsageError for what a file cannot hold."""
+    """The text of a compose file, equal for equal specs. Raises UsageError for specs that a file cannot express."""
     if secured := [name for name, protocol in listener_protocols(spec).items() if protocol.endswith("SSL")]:
         raise UsageError(
-            f"listener {secured[0]} speaks TLS: its private key would have to stand in the file; export the cluster "
+            f"listener {secured[0]} speaks TLS: its private key would have to be in the file; export the cluster "
             f"with security='PLAINTEXT' or 'SASL_PLAINTEXT', or run it by `kafkacheck cluster up`"
         )
     if not spec.kraft and spec.mechanism and spec.mechanism.startswith("SCRAM"):
         raise UsageError(
-            "SCRAM with ZooKeeper: its users are made by hand before the brokers start; use mechanism='PLAIN'"
+            "SCRAM with ZooKeeper: a compose file cannot make its users before the brokers start; "
+            "use mechanism='PLAIN'"
         )
     if spec.disk_mb is not None:
         raise UsageError(
-            f"disk_mb={spec.disk_mb}: a compose file makes no loop devices; export without it, or run the cluster by "
-            f"`kafkacheck cluster up`"
+            f"disk_mb={spec.disk_mb}: a compose file cannot make loop devices; export without it, or run the cluster "
+            f"by `kafkacheck cluster up`"
         )
     document = {
         "services": {member.host: _service(spec, member) for member in spec.members},
@@ -130,7 +132,7 @@ def _image(spec: ClusterSpec) -> str:
 
 
 class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
-    """Texts of several lines as such."""
+    """Writes texts of several lines as literal blocks."""
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

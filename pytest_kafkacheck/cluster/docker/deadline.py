@@ -1,4 +1,4 @@
-"""A limit for clean-up: an engine that hangs shall not take the session with it."""
+"""A deadline for clean-up, so that an engine that hangs does not block the session for ever."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Callable
 
 
 def run_with_deadline(limit: float, work: Callable[[], None], *, name: str) -> None:
-    """Call `work`; what it raises is raised here.
+    """Call `work` on a thread of that name and wait for it. An exception of `work` is raised here.
 
-    Raises TimeoutError after `limit` seconds. Then the work goes on, on its thread, or ends with the process.
+    Raises TimeoutError after `limit` seconds. The thread then goes on until `work` returns or the process ends.
     """
-    trouble: list[BaseException] = []
+    errors: list[BaseException] = []
 
     def call() -> None:
         try:
             work()
         except BaseException as error:
-            trouble.append(error)
+            errors.append(error)
 
-    working = threading.Thread(target=call, name=name, daemon=True)
-    working.start()
-    working.join(limit)
-    if working.is_alive():
+    thread = threading.Thread(target=call, name=name, daemon=True)
+    thread.start()
+    thread.join(limit)
+    if thread.is_alive():
         raise TimeoutError(f"the engine took more than {limit:.0f} s")
-    if trouble:
-        raise trouble[0]
+    if errors:
+        raise errors[0]

@@ -1,4 +1,4 @@
-"""Who is a broker, who a controller, and where they listen, in containers that somebody else runs: asked of Kafka."""
+"""Finds the brokers, the controllers and their listeners in containers that the user runs, by asking Kafka."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ PROJECT = "com.docker.compose.project"
 SERVICE = "com.docker.compose.service"
 BROKER = 4
 TIMEOUT = 3.0
-"""Seconds for each question."""
+"""Seconds for each request."""
 
 
 @dataclass(frozen=True)
 class Discovered:
-    """brokers, controllers  containers by node id, as the engine describes them; no node is in both.
-    addresses             of brokers, as this host reaches them.
-    voters                node ids of the quorum.
+    """The nodes of a cluster and their containers.
+
+    brokers, controllers  containers by node id, as the engine describes them; no node is in both.
+    addresses             addresses of brokers at which this host reaches them.
+    voters                node ids of the KRaft quorum.
     planes                ports on which nodes listen for each other, see ``nemesis.cluster.Cluster.planes``.
     """
 
@@ -48,33 +50,33 @@ class Discovered:
 
 
 def discover(client: Any, what: str, *, limit: float) -> Discovered:
-    """The nodes of a compose project (``compose:NAME``) or among containers (names or ids, with commas between).
+    """The nodes of a compose project (``compose:NAME``) or among containers (names or ids separated by commas).
 
-    All brokers must tell the same, and no other container look like one, within `limit` seconds: a broker that has
-    just started may not know of the others, nor they of it. Raises UsageError when these are no Kafka cluster that
-    this host reaches, InfrastructureError when time is up.
+    Within `limit` seconds all brokers must report the same brokers, and no other container may look like a broker:
+    one that has just started may not know the others yet. Raises UsageError when the containers are not a Kafka
+    cluster that this host can reach, InfrastructureError when the time is up.
     """
     containers = _containers(client, what)
     found: Discovered | None = None
 
     def problem() -> str | None:
         nonlocal found
-        found = _asked(client, containers, what)
+        found = _find_nodes(client, containers, what)
         return _doubt(client, containers, found)
 
-    wait_until(problem, f"attach {what!r}: it being clear who the nodes are", limit=limit, pause=0.5)
+    wait_until(problem, f"attach {what!r}: all nodes known", limit=limit, pause=0.5)
     assert found is not None
     return found
 
 
 def _containers(client: Any, what: str) -> list[Mapping[str, Any]]:
-    """What the engine tells of each. Raises UsageError for unknown ones."""
+    """The engine's description of each container. Raises UsageError for unknown ones."""
     api = client.api
     kind, colon, name = what.partition(":")
     if colon:
         if kind != "compose" or not name:
             raise UsageError(
-                f"attach {what!r}: expected compose:PROJECT, or names of containers with commas between"
+                f"attach {what!r}: expected compose:PROJECT, or names of containers separated by commas"
             )
         found = api.containers(filters={"label": f"{PROJECT}={name}"})
         if not found:
@@ -82,7 +84,7 @@ def _containers(client: Any, what: str) -> list[Mapping[str, Any]]:
                 {each["Labels"][PROJECT] for each in api.containers(filters={"label": PROJECT})}
             )
             raise UsageError(
-                f"attach {what!r}: no running container is of that compose project; running projects: "
+                f"attach {what!r}: no running container belongs to that compose project; running projects: "
                 f"{', '.join(projects) or 'none'}"
             )
         return [api.inspect_container(each["Id"]) for each in found]
@@ -98,44 +100,47 @@ def _containers(client: Any, what: str) -> list[Mapping[str, Any]]:
             raise UsageError(f"attach {what!r}: container {each!r} does not run; start it first")
         containers.append(container)
     if not containers:
-        raise UsageError("attach: expected compose:PROJECT, or names of containers with commas between")
+        raise UsageError("attach: expected compose:PROJECT, or names of containers separated by commas")
     return containers
 
 
 def _doubt(client: Any, containers: Sequence[Mapping[str, Any]], found: Discovered) -> str | None:
     for node, address in found.addresses.items():
-        if (told := set(_brokers(address))) != set(found.brokers):
-            return f"broker {node} knows of brokers {sorted(told)}, another of {sorted(found.brokers)}"
+        if (known := set(_brokers(address))) != set(found.brokers):
+            return f"broker {node} knows brokers {sorted(known)}, another one {sorted(found.brokers)}"
     if late := _late(found):
         return (
-            f"node {', '.join(map(str, late))} votes for the controller and is no broker, while others are both. "
-            f"Start it; or, if it shall be a controller only, say so in its container's environment: "
+            f"node {', '.join(map(str, late))} votes for the controller but is not a broker, while others are both. "
+            f"Start it; or, if it is meant to be a controller only, set in its container's environment: "
             f"KAFKA_PROCESS_ROLES=controller"
         )
-    if idle := _would_be(client, containers, found):
+    if idle := _possible_brokers(client, containers, found):
         return (
-            f"{', '.join(idle)}: of a broker's image, with a published port, and no node of the cluster that "
-            f"{next(iter(found.addresses.values()))} belongs to. If it is none of it, attach the others by name"
+            f"{', '.join(idle)}: has a broker's image and a published port, but is not a node of the cluster at "
+            f"{next(iter(found.addresses.values()))}. If it does not belong to it, attach the others by name"
         )
     return None
 
 
 def _late(found: Discovered) -> list[int]:
-    """Voters that may be brokers which have not joined yet: others are both, and nothing says otherwise of these."""
+    """Voters that may be brokers which have not joined yet.
+
+    That is so where other nodes are both, and these nodes' environment does not say that they are controllers only.
+    """
     if not found.voters & set(found.brokers):
         return []
     return [node for node, container in sorted(found.controllers.items()) if not _only_controller(container)]
 
 
 def _only_controller(container: Mapping[str, Any]) -> bool:
-    """Whether the environment says so, as images take it."""
+    """Whether the container's environment says so, in one of the forms that Kafka's images read."""
     return any(
         re.fullmatch(r"KAFKA_(CFG_)?PROCESS_ROLES=controller", each)
         for each in container["Config"]["Env"] or ()
     )
 
 
-def _would_be(client: Any, containers: Sequence[Mapping[str, Any]], found: Discovered) -> list[str]:
+def _possible_brokers(client: Any, containers: Sequence[Mapping[str, Any]], found: Discovered) -> list[str]:
     """Names of the containers that may be brokers which have not joined yet."""
     nodes = found.containers.values()
     images, ids = {each["Image"] for each in nodes}, {each["Id"] for each in nodes}
@@ -149,32 +154,32 @@ def _would_be(client: Any, containers: Sequence[Mapping[str, Any]], found: Disco
     ]
 
 
-def _asked(client: Any, containers: Sequence[Mapping[str, Any]], what: str) -> Discovered:
-    """Ask whoever answers on a published port who the brokers are, and find each among the containers."""
+def _find_nodes(client: Any, containers: Sequence[Mapping[str, Any]], what: str) -> Discovered:
+    """Ask the first broker that answers on a published port for all brokers, and find their containers."""
     host, _ = reach(client)
     published = {port: each for each in containers for port in _published(each)}
     tried: dict[str, str] = {}
     for port in sorted(published):
         address = Address(host, port)
         try:
-            told = _brokers(address)
+            listed = _brokers(address)
         except OSError as error:
             tried[str(address)] = str(error)
             continue
         brokers, missing = {}, []
-        for node, at in told.items():
+        for node, at in listed.items():
             if at.port in published and at.host in (host, "localhost", "127.0.0.1"):
                 brokers[node] = published[at.port]
             else:
                 missing.append(f"broker {node} at {at}")
         if missing:
             tried[str(address)] = (
-                f"names {', '.join(missing)}, which is no published port of these containers: each broker must "
+                f"names {', '.join(missing)}, which is not a published port of these containers: each broker must "
                 f"advertise an address that this host reaches"
             )
             continue
         return _with_controllers(
-            containers, brokers, {node: Address(host, at.port) for node, at in told.items()}
+            containers, brokers, {node: Address(host, at.port) for node, at in listed.items()}
         )
     shown = "; ".join(f"{address}: {why}" for address, why in tried.items()) or "they publish no port"
     raise UsageError(f"attach {what!r}: no Kafka cluster that this host reaches. Tried: {shown}")
@@ -197,7 +202,8 @@ def _with_controllers(
             match = [each for each in containers if name in _names(each)]
             if not match:
                 raise UsageError(
-                    f"controller {text} is at {name!r}, and no container given has that name; name it, too"
+                    f"controller {text} is at {name!r}, and none of the given containers has that name; "
+                    f"name its container as well"
                 )
             controllers[int(text)] = match[0]
     if voters:
@@ -230,7 +236,7 @@ def _published(container: Mapping[str, Any]) -> list[int]:
 
 
 def _names(container: Mapping[str, Any]) -> set[str]:
-    """Everything by which its peers may know it."""
+    """All names by which its peers may reach it."""
     networks = container["NetworkSettings"]["Networks"].values()
     aliases = {alias for network in networks for alias in network.get("Aliases") or ()}
     labels = container["Config"]["Labels"] or {}

@@ -1,8 +1,8 @@
-"""A node's data seen from beside it, and what can happen to the disk below: full, stalled, failed, without power.
+"""A node's data directory, seen from a sidecar, and faults of its disk: full, stalled, failed, without power.
 
-A sidecar, started at first use, sees the data directory whether the node runs, is paused or is dead. Where the node
-has a disk of its own (``ClusterSpec(disk_mb=...)``) each command mounts it for itself and unmounts it at its end: a
-file system that lost power comes back only when nobody at all has it mounted any more.
+The sidecar starts at first use and has access to the data whether the node runs, is paused or is dead. Where the node
+has a disk of its own (``ClusterSpec(disk_mb=...)``), each command mounts the disk for itself and unmounts it at its
+end: a file system that lost power recovers only after its last unmount, by whichever container.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from pytest_kafkacheck.cluster.spec.properties import DATA
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 
 BALLAST = f"{DATA}/.kafkacheck-ballast"
-"""What fills a disk. Kafka reads no files in its data directory but those it knows."""
+"""The file that fills a disk. Kafka ignores files with unknown names in its data directory."""
 
 LIMIT = 30.0
-"""Seconds for one command of ours."""
+"""Seconds for one command in the sidecar."""
 
 MEMORY = "256m"
 PROCESSES = 64
 LIFETIME = 24 * 3600
-"""Of a sidecar: bytes, processes, seconds after which it ends; the next command starts it again."""
+"""Limits of a sidecar: bytes, processes, and seconds after which it ends; the next command starts it again."""
 
-# Whatever is frozen gets thawed: the freezer does when it is told to end.
+# At the end every process gets SIGTERM; the process that froze the disk then thaws it.
 HOLD = f"""
 rm -f /run/frozen /run/freezer
 trap 'kill -TERM -1; sleep 0.5' EXIT
@@ -46,7 +46,8 @@ SCRIPT = Path(__file__).with_name("sidecar.sh").read_text()
 
 AVAILABLE = f"df --output=avail -B1 {DATA} | tail -n 1"
 
-# What is free at one moment may be taken in the next, and a file of that size needs a block or two for itself.
+# Free space changes while this runs, and the file needs a block or two for its own metadata, so it takes several
+# tries.
 FILL = f"""
 before=$({AVAILABLE})
 less=0
@@ -69,7 +70,7 @@ rm -f {BALLAST} || exit
 echo "$before $({AVAILABLE})"
 """
 
-# FS_IOC_SHUTDOWN with NOLOGFLUSH: nothing more is written, not even the journal.
+# FS_IOC_SHUTDOWN with NOLOGFLUSH: nothing is written any more, the journal included.
 SHUT_DOWN = f"""perl -e '
 open(F, "<", "{DATA}") or die "open: $!\\n";
 my $flags = pack("L", 2);
@@ -99,16 +100,17 @@ class DiskOwner(Protocol):
 
 
 class Disk:
-    """Of one node. Every method raises InfrastructureError when the sidecar, or the disk, does not do it in time.
+    """The disk of one node. Every method raises InfrastructureError when the sidecar or the disk is not done in time.
 
-    ``run`` works for every node that kafkacheck started; all else raises UsageError without a disk of its own.
+    ``run`` works for every node that kafkacheck started. All other methods raise UsageError where the node has no
+    disk of its own.
     """
 
     def __init__(self, client: Any, node: DiskOwner) -> None:
         self._api = client.api
         self._node = node
         self._using = threading.Lock()
-        """Held while a command of ours may have the file system mounted."""
+        """Held while a command may have the file system mounted."""
 
     @property
     def own(self) -> bool:
@@ -116,20 +118,20 @@ class Disk:
         return self._data.own
 
     def run(self, command: str, *, timeout: float = LIMIT) -> tuple[int, str]:
-        """Exit status (124 when time was up) and output of a shell command that sees the node's data in /k/data.
+        """Exit status (124 when the time was up) and output of a shell command; the node's data is in /k/data.
 
-        As root, in our own image: coreutils and perl. Of the output the last MiB is kept. A command that writes to a
-        frozen disk cannot be ended: it is left behind until the thaw.
+        It runs as root in the agents' image, which has coreutils and perl. The last MiB of the output is returned. A
+        command that writes to a frozen disk cannot be killed: it stays until the thaw.
         """
         with self._using:
             return self._sidecar("run", str(timeout), command, limit=timeout)
 
     def fill(self) -> tuple[int, int]:
-        """Take all space that is left. Returns available bytes before and after, which are 0.
+        """Take all space that is left. Returns available bytes before and after; the latter is 0.
 
-        What Kafka wrote into allocated blocks still succeeds: indexes, and the last 4 KiB of a file.
+        Writes to blocks that are allocated already still succeed: Kafka's indexes, and the last 4 KiB of a file.
         """
-        before, after = self._two(FILL)
+        before, after = self._before_and_after(FILL)
         if after:
             raise InfrastructureError(
                 f"The disk of {self._node.member.host} could not be filled: {after} of {before} bytes stayed "
@@ -138,19 +140,19 @@ class Disk:
         return before, after
 
     def empty(self) -> tuple[int, int]:
-        """Give back what `fill` took, if it did. Returns available bytes before and after."""
-        return self._two(EMPTY)
+        """Release the space that `fill` took, if any. Returns available bytes before and after."""
+        return self._before_and_after(EMPTY)
 
     def available(self) -> int:
         """Bytes that can still be written."""
-        return int(self._own(AVAILABLE))
+        return int(self._run_on_own_disk(AVAILABLE))
 
     def freeze(self, limit: float) -> None:
-        """Let every write wait; reads are answered. What was written by now becomes durable.
+        """Block every write until the thaw; reads go on. Data that was written before becomes durable.
 
-        limit  seconds after which the sidecar thaws the disk by itself, whatever becomes of this process. Until then
+        limit  seconds after which the sidecar thaws the disk by itself, even if this process is gone. Until the thaw
                the node can be neither killed nor removed.
-        Raises InfrastructureError when it is frozen already.
+        Raises InfrastructureError when the disk is frozen already.
         """
         if not limit > 0:
             raise UsageError(f"freeze(limit={limit!r}): expected seconds above 0")
@@ -159,36 +161,36 @@ class Disk:
         if status:
             raise InfrastructureError(
                 f"The disk of {self._node.member.host} could not be frozen: {output.strip()}. "
-                f"If somebody froze it already, thaw it first"
+                f"If it is frozen already, thaw it first"
             )
 
     def thaw(self) -> None:
-        """Let writes go on. Nothing happens to a disk that is not frozen."""
+        """Let writes go on. Does nothing to a disk that is not frozen."""
         self._require_own()
         self._sidecar("thaw")
         if self.frozen():
             raise InfrastructureError(f"The disk of {self._node.member.host} could not be thawed within 5 s")
 
     def frozen(self) -> bool:
-        """Whether `freeze`, of this session or another one, is at work."""
+        """Whether the disk is frozen, by this session or another one."""
         self._require_own()
         return self._sidecar("test", "-e", "/run/frozen")[0] == 0
 
     def shut_down(self) -> None:
-        """From now on every read and write fails (EIO), and nothing of what was not durable becomes so.
+        """Make every read and write fail (EIO). Data that is not durable by now is lost.
 
-        Nothing but an end of the node's process and its next start brings the disk back, as after a loss of power.
+        The disk recovers when the node's process has ended and starts again, as after a power loss.
         """
-        self._own(SHUT_DOWN)
+        self._run_on_own_disk(SHUT_DOWN)
 
     def power_off(self) -> None:
-        """The node loses its power: its process ends at once, and what it had not made durable is gone.
+        """Simulate a power loss: the node's process ends at once, and data that it had not made durable is lost.
 
-        The next start of the node finds the disk as its journal has it.
+        The next start of the node recovers the file system from its journal.
         """
         self._require_own()
         try:
-            # It shall not see its disk fail and tell others of it.
+            # Stop the process first, so that it does not see its disk fail and report that to its peers.
             self._node.signal("STOP")
         except APIError as error:
             if error.status_code != 409:  # not running
@@ -197,15 +199,16 @@ class Disk:
         self.thaw()
         with self._using:
             self._node.kill()
-        # The engine unmounts when the process is gone. Only the last unmount counts, whoever's that is.
+        # The engine unmounts the disk when the process is gone. Data is lost only at the last unmount of all
+        # containers.
         if self._sidecar("unmounted")[0]:
             raise InfrastructureError(
                 f"The disk of {self._node.member.host} lost power, but is still mounted 10 s after the end of the "
                 f"node's process: another container uses the volume {self._data.volume}; remove that one"
             )
 
-    def mend(self) -> bool:
-        """Thaw and empty it. Returns whether it works; else it was shut down, and the node must start anew."""
+    def repair(self) -> bool:
+        """Thaw and empty the disk. Returns False if it was shut down: then the node must be restarted."""
         self.thaw()
         status, _ = self.run(f"rm -f {BALLAST} && touch {BALLAST} && rm {BALLAST}", timeout=LIMIT)
         return status == 0
@@ -229,8 +232,8 @@ class Disk:
         ]
         if not volumes or reaper.RUN not in labels:
             raise UsageError(
-                f"node {self._node.id} was not started by kafkacheck: where its data lies is not known; use a "
-                f"ClusterSpec"
+                f"node {self._node.id} was not started by kafkacheck, so where its data is cannot be known; use "
+                f"a ClusterSpec"
             )
         return _Data(
             container["Name"].lstrip("/"),
@@ -250,7 +253,7 @@ class Disk:
                 f"cluster with ClusterSpec(disk_mb=256), which gives one to every broker and controller"
             )
 
-    def _own(self, command: str) -> str:
+    def _run_on_own_disk(self, command: str) -> str:
         """Output of a command that must succeed."""
         self._require_own()
         status, output = self.run(command, timeout=LIMIT)
@@ -261,12 +264,12 @@ class Disk:
             )
         return output
 
-    def _two(self, command: str) -> tuple[int, int]:
-        before, after = self._own(command).split()
+    def _before_and_after(self, command: str) -> tuple[int, int]:
+        before, after = self._run_on_own_disk(command).split()
         return int(before), int(after)
 
     def _sidecar(self, *arguments: str, limit: float = LIMIT) -> tuple[int, str]:
-        """Exit status and output. `limit`: seconds that the command limits itself to."""
+        """Exit status and output. `limit`: seconds after which the command ends by itself."""
         try:
             return execute(
                 self._api, self._ensure(), ["sh", "-c", SCRIPT, "sidecar", *arguments], timeout=limit + LIMIT
@@ -277,7 +280,7 @@ class Disk:
             ) from error
 
     def _ensure(self) -> str:
-        """Name of the sidecar, which runs when this returns."""
+        """Start the sidecar if it does not run. Returns its name."""
         name = sidecar_name(self._data.name)
         try:
             if self._api.inspect_container(name)["State"]["Running"]:
@@ -286,7 +289,7 @@ class Disk:
             try:
                 self._create(name)
             except APIError as error:
-                if error.status_code != 409:  # another thread was faster
+                if error.status_code != 409:  # another thread created it first
                     raise
         self._api.start(name)
         return name
@@ -315,10 +318,12 @@ class Disk:
 
 
 class _Data(NamedTuple):
-    """name    of the node's container.
-    volume     with its data.
-    labels     whose it is.
-    own        whether it is a file system of its own.
+    """Where a node's data is.
+
+    name    name of the node's container.
+    volume  name of the volume with its data.
+    labels  labels of its owner.
+    own     whether the volume is a file system of its own.
     """
 
     name: str
@@ -328,5 +333,5 @@ class _Data(NamedTuple):
 
 
 def sidecar_name(container: str) -> str:
-    """Of the sidecar of the node with a container of that name."""
+    """Name of the sidecar of the node whose container has that name."""
     return f"{container}-sidecar"

@@ -1,4 +1,4 @@
-"""The Docker engine."""
+"""The Docker engine: connecting to it, and checking that it has the images and the memory that a cluster needs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 
 SPARE_MB = 250
-"""What a broker needs besides its heap: metaspace, threads, buffers, page cache for small logs (MiB)."""
+"""MiB that a broker needs besides its heap: metaspace, threads, buffers, page cache for small logs."""
 
 ZOOKEEPER_MB = 150
 
 
 def connect() -> Any:
-    """A client of the engine the environment names. Raises InfrastructureError where none answers."""
+    """A client of the engine that the environment names. Raises InfrastructureError when it does not answer."""
     client = None
     try:
         client = docker.from_env(timeout=60)
@@ -43,8 +43,11 @@ def connect() -> Any:
 
 
 def _one_pool(client: Any) -> None:
-    """Over SSH docker-py keeps a pool of connections for every URL it ever asked for, up to nine, each a session for
-    the SSH server, which by default takes ten of a client. One pool with three idle connections does as well."""
+    """Make docker-py use one connection pool over SSH.
+
+    It keeps a pool of up to nine connections for every URL it has used. Each connection is a session of the SSH
+    server, which allows ten per client by default. One pool with three idle connections is enough.
+    """
     adapter: Any = getattr(client.api, "_custom_adapter", None)
     if hasattr(adapter, "ssh_host"):
         by_url = adapter.get_connection
@@ -53,23 +56,23 @@ def _one_pool(client: Any) -> None:
 
 
 def require_image(client: Any, image: str) -> None:
-    """Raise InfrastructureError when the image is not there."""
+    """Raise InfrastructureError, with the command that provides the image, when the engine does not have it."""
     try:
         client.images.get(image)
     except ImageNotFound as error:
-        ours = re.match(r"(?:apache|kafkacheck)/kafka:(\d+\.\d+\.\d+)", image)
-        remedy = f"kafkacheck image build {ours[1]}" if ours else "kafkacheck setup"
-        if not ours and not image.startswith("kafkacheck/"):
+        kafka = re.match(r"(?:apache|kafkacheck)/kafka:(\d+\.\d+\.\d+)", image)
+        remedy = f"kafkacheck image build {kafka[1]}" if kafka else "kafkacheck setup"
+        if not kafka and not image.startswith("kafkacheck/"):
             remedy = f"docker pull {image}"
         raise InfrastructureError(f"The engine has no image {image!r}. Run: {remedy}") from error
 
 
 def require_layout(client: Any, image: str, *, labels: Mapping[str, str]) -> None:
-    """Raise UsageError when an image of the user's has not what start.sh needs: java, and Kafka's jars."""
+    """Raise UsageError when a user's image lacks what start.sh needs: a shell, java, and Kafka's jars."""
     api = client.api
-    looking = "command -v java >/dev/null || exit 3; ls /opt/kafka/libs/kafka_*.jar >/dev/null 2>&1 || exit 4"
+    check = "command -v java >/dev/null || exit 3; ls /opt/kafka/libs/kafka_*.jar >/dev/null 2>&1 || exit 4"
     container = api.create_container(
-        image=image, entrypoint=["sh", "-c", looking], user="0", labels=dict(labels)
+        image=image, entrypoint=["sh", "-c", check], user="0", labels=dict(labels)
     )["Id"]
     try:
         api.start(container)
@@ -87,16 +90,16 @@ def require_layout(client: Any, image: str, *, labels: Mapping[str, str]) -> Non
 
 
 def require_memory(client: Any, spec: ClusterSpec) -> None:
-    """Raise InfrastructureError when the nodes would not fit beside what runs already."""
+    """Raise InfrastructureError when the nodes need more memory than is available now."""
     jvms = spec.brokers + spec.controllers
     needed = jvms * (spec.heap_mb + SPARE_MB) + spec.zookeepers * ZOOKEEPER_MB
     have = client.info()["MemTotal"] >> 20
-    # An engine elsewhere does not tell what is free.
+    # A remote engine reports its total memory only.
     free = min(have, psutil.virtual_memory().available >> 20) if is_local(client) else have
     if free < needed:
         raise InfrastructureError(
             f"{spec.describe()} with heap_mb={spec.heap_mb} need about {needed} MiB; the engine has {have} MiB, "
-            f"of which {free} MiB can be had. Close other programs, or use fewer brokers or a smaller "
+            f"of which {free} MiB are available. Close other programs, or use fewer brokers or a smaller "
             f"ClusterSpec.heap_mb."
         )
 
@@ -107,9 +110,9 @@ def is_local(client: Any) -> bool:
 
 
 def reach(client: Any) -> tuple[str, str]:
-    """(address at which this host reaches ports the engine publishes, address the engine binds them to).
+    """(address at which this host reaches published ports, address to which the engine binds them).
 
-    Loopback for an engine on this host; the engine's own host for one over TCP or SSH.
+    The loopback address for an engine on this host; the engine's host for one over TCP or SSH.
     """
     url = urlsplit(client.api.base_url)
     host = getattr(getattr(client.api, "_custom_adapter", None), "ssh_host", None)

@@ -1,7 +1,7 @@
-"""One command in a running container, with all of its output and its status.
+"""Runs one command in a running container, with its complete output and its exit status.
 
-docker-py's own ``exec_start`` reads from the socket behind the engine's answer: output that came in one piece with
-the answer's head is lost, which on a busy machine happens now and then.
+docker-py's ``exec_start`` reads from the socket below the HTTP response. It loses output that arrives in the same
+packet as the response's header, which happens now and then on a busy machine.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 ENDED_LIMIT = 5.0
-"""Seconds between the end of a command's output and the moment the engine knows its status."""
+"""Seconds after the end of a command's output within which the engine must know its exit status."""
 
 
 def execute(
@@ -22,13 +22,13 @@ def execute(
     timeout: float,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[int, str]:
-    """Exit status and output, both streams in one.
+    """Exit status and output; standard output and standard error are merged.
 
-    timeout  seconds without any output after which the engine counts as hung: the command limits itself.
+    timeout  seconds without any output after which the engine counts as hung. The command must limit itself.
     Raises APIError where the container does not run, OSError when no answer comes.
     """
     run = api.exec_create(container, list(command), environment=dict(environment or {}))["Id"]
-    # Without the request for an upgrade it is an ordinary answer, and read as one.
+    # Without a request to upgrade the connection, the response is ordinary HTTP and is read completely.
     answer = api._post_json(
         api._url("/exec/{0}/start", run), data={"Tty": False, "Detach": False}, timeout=timeout
     )
@@ -43,7 +43,7 @@ def execute(
 
 
 def _joined(frames: bytes) -> bytes:
-    """The data of frames: 1 byte which stream, 3 unused, 4 length, then data."""
+    """The data of all frames. A frame is 1 byte stream number, 3 unused, 4 length, data."""
     parts, at = [], 0
     while at + 8 <= len(frames):
         size = int.from_bytes(frames[at + 4 : at + 8], "big")

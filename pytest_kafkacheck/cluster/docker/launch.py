@@ -1,4 +1,4 @@
-"""What a node's container is given: files, environment, and the one start command for every role."""
+"""The files, the environment and the start command of a node's container."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONTROLLER_HEAP_MB = 256
 
 @dataclass(frozen=True)
 class Launch:
-    """files: absolute path in the container to content."""
+    """environment: variables of start.sh. files: absolute path in the container to content."""
 
     environment: Mapping[str, str]
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Launch:
 
 
 def archive(files: Mapping[str, bytes]) -> bytes:
-    """The files, by absolute path, as a tar archive rooted at /, as the engine takes them."""
+    """A tar archive rooted at / of files given by absolute path: the form in which the engine takes files."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for name, data in files.items():
@@ -57,12 +57,12 @@ def launch(
     boot: Boot = "fast",
     checkpoint: bytes | None = None,
 ) -> Launch:
-    """What a member of the cluster is started with.
+    """The files and the environment with which a member starts.
 
-    cluster_id  of KRaft
-    identity    for TLS
-    boot        see start.sh
-    checkpoint  what StorageTool would write, see `formatting`; None lets it do so
+    cluster_id  KRaft's cluster id
+    identity    key and certificate for TLS
+    boot        how it starts, see start.sh
+    checkpoint  the file that StorageTool would write, see `formatting`; with None StorageTool runs
     """
     logging = spec.release.log_file
     files = {f"/k/{logging}": (compose_dir() / "image" / logging).read_bytes()}

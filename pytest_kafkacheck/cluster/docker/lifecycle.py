@@ -44,17 +44,17 @@ PROTOCOL_VERSION = "inter.broker.protocol.version"
 
 
 def wipe(cluster: DockerCluster, node: int) -> None:
-    """Replace a node's data by none, as a new disk would; it fetches everything from its peers.
+    """Delete a node's data, as a new disk would. The node then copies everything from its peers.
 
-    Raises UsageError for the only node that holds the cluster's metadata: nobody could give it back.
+    Raises UsageError for the only node that stores the cluster's metadata, because no peer has a copy.
     """
     wiped = cluster.require_node(node)
     keepers = [each.id for each in cluster.nodes.values() if each.member.keeps_metadata]
     if keepers == [node]:
         what = "KRaft controller" if cluster.spec.kraft else "ZooKeeper node"
         raise UsageError(
-            f"node {node} cannot be wiped: it is the only {what}, and the cluster's metadata would be gone for "
-            f"all; start the cluster with 3 of them, or wipe another node"
+            f"node {node} cannot be wiped: it is the only {what}, and the cluster's metadata would be "
+            f"lost; start the cluster with 3 of them, or wipe another node"
         )
     wiped.kill()
     _replace(cluster, wiped, cluster.plan, keep_data=False)
@@ -64,20 +64,20 @@ def wipe(cluster: DockerCluster, node: int) -> None:
 def configure(cluster: DockerCluster, settings: Mapping[str, object], *, nodes: Sequence[int] = ()) -> None:
     """Change broker settings while brokers run (dynamic configuration).
 
-    nodes  brokers meant; none for the default of all brokers.
+    nodes  ids of brokers; none for the cluster-wide default.
     Raises UsageError when a setting is unknown or Kafka refuses to change it on a running broker.
     """
     wanted = _checked(cluster, settings, dynamic=True)
-    # A broker checks its own settings itself, so that each is asked about itself; the default, whoever answers.
-    asked = {str(cluster.require_broker(node).id): {node: cluster.brokers[node]} for node in nodes}
-    for name, brokers in (asked or {"": cluster.brokers}).items():
+    # A broker checks its own settings, so each request goes to that broker. Any broker takes the default of all.
+    targets = {str(cluster.require_broker(node).id): {node: cluster.brokers[node]} for node in nodes}
+    for name, brokers in (targets or {"": cluster.brokers}).items():
         dynamic.set_broker(brokers, name, wanted)
 
 
 def reconfigure(cluster: DockerCluster, settings: Mapping[str, object], *, nodes: Sequence[int] = ()) -> None:
     """Change broker settings by restarting brokers one after another (static configuration).
 
-    nodes  brokers meant; none for all, which changes the cluster's spec as well.
+    nodes  ids of brokers; none for all, which changes the cluster's spec as well.
     """
     wanted = _checked(cluster, settings)
     spec = replace(cluster.spec, config={**cluster.spec.config, **wanted})
@@ -122,9 +122,9 @@ def upgrade(cluster: DockerCluster, version: str) -> None:
 
 
 def set_features(cluster: DockerCluster, levels: Mapping[str, int]) -> None:
-    """Change finalized feature levels of a KRaft cluster, up or (where Kafka thinks it safe) down.
+    """Change finalized feature levels of a KRaft cluster, up or, where Kafka considers it safe, down.
 
-    Raises UsageError with Kafka's words when it refuses.
+    Raises UsageError with Kafka's message when it refuses.
     """
     if not cluster.spec.kraft:
         raise UsageError("feature levels are KRaft's; this cluster runs in ZooKeeper mode")
@@ -143,13 +143,13 @@ def set_features(cluster: DockerCluster, levels: Mapping[str, int]) -> None:
 
 
 def _in_order(cluster: DockerCluster) -> list[int]:
-    """Those others depend on first."""
+    """All node ids; nodes that others depend on come first."""
     order = ("zookeeper", "controller", "combined", "broker")
     return sorted(cluster.nodes, key=lambda node: (order.index(cluster.nodes[node].member.role), node))
 
 
 def _restart_with(cluster: DockerCluster, spec: ClusterSpec, nodes: Sequence[int]) -> None:
-    """Restart brokers one after another, with the files that follow from `spec`."""
+    """Restart brokers one after another with the configuration files for `spec`."""
     for node in nodes:
         changed = cluster.nodes[node]
         changed.put(replace(cluster.plan, spec=spec).launch(changed.member, changed.endpoint).archive)
@@ -161,7 +161,7 @@ def _replace(cluster: DockerCluster, node: DockerNode, plan: Plan, *, keep_data:
     """Give a stopped node a new container in its old pod, and start it."""
     api = cluster.client.api
     if not keep_data:
-        node.disk.close()  # it, too, uses the volume
+        node.disk.close()  # its sidecar uses the volume as well
     api.remove_container(node.container, force=True, v=True)
     if not keep_data:
         plan.remove_volumes(api, node.member)

@@ -1,8 +1,9 @@
-"""File systems of their own for nodes: ext4 on loop devices, made and detached by a helper container.
+"""A file system of its own for each node: ext4 on a loop device, which a helper container attaches and detaches.
 
-A disk is two volumes. The backing one holds a file of the disk's size; the data one is what the engine mounts: ext4
-on the loop device to which a helper attached that file. Nothing attaches or detaches but helpers, which find devices
-by their backing files: a disk that was half made when its maker died is told by its backing volume alone.
+A disk is two volumes. The backing volume contains a file of the disk's size. The data volume is what the engine
+mounts: ext4 on the loop device to which a helper attached that file. Only helpers attach and detach devices, and they
+find a device by its backing file. So a disk that was half made when its session died can be removed from its backing
+volume alone.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ DISK = "kafkacheck.disk"
 """Label of a backing volume: the name of its data volume."""
 
 OPTIONS = "noatime,commit=600"
-"""Of every mount. ext4 would otherwise make durable every 5 s what nobody has asked it to."""
+"""Mount options. With its default (commit=5) ext4 would make data durable every 5 s without any fsync."""
 
 UNCONFINED = ("seccomp=unconfined", "apparmor=unconfined")
-"""What mounting needs besides SYS_ADMIN; not every engine gives a container all rights (``privileged``)."""
+"""Security options that mounting needs besides SYS_ADMIN. Not every engine allows ``privileged`` containers."""
 
 RULES = ("b 7:* rwm", "c 10:237 rwm")
-"""Loop devices, and what makes more of them."""
+"""Device rules: loop devices, and /dev/loop-control, which creates more of them."""
 
 LIFETIME = 300
 """Seconds after which a helper ends by itself."""
 
 TOO_FEW = 8
-"""Exit status of ``make`` in loop_devices.sh."""
+"""Exit status of ``make`` in loop_devices.sh when no loop device is free."""
 
 REMEDY = (
     "run fewer nodes, or end other clusters that have disks (`kafkacheck cluster ls` names them); or give the "
@@ -45,22 +46,22 @@ SCRIPT = Path(__file__).with_name("loop_devices.sh").read_text()
 
 
 class Helper:
-    """A running container that sees backing volumes and the host's loop devices. Made by `loop_helper`."""
+    """A running container with access to backing volumes and the host's loop devices. `loop_helper` makes it."""
 
     def __init__(self, api: Any, container: str) -> None:
         self._api = api
         self._container = container
 
     def make(self, names: Iterable[str], *, mb: int) -> dict[str, str]:
-        """An ext4 file system in each backing volume. Returns its loop device, by the volume's name.
+        """Make an ext4 file system in each backing volume. Returns the loop device by the volume's name.
 
-        Raises InfrastructureError: too few loop devices, or the engine's host does not let a container make one.
+        Raises InfrastructureError where too few loop devices are free, or where containers may not use them.
         """
         wanted = list(names)
         status, output = self._run("make", str(mb), *wanted)
         if status == TOO_FEW:
             have, free = self.count()
-            # Those that this very call attached before it ran out are to be had again.
+            # The devices that this call attached before it failed become free again.
             free += len(output.splitlines())
             raise InfrastructureError(
                 f"{len(wanted)} disks of their own (disk_mb={mb}) need {len(wanted)} loop devices; the engine's host "
@@ -70,28 +71,28 @@ class Helper:
         if status or set(made) != set(wanted):
             raise InfrastructureError(
                 f"Disks of their own (disk_mb={mb}) could not be made (status {status}): {output.strip()}. "
-                f"`kafkacheck doctor` says whether this engine can"
+                f"`kafkacheck doctor` says whether this engine is able to"
             )
         return made
 
     def count(self) -> tuple[int, int]:
-        """(loop devices the engine's host has, those that are free)."""
+        """(number of loop devices of the engine's host, number of those that are free)."""
         have, free = self._run("count")[1].split()
         return int(have), int(free)
 
     def files(self) -> list[str]:
-        """Backing files of all loop devices of the engine's host, whoever's they are."""
+        """Backing files of all loop devices of the engine's host, including those of other programs."""
         return self._run("files")[1].splitlines()
 
     def thaw(self) -> None:
-        """Let writes to all of them go on: no process that waits for one can be killed."""
+        """Thaw all file systems: a process that waits for a write to a frozen one cannot be killed."""
         self._run("thaw")
 
     def detach(self) -> None:
-        """Free their loop devices. Raises InfrastructureError when one is still mounted after 5 s."""
+        """Detach the loop devices. Raises InfrastructureError when one is still mounted after 5 s."""
         status, output = self._run("detach")
         if status:
-            raise InfrastructureError(f"A loop device could not be freed: {output.strip()}")
+            raise InfrastructureError(f"A loop device could not be detached: {output.strip()}")
 
     def _run(self, *arguments: str) -> tuple[int, str]:
         return execute(
@@ -105,7 +106,7 @@ class Helper:
 
 @contextmanager
 def loop_helper(api: Any, backing: Iterable[str], *, labels: Mapping[str, str]) -> Iterator[Helper]:
-    """A helper for backing volumes, by name, as long as the block runs. Raises InfrastructureError."""
+    """A helper for the named backing volumes while the block runs. Raises InfrastructureError."""
     container = api.create_container(
         image=agent_image(),
         command=["sleep", str(LIFETIME)],
@@ -116,7 +117,8 @@ def loop_helper(api: Any, backing: Iterable[str], *, labels: Mapping[str, str]) 
             security_opt=list(UNCONFINED),
             device_cgroup_rules=list(RULES),
             binds={"/dev": {"bind": "/host/dev", "mode": "rw"}},
-            # The engine makes a volume that is not there: another clean-up was faster. It shall have an owner, too.
+            # The engine creates a missing volume: another clean-up removed it first. Give the new one an owner as
+            # well.
             mounts=[Mount(f"/disks/{name}", name, type="volume", labels=dict(labels)) for name in backing],
         ),
     )["Id"]
@@ -134,11 +136,11 @@ def loop_helper(api: Any, backing: Iterable[str], *, labels: Mapping[str, str]) 
 
 
 def make_disks(api: Any, disks: Mapping[str, str], *, mb: int, owner: Mapping[str, str]) -> None:
-    """Make data volumes, each a file system of its own.
+    """Make data volumes, each with a file system of its own.
 
-    disks  data volume to backing volume.
-    owner  labels of all.
-    Raises InfrastructureError; what was made by then carries the labels.
+    disks  name of the data volume to name of its backing volume.
+    owner  labels of all volumes and of the helper.
+    Raises InfrastructureError; volumes that were made before the error carry the labels.
     """
     for data, backing in disks.items():
         api.create_volume(backing, labels={**owner, DISK: data})
@@ -153,7 +155,7 @@ def make_disks(api: Any, disks: Mapping[str, str], *, mb: int, owner: Mapping[st
 
 
 def remove_disk(api: Any, data: str, backing: str, *, owner: Mapping[str, str]) -> None:
-    """Remove a disk that no container uses, made, half made or not at all. Raises InfrastructureError."""
+    """Remove a disk that no container uses, also one that is half made or missing. Raises InfrastructureError."""
     _gone(api.remove_volume, data, force=True)
     with loop_helper(api, [backing], labels=owner) as helper:
         helper.detach()

@@ -1,12 +1,12 @@
-# What the helper container of loop.py runs: `make MIB NAME…`, `count`, `files`, `thaw` or `detach`. The backing
-# file of each disk is /disks/<name>/<name>.ext4; devices are told apart by it, so that nothing needs remembering.
+# The helper container of loop_devices.py runs this: `make MIB NAME…`, `count`, `files`, `thaw` or `detach`. The backing
+# file of each disk is /disks/<name>/<name>.ext4; it identifies the device, so no other record is needed.
 
-# The host's loop devices, under the names that losetup looks for.
+# Link the host's loop devices to the names that losetup expects.
 show() {
   for device in /host/dev/loop-control /host/dev/loop*; do
     case ${device##*/} in
       loop-control) ln -sf "$device" /dev/ ;;
-      loop*[!0-9]* | 'loop*') ;; # a partition, or no device at all
+      loop*[!0-9]* | 'loop*') ;; # a partition, or no device matched
       *) [ -b "$device" ] && ln -sf "$device" /dev/ ;;
     esac
   done
@@ -33,13 +33,13 @@ files() {
   return 0
 }
 
-# Two that want the same device at the same time: the kernel gives it to one, the other takes the next.
+# When two helpers want the same device, the kernel gives it to one of them, and the other takes the next.
 attach() {
   for try in 1 2; do
     for device in $(free); do
       losetup "$device" "$1" 2>/dev/null && echo "$device" && return
     done
-    losetup -f >/dev/null 2>&1 # where /dev is the kernel's, it now has one more
+    losetup -f >/dev/null 2>&1 # where the kernel manages /dev, this adds a device
     show
   done
   return 1
@@ -48,12 +48,12 @@ attach() {
 make() {
   size=$1
   shift
-  # Somebody removed the volume below these by hand.
+  # Detach devices whose backing volume was removed by hand.
   losetup -a | sed -n 's|^\([^:]*\): .*(.*/kafkacheck-[^/]*\.ext4 (deleted))$|\1|p' | xargs -r -n 1 losetup -d
   jobs=
   for name; do
     file=/disks/$name/$name.ext4
-    # Kafka takes every folder in its data for a partition's, and ends itself because of lost+found.
+    # Kafka expects every folder in its data to be a partition's, and ends because of lost+found.
     { truncate -s "${size}M" "$file" &&
       mkfs.ext4 -q -F -b 4096 -m 0 -E nodiscard,lazy_itable_init=1 "$file" &&
       debugfs -w -R 'rmdir lost+found' "$file" 2>/dev/null; } &

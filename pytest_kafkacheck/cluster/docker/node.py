@@ -1,4 +1,4 @@
-"""One node in Docker: the container of its process, and the pod that lends it a network."""
+"""One node in Docker: the container of its process, and the pod that owns its network (see pod.py)."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ STOP_LIMIT = 30
 """Seconds a controlled shutdown may take before the engine kills the process."""
 
 EXECUTE_LIMIT = 120
-"""Seconds for a command in a node's container: Kafka's own tools take some on a busy machine."""
+"""Seconds for a command in a node's container: Kafka's own tools are slow on a busy machine."""
 
 CPU_PERIOD = 100_000
-"""Microseconds over which the kernel counts a container's share of the processors."""
+"""Microseconds: the period in which the kernel accounts for a container's CPU quota."""
 
 MEMORY = """cd /sys/fs/cgroup
 if [ -e memory.max ]; then echo "used $(cat memory.current)"; echo "allowed $(sed s/max/0/ memory.max)"
 else echo "used $(cat memory/memory.usage_in_bytes)"; echo "allowed $(cat memory/memory.limit_in_bytes)"; fi"""
-"""Bytes in use and allowed, 0 for any number, in either version of control groups."""
+"""Shell command that prints the bytes in use and the limit, 0 for none, in either version of control groups."""
 
 
 class DockerNode:
     """Implements ``nemesis.cluster.Node``.
 
-    endpoint      where the host reaches it.
-    security   how clients get in, by listener; without those in plain text.
-    before_start  called before each start; returns when the cluster would let the node in.
-    owner      labels of what is made for its sake.
+    endpoint       where the host reaches it.
+    security       how clients authenticate and encrypt, by listener; listeners in plain text are missing.
+    before_start   called before each start; returns when the cluster accepts the node.
+    owner          labels for containers that are made for this node.
     """
 
     def __init__(
@@ -66,8 +66,7 @@ class DockerNode:
         self._client = client
         self._api = client.api
         self._security = dict(security or {})
-        self._may_start = before_start
-        self._client = client
+        self._before_start = before_start
         self._owner = dict(owner or {})
 
     @property
@@ -100,7 +99,7 @@ class DockerNode:
             paused = state["Paused"] or self._stopped_by_signal()
         except APIError:
             if not self._api.inspect_container(self.container)["State"]["Running"]:
-                return "stopped"  # it ended between the two questions
+                return "stopped"  # it ended between the two requests
             raise
         return "paused" if paused else "running"
 
@@ -114,7 +113,7 @@ class DockerNode:
         try:
             self._api.kill(self.container, signal="SIGKILL")
         except APIError as error:
-            if error.status_code != 409:  # not running: it is as dead as it was meant to be
+            if error.status_code != 409:  # not running: nothing to kill
                 raise
         self._api.wait(self.container, timeout=30)
 
@@ -123,7 +122,7 @@ class DockerNode:
         self._api.stop(self.container, timeout=limit)
 
     def start(self) -> None:
-        self._may_start()
+        self._before_start()
         self._api.start(self.container)
 
     def restart(self) -> None:
@@ -157,10 +156,10 @@ class DockerNode:
     def cpu(self) -> tuple[float | None, int]:
         quota = int(self._api.inspect_container(self.container)["HostConfig"]["CpuQuota"] or -1)
         _, output = self.execute("cat /sys/fs/cgroup/cpu/cpu.stat /sys/fs/cgroup/cpu.stat 2>/dev/null")
-        return None if quota <= 0 else quota / CPU_PERIOD, _named(output, "nr_throttled")
+        return None if quota <= 0 else quota / CPU_PERIOD, _number_after(output, "nr_throttled")
 
     def limit_memory(self, size: int | None) -> None:
-        # The engine takes no word for "no limit" here: all that its host has is none.
+        # The engine has no value for "no limit" here, so the limit becomes all memory of its host.
         size = size or int(self._api.info()["MemTotal"])
         try:
             self._api.update_container(self.container, mem_limit=size, memswap_limit=size)
@@ -171,7 +170,9 @@ class DockerNode:
 
     def memory(self) -> tuple[int, int]:
         _, output = self.execute(MEMORY)
-        return _named(output, "used"), _named(output, "allowed") or int(self._api.info()["MemTotal"])
+        return _number_after(output, "used"), _number_after(output, "allowed") or int(
+            self._api.info()["MemTotal"]
+        )
 
     def killed_for_memory(self) -> bool:
         return bool(self._api.inspect_container(self.container)["State"]["OOMKilled"])
@@ -181,11 +182,11 @@ class DockerNode:
 
     @cached_property
     def disk(self) -> Disk:
-        """The node's data, whether it runs or not, and what can happen to its disk."""
+        """The node's data, whether the node runs or not, and faults of its disk."""
         return Disk(self._client, self)
 
     def close_disk(self) -> None:
-        """End the sidecar, if this node was asked for its disk; a frozen disk is thawed."""
+        """Thaw the disk and remove its sidecar, if `disk` was used."""
         if "disk" in vars(self):
             self.disk.close()
 
@@ -198,7 +199,10 @@ class DockerNode:
         self._api.put_archive(self.container, "/", archive)
 
     def get(self, path: str) -> bytes:
-        """The content of a file in the node's container, running or not. Raises OSError when there is none."""
+        """The content of a file in the node's container, running or not.
+
+        Raises OSError when the file does not exist.
+        """
         try:
             stream, _ = self._api.get_archive(self.container, path)
         except APIError as error:
@@ -209,7 +213,7 @@ class DockerNode:
             return file.read()
 
     def logs(self) -> bytes:
-        """Everything the node printed so far, over all its starts."""
+        """Everything the node has printed since its container was made, over all its starts."""
         return bytes(self._api.logs(self.container, stdout=True, stderr=True, timestamps=False))
 
     @cached_property
@@ -218,14 +222,14 @@ class DockerNode:
         return dict(settings)
 
     def _stopped_by_signal(self) -> bool:
-        # The engine knows nothing of SIGSTOP. Its process list shows the state letter of java.
+        # The engine does not report SIGSTOP, but its process list has the process state of java.
         table = self._api.top(self.container, ps_args="-eo pid,stat,comm")
         column = table["Titles"].index("STAT")
-        # Nothing is listed of a container whose process has just ended.
+        # The list is empty when the process has just ended.
         return any(row[column].startswith("T") for row in table["Processes"] or ())
 
 
-def _named(output: str, name: str) -> int:
-    """The number that stands behind a word at the beginning of a line; 0 where there is none."""
+def _number_after(output: str, name: str) -> int:
+    """The number after a word that begins a line; 0 where there is no such line."""
     found = [line.split()[1] for line in output.splitlines() if line.startswith(f"{name} ")]
     return int(found[0]) if found else 0

@@ -1,4 +1,4 @@
-"""A container's pause, which the kernel may refuse for a moment."""
+"""Pausing a container, which the kernel may refuse at first."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from docker.errors import APIError
 from tenacity import retry, retry_if_exception, stop_after_attempt
 
 ATTEMPTS = 2
-"""Each takes the engine half a minute before it gives up."""
+"""Number of attempts. The engine gives up each of them after half a minute."""
 
 
 def _gave_up(error: BaseException) -> bool:
-    # A kernel with control groups of version 1 may fail to freeze a container in which threads keep appearing. What
-    # runs containers then tries a thousand times, thaws what is frozen already, and says this.
+    # With control groups of version 1 the kernel may fail to freeze a container that keeps creating threads. runc
+    # then tries a thousand times, thaws the threads it has frozen, and reports this error.
     return isinstance(error, APIError) and "unable to freeze" in str(error.explanation)
 
 

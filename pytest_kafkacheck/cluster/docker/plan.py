@@ -1,4 +1,4 @@
-"""How a cluster's parts are named, labelled and made in the engine, one node at a time."""
+"""Names and labels of a cluster's parts, and the requests that make them in the engine, one node at a time."""
 
 from __future__ import annotations
 
@@ -24,28 +24,32 @@ from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from workloads.clients.security import Security
 
 MOST_ADDED = 20
-"""Brokers that can be added to a cluster with TLS."""
+"""Number of brokers that can be added to a cluster with TLS: its certificate names them in advance."""
 
 MOST_RUN = 32
-"""Characters of a run's name in the names of its containers."""
+"""Most characters of a run's name in the names of its containers."""
 
 PART = "kafkacheck.part"
-"""``pod``, ``node``, or ``sidecar`` of a node's data."""
+"""Label: ``pod``, ``node``, or ``sidecar`` for a node's data."""
 
-NODE, ROLE, ENDPOINT = "kafkacheck.node", "kafkacheck.role", "kafkacheck.place"
+NODE, ROLE = "kafkacheck.node", "kafkacheck.role"
+ENDPOINT = "kafkacheck.place"  # its first name, so that clusters kept by earlier releases can be reattached
 SPEC, CLUSTER, IDENTITY = "kafkacheck.spec", "kafkacheck.cluster-id", "kafkacheck.identity"
-"""Labels from which a cluster can be put together again by a session that did not start it."""
+"""Labels from which a session that did not start a cluster can reattach to it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """run     names everything of the cluster in the engine.
-    image      of brokers, controllers and ZooKeeper nodes.
-    cluster_id of KRaft.
-    host       address at which this host reaches published ports; `bind` the engine's address for them.
-    owner      labels that say whose it is.
-    identity   for TLS: one for all nodes.
-    boot       how nodes start, see start.sh; `checkpoint` what formats their storage without a JVM.
+    """All that determines the parts of one cluster.
+
+    run         unique name, part of the names of all objects in the engine.
+    image       image of brokers, controllers and ZooKeeper nodes.
+    owner       labels that say who owns the cluster.
+    cluster_id  KRaft's cluster id.
+    host        address at which this host reaches published ports; `bind` is the engine's address for them.
+    identity    key and certificate for TLS, the same for all nodes.
+    boot        how nodes start, see start.sh.
+    checkpoint  content of the file that formats a node's storage without a JVM.
     """
 
     run: str
@@ -65,7 +69,7 @@ class Plan:
 
     @property
     def securities(self) -> dict[str, Security]:
-        """How clients get in, by listener; without those in plain text."""
+        """How clients authenticate and encrypt, by listener; listeners in plain text are missing."""
         ca = self.identity.ca if self.identity else None
         found = {
             name: client_security(
@@ -82,12 +86,12 @@ class Plan:
         return f"{self.name(member)}-data"
 
     def backing(self, member: Member) -> str | None:
-        """The volume with the file of the member's own disk; None for one without."""
+        """Name of the volume with the file of the member's own disk; None if the member has no disk of its own."""
         own = self.spec.disk_mb is not None and member.role != "zookeeper"
         return f"{self.name(member)}-disk" if own else None
 
     def create_volumes(self, api: Any, members: Iterable[Member]) -> None:
-        """A data volume for each that has none. Raises InfrastructureError, with disks of their own."""
+        """Make the data volumes that are missing. Raises InfrastructureError where they are disks of their own."""
         disks = {}
         for member in members:
             backing = self.backing(member)
@@ -100,7 +104,7 @@ class Plan:
             loop_devices.make_disks(api, disks, mb=self.spec.disk_mb, owner=self.owner)
 
     def remove_volumes(self, api: Any, member: Member) -> None:
-        """All that the member's data lies on. Raises InfrastructureError."""
+        """Remove the volumes with the member's data. Raises InfrastructureError."""
         backing = self.backing(member)
         if backing is not None:
             loop_devices.remove_disk(api, self.volume(member), backing, owner=self.owner)
@@ -111,7 +115,7 @@ class Plan:
         api.create_network(self.network, driver="bridge", labels=dict(self.owner))
 
     def create_pod(self, api: Any, member: Member, endpoint: Endpoint) -> str:
-        """The pod's container id. It runs when this returns."""
+        """Create and start the member's pod. Returns the id of its container."""
         inside = published(self.spec, member)
         return create_pod(
             api,
@@ -128,7 +132,10 @@ class Plan:
         )
 
     def create_container(self, api: Any, member: Member, endpoint: Endpoint, *, pod: str) -> str:
-        """The id of a new container for the node's process, not started; its data volume is kept or made."""
+        """Create the container of the node's process, and its data volume if that is missing.
+
+        Returns the container's id.
+        """
         given = self.launch(member, endpoint)
         self.create_volumes(api, [member])
         container = str(
@@ -136,7 +143,7 @@ class Plan:
                 image=self.image,
                 name=self.name(member),
                 entrypoint=["sh", "-c", START],
-                user="0",  # the images differ in their user; the data belongs to nobody else
+                user="0",  # images differ in their user, and the data must belong to the same one
                 environment=dict(given.environment),
                 labels={
                     **self.owner,
@@ -158,7 +165,7 @@ class Plan:
         return container
 
     def launch(self, member: Member, endpoint: Endpoint) -> Launch:
-        """What the member is started with."""
+        """The files and the environment with which the member starts."""
         return launch(
             self.spec,
             member,
@@ -170,7 +177,7 @@ class Plan:
         )
 
     def endpoints(self, members: Iterable[Member]) -> dict[int, Endpoint]:
-        """Free host ports for every listener; brokers advertise theirs, so they are chosen before the start."""
+        """A free host port for every listener. Brokers advertise these ports, so they are chosen before the start."""
         wanted = [(member.id, name) for member in members for name in published(self.spec, member)]
         ports: dict[int, dict[str, int]] = {}
         with ExitStack() as stack:
@@ -190,10 +197,10 @@ def _there(api: Any, volume: str) -> bool:
 
 
 def _short(run: str) -> str:
-    """Short enough that a container's name is a DNS label of 63 characters at most.
+    """A short form of the run's name, so that a container's name is a DNS label of at most 63 characters.
 
-    The engine's name service answers with it when asked whose an address is, and the ZooKeeper client of Kafka 2.8
-    asks before it connects: with a longer name it never does.
+    The engine's name server returns the container's name for its address. The ZooKeeper client of Kafka 2.8 looks
+    that up before it connects, and never connects if the name is longer.
     """
     if len(run) <= MOST_RUN:
         return run
@@ -211,12 +218,12 @@ def new_plan(
     owner: Mapping[str, str] | None = None,
 ) -> Plan:
     """A plan for a new cluster. `at`: see ``engine.reach``. `owner`: labels; default: this process."""
-    # Kafka takes any 22 characters of this alphabet, but its tools trip over a leading dash.
+    # Kafka accepts any 22 characters of this alphabet, but its tools take a leading dash for an option.
     cluster_id = secrets.token_urlsafe(16).replace("-", "a").replace("_", "b")
     host, bind = at
     identity = None
     if any(protocol.endswith("SSL") for protocol in listener_protocols(spec).values()):
-        # Brokers that are added later are known by it, too.
+        # The certificate must also name the brokers that are added later.
         later = [f"kafka{spec.brokers + number}" for number in range(1, MOST_ADDED + 1)]
         identity = issue_identity([host, *(member.host for member in spec.members), *later])
     return Plan(

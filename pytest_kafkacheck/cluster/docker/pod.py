@@ -1,6 +1,22 @@
-"""The pod: a container that owns a node's network namespace, name, addresses and ports.
+"""The pod: a container that owns a node's network namespace, and with it the node's name, addresses and ports.
 
-The node's own container joins it, so that it can be killed, started and replaced and keeps all of them.
+Prior art is the pause container of Kubernetes: a pod's containers join the network namespace of a container that does
+nothing, so that they can be restarted without losing their address. A node here is two containers in the same way:
+
+    pod      bash, sleeping; has the network, the published ports, NET_ADMIN, nft and tc; the agent runs here
+    node     java; network_mode=container:<pod>, so it has no network settings of its own
+
+What this makes simple:
+
+- A broker can be killed, started, upgraded or replaced by a new container, and keeps its ports and addresses. Clients
+  and peers see a restart of one broker, not a new broker. A container of its own could get another address at a
+  restart, and other published ports when it is replaced.
+- Faults survive restarts: rules live in the namespace, so a broker that restarts during a partition is still cut off.
+- Kafka's image stays as it is. The tools for faults are in the pod's image, and only the pod has NET_ADMIN.
+
+What is hard: the pod must run before its node, and after a restart of the engine as well (`repair` starts it). A node
+that is attached to, and not started by kafkacheck, owns its network itself; there a sidecar joins the node's
+namespace instead, and must join the new one after each start (`attach.AttachedNode`).
 """
 
 from __future__ import annotations
@@ -22,10 +38,10 @@ def create_pod(
     ports: Mapping[int, tuple[str, int]],
     labels: Mapping[str, str],
 ) -> str:
-    """Create and start a pod; returns its container's id.
+    """Create and start a pod. Returns its container's id.
 
-    host   the name its peers know it by, on the network with that id.
-    ports  port in its namespace to (address, port) on the engine's host.
+    host     the name by which its peers resolve it, on the network with the id `network`.
+    ports    port in its namespace to (address, port) on the engine's host.
     """
     container = str(
         api.create_container(

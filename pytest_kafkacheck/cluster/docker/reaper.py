@@ -1,12 +1,12 @@
-"""What belongs to whom, and removing what a dead owner left behind.
+"""Records who owns each object of the engine, and removes the objects of owners that have died.
 
-Every container, network and volume carries the labels below. A session that was killed cannot clean
-up; the next one does, by asking whether the owner still lives. Never touched: objects of a living
-owner, what somebody chose to keep, and, for a day, objects whose owner cannot be asked for: those made on
-another host against the same engine, or in a container that sees other process ids.
+Every container, network and volume carries the labels below. A session that was killed cannot clean up. The next
+session does, after it has checked that the owner's process is dead. It never removes objects of a living owner and
+clusters that are kept. For a day it also leaves objects whose owner it cannot check: those made from another host
+with the same engine, or from a container that sees other process ids.
 
-Labels cannot change later. So a cluster that shall be kept, or is used by a session that did not make it, gets an
-empty volume beside it that says so: `keep` and `lease`.
+Labels cannot change after an object was made. So an empty volume beside the cluster marks that it is kept (`keep`),
+or that a session which did not make it uses it (`take_lease`).
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ OWNER = "kafkacheck.owner"
 HOST = "kafkacheck.host"
 BOOT = "kafkacheck.boot"
 NAMESPACE = "kafkacheck.namespace"
-"""Where OWNER's process id means what it says: a container has ids of its own, also under the host's name."""
+"""The process namespace of OWNER's process id: a container has ids of its own, even under the host's name."""
 
 OWNERSHIP = (RUN, OWNER, HOST, BOOT, NAMESPACE)
 KEPT = "kafkacheck.kept"
 LEASE = "kafkacheck.lease"
 
 FOREIGN_HOURS = 24.0
-"""Hours after which another host's objects count as forgotten: whether its sessions live cannot be asked.
-The environment's KAFKACHECK_FOREIGN_HOURS replaces it."""
+"""Hours after which objects of another host count as abandoned, because its sessions cannot be checked from here.
+The environment variable KAFKACHECK_FOREIGN_HOURS replaces it."""
 
 LIMIT = 60.0
 """Seconds for the removal of one run."""
@@ -56,7 +56,7 @@ LIMIT = 60.0
 
 @dataclass(frozen=True)
 class Part:
-    """An object of the engine with our labels. `created`: seconds since the epoch, by the engine's clock."""
+    """An object of the engine with kafkacheck's labels. `created`: seconds since the epoch, by the engine's clock."""
 
     kind: Literal["container", "network", "volume"]
     id: str
@@ -70,7 +70,7 @@ class Part:
 
 
 def labels(run: str, *, pid: int | None = None) -> dict[str, str]:
-    """Labels for everything that this process makes for a run, or that belongs to another process of this host."""
+    """Labels for an object of a run. `pid`: the owner on this host; default: this process."""
     return {
         RUN: run,
         OWNER: _owner(os.getpid() if pid is None else pid),
@@ -81,10 +81,10 @@ def labels(run: str, *, pid: int | None = None) -> dict[str, str]:
 
 
 def is_foreign(found: Mapping[str, str], *, local: bool = True) -> bool:
-    """Whether this process cannot tell if the owner that the labels name still lives.
+    """Whether this process cannot check if the owner in the labels is alive.
 
-    local  whether the engine is on this host: a boot id that is not ours then means a boot before this one. With an
-           engine elsewhere it may as well mean another host that has the same name.
+    local  whether the engine is on this host. Then another boot id means an earlier boot of this host; with a remote
+           engine it can also mean another host of the same name.
     """
     if found.get(HOST) != socket.gethostname() or (found.get(BOOT) != _boot() and not local):
         return True
@@ -92,14 +92,14 @@ def is_foreign(found: Mapping[str, str], *, local: bool = True) -> bool:
 
 
 def is_orphaned(found: Mapping[str, str], *, local: bool = True) -> bool:
-    """Whether the labels name an owner of this host that no longer lives."""
+    """Whether the owner in the labels is a dead process of this host."""
     if is_foreign(found, local=local):
         return False
     if found.get(BOOT) != _boot():
         return True
     try:
         pid = int(found.get(OWNER, "").partition("@")[0])
-        # A killed process stays in the table until its parent asks for it, which some never do.
+        # A killed process stays in the process table until its parent waits for it, and some parents never do.
         if psutil.Process(pid).status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
             return True
         return _owner(pid) != found.get(OWNER)
@@ -110,7 +110,7 @@ def is_orphaned(found: Mapping[str, str], *, local: bool = True) -> bool:
 
 
 def is_abandoned(parts: list[Part], *, now: float, local: bool = True) -> bool:
-    """Whether nobody needs any of a run's parts: all owners dead or long silent, and not kept."""
+    """Whether a run can be removed: not kept, and each part's owner is dead or was out of reach for too long."""
     hours = float(os.environ.get("KAFKACHECK_FOREIGN_HOURS") or FOREIGN_HOURS)
     return not any(KEPT in part.labels for part in parts) and all(
         now - part.created > hours * 3600
@@ -121,7 +121,7 @@ def is_abandoned(parts: list[Part], *, now: float, local: bool = True) -> bool:
 
 
 def parts_by_run(client: Any) -> dict[str, list[Part]]:
-    """Everything of ours that the engine has."""
+    """All objects with kafkacheck's labels, by run."""
     api, label = client.api, {"label": RUN}
     found = [
         *(Part("container", each["Id"], each["Labels"], float(each["Created"]),
@@ -139,23 +139,23 @@ def parts_by_run(client: Any) -> dict[str, list[Part]]:
 
 
 def sweep(client: Any) -> list[str]:
-    """Remove what dead owners left. Returns the run ids that were removed.
+    """Remove abandoned runs. Returns the ids of those that were removed.
 
-    What the engine does not remove stays, with a warning: it shall keep nobody from working.
+    A run that the engine fails to remove is left with a warning, because the caller can work nevertheless.
     """
-    here, now, gone = is_local(client), time.time(), []
+    local, now, removed = is_local(client), time.time(), []
     for run, parts in sorted(parts_by_run(client).items()):
-        if is_abandoned(parts, now=now, local=here):
+        if is_abandoned(parts, now=now, local=local):
             try:
                 _remove(client, parts)
-                gone.append(run)
+                removed.append(run)
             except (InfrastructureError, DockerException, OSError) as error:
-                log.warning("%s", _left(run, parts, str(error)))
-    return gone
+                log.warning("%s", _removal_failed(run, parts, str(error)))
+    return removed
 
 
 def remove_run(client: Any, run: str) -> None:
-    """Remove everything of one run, kept or not. Raises InfrastructureError when it does not go in time."""
+    """Remove everything of one run, kept or not. Raises InfrastructureError when that fails or takes too long."""
     parts: list[Part] = []
 
     def remove() -> None:
@@ -165,20 +165,20 @@ def remove_run(client: Any, run: str) -> None:
     try:
         run_with_deadline(LIMIT, remove, name=f"remove {run}")
     except Exception as error:
-        raise InfrastructureError(_left(run, parts, str(error))) from error
+        raise InfrastructureError(_removal_failed(run, parts, str(error))) from error
 
 
 def remove_unless_kept(client: Any, run: str) -> None:
-    """Remove everything of one run, unless somebody chose to keep it. Raises InfrastructureError."""
+    """Remove everything of one run unless it is kept. Raises InfrastructureError."""
     if run not in kept(client):
         remove_run(client, run)
 
 
 @contextmanager
 def removed_at_end(client: Any, run: str, *, leave: bool = False) -> Iterator[None]:
-    """Remove a run when the block ends, unless somebody keeps it. Never hides the error that ended the block.
+    """Remove a run when the block ends, unless it is kept. Never hides an error that ended the block.
 
-    leave  only when the block ends by an error.
+    leave  remove it only when the block ends by an error.
     """
     try:
         yield
@@ -193,7 +193,7 @@ def removed_at_end(client: Any, run: str, *, leave: bool = False) -> Iterator[No
 
 
 def remove_all(client: Any) -> list[str]:
-    """Remove everything that carries our labels, whoever owns it."""
+    """Remove everything with kafkacheck's labels, of all owners. Returns the run ids."""
     runs = parts_by_run(client)
     for parts in runs.values():
         _remove(client, parts)
@@ -201,12 +201,12 @@ def remove_all(client: Any) -> list[str]:
 
 
 def keep(client: Any, run: str, *, marks: Mapping[str, str]) -> None:
-    """Let a run outlive its owner until it is removed by name. `marks`: more labels of the sign that says so."""
+    """Let a run outlive its owner until it is removed by name. `marks`: more labels for the volume that marks it."""
     client.api.create_volume(f"kafkacheck-{run}-kept", labels={**labels(run), **marks, KEPT: "yes"})
 
 
 def kept(client: Any) -> dict[str, Part]:
-    """The signs of kept runs, by run."""
+    """The volumes that mark kept runs, by run."""
     found = client.api.volumes(filters={"label": KEPT})["Volumes"] or ()
     return {
         each["Labels"][RUN]: Part("volume", each["Name"], each["Labels"], _timestamp(each["CreatedAt"]))
@@ -215,9 +215,9 @@ def kept(client: Any) -> dict[str, Part]:
 
 
 def take_lease(client: Any, run: str) -> bool:
-    """Whether a kept run is this process's now. It is not while another living process has it."""
+    """Take a kept run for this process. Returns False while another living process uses it."""
     name, ours = f"kafkacheck-{run}-lease", {**labels(run), LEASE: "yes"}
-    # The engine answers with the volume that is there already, if one is: who made it, has the lease.
+    # Where the volume exists already, the engine returns that one. The process that made it holds the lease.
     holder = client.api.create_volume(name, labels=ours)["Labels"]
     if holder != ours and is_orphaned(holder, local=is_local(client)):
         release_lease(client, run)
@@ -226,37 +226,39 @@ def take_lease(client: Any, run: str) -> bool:
 
 
 def release_lease(client: Any, run: str) -> None:
-    """Give the lease back."""
+    """End the lease, so that another process can take the run."""
     with contextlib.suppress(NotFound):
         client.api.remove_volume(f"kafkacheck-{run}-lease", force=True)
 
 
 def _remove(client: Any, parts: Iterable[Part]) -> None:
-    """Of one run."""
-    api, gone = client.api, list(parts)
-    backing = [part for part in gone if loop_devices.DISK in part.labels]
+    """Remove the parts of one run."""
+    api, all_parts = client.api, list(parts)
+    backing = [part for part in all_parts if loop_devices.DISK in part.labels]
     if not backing:
-        _remove_parts(api, gone)
+        _remove_parts(api, all_parts)
         return
-    others = [part for part in gone if part not in backing]
-    with loop_devices.loop_helper(api, [part.id for part in backing], labels=labels(gone[0].run)) as helper:
-        helper.thaw()  # no process of a frozen disk can be ended
+    others = [part for part in all_parts if part not in backing]
+    with loop_devices.loop_helper(
+        api, [part.id for part in backing], labels=labels(all_parts[0].run)
+    ) as helper:
+        helper.thaw()  # a process that waits for a frozen disk cannot be killed
         _remove_parts(api, others)
         helper.detach()
     _remove_parts(api, backing)
 
 
-def _remove_parts(api: Any, gone: list[Part]) -> None:
+def _remove_parts(api: Any, parts: list[Part]) -> None:
     # Containers first: networks and volumes are in use until then.
-    for part in (part for part in gone if part.kind == "container"):
-        # Another clean-up may be at it too: gone is what we want.
+    for part in (part for part in parts if part.kind == "container"):
+        # Another clean-up may remove it at the same time, which is fine.
         with contextlib.suppress(NotFound):
             try:
                 api.remove_container(part.id, force=True, v=True)
             except APIError as error:
                 if error.status_code != 409:  # "removal is already in progress"
                     raise
-    for part in gone:
+    for part in parts:
         with contextlib.suppress(NotFound):
             if part.kind == "network":
                 _once_unused(api.remove_network, part.id)
@@ -264,17 +266,22 @@ def _remove_parts(api: Any, gone: list[Part]) -> None:
                 _once_unused(api.remove_volume, part.id, force=True)
 
 
-def _left(run: str, parts: Iterable[Part], why: str) -> str:
-    """For people: what may still be there of a run, and what to do about it."""
-    names = ", ".join(f"{part.kind} {part.name or part.id}" for part in parts) or "it could not be asked what"
+def _removal_failed(run: str, parts: Iterable[Part], why: str) -> str:
+    """The message for a run that was not removed: the parts that may be left, and the command that removes them."""
+    names = (
+        ", ".join(f"{part.kind} {part.name or part.id}" for part in parts) or "the engine did not list them"
+    )
     return (
-        f"Run {run} could not be removed: {why}. Left may be: {names}. "
-        f"Once the engine answers: kafkacheck cluster down {run}"
+        f"Run {run} could not be removed: {why}. These may be left: {names}. "
+        f"Once the engine answers, run: kafkacheck cluster down {run}"
     )
 
 
 def _once_unused(remove: Callable[..., None], *arguments: Any, **options: Any) -> None:
-    """Call when no container uses the object any more: another clean-up may still be at the last one."""
+    """Call `remove` again while a container still uses the object.
+
+    Another clean-up may be removing that container.
+    """
     Retrying(
         stop=stop_after_delay(LIMIT / 3),
         wait=wait_fixed(0.2),
@@ -286,18 +293,18 @@ def _once_unused(remove: Callable[..., None], *arguments: Any, **options: Any) -
 
 
 def _timestamp(text: str) -> float:
-    """Of the engine's ISO 8601, which has nanoseconds, or none, and a zone."""
+    """Seconds since the epoch, from the engine's ISO 8601 with a zone and up to nine digits of a second."""
     head, zone = (text[:-1], "+00:00") if text.endswith("Z") else (text[:-6], text[-6:])
     return datetime.fromisoformat(head[:26] + zone).astimezone(UTC).timestamp()
 
 
 def _owner(pid: int) -> str:
-    """Process id and start: an id alone may have been given to another process since.
+    """Process id and start time, because the kernel reuses ids.
 
-    On Linux the start is in ticks since the boot, which stay the same when the clock is set.
+    On Linux the start time is in ticks since the boot, so that setting the clock does not change it.
     """
     try:
-        # The second field is the name, in brackets, and may itself hold blanks and brackets.
+        # The second field is the name in brackets, which may itself contain blanks and brackets.
         start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
         start = f"{psutil.Process(pid).create_time():.2f}"

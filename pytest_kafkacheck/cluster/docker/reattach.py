@@ -1,4 +1,4 @@
-"""A running cluster as its labels tell of it: put together by a session that did not start it."""
+"""Reattaches to a cluster that another session started, with the information in its labels."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, Usage
 
 
 def reattach(client: Any, run: str) -> DockerCluster:
-    """The cluster of a run, whatever state it is in.
+    """The cluster of a run, in whatever state it is.
 
-    Raises UsageError when there is none, InfrastructureError when parts of it are missing.
+    Raises UsageError when there is no such cluster, InfrastructureError when parts of it are missing.
     """
     label = f"{reaper.RUN}={run}"
     containers = client.api.containers(all=True, filters={"label": label})
@@ -34,15 +34,15 @@ def reattach(client: Any, run: str) -> DockerCluster:
         raise UsageError(f"there is no cluster {run!r}; `kafkacheck cluster ls` lists those there are")
     if missing := sorted(nodes.keys() - pods.keys()):
         raise InfrastructureError(
-            f"Cluster {run} is not whole: node {', '.join(missing)} has no pod. Remove it: "
+            f"Cluster {run} is incomplete: node {', '.join(missing)} has no pod. Remove it: "
             f"kafkacheck cluster down {run}"
         )
     plan = _plan(client, run, next(iter(nodes.values())))
     cluster = DockerCluster(client, plan, {}, membership=DockerMembership)
     for node, container in nodes.items():
-        told = json.loads(container["Labels"][ROLE])
+        role = json.loads(container["Labels"][ROLE])
         endpoint = json.loads(pods[node]["Labels"][ENDPOINT])
-        member = Member(id=int(node), role=told["role"], rack=told["rack"])
+        member = Member(id=int(node), role=role["role"], rack=role["rack"])
         made = cluster.node(
             member,
             Endpoint(endpoint["host"], endpoint["ports"]),
@@ -58,14 +58,14 @@ def reattach(client: Any, run: str) -> DockerCluster:
 def take_over(
     client: Any, spec: ClusterSpec, say: Callable[[str], None] = lambda _: None
 ) -> Iterator[DockerCluster | None]:
-    """A kept cluster of that spec which serves and which nobody else uses, for as long as the block runs; or None.
+    """Lease a kept cluster of that spec for the block; None when there is none that works and is not in use.
 
-    What its last user left broken is mended. `say` is told why one that was there is not taken. It is kept afterwards
-    as well.
+    The cluster is repaired first, and stays kept afterwards. `say` gets the reason for each cluster of that spec that
+    is not used.
     """
     wanted = json.loads(json.dumps(spec.to_json()))
-    for run, sign in reaper.kept(client).items():
-        if json.loads(sign.labels[SPEC]) != wanted:
+    for run, mark in reaper.kept(client).items():
+        if json.loads(mark.labels[SPEC]) != wanted:
             continue
         if not reaper.take_lease(client, run):
             say(f"not using the kept cluster {run}: another session uses it")
@@ -92,9 +92,9 @@ def take_over(
 
 def _plan(client: Any, run: str, container: Mapping[str, Any]) -> Plan:
     labels = container["Labels"]
-    sign = reaper.kept(client).get(run)
-    # A cluster that was changed before it was kept is what the sign says, not what it was made as.
-    spec = ClusterSpec.from_json(json.loads((sign.labels if sign else labels)[SPEC]))
+    mark = reaper.kept(client).get(run)
+    # A cluster may be changed before it is kept. The mark then has its current spec, the labels have the first one.
+    spec = ClusterSpec.from_json(json.loads((mark.labels if mark else labels)[SPEC]))
     host, bind = reach(client)
     return Plan(
         run=run,

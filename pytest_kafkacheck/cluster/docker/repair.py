@@ -37,5 +37,5 @@ def resume(node: DockerNode) -> None:
 def _heal(cluster: DockerCluster, node: DockerNode) -> None:
     cluster.client.api.start(node.pod)  # a restart of the engine ends the pod; a running one is left alone
     node.shell(f"{HEAL}\ntrue", timeout=5)
-    if cluster.plan.backing(node.member) is not None and not node.disk.mend():
+    if cluster.plan.backing(node.member) is not None and not node.disk.repair():
         node.kill()  # the next start mounts the disk anew

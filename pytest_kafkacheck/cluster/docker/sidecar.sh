@@ -1,9 +1,8 @@
-# What runs in the sidecar of disk.py: `run SECONDS COMMAND`, `freeze SECONDS`, `thaw` or
-# `unmounted`. DEVICE is the node's own disk,
-# or empty where its data is an ordinary volume, which then is mounted already.
+# The sidecar of disk.py runs this: `run SECONDS COMMAND`, `freeze SECONDS`, `thaw` or `unmounted`.
+# DEVICE is the node's own disk. It is empty where the data is an ordinary volume, which is mounted already.
 
-# In a mount namespace of the command's own: with its end the file system is the broker's alone again. That counts at
-# a power loss, after which it must be mounted anew.
+# Each command mounts the disk in a mount namespace of its own, which ends with the command. Then only the broker has the
+# disk mounted, which matters at a power loss: the disk recovers only when it is mounted again after the last unmount.
 mounted='
 if [ -n "$DEVICE" ]; then
   mkdir -p /k/data && mount -t ext4 -o "$OPTIONS" "$DEVICE" /k/data || exit 125
@@ -14,7 +13,7 @@ inside() {
 }
 
 run() {
-  # A command that waits for a frozen disk cannot be killed: it keeps this file, but not the stream of the answer.
+  # A command that waits for a frozen disk cannot be killed. It then keeps this file open, but not the answer's stream.
   output=$(mktemp)
   inside timeout -s KILL "$1" sh -c "$mounted"'
     sh -c "$0"
@@ -29,7 +28,7 @@ run() {
   return $status
 }
 
-# The process that freezes is the one that thaws, so that nobody else needs to live until then.
+# The process that freezes the disk also thaws it, so the thaw does not depend on another process.
 freezer='
 use strict;
 my ($limit) = @ARGV;
@@ -56,8 +55,8 @@ freeze() {
     [ -e /run/failed ] && cat /run/why && return 1
     sleep 0.02
   done
-  kill -TERM "$(cat /run/freezer)" 2>/dev/null # as soon as it can
-  echo "still writing, after 20 s, what was to be written before"
+  kill -TERM "$(cat /run/freezer)" 2>/dev/null # it thaws as soon as it can
+  echo "after 20 s, data from before the freeze is still being written"
   return 1
 }
 
@@ -69,11 +68,11 @@ thaw() {
       sleep 0.02
     done
   fi
-  # Whoever froze it may be gone: a process of a sidecar that was removed, or somebody else's.
+  # The process that froze the disk may be gone, with a sidecar that was removed, or may be another program's.
   run 10 'fsfreeze -u /k/data 2>/dev/null; rm -f /run/frozen /run/freezer'
 }
 
-# Wait until nobody has it mounted, in whatever container.
+# Wait until no container has the disk mounted.
 unmounted() {
   for try in $(seq 500); do
     [ -e "/sys/fs/ext4/${DEVICE##*/}" ] || return 0

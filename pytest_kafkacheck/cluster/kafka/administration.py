@@ -1,4 +1,4 @@
-"""What faults ask of Kafka itself."""
+"""Requests to Kafka itself: elections, reassignments, settings, topics, groups, transactions."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from workloads.clients.kafka_python import access
 from workloads.clients.requests import EARLIEST
 
 REQUEST_LIMIT = 10.0
-"""Seconds for one question to the library's admin client."""
+"""Seconds for one request of the library's admin client."""
 
 LIMIT = 20.0
-"""Seconds in which a question may be put again, while brokers come and go."""
+"""Seconds for which a request is repeated while brokers come and go."""
 
 FENCED_LIMIT_MS = 60_000
-"""Transaction time-out of the producer that fences another."""
+"""Milliseconds: transaction time-out of the producer that fences another one."""
 
 GROUP, TRANSACTION = 0, 1
 
 
 class Membership(Protocol):
-    """Adds and removes brokers, which takes more than a request: whoever runs the cluster's processes does it."""
+    """Adds and removes brokers, which needs control over the cluster's processes, not only requests."""
 
     def add_broker(self) -> int:
         """Start one more broker. Returns its node id when the cluster has settled."""
@@ -67,7 +67,7 @@ class Administration:
             if code and error.__name__ != "ElectionNotNeededError":
                 raise error(f"election of {topic}-{partition}")
 
-        self._asked(elected)
+        self._ask_admin(elected)
 
     def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> None:
         def moved(client: Any) -> None:
@@ -78,7 +78,7 @@ class Administration:
                         f"Kafka refused to move {topic}-{partition} to {list(replicas)}: {error}"
                     )
 
-        self._asked(moved)
+        self._ask_admin(moved)
 
     def epoch(self, topic: str, partition: int) -> int:
         view = metadata_views.newest(
@@ -89,7 +89,7 @@ class Administration:
     def ends(self, topic: str, partition: int) -> tuple[int, int]:
         leader = self._cluster.leader(topic, partition)
         if leader is None:
-            raise ConnectionError(f"{topic}-{partition} has no leader that could tell its ends")
+            raise ConnectionError(f"{topic}-{partition} has no leader that could report its ends")
         address, log = self._cluster.brokers[leader], (topic, partition)
         found = [metadata_views.offset(address, log, at=EARLIEST), metadata_views.offset(address, log)]
         for code, _ in found:
@@ -102,7 +102,7 @@ class Administration:
         return min((sum(name == topic for name, _ in view) for view in found), default=0)
 
     def add_partitions(self, topic: str, total: int) -> None:
-        self._asked(lambda client: client.create_partitions({topic: total}))
+        self._ask_admin(lambda client: client.create_partitions({topic: total}))
 
     def recreate(self, topic: str) -> None:
         layout = {
@@ -112,12 +112,12 @@ class Administration:
         topics.delete(self._cluster.brokers, topic)
 
         def created() -> None:
-            # Until all brokers have forgotten it, it is said to exist.
+            # CreateTopics reports that the topic exists until all brokers have deleted it.
             topics.create(self._cluster.brokers, topic, assignment=layout, config=config)
             if not self.topic_id(topic):
                 raise ConnectionError(f"topic {topic} is still being deleted")
 
-        self._until(created)
+        self._retry(created)
 
     def topic_id(self, topic: str) -> str:
         request = MetadataRequest(
@@ -126,17 +126,17 @@ class Administration:
             allow_auto_topic_creation=False,
             include_topic_authorized_operations=False,
         )
-        told = set()
+        ids = set()
         for address in self._cluster.brokers.values():
             try:
                 (found,) = ask(address, request, timeout=metadata_views.TIMEOUT).topics
             except OSError:
                 continue
-            told.add("" if found.error_code else str(found.topic_id))
-        return told.pop() if len(told) == 1 else ""
+            ids.add("" if found.error_code else str(found.topic_id))
+        return ids.pop() if len(ids) == 1 else ""
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
-        self._asked(lambda client: client.delete_records({TopicPartition(topic, partition): before}))
+        self._ask_admin(lambda client: client.delete_records({TopicPartition(topic, partition): before}))
 
     def topic_config(self, topic: str) -> Mapping[str, str]:
         return self._config(ConfigResourceType.TOPIC, topic)
@@ -151,7 +151,7 @@ class Administration:
         self._configure(ConfigResourceType.BROKER, str(node), settings)
 
     def group(self, group: str) -> tuple[str, int]:
-        described = self._asked(lambda client: client.describe_groups([group]))[group]
+        described = self._ask_admin(lambda client: client.describe_groups([group]))[group]
         return described["group_state"], len(described["members"])
 
     def rebalance(self, group: str) -> int:
@@ -166,20 +166,19 @@ class Administration:
 
             def joined() -> int:
                 consumer.poll(timeout_ms=200, max_records=1)
-                # It may get no partition; that it is a member shows in its generation, which the library keeps to
-                # itself.
+                # A member may get no partition, but it always has a generation, which kafka-python does not publish.
                 generation = consumer._coordinator.generation_if_stable()
                 if generation is None or generation.generation_id < 1:
                     raise ConnectionError(f"not yet a member of {group}")
                 return int(generation.generation_id)
 
-            return int(self._until(joined))
+            return int(self._retry(joined))
         finally:
             consumer.close(autocommit=False)
 
     def transaction(self, name: str) -> tuple[str, int]:
         try:
-            found = self._asked(lambda client: client.describe_transactions([name]))[name]
+            found = self._ask_admin(lambda client: client.describe_transactions([name]))[name]
         except ValueError:
             return "unknown", -1
         return str(getattr(found.state, "value", found.state)), int(found.producer_epoch)
@@ -191,11 +190,11 @@ class Administration:
             )
             answer = ask(self._coordinator_address(name), request, timeout=REQUEST_LIMIT)
             if answer.error_code:
-                # An open transaction is aborted first, which takes a moment.
+                # The coordinator aborts an open transaction first, which takes a moment.
                 raise ConnectionError(f"InitProducerId of {name} answered error {answer.error_code}")
             return int(answer.producer_epoch)
 
-        return int(self._until(taken))
+        return int(self._retry(taken))
 
     def delete_controller(self) -> None:
         zookeeper.delete_controller(self._cluster.zookeepers.values())
@@ -229,15 +228,15 @@ class Administration:
     def _coordinator_address(self, name: str) -> Address:
         node = self.coordinator("transaction", name)
         if node is None:
-            raise ConnectionError(f"nobody names the transaction coordinator of {name}")
+            raise ConnectionError(f"no broker knows the transaction coordinator of {name}")
         return self._cluster.brokers[node]
 
     def _view(self, topic: str) -> metadata_views.View:
         return max(metadata_views.views(self._cluster.brokers, [topic]).values(), key=len, default={})
 
     def _subscribed(self, group: str) -> list[str]:
-        """Topics that the group's members read."""
-        described = self._asked(lambda client: client.describe_groups([group]))[group]
+        """Topics to which the group's members subscribe."""
+        described = self._ask_admin(lambda client: client.describe_groups([group]))[group]
         found = {
             topic
             for member in described["members"]
@@ -249,10 +248,10 @@ class Administration:
 
     def _config(self, kind: Any, name: str) -> Mapping[str, str]:
         wanted = [ConfigResource(kind, name)]
-        told = self._asked(lambda client: client.describe_configs(wanted, config_filter="modified"))
+        described = self._ask_admin(lambda client: client.describe_configs(wanted, config_filter="modified"))
         return {
             key: str(data["value"])
-            for resources in told.values()
+            for resources in described.values()
             for found in resources.values()
             for key, data in found.items()
             if data["config_source"] in DYNAMIC
@@ -262,18 +261,21 @@ class Administration:
         wanted = {
             key: ("DELETE", None) if value is None else ("SET", value) for key, value in settings.items()
         }
-        self._asked(lambda client: client.alter_configs([ConfigResource(kind, name, configs=wanted)]))
+        self._ask_admin(lambda client: client.alter_configs([ConfigResource(kind, name, configs=wanted)]))
 
-    def _asked(self, question: Callable[[Any], Any]) -> Any:
-        """Put a question to the library's admin client; again while nobody answers. Raises as of the protocol."""
+    def _ask_admin(self, request: Callable[[Any], Any]) -> Any:
+        """Call `request` with an admin client, and again while no broker answers.
+
+        Raises ConnectionError when none answers in time, ValueError when Kafka refuses the request.
+        """
 
         def once() -> Any:
             with admin_client(self._cluster.brokers, request_limit=REQUEST_LIMIT) as client:
-                return question(client)
+                return request(client)
 
-        return self._until(once)
+        return self._retry(once)
 
-    def _until(self, once: Callable[[], Any]) -> Any:
+    def _retry(self, once: Callable[[], Any]) -> Any:
         retrying = Retrying(
             stop=stop_after_delay(LIMIT),
             wait=wait_fixed(0.2),
@@ -297,8 +299,8 @@ class Administration:
 
 
 class _Again(Exception):
-    """The cluster is changing; the same question may be answered later."""
+    """A retriable error: the cluster is changing, and the same request may succeed later."""
 
 
 DYNAMIC = {"DYNAMIC_TOPIC_CONFIG", "DYNAMIC_BROKER_CONFIG"}
-"""Sources of settings that were made for the resource itself."""
+"""Sources of settings that were set on the resource itself."""

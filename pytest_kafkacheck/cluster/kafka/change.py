@@ -1,4 +1,4 @@
-"""A request that changes something, put to one broker after another; any of them forwards to the controller."""
+"""Sends a request that changes something to one broker after another. Any broker forwards it to the controller."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_f
 from workloads.clients.connection import Address, ask
 
 REFUSED = {17, 37, 38, 39, 40, 42, 44}
-"""Invalid topic, partitions, replication factor, assignment, config, request; policy violation."""
+"""Error codes: invalid topic, partitions, replication factor, assignment, config, request; policy violation."""
 
 LIMIT = 30.0
-"""Seconds until a request without a final answer is given up."""
+"""Seconds after which a request without a final answer is abandoned."""
 
 
 class _Again(Exception):
@@ -23,10 +23,10 @@ class _Again(Exception):
 def ask_any(
     brokers: Mapping[int, Address], request: Any, pick: Callable[[Any], Any], *, done: set[int]
 ) -> tuple[int, str]:
-    """Ask until an answer is final. Returns (error code, text); the code is -1 where no broker answered.
+    """Repeat the request until an answer is final. Returns (error code, text); the code is -1 if no broker answered.
 
-    pick  the part of the answer that holds error_code and perhaps error_message.
-    done  error codes that are final, besides `REFUSED`.
+    pick  returns the part of an answer with error_code and, in some versions, error_message.
+    done  error codes that are final, in addition to `REFUSED`.
     """
 
     def once() -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""Broker settings changed while brokers run; Kafka says which can be, and takes the rest at a restart only."""
+"""Changes broker settings while brokers run. Kafka refuses those that need a restart."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SET = 0
 
 
 def set_broker(brokers: Mapping[int, Address], name: str, settings: Mapping[str, str]) -> None:
-    """Set dynamic configuration of a broker, given by its id as text, or with "" the default of all.
+    """Set the dynamic configuration of a broker, given by its id as text, or of all brokers with "".
 
-    brokers  who may be asked: of its own settings the broker itself, which checks them.
-    Raises UsageError when Kafka refuses, InfrastructureError when no broker took it.
+    brokers  brokers that may be asked: for one broker's settings that broker, because it checks them itself.
+    Raises UsageError when Kafka refuses, InfrastructureError when no broker accepts the request.
     """
     # kafka-python's admin client refuses the empty name that stands for all brokers.
     Resource = IncrementalAlterConfigsRequest.AlterConfigsResource

@@ -1,7 +1,7 @@
-"""What the brokers say of the cluster, each asked for itself. Views differ while things change.
+"""Metadata views: each broker's own view of the cluster. The views differ while the cluster changes.
 
-One request to one broker, nothing cached: a cut-off broker goes on telling the past, and that is
-something to see, not to hide. Of several views the one with the highest epoch is the newest.
+Every view is one request to one broker, without any cache. A broker that is cut off goes on reporting an old state,
+and tests need to see that. Of several views, the one with the highest epoch is the newest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workloads.clients.protocol import Log
 from workloads.clients.requests import CLIENT, LATEST, Ask, Leadership, Quorum
 
 TIMEOUT = 1.5
-"""Seconds for each request: a broker that takes longer does not answer."""
+"""Seconds for each request. A slower broker counts as one that does not answer."""
 
 View = Mapping[Log, Leadership]
 
@@ -26,14 +26,14 @@ Answer = TypeVar("Answer")
 
 
 def metadata(address: Address, topics: Iterable[str] | None) -> View:
-    """That broker's own view of the partitions of topics, of all for None. Raises OSError when it is silent."""
+    """One broker's view of the partitions of topics, or of all topics for None. Raises OSError without an answer."""
     return requests.metadata(_asking(address), topics)
 
 
 def views(addresses: Mapping[int, Address], topics: Iterable[str]) -> dict[int, View]:
-    """The views of all brokers that answer, asked at the same time."""
+    """The views of all brokers that answer. They are asked at the same time."""
     names = tuple(topics)
-    return _of_each(addresses, lambda asking: requests.metadata(asking, names))
+    return _ask_each(addresses, lambda asking: requests.metadata(asking, names))
 
 
 def newest(all_views: Iterable[View], log: Log) -> Leadership | None:
@@ -43,16 +43,16 @@ def newest(all_views: Iterable[View], log: Log) -> Leadership | None:
 
 
 def quorum(addresses: Mapping[int, Address]) -> Quorum | None:
-    """The KRaft quorum as the brokers that know tell it; the highest epoch wins.
+    """The KRaft quorum as the brokers report it, with the highest epoch. None when no broker knows it.
 
-    The controller that metadata and DescribeCluster name is any living broker in KRaft mode.
+    Do not take the controller from Metadata or DescribeCluster: in KRaft mode these name any living broker.
     """
-    told = [answer for answer in _of_each(addresses, requests.quorum).values() if answer is not None]
-    return max(told, key=lambda answer: answer.epoch, default=None)
+    answers = [answer for answer in _ask_each(addresses, requests.quorum).values() if answer is not None]
+    return max(answers, key=lambda answer: answer.epoch, default=None)
 
 
 def unfenced(address: Address) -> set[int]:
-    """Node ids of the brokers the controller has not fenced, as the asked broker knows. Raises OSError."""
+    """Node ids of the brokers that are not fenced, in that broker's view. Raises OSError without an answer."""
     request = DescribeClusterRequest(version=0, include_cluster_authorized_operations=False)
     return {broker.broker_id for broker in _asking(address)(request).brokers}
 
@@ -60,7 +60,10 @@ def unfenced(address: Address) -> set[int]:
 def offset(
     address: Address, log: Log, *, at: int = LATEST, asker: int = CLIENT, leader_epoch: int = -1
 ) -> tuple[int, int]:
-    """(error code, offset) of ListOffsets from that broker; see `questions.offsets`. Raises OSError."""
+    """(error code, offset) of ListOffsets from that broker; see `requests.offsets`.
+
+    Raises OSError without an answer.
+    """
     return requests.offsets(_asking(address), {log: leader_epoch}, at=at, asker=asker)[log]
 
 
@@ -68,13 +71,13 @@ def _asking(address: Address) -> Ask:
     return lambda request: ask(address, request, timeout=TIMEOUT)
 
 
-def _of_each(addresses: Mapping[int, Address], question: Callable[[Ask], Answer]) -> dict[int, Answer]:
-    """The answers of all brokers that give one, asked at the same time."""
+def _ask_each(addresses: Mapping[int, Address], request: Callable[[Ask], Answer]) -> dict[int, Answer]:
+    """The answers by broker; brokers without an answer are missing. All are asked at the same time."""
     answers: dict[int, Answer] = {}
 
     def one(node: int) -> None:
         try:
-            answers[node] = question(_asking(addresses[node]))
+            answers[node] = request(_asking(addresses[node]))
         except OSError:
             return
 

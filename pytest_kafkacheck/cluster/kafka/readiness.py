@@ -1,4 +1,7 @@
-"""Ready means: every broker took a record and gave it back to a client, not that a log line appeared."""
+"""A cluster is ready when a client has written a record to every broker and read it back.
+
+Lines in the brokers' logs are no proof: a broker logs that it has started before clients can use it.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +22,19 @@ from workloads.clients.connection import Address, Connection
 
 TOPIC = "kafkacheck-ready"
 LIMIT = 90.0
+"""Seconds for each step: all nodes serve; each broker has stored a record."""
+
 TIMEOUT = 3.0
-"""Seconds for one request of the proof."""
+"""Seconds for one request."""
 
 PAUSE = 0.05
-"""Seconds between two questions: a start takes few, and is waited for."""
+"""Seconds between two attempts: short, because tests wait for the start."""
 
 
 def wait_ready(cluster: RunningCluster) -> None:
-    """Wait until every node serves and every broker is unfenced, and write to and read from each broker.
+    """Wait until every node serves and every broker is unfenced, then write a record to each broker and read it back.
 
-    Raises InfrastructureError; at once when a node has ended, for it will not come back.
+    Raises InfrastructureError when time is up, and at once when a node has ended, because it will not come back.
     """
     brokers, dead = cluster.brokers, cluster.ended
     wait_until(lambda: not_serving(cluster), "every node serving", limit=LIMIT, dead=dead, pause=PAUSE)
@@ -44,12 +49,12 @@ def wait_ready(cluster: RunningCluster) -> None:
 
 
 def _prove(partition: int, address: Address, dead: Callable[[], str | None]) -> None:
-    """The partition has its only replica on the broker: once its leader, it takes a record and gives it back."""
+    """Write a record to the partition, whose only replica is on that broker, and read it back."""
 
     def unread() -> str | None:
         with Connection(address, timeout=TIMEOUT) as connection:
             _write(connection, partition)
-            return None if _read(connection, partition) else "it was written and not read"
+            return None if _read(connection, partition) else "the record was written, but not read"
 
     what = f"a record written to and read from the broker at {address}"
     wait_until(unread, what, limit=LIMIT, dead=dead, pause=PAUSE)

@@ -1,4 +1,4 @@
-"""Topics: made and removed by asking one broker after another; any of them forwards to the controller."""
+"""Creates and deletes topics by a request to one broker after another; any broker forwards it to the controller."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def create(
     assignment: Mapping[int, Sequence[int]] | None = None,
     config: Mapping[str, str] | None = None,
 ) -> None:
-    """Create a topic; `assignment` maps partition to node ids and replaces the two counts.
+    """Create a topic. `assignment` maps partitions to node ids and replaces the two counts.
 
-    Raises UsageError when Kafka refuses what was asked, InfrastructureError when no broker took it.
+    Raises UsageError when Kafka refuses the request, InfrastructureError when no broker accepts it.
     """
     Topic = CreateTopicsRequest.CreatableTopic
     topic = Topic(
@@ -49,7 +49,7 @@ def create(
 
 
 def delete(brokers: Mapping[int, Address], name: str) -> None:
-    """Delete a topic, whether or not it exists. Raises InfrastructureError when no broker took it."""
+    """Delete a topic if it exists. Raises InfrastructureError when no broker accepts the request."""
     request = DeleteTopicsRequest(version=3, topic_names=[name], timeout_ms=5000)
     code, _ = ask_any(brokers, request, lambda answer: answer.responses[0], done={0, UNKNOWN_TOPIC})
     if code not in (0, UNKNOWN_TOPIC):

@@ -1,4 +1,4 @@
-"""What ZooKeeper says: who is registered, who is the controller, and whether a server serves."""
+"""Requests to ZooKeeper: registered brokers, the controller, and whether a server serves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from workloads.clients.connection import Address
 
 TIMEOUT = 3.0
-"""Seconds for a connection, and for each question."""
+"""Seconds for a connection, and for each request."""
 
 Answer = TypeVar("Answer")
 
@@ -23,7 +23,7 @@ logging.getLogger("kazoo").addHandler(logging.NullHandler())
 
 
 def registered(servers: Iterable[Address]) -> set[int]:
-    """Ids of the brokers whose sessions ZooKeeper holds alive. Raises OSError when no server answers."""
+    """Ids of the brokers whose sessions have not expired. Raises OSError when no server answers."""
     return _ask(servers, lambda client: {int(name) for name in client.get_children("/brokers/ids")}, set())
 
 
@@ -33,17 +33,17 @@ def controller(servers: Iterable[Address]) -> int | None:
 
 
 def controller_epoch(servers: Iterable[Address]) -> int:
-    """How often a controller was elected; -1 for never. Raises OSError when no server answers."""
+    """Number of controller elections so far; -1 before the first. Raises OSError when no server answers."""
     return _ask(servers, lambda client: int(client.get("/controller_epoch")[0]), -1)
 
 
 def delete_controller(servers: Iterable[Address]) -> None:
-    """Let the brokers elect a controller anew. Raises OSError when no server answers."""
+    """Make the brokers elect a controller again. Raises OSError when no server answers."""
     _ask(servers, lambda client: client.delete("/controller"), None, read_only=False)
 
 
 def mode(server: Address) -> str:
-    """``leader``, ``follower`` or ``standalone``. Raises OSError while the server serves nobody."""
+    """``leader``, ``follower`` or ``standalone``. Raises OSError while the server does not serve clients."""
     with socket.create_connection(server[:2], timeout=TIMEOUT) as connection:
         connection.sendall(b"srvr")
         text = b"".join(iter(lambda: connection.recv(4096), b"")).decode(errors="replace")
@@ -55,7 +55,7 @@ def mode(server: Address) -> str:
 
 def _ask(
     servers: Iterable[Address],
-    question: Callable[[KazooClient], Answer],
+    request: Callable[[KazooClient], Answer],
     absent: Answer,
     *,
     read_only: bool = True,
@@ -64,7 +64,7 @@ def _ask(
     client = KazooClient(hosts=hosts, timeout=TIMEOUT, read_only=read_only)
     try:
         client.start(timeout=TIMEOUT)
-        return question(client)
+        return request(client)
     except NoNodeError:
         return absent
     except (KazooException, KazooTimeoutError) as error:

@@ -1,18 +1,18 @@
-# What runs in place of the vDSO's clock functions of a broker whose wall clock is skewed. x86-64, position
-# independent, no stack beyond 40 bytes, and no register but those that a C function may change.
+# The code that replaces the vDSO's clock functions in a broker whose wall clock is skewed. It is x86-64 code, position
+# independent, uses at most 40 bytes of stack, and changes only registers that a C function may change.
 #
 #   shown = real + offset + ((real - anchor) * rate >> 32)        all in ns; rate: drift, 1.0 being 2^32
 #
-# clock.pl holds the assembled bytes. After a change:
+# clock.pl contains the assembled bytes. After a change run:
 #   as --64 -o clock.o clock.S && objcopy -O binary -j .text clock.o clock.bin && xxd -p -c 48 clock.bin
-# and replace what $STUB there packs; a change of the layout needs another magic, too.
+# and replace the bytes in $STUB there. A change of the layout needs a new magic string as well.
 
 .intel_syntax noprefix
 .text
 start:
-        .ascii  "kfkclk01"              # by which clock.pl finds it again
+        .ascii  "kfkclk01"              # magic string: clock.pl finds the code by it
 generation:
-        .quad   0                       # the lowest byte's lowest bit tells which slot holds
+        .quad   0                       # the lowest bit of the lowest byte selects the valid slot
 slots:
         .quad   0, 0, 0, 0              # offset, anchor, rate, unused
         .quad   0, 0, 0, 0
@@ -61,7 +61,7 @@ gettimeofday:
         xor     eax, eax
 1:      ret
 
-# time_t time(rdi: time_t * or 0); from a clock with ns, lest its seconds turn at another moment than the others'
+# time_t time(rdi: time_t * or 0); reads a clock with ns, so that its seconds change when those of the others do
 time:
         mov     r8, rdi
         sub     rsp, 24
@@ -79,7 +79,8 @@ time:
 1:      ret
 
 # r10: real ns; returns rax: seconds, rdx: ns. Leaves r8.
-# The writer fills the slot that does not hold and then turns the generation: who reads meanwhile reads again.
+# The writer fills the slot that is not valid and then increments the generation; a reader that sees another
+# generation after its calculation than before it starts again.
 skew:
         lea     r11, [rip + generation]
 1:      movzx   ecx, byte ptr [r11]
@@ -98,7 +99,7 @@ skew:
         cqo
         mov     ecx, 1000000000
         idiv    rcx
-        test    rdx, rdx                # before 1970 the ns still count upwards
+        test    rdx, rdx                # before 1970 the ns are positive, too
         jns     2f
         add     rdx, rcx
         dec     rax

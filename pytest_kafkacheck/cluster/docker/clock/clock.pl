@@ -1,17 +1,18 @@
-# Skews the wall clock of one JVM, from a container that shares its process ids: its vDSO's functions are led to
-# the code of clock.S. Needs perl-base only, CAP_SYS_PTRACE, and CAP_DAC_OVERRIDE where the JVM is not root's.
+# Skews the wall clock of one JVM. It runs in a container that shares the JVM's process ids, and redirects the functions
+# of the JVM's vDSO to the code of clock.S. It needs only perl-base, CAP_SYS_PTRACE, and CAP_DAC_OVERRIDE where the JVM
+# does not run as root.
 #
-#   set OFFSET_NS PPM   from now on it shows the real time + OFFSET_NS, and gains PPM microseconds a second
+#   set OFFSET_NS PPM   from now on the clock shows the real time + OFFSET_NS, and gains PPM microseconds a second
 #   get
-#   clear               it shows the real time; the code stays, doing nothing
+#   clear               the clock shows the real time; the code stays in place and changes nothing
 #
-# Each prints one JSON object: installed; offset_ns and ppm as they were set; ahead_ns, by how much it is ahead now;
-# held_us, how long the process was held for this.
-# Status: 2 for bad arguments, 3 when this machine cannot do it, 4 when there is no process that can be changed now,
-# 5 when something went wrong. The words are on standard error.
+# Each prints one JSON object: installed; offset_ns and ppm as they were set; ahead_ns, by how much the clock is ahead
+# now; held_us, how long the process was stopped for this call.
+# Status: 2 for bad arguments, 3 when this machine does not allow it, 4 when there is no process that can be changed
+# now, 5 when something went wrong. The message is on standard error.
 #
-# The process is held by ptrace and not by SIGSTOP. Of the latter, the first process of a container is deaf to what
-# comes from inside; and when this program ends, in whatever way, the kernel lets go of all that it held.
+# The process is stopped by ptrace and not by SIGSTOP, for two reasons: the first process of a container ignores a
+# SIGSTOP from inside the container, and the kernel resumes all traced threads when this program ends in any way.
 use strict;
 use warnings;
 no warnings 'portable'; # hex() of addresses
@@ -24,15 +25,15 @@ use constant {
 };
 use constant {
   JUMP => 5,          # bytes of a jmp rel32
-  LIMIT_NS => 3e9,    # for all threads to halt; one that is frozen never does
-  ATTEMPTS => 50,     # until no thread is just within the bytes that become a jump
+  LIMIT_NS => 3e9,    # for all threads to stop; a frozen one never does
+  ATTEMPTS => 50,     # to find a moment when no thread is inside the bytes that become a jump
   LIMIT_S => 12,      # for everything
   LIMIT_PPM => 1e6,   # below minus this a clock would run backwards
   LIMIT_OFFSET => 1e18,
   MAGIC => 'kfkclk01', GENERATION => 8, SLOTS => 16, SLOT => 32, ENTRIES => 80,
 };
 
-# clock.S says how to make these.
+# The header of clock.S says how to make these bytes.
 my $STUB = pack 'H*', join '', qw(
   6b666b636c6b303100000000000000000000000000000000000000000000000000000000000000000000000000000000
   000000000000000000000000000000000000000000000000000000000000000058008f00ce0000004989f04189f9b8e4
@@ -61,7 +62,7 @@ sub slurp {
   return scalar <$file>;
 }
 
-# The first process when it is a JVM; else, under an init process or a shell, the only one that is.
+# The first process if it is a JVM; otherwise, under an init process or a shell, the only JVM.
 sub find_jvm {
   opendir my $all, '/proc' or fail(5, "cannot list /proc: $!");
   my @jvms = grep {
@@ -69,7 +70,7 @@ sub find_jvm {
   } sort { $a <=> $b } grep { /^\d+$/ } readdir $all;
   return $jvms[0] if @jvms && ($jvms[0] == 1 || @jvms == 1);
   fail(4, @jvms ? "several JVMs run there (processes @jvms) and none is the first process" :
-    'no JVM runs there: it has ended, or has not come up yet');
+    'no JVM runs there: it has ended, or has not started yet');
 }
 
 sub peek {
@@ -89,7 +90,7 @@ sub poke {
   sysseek($memory, $at, 0);
   my $put = syswrite $memory, $data;
   fail(5, sprintf 'cannot write at %#x of process %d: %s', $at, $pid, $!) if ($put // -1) != length $data;
-  fail(5, sprintf 'what was written at %#x of process %d is not there', $at, $pid) if peek($at, length $data) ne $data;
+  fail(5, sprintf 'what was written at %#x of process %d was not read back', $at, $pid) if peek($at, length $data) ne $data;
 }
 
 # Address and content of the vDSO.
@@ -100,7 +101,7 @@ sub vdso {
   return ($from, peek($from, $to - $from));
 }
 
-# Offsets of the functions that the vDSO has, in the order of @NAMES; undef for what it has not.
+# Offsets of the vDSO's functions, in the order of @NAMES; undef for a function that it does not have.
 sub functions {
   my ($vdso) = @_;
   fail(3, 'the vDSO is not an ELF file for x86-64') if unpack('a4 C x13 v', $vdso) ne "\x7fELF"
@@ -119,46 +120,46 @@ sub functions {
   return @found{@NAMES};
 }
 
-# What a function has to begin with to lead to the stub.
+# The first bytes of a function that is redirected to the stub: a jump.
 sub jump {
   my ($function, $stub, $entry) = @_;
   return "\xe9" . pack 'l<', $stub + $entry - $function - JUMP;
 }
 
-# Hold every thread of the process. release() must follow whatever happens.
+# Stop every thread of the process. The caller must call release() afterwards, also after an error.
 sub hold {
   my $until = now(MONOTONIC) + LIMIT_NS;
-  my (%halting, $new);
+  my (%stopping, $new);
   do {
-    # Threads that are not held yet may start others.
+    # A thread that is not stopped yet may start another one, so look again until there is no new one.
     opendir my $threads, "/proc/$pid/task" or fail(4, "process $pid has ended");
     $new = 0;
     for my $thread (map { $_ + 0 } grep { /^\d+$/ } readdir $threads) {
       next if exists $held{$thread};
       if (syscall(PTRACE, SEIZE, $thread, 0, 0) != 0) {
         next if $!{ESRCH};
-        fail(5, "thread $thread of process $pid cannot be held ($!); is a debugger attached to it?");
+        fail(5, "thread $thread of process $pid cannot be stopped ($!); is a debugger attached to it?");
       }
       $new++;
       $held{$thread} = 0;
-      $halting{$thread} = 1;
+      $stopping{$thread} = 1;
       syscall(PTRACE, INTERRUPT, $thread, 0, 0);
     }
-    while (%halting) {
-      for my $thread (map { $_ + 0 } keys %halting) { # syscall() takes what is not a number for a pointer
+    while (%stopping) {
+      for my $thread (map { $_ + 0 } keys %stopping) { # syscall() treats a string as a pointer
         my $status = "\0" x 4;
         my $got = syscall(WAIT4, $thread, $status, WNOHANG_WALL, 0);
         next if $got == 0;
-        delete $halting{$thread};
+        delete $stopping{$thread};
         $status = unpack 'V', $status;
         if ($got < 0 || ($status & 0xff) != 0x7f) { # it has ended
           delete $held{$thread};
-        } elsif ($status >> 16 != EVENT_STOP) { # it was just being given a signal, and shall get it afterwards
+        } elsif ($status >> 16 != EVENT_STOP) { # a signal was being delivered: deliver it at the release
           $held{$thread} = $status >> 8 & 0xff;
         }
       }
-      if (%halting) {
-        fail(4, "process $pid did not halt within " . LIMIT_NS / 1e9 . ' s: it is frozen or not scheduled')
+      if (%stopping) {
+        fail(4, "process $pid did not stop within " . LIMIT_NS / 1e9 . ' s: it is frozen or not scheduled')
           if now(MONOTONIC) > $until;
         select undef, undef, undef, 0.0005;
       }
@@ -172,7 +173,7 @@ sub release {
   %held = ();
 }
 
-# The addresses at which the held threads go on.
+# The addresses at which the stopped threads will continue.
 sub counters {
   return map {
     my $registers = "\0" x 216;
@@ -180,8 +181,8 @@ sub counters {
   } keys %held;
 }
 
-# Lead the functions to the stub. Returns the microseconds for which the process was held.
-sub lead {
+# Redirect the functions to the stub. Returns the microseconds for which the process was stopped.
+sub redirect {
   my ($base, $functions, $jumps) = @_;
   for (1 .. ATTEMPTS) {
     my $since = now(MONOTONIC);
@@ -190,7 +191,7 @@ sub lead {
       my @at = counters();
       my $clear = 1;
       for my $function (@$functions) {
-        # At the first byte is fine: the next thing to run is the jump.
+        # A thread at the first byte is no problem: it runs the whole jump next.
         $clear = 0 if grep { $_ > $base + $function && $_ < $base + $function + JUMP } @at;
       }
       if ($clear) {
@@ -207,7 +208,7 @@ sub lead {
   fail(5, "at each of " . ATTEMPTS . ' attempts a thread was just entering a clock function; try again');
 }
 
-# Offset of the installed stub, or undef. It is used only when every function leads to it.
+# Offset of the installed stub, or undef. A stub counts as installed only if every function jumps to it.
 sub installed {
   my ($vdso, @functions) = @_;
   my $stub = index $vdso, MAGIC;
@@ -227,7 +228,7 @@ sub state_of {
 
 sub report {
   my ($stub, $held, $offset, $anchor, $rate) = @_;
-  # Rounded as the stub does it, but in floating point: it is for people and assertions.
+  # The stub's formula, but in floating point: the number is for people and assertions.
   my $ahead = $offset + (now(REALTIME) - $anchor) * ($rate / 2**32);
   printf '{"installed": %s, "offset_ns": %d, "ppm": %.3f, "ahead_ns": %.0f, "held_us": %.0f}' . "\n",
     defined $stub ? 'true' : 'false', $offset, $rate * 1e6 / 2**32, $ahead, $held;
@@ -255,36 +256,36 @@ sub main {
 
   my @state = ($offset + 0, now(REALTIME), sprintf('%.0f', $ppm * 2**32 / 1e6) + 0);
   if (defined $stub) {
-    # Threads may be reading: fill the slot that does not hold, then turn to it with a single byte.
+    # Threads may be reading: fill the slot that is not valid, then make it valid by writing a single byte.
     my $generation = unpack 'C', substr $vdso, $stub + GENERATION;
     poke($base + $stub + SLOTS + (~$generation & 1) * SLOT, pack 'q<3', @state);
     poke($base + $stub + GENERATION, pack 'C', $generation + 1 & 255);
     return report($stub, 0, @state);
   }
 
-  # One that is there, but not led to, is left from an attempt that was broken off: its place is taken again.
-  my $place = index $vdso, MAGIC;
-  if ($place < 0) {
-    $place = length($vdso =~ s/\0+\z//r) + 127 & ~63; # behind the last byte, and some that may be zero on purpose
-    fail(3, sprintf 'behind the vDSO are %d bytes, %d are needed', length($vdso) - $place, length $STUB)
-      if $place + length $STUB > length $vdso;
+  # A stub to which no function jumps is left from an interrupted attempt: reuse its space.
+  my $space = index $vdso, MAGIC;
+  if ($space < 0) {
+    $space = length($vdso =~ s/\0+\z//r) + 127 & ~63; # after the last byte that is not zero, with a margin for zeros that belong to the code
+    fail(3, sprintf 'after the vDSO are %d free bytes, %d are needed', length($vdso) - $space, length $STUB)
+      if $space + length $STUB > length $vdso;
   }
   my $code = $STUB;
   substr $code, SLOTS, 24, pack 'q<3', @state;
   my @entries = unpack 'v3', substr $code, ENTRIES, 6;
   my @present = grep { defined $functions[$_] } 0 .. $#functions;
-  my @jumps = map { jump($functions[$_], $place, $entries[$_]) } @present;
+  my @jumps = map { jump($functions[$_], $space, $entries[$_]) } @present;
   for (0 .. $#present) {
     my $start = substr $vdso, $functions[$present[$_]], JUMP;
-    fail(5, "$NAMES[$present[$_]] begins with a jump that is not ours; only a restart of the process removes it")
+    fail(5, "$NAMES[$present[$_]] begins with a jump that kafkacheck did not write; only a restart of the process removes it")
       if $start =~ /^\xe9/ && $start ne $jumps[$_];
   }
-  poke($base + $place, $code);
-  my $held = lead($base, [@functions[@present]], \@jumps);
-  report($place, $held, @state);
+  poke($base + $space, $code);
+  my $held = redirect($base, [@functions[@present]], \@jumps);
+  report($space, $held, @state);
 }
 
-$SIG{$_} = sub { fail(5, 'ended by a signal, or time was up') } for qw(ALRM TERM INT HUP);
+$SIG{$_} = sub { fail(5, 'ended by a signal, or the time was up') } for qw(ALRM TERM INT HUP);
 alarm LIMIT_S;
 eval { main(@ARGV); 1 } and exit 0;
 my $problem = $@;

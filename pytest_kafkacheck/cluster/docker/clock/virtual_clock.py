@@ -1,8 +1,8 @@
-"""The wall clock that one broker sees, made wrong while the machine's and all others' stay right.
+"""The wall clock that one broker sees, set wrong while the clocks of the host and of all other nodes stay right.
 
-A container cannot be given a wall clock of its own. But a process does not ask the kernel for the time: it calls
-code that the kernel has put into its memory, the vDSO. A container that lives for this one change, beside the
-broker's and with its process ids, leads that code astray: see clock.pl and clock.S.
+A container has no wall clock of its own. But a process does not ask the kernel for the time: it calls code that the
+kernel maps into its memory, the vDSO. A short-lived container that shares the process ids of the broker's container
+redirects that code. The page docs/clock.md explains the design; clock.pl and clock.S are the implementation.
 """
 
 from __future__ import annotations
@@ -24,24 +24,26 @@ from pytest_kafkacheck.errors import InfrastructureError, UsageError
 SCRIPT = Path(__file__).with_name("clock.pl").read_text()
 
 LIMIT = 20.0
-"""Seconds for one change or look, removal of the container included."""
+"""Seconds for setting or reading one clock, including the removal of the container."""
 
-MOST = 1e9
+MAX_OFFSET = 1e9
 """Seconds, about 31 years, by which a clock may be off."""
 
-FASTEST = 1e6
-"""Parts per million: a clock that gains them runs twice as fast, one that loses them stands still."""
+MAX_DRIFT = 1e6
+"""Parts per million. A clock that gains this much runs at twice the speed; one that loses it stands still."""
 
-UNABLE, AWAY = 3, 4
-"""Exit status of clock.pl: the machine cannot do it; there is no process that can be changed now."""
+UNSUPPORTED, NO_PROCESS = 3, 4
+"""Exit status of clock.pl: the machine does not allow it; there is no process that can be changed now."""
 
 
 class Reading(NamedTuple):
-    """installed  whether the process's clock functions are led astray; they stay so when the skew is cleared.
-    offset     seconds, as set, and
+    """The state of a clock, read from the memory of its process.
+
+    installed  whether the process's clock functions are redirected; they stay so when the skew is cleared.
+    offset     seconds, as set.
     ppm        drift in parts per million, as set.
     ahead      seconds by which the clock is ahead of the real one now, drift included.
-    held       seconds for which the process was held for this.
+    held       seconds for which the process was stopped for this call.
     """
 
     installed: bool
@@ -66,19 +68,19 @@ class ClockOwner(Protocol):
 
 
 class VirtualClock:
-    """The wall clock of one node's JVM. CLOCK_MONOTONIC, and so every timeout in Java, stays right.
+    """The wall clock of one node's JVM. CLOCK_MONOTONIC, and with it every time-out in Java, stays right.
 
-    A start of the process makes the clock right again. While the node is frozen, only what was installed before can
-    be changed. Only on x86-64.
-    A clock that is set back, be it by `clear`, can cost more than it shows: by the wall clock Kafka reckons when it
-    may try to connect again. A peer that it did not reach while it was an hour ahead it tries again in an hour. So
-    whoever clears a clock should start the node anew if it does not serve soon.
-    Every method raises OSError when the node's process is frozen, has ended or has not come up, and
-    InfrastructureError when the machine cannot do it or something went wrong.
+    A restart of the process makes the clock right again. While the node is frozen, only a clock that was set before
+    can be changed. Works on x86-64 only.
+    Setting a clock back, by `clear` too, can have effects that last: Kafka computes from the wall clock when it may
+    connect to a peer again. A peer that it could not reach while its clock was an hour ahead is tried again an hour
+    later. So restart a node that does not serve soon after its clock was cleared.
+    Every method raises OSError when the node's process is frozen, has ended or has not started yet, and
+    InfrastructureError when the machine does not allow it or something went wrong.
     """
 
     def __init__(self, client: Any, node: ClockOwner, *, owner: Mapping[str, str]) -> None:
-        """`owner`: labels that say whose the containers are, see ``Plan.owner``."""
+        """`owner`: labels that say who owns the containers, see ``Plan.owner``."""
         self._api = client.api
         self._node = node
         self._owner = dict(owner)
@@ -87,20 +89,20 @@ class VirtualClock:
     def set(self, offset: float, ppm: float = 0.0) -> Reading:
         """Show the real time + `offset` seconds; from now on gain `ppm` microseconds a second.
 
-        It replaces what was set before. Raises UsageError for more than `MOST` or `FASTEST` in either direction.
+        Replaces an earlier setting. Raises UsageError beyond `MAX_OFFSET` or `MAX_DRIFT` in either direction.
         """
-        for name, value, most in (("offset", offset, MOST), ("ppm", ppm, FASTEST)):
-            if not (math.isfinite(value) and abs(value) <= most):
-                raise UsageError(f"{name}={value!r}: a clock's {name} is from {-most:.0f} to {most:.0f}")
+        for name, value, limit in (("offset", offset, MAX_OFFSET), ("ppm", ppm, MAX_DRIFT)):
+            if not (math.isfinite(value) and abs(value) <= limit):
+                raise UsageError(f"{name}={value!r}: a clock's {name} is from {-limit:.0f} to {limit:.0f}")
         return self._run("set", str(round(offset * 1e9)), f"{ppm:.3f}")
 
     def get(self) -> tuple[float, float]:
-        """Offset in seconds and drift in parts per million, as set; zeros after a new start of the process."""
-        found = self.read()
-        return found.offset, found.ppm
+        """Offset in seconds and drift in parts per million, as set; zeros after a restart of the process."""
+        reading = self.read()
+        return reading.offset, reading.ppm
 
     def read(self) -> Reading:
-        """What is found in the memory of the process."""
+        """The clock's state in the memory of the process."""
         return self._run("get")
 
     def clear(self) -> Reading:
@@ -112,7 +114,7 @@ class VirtualClock:
         what = f"the clock of {self._node.host} ({' '.join(arguments)})"
 
         def run() -> None:
-            answers.append(self._beside(arguments))
+            answers.append(self._run_container(arguments))
 
         try:
             with self._lock:
@@ -123,18 +125,20 @@ class VirtualClock:
                 "Its process must run."
             ) from error
         except TimeoutError as error:
-            raise InfrastructureError(f"Nothing came of {what}: {error}. Is the engine busy?") from error
-        status, output, said = answers[0]
-        if status == AWAY:
-            raise OSError(f"{what}: {said}")
-        if status == UNABLE:
-            raise InfrastructureError(f"{what}: {said}. Leave this fault out on this machine.")
+            raise InfrastructureError(
+                f"Setting or reading {what} did not finish: {error}. Is the engine busy?"
+            ) from error
+        status, output, errors = answers[0]
+        if status == NO_PROCESS:
+            raise OSError(f"{what}: {errors}")
+        if status == UNSUPPORTED:
+            raise InfrastructureError(f"{what}: {errors}. Leave this fault out on this machine.")
         try:
             found = json.loads(output) if status == 0 else None
         except ValueError:
             found = None
         if found is None:
-            raise InfrastructureError(f"{what}: status {status}, {(said or output).strip()!r}")
+            raise InfrastructureError(f"{what}: status {status}, {(errors or output).strip()!r}")
         return Reading(
             installed=found["installed"],
             offset=found["offset_ns"] / 1e9,
@@ -143,8 +147,8 @@ class VirtualClock:
             held=found["held_us"] / 1e6,
         )
 
-    def _beside(self, arguments: tuple[str, ...]) -> tuple[int, str, str]:
-        """Exit status and what clock.pl printed, out and err. Its container is gone when this returns or raises."""
+    def _run_container(self, arguments: tuple[str, ...]) -> tuple[int, str, str]:
+        """Exit status, standard output and standard error of clock.pl. Its container is removed in every case."""
         container = self._api.create_container(
             image=agent_image(),
             command=["perl", "-e", SCRIPT, *arguments],
@@ -161,11 +165,11 @@ class VirtualClock:
         try:
             self._api.start(container)
             status = int(self._api.wait(container, timeout=LIMIT - 4)["StatusCode"])
-            output, said = (
+            output, errors = (
                 self._api.logs(container, stdout=out, stderr=not out).decode(errors="replace").strip()
                 for out in (True, False)
             )
-            return status, output, said
+            return status, output, errors
         finally:
             with suppress(NotFound):
                 self._api.remove_container(container, force=True, v=True)
