@@ -1,4 +1,4 @@
-"""What the engine's host can do for faults, found out by trying."""
+"""Which capabilities for faults the engine's host has, found by trying each of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.errors import CapabilityError, InfrastructureError
 
 LIMIT = 30
-"""Seconds after which the container that tries things ends by itself."""
+"""Seconds after which the container that tries the capabilities ends by itself."""
 
 DISK_MB = 16
 
@@ -27,11 +27,11 @@ PROBES = {
     "clock": '[ "$(uname -m)" = x86_64 ] || { echo "this is $(uname -m)"; false; }',
     "ipv6": '[ "$(cat /proc/sys/net/ipv6/conf/all/disable_ipv6)" = 0 ] || { echo "it is off in containers"; false; }',
 }
-"""A command for each, which works where it is there; what it prints otherwise is the reason."""
+"""A shell command per capability. It succeeds where the host has the capability, and prints the reason otherwise."""
 
 
 def missing_capabilities(client: Any, capabilities: Iterable[str]) -> dict[str, str | None]:
-    """By capability why the host has it not, None where it has. Nothing that it makes stays.
+    """The reason why the host lacks a capability, by capability; None where it has it. Everything made is removed.
 
     capabilities  of `nemesis.capabilities`, and ``freezer`` and ``ipv6``, which no fault needs.
     """
@@ -43,12 +43,12 @@ def missing_capabilities(client: Any, capabilities: Iterable[str]) -> dict[str, 
         try:
             found |= _try_in_container(client.api, tried)
         except (DockerException, OSError) as error:
-            found |= dict.fromkeys(tried, f"a container with its rights does not run: {error}")
+            found |= dict.fromkeys(tried, f"a container with the necessary rights does not run: {error}")
     return found
 
 
 def require_capabilities(client: Any, faults: Iterable[str]) -> None:
-    """Raises CapabilityError, naming each fault and its reason, when the host cannot do all of them."""
+    """Raise CapabilityError, with the reason for each fault, when the host is not able to do all of them."""
     named = tuple(dict.fromkeys(faults))
     needs = {need for name in named for need in FAULTS[name].needs}
     if needs and (missing := lacking(named, missing_capabilities(client, needs))):
@@ -70,8 +70,8 @@ def _try_in_container(api: Any, wanted: set[str]) -> dict[str, str | None]:
         api.start(container)
         found: dict[str, str | None] = {}
         for name in sorted(wanted & PROBES.keys()):
-            status, said = execute(api, container, ["bash", "-c", PROBES[name]], timeout=LIMIT)
-            found[name] = None if status == 0 else said.strip() or f"status {status}"
+            status, output = execute(api, container, ["bash", "-c", PROBES[name]], timeout=LIMIT)
+            found[name] = None if status == 0 else output.strip() or f"status {status}"
         if "freezer" in wanted:
             found["freezer"] = _try_freezer(api, container)
         return found
@@ -89,7 +89,7 @@ def _try_freezer(api: Any, container: str) -> str | None:
 
 
 def _try_disks(client: Any) -> str | None:
-    """A small disk is made, mounted and removed."""
+    """Make, mount and remove a small disk."""
     run = f"doctor-{secrets.token_hex(4)}"
     try:
         with reaper.removed_at_end(client, run):

@@ -1,4 +1,4 @@
-"""docker-compose, which only our own tests need."""
+"""Finds or installs docker-compose, which only kafkacheck's own tests need."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from pytest_kafkacheck.setup import debian
 
 
 def ensure_compose(say: Say) -> None:
-    """Install Debian's as root; without it tests are skipped, by name. Raises InfrastructureError."""
+    """Install Debian's package when running as root. Tests that need it are skipped without it.
+
+    Raises InfrastructureError.
+    """
     if shutil.which("docker-compose"):
         say("docker-compose: present")
     elif os.geteuid() == 0:
         debian.install(["docker-compose"], why="the tests of compose files need docker-compose", say=say)
     else:
         say(
-            "docker-compose: missing, its tests are skipped; to have them: sudo apt-get install docker-compose"
+            "docker-compose: missing, its tests are skipped; to run them: sudo apt-get install docker-compose"
         )

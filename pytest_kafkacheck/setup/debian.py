@@ -1,4 +1,4 @@
-"""Installing Debian's packages, where that is ours to do: as root, on a machine that has apt."""
+"""Installs Debian packages, as root, on a machine that has apt."""
 
 from __future__ import annotations
 
@@ -35,13 +35,15 @@ def run(command: Sequence[str], *, limit: float = 900, cwd: str | None = None) -
 
 
 def install(packages: Sequence[str], *, why: str, say: Say) -> None:
-    """Install packages. Raises InfrastructureError telling what to do when we may not or cannot."""
+    """Install packages. Raises InfrastructureError, which says what to do, without root or without apt."""
     names = " ".join(packages)
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        reason = "this is no Debian or Ubuntu" if shutil.which("apt-get") is None else "we are not root"
+        reason = (
+            "this is not Debian or Ubuntu" if shutil.which("apt-get") is None else "it does not run as root"
+        )
         raise InfrastructureError(
             f"{why}, and kafkacheck cannot install it: {reason}. On Debian or Ubuntu run "
-            f"`sudo apt-get install {names}`, elsewhere install the like, and try again."
+            f"`sudo apt-get install {names}`, elsewhere install the equivalent packages, and try again."
         )
     say(f"installing {names}: {why}")
     run(["apt-get", "update", "-qq"])

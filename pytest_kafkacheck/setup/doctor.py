@@ -1,4 +1,4 @@
-"""What this machine has of what kafkacheck needs, and which faults it can do: each with its reason and its remedy."""
+"""Diagnoses this machine: what kafkacheck needs, and which faults are possible, with reasons and remedies."""
 
 from __future__ import annotations
 
@@ -36,14 +36,16 @@ REMEDIES = {
     + loop_devices.REMEDY,
     "clock": "an engine on x86-64 that may add the capability SYS_PTRACE",
 }
-"""What to do about a capability that is missing."""
+"""What to do about a missing capability."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """state   ok; missing, so that nothing runs; without: runs, but lacks something.
-    what     what was found.
-    remedy   what to do about it; empty when ok.
+    """The result of one check.
+
+    state   ok; missing: nothing runs; without: it runs, but something is lacking.
+    what    what was found.
+    remedy  what to do about it; empty when the state is ok.
     """
 
     name: str
@@ -56,9 +58,9 @@ class Diagnosis:
 
 
 def examine(spec: ClusterSpec | None = None) -> Iterator[Diagnosis]:
-    """Look at everything a cluster of that spec (default: ClusterSpec()) needs; answers come as they are found.
+    """Check everything that a cluster of that spec (default: ClusterSpec()) needs, one diagnosis after the other.
 
-    Nothing that it makes stays. Never raises for what it finds.
+    Everything made for the checks is removed. A check that fails gives a diagnosis, not an exception.
     """
     spec = spec or ClusterSpec()
     yield _java()
@@ -84,7 +86,7 @@ def _java() -> Diagnosis:
     java = find_java()
     if java is None:
         remedy = f"install a Java runtime, {MINIMUM} or later, or point JAVA_HOME to one; as root: kafkacheck setup"
-        return Diagnosis("Java for Spark", "missing", f"none from {MINIMUM} on", remedy)
+        return Diagnosis("Java for Spark", "missing", f"none with release {MINIMUM} or later", remedy)
     return Diagnosis("Java for Spark", "ok", f"{release(java)}")
 
 
@@ -107,10 +109,10 @@ def _images(client: Any, spec: ClusterSpec) -> Iterator[Diagnosis]:
             yield Diagnosis(name, "missing", f"no {needed}", f"kafkacheck image build {spec.version}")
             return
     if archived_image(client, image):
-        yield Diagnosis("fast start", "ok", "archived classes are there")
+        yield Diagnosis("fast start", "ok", "class archives are present")
     else:
         yield Diagnosis(
-            "fast start", "without", "no archived classes yet", f"kafkacheck image build {spec.version}"
+            "fast start", "without", "no class archives yet", f"kafkacheck image build {spec.version}"
         )
 
 
@@ -143,7 +145,7 @@ def _faults(client: Any, info: dict[str, Any]) -> Iterator[Diagnosis]:
                 name, "without", "no freezer: SIGSTOP is used instead, which the process can notice", remedy
             )
         else:
-            # Without a packet filter hardly anything is left that a cluster could be put to.
+            # Most faults need the packet filter, so without it experiments make no sense.
             state: State = "missing" if capability == "nft" else "without"
             yield Diagnosis(name, state, f"no {CAPABILITIES[capability]}: {why}", remedy)
     yield Diagnosis("other faults", "ok", ", ".join(faults_without_needs()))

@@ -1,4 +1,4 @@
-"""A Docker engine that answers: the one that runs, or one that we start."""
+"""Finds a Docker engine that answers, or installs and starts one."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from pytest_kafkacheck.progress import Say
 from pytest_kafkacheck.setup import debian
 
 LIMIT = 60.0
+"""Seconds for a started engine to answer."""
 
 
 def ensure_engine(say: Say) -> None:
-    """Raises InfrastructureError when no engine answers and none can be started."""
+    """Install or start an engine if none answers. Raises InfrastructureError when that is not possible."""
     try:
         say(f"Docker engine {_version()}: running")
         return
@@ -48,7 +49,7 @@ def _start(say: Say) -> None:
     if dockerd is None:
         raise InfrastructureError("docker.io is installed, but there is no dockerd on PATH or in /usr/sbin.")
     say(f"starting the Docker engine in the background (log: {log})")
-    # A pid file outlives its process where a machine was stopped; the engine would refuse to start.
+    # After a machine was stopped, the pid file of a dead engine may be left, and dockerd refuses to start with it.
     pid_file = Path("/var/run/docker.pid")
     if pid_file.exists() and not Path(f"/proc/{pid_file.read_text().strip()}/exe").exists():
         pid_file.unlink()
@@ -84,5 +85,5 @@ def _version() -> str:
 
 
 def _dockerd() -> str | None:
-    # An ordinary user's PATH may lack the system folders.
+    # The PATH of an ordinary user may lack the system folders.
     return shutil.which("dockerd") or shutil.which("dockerd", path="/usr/sbin:/usr/local/sbin:/sbin")

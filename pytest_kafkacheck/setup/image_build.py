@@ -30,7 +30,7 @@ from pytest_kafkacheck.setup.class_archives import ensure_class_archives
 
 SUITE = "bookworm"
 CONTENT = "kafkacheck.content"
-"""Label of an image: digest of what it was built from, so that a change builds it anew."""
+"""Label of an image that was built here: its name, whose tag contains a digest of the sources of the build."""
 
 
 def ensure_images(client: Any, version: str, say: Say) -> None:
@@ -82,7 +82,7 @@ def _ensure_base(client: Any, say: Say) -> None:
         debian.run(
             ["debootstrap", "--variant=minbase", f"--include={packages}", SUITE, str(root), *_mirror()]
         )
-        # Streamed: the file system is half a gigabyte.
+        # Streamed, because the file system has half a gigabyte.
         with subprocess.Popen(["tar", "-C", str(root), "-c", "."], stdout=subprocess.PIPE) as tar:
             assert tar.stdout is not None
             repository, tag = agent_image().split(":")
@@ -90,13 +90,13 @@ def _ensure_base(client: Any, say: Say) -> None:
         if tar.returncode:
             raise InfrastructureError(f"tar of the new file system ended with status {tar.returncode}")
     if not is_present(client, agent_image()):
-        raise InfrastructureError(f"The engine took the file system, but has no image {agent_image()!r}.")
+        raise InfrastructureError(f"The engine accepted the file system, but has no image {agent_image()!r}.")
 
 
 def _build_broker(client: Any, version: str, say: Say) -> None:
     say(f"building {local_image(version)} from Maven artifacts")
     if shutil.which("mvn") is None:
-        debian.install(["maven"], why="no registry answers, so Kafka's jars come by Maven", say=say)
+        debian.install(["maven"], why="no registry answers, so Kafka's jars are fetched by Maven", say=say)
     with tempfile.TemporaryDirectory(prefix="kafkacheck-") as folder:
         context = Path(folder)
         debian.run(
@@ -119,7 +119,10 @@ def _build(client: Any, folder: str, tag: str, **arguments: str) -> None:
 
 
 def _pulled(client: Any, image: str, say: Say) -> bool:
-    """Whether the image could be pulled. A registry that cannot be reached is no error: we build then."""
+    """Whether the image is present or could be pulled.
+
+    An unreachable registry is no error: the image is built then.
+    """
     if is_present(client, image):
         return True
     say(f"asking the registry for {image}")
@@ -131,7 +134,7 @@ def _pulled(client: Any, image: str, say: Say) -> bool:
 
 
 def _mirror() -> list[str]:
-    """The Debian mirror this machine uses, if it uses one: debootstrap knows a default."""
+    """The Debian mirror of this machine as an argument for debootstrap; empty for debootstrap's default."""
     done = subprocess.run(
         ["apt-get", "indextargets", "--format", "$(SITE) $(ORIGIN)"], capture_output=True, text=True
     )

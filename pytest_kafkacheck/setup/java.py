@@ -1,4 +1,4 @@
-"""The Java runtime Spark runs on."""
+"""Finds or installs the Java runtime for Spark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MINIMUM = 17
 
 
 def find_java(*, minimum: int = MINIMUM) -> Path | None:
-    """The first ``java`` program new enough: the one JAVA_HOME names, else the one on PATH."""
+    """The first ``java`` program that is new enough: that of JAVA_HOME, then that on PATH."""
     named = os.environ.get("JAVA_HOME")
     on_path = shutil.which("java")
     for java in (
@@ -29,7 +29,7 @@ def find_java(*, minimum: int = MINIMUM) -> Path | None:
 
 
 def release(java: Path) -> int | None:
-    """Feature release of a java program, such as 17; None when it is none."""
+    """Feature release of a java program, such as 17; None when the file is not a java program."""
     try:
         done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
@@ -39,7 +39,7 @@ def release(java: Path) -> int | None:
 
 
 def ensure_java(say: Say) -> Path:
-    """Find a runtime, or install Debian's as root. Raises InfrastructureError."""
+    """Find a runtime, or install Debian's when running as root. Raises InfrastructureError."""
     found = find_java()
     if found is None:
         why = f"Spark needs a Java runtime, {MINIMUM} or later, and neither JAVA_HOME nor PATH has one"

@@ -50,7 +50,10 @@ from workloads.append_log import AppendLog
         ({"security": "TLS"}, "expected one of PLAINTEXT, SSL"),
         ({"mechanism": "PLAIN"}, "or a security with SASL"),
         ({"security": "SASL_SSL", "mechanism": "GSSAPI"}, "one of PLAIN, SCRAM-SHA-256"),
-        ({"features": {"eligible.leader.replica": 1}}, "no such feature to choose at format time; there are"),
+        (
+            {"features": {"eligible.leader.replica": 1}},
+            "no such feature to choose at format time; features to choose",
+        ),
         ({"features": {"eligible.leader.replicas.version": 2}}, "supports 0 to 1"),
         (
             {"version": "3.9.2", "features": {"eligible.leader.replicas.version": 1}},
@@ -63,17 +66,20 @@ from workloads.append_log import AppendLog
         ({"version": "3.9.2", "features": {"metadata.version": 3}}, "3.9 supports 4 to 21"),
         ({"security": "SASL_SSL", "features": {"metadata.version": "3.5-IV1"}}, "use mechanism='PLAIN'"),
         ({"version": "3.9.2", "zookeepers": 1, "features": {"metadata.version": 1}}, "inter.broker.protocol"),
-        ({"version": "3.9.2", "features": {"transaction.version": 2}}, "there are: metadata.version"),
+        (
+            {"version": "3.9.2", "features": {"transaction.version": 2}},
+            "features to choose: metadata.version",
+        ),
         ({"features": {"kraft.version": 1}}, "quorums are static"),
         ({"features": {"metadata.version": "4.2-IV0"}}, "'3.3-IV3' to '4.1-IV1'"),
         ({"version": "latest"}, "ClusterSpec.version='latest'"),
-        ({"version": "3.8.1"}, "not tested with Kafka 3.8; it is with 2.8.2, 3.9.2"),
+        ({"version": "3.8.1"}, "not tested with Kafka 3.8; tested are 2.8.2, 3.9.2"),
         ({"version": "4.0.0"}, "nearest: '4.1.1'"),
         ({"config": {"log.message.format.version": "2.8"}}, "Kafka 4.1 has no such broker setting"),
         ({"heap_mb": 64}, "ClusterSpec.heap_mb=64: expected 200 or more"),
         (
             {"disk_mb": 63},
-            "ClusterSpec.disk_mb=63: expected None, for no disks of their own, or 64 to 65536 MiB",
+            "ClusterSpec.disk_mb=63: expected None, for the engine's disk, or 64 to 65536 MiB",
         ),
         ({"disk_mb": 65_537}, "ClusterSpec.disk_mb=65537: expected None"),
         ({"disk_mb": 256.0}, "ClusterSpec.disk_mb=256.0: expected None"),
@@ -82,7 +88,7 @@ from workloads.append_log import AppendLog
         ({"config": {"unclean.leader.election.enable": "yes"}}, "expected true or false"),
         ({"config": {"num.io.threads": "many"}}, "expected a whole number"),
         ({"config": {"cleanup.policy": "delete"}}, "that is a topic setting"),
-        ({"config": {"leader.replication.throttled.rate": 9}}, "on a running broker only"),
+        ({"config": {"leader.replication.throttled.rate": 9}}, "only on a running broker"),
         ({"version": "4.2.1", "config": {"zookeeper.session.timeout.ms": 9}}, "it is known in 2.8, 3.9"),
         ({"config": {"node.id": 7}}, "kafkacheck sets this itself"),
         ({"config": {"min.insync.replicas": 4}}, "above brokers=3"),
@@ -113,7 +119,7 @@ def test_a_throttle_is_for_running_brokers(line: str) -> None:
     throttle = {"leader.replication.throttled.rate": "1000000"}
     version = RELEASES[line].tested
     check_settings(throttle, kind="broker", where="settings", version=version, dynamic=True)
-    with pytest.raises(UsageError, match="on a running broker only"):
+    with pytest.raises(UsageError, match="only on a running broker"):
         check_settings(throttle, kind="broker", where="settings", version=version)
 
 
@@ -305,8 +311,8 @@ def test_nodes_of_an_attached_cluster_are_those_that_are_named() -> None:
 @pytest.mark.parametrize(
     ("attached", "said"),
     [
-        ((), "a broker at least"),
-        ({1: "controller"}, "a broker at least"),
+        ((), "at least one broker"),
+        ({1: "controller"}, "at least one broker"),
         ({1: "leader"}, "no role 'leader'; allowed: combined, broker"),
         ((1, "2"), "ids of nodes"),
         ((-1,), "0 or more"),

@@ -1,4 +1,4 @@
-"""A certificate authority for one test cluster, made on the fly, trusted by nobody else."""
+"""Certificates for one test cluster, issued by a certificate authority that exists only for that cluster."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """PEM texts. The key is left out of the repr.
+    """A key and its certificates as PEM texts. The repr omits the key.
 
-    ca     the authority's own certificate, for those who are to trust the chain
-    chain  the certificate and what it was issued by
-    key    its private key as PKCS#8, not encrypted: the form that Kafka reads
+    ca     the authority's own certificate, which clients must trust
+    chain  the certificate and those of its issuers
+    key    the private key as PKCS#8, not encrypted: the form that Kafka reads
     """
 
     ca: str
@@ -32,10 +32,10 @@ class Identity:
 
 
 class CertificateAuthority:
-    """Its key lives as long as this object, and in memory only."""
+    """Issues certificates. The authority's key exists in memory only, as long as this object."""
 
     def __init__(self) -> None:
-        # Not at the top: clusters in plain text need not wait for cryptography to load.
+        # Imported here, because loading cryptography takes time and clusters in plain text do not need it.
         import trustme
 
         self._ca: CA = trustme.CA(organization_name="kafkacheck")
@@ -46,7 +46,10 @@ class CertificateAuthority:
         return self._ca.cert_pem.bytes().decode()
 
     def issue(self, hosts: Iterable[str]) -> Identity:
-        """An identity good for all these host names and IP addresses. Raises ValueError for none."""
+        """An identity that is valid for all these host names and IP addresses.
+
+        Raises ValueError for an empty list.
+        """
         from cryptography.hazmat.primitives.serialization import (
             Encoding,
             NoEncryption,
@@ -57,7 +60,7 @@ class CertificateAuthority:
         names = tuple(hosts)
         if not names:
             raise ValueError(
-                "CertificateAuthority.issue(hosts=()): expected one host name or IP address at least"
+                "CertificateAuthority.issue(hosts=()): expected at least one host name or IP address"
             )
         issued = self._ca.issue_cert(*names)
         key = load_pem_private_key(issued.private_key_pem.bytes(), password=None)
@@ -69,8 +72,8 @@ class CertificateAuthority:
 
 
 def issue_identity(hosts: Iterable[str]) -> Identity:
-    """An identity from an authority that is forgotten at once: one for all nodes of a cluster.
+    """An identity for all nodes of a cluster, from a new authority whose key is discarded at once.
 
-    hosts  of every node, with the names clients reach them by; localhost and 127.0.0.1 come by themselves.
+    hosts  host names and addresses of all nodes, as peers and clients use them; localhost and 127.0.0.1 are added.
     """
     return CertificateAuthority().issue(dict.fromkeys([*hosts, "localhost", "127.0.0.1"]))

@@ -1,6 +1,6 @@
-"""Storage formatted without a JVM: what StorageTool writes is kept, and given to the next node as a file.
+"""Formats storage without a JVM: the file that StorageTool writes is cached and copied to later nodes.
 
-The checkpoint holds the feature levels and SCRAM users of a cluster, and neither its id nor a node's: it is the same
+The checkpoint contains a cluster's feature levels and SCRAM users, but no id of a cluster or node. So it is the same
 for all nodes of all clusters with the same image and the same arguments.
 """
 
@@ -14,31 +14,31 @@ from collections.abc import Sequence
 from pathlib import Path
 
 CHECKPOINT = "/k/data/bootstrap.checkpoint"
-"""Where StorageTool leaves it."""
+"""The path to which StorageTool writes it."""
 
 
 def meta_properties(node: int, cluster_id: str) -> str:
-    """meta.properties of a node's new and empty directory."""
+    """The content of meta.properties for a node's new and empty directory."""
     directory = secrets.token_urlsafe(16).replace("-", "a").replace("_", "b")
     return f"version=1\ncluster.id={cluster_id}\ndirectory.id={directory}\nnode.id={node}\n"
 
 
 class Checkpoint:
-    """The kept checkpoint of an image, by its id, and arguments of StorageTool's format."""
+    """The cached checkpoint for the id of an image and the arguments of StorageTool's format command."""
 
     def __init__(self, image: str, arguments: Sequence[str]) -> None:
         digest = hashlib.sha256("\0".join([image, *arguments]).encode()).hexdigest()[:24]
         self._path = _cache() / f"checkpoint-{digest}"
 
     def read(self) -> bytes | None:
-        """None when there is none yet."""
+        """The content, or None when it is not cached."""
         try:
             return self._path.read_bytes()
         except OSError:
             return None
 
     def write(self, content: bytes) -> None:
-        """Keep it. Failing to is no error: the next cluster is formatted by StorageTool again."""
+        """Cache the content. A failure is ignored: StorageTool then formats the next cluster as well."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=self._path.parent, delete=False) as file:

@@ -1,4 +1,4 @@
-"""A member of a cluster: one JVM, its role, and where it can be reached."""
+"""A member of a cluster: one JVM, its role and its names, and the endpoint at which the host reaches it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ NodeRole = Literal["combined", "broker", "controller", "zookeeper"]
 
 FIRST_CONTROLLER = 101
 FIRST_ZOOKEEPER = 201
-"""Ids of brokers start at 1, so that a node's id tells what it is."""
+"""Ids of brokers start at 1, so a node's id shows its role."""
 
 INTERNAL, CONTROLLER, EXTERNAL, CONTROL_PLANE = "INTERNAL", "CONTROLLER", "EXTERNAL", "CONTROL_PLANE"
 """Listeners: replication and admin, the quorum, clients on the host, and ZooKeeper mode's control plane."""
 
 ZOOKEEPER = "ZOOKEEPER"
-"""What a ZooKeeper node's client port is listed as among the listeners."""
+"""Name of a ZooKeeper node's client port in lists of listeners."""
 
 PORTS = {INTERNAL: 9092, CONTROLLER: 9093, EXTERNAL: 9094, CONTROL_PLANE: 9095, ZOOKEEPER: 2181}
 FIRST_EXTRA_PORT = 9100
-"""Ports in a node's namespace; those of a spec's own listeners follow from `FIRST_EXTRA_PORT` on."""
+"""Ports in a node's network namespace. Additional listeners of a spec have `FIRST_EXTRA_PORT` and the next ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """rack  None where the cluster has no racks."""
+    """One node. rack: None where the cluster has no racks."""
 
     id: int
     role: NodeRole
@@ -33,7 +33,7 @@ class Member:
 
     @property
     def host(self) -> str:
-        """The name its peers know it by."""
+        """The host name by which its peers reach it."""
         if self.role == "controller":
             return f"controller{self.id}"
         return f"zookeeper{self.id}" if self.role == "zookeeper" else f"kafka{self.id}"
@@ -49,12 +49,12 @@ class Member:
 
     @property
     def keeps_metadata(self) -> bool:
-        """Whether it holds the cluster's own state: a KRaft voter or a ZooKeeper node."""
+        """Whether it stores the cluster's metadata: KRaft voters and ZooKeeper nodes do."""
         return self.is_controller or self.role == "zookeeper"
 
     @property
     def peer_port(self) -> int:
-        """A port on which it listens for its peers while it runs."""
+        """A port on which it accepts connections of its peers while it runs."""
         if self.role == "zookeeper":
             return PORTS[ZOOKEEPER]
         return PORTS[CONTROLLER if self.is_controller else INTERNAL]
@@ -62,7 +62,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where the host reaches a member: its address, and a port for each published listener."""
+    """Where this host reaches a member: an address, and a port for each published listener."""
 
     host: str
     ports: Mapping[str, int]

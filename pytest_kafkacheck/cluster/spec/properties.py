@@ -1,4 +1,4 @@
-"""From a ClusterSpec to each member's server.properties."""
+"""Renders the server.properties of each member, and zoo.cfg, from a ClusterSpec."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 DATA = "/k/data"
 
 FAST = {
-    # Kafka's defaults make a failover take 9 to 45 s. These keep every mechanism and shorten the waits.
+    # With Kafka's defaults a failover takes 9 to 45 s. These settings keep every mechanism and shorten the waits.
     "replica.lag.time.max.ms": "2000",
     "replica.fetch.wait.max.ms": "100",
     "replica.socket.timeout.ms": "2000",
@@ -31,10 +31,10 @@ FAST = {
     "group.min.session.timeout.ms": "1000",
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
-    # Kafka's 128 MiB are a third of our heap, and a dynamic change that restarts the cleaner needs them twice.
+    # The default of 128 MiB is a third of the heap, and a dynamic change that restarts the cleaner needs it twice.
     "log.cleaner.dedupe.buffer.size": "8388608",
-    # Without these four a cut of 20 s works on for up to 7 s after its heal, and a silent controller
-    # blocks ISR changes for 30 s.
+    # Without these four settings a cut of 20 s has effects for up to 7 s after its heal, and a controller that does
+    # not answer blocks ISR changes for 30 s.
     "request.timeout.ms": "2000",
     "socket.connection.setup.timeout.ms": "500",
     "socket.connection.setup.timeout.max.ms": "1000",
@@ -52,13 +52,13 @@ FAST_KRAFT = {
 FAST_ZOOKEEPER = {
     "zookeeper.session.timeout.ms": "3000",
     "zookeeper.connection.timeout.ms": "10000",
-    # One second as in KRaft would cut off the controller's requests to a broker that is only slow.
+    # With one second, as in KRaft mode, the controller would give up requests to brokers that are only slow.
     "controller.socket.timeout.ms": "3000",
 }
 
 
 def published(spec: ClusterSpec, member: Member) -> dict[str, int]:
-    """Listeners of a member that the host reaches, with their ports in the member's namespace."""
+    """Ports in the member's network namespace, by listener, for the listeners that this host can reach."""
     if member.role == "zookeeper":
         return {ZOOKEEPER: PORTS[ZOOKEEPER]}
     if member.role == "controller":
@@ -78,14 +78,14 @@ def listener_protocols(spec: ClusterSpec) -> dict[str, str]:
 def server_properties(
     spec: ClusterSpec, member: Member, endpoint: Endpoint, *, identity: Identity | None = None
 ) -> str:
-    """server.properties of a member; the user's settings win over the fast profile.
+    """The server.properties of a member. The user's settings override the fast profile.
 
-    identity  for TLS.
+    identity  key and certificate for TLS.
     """
-    there = known("broker", spec.release.line)
-    ours = {**FAST, **(FAST_KRAFT if spec.kraft else FAST_ZOOKEEPER), **_copies(spec)}
+    supported = known("broker", spec.release.line)
+    defaults = {**FAST, **(FAST_KRAFT if spec.kraft else FAST_ZOOKEEPER), **_replication(spec)}
     properties = {
-        **{name: value for name, value in ours.items() if name in there},
+        **{name: value for name, value in defaults.items() if name in supported},
         **spec.config,
         "log.dirs": DATA,
         **(_kraft(spec, member) if spec.kraft else _zookeeper(spec, member)),
@@ -101,7 +101,7 @@ def server_properties(
 
 
 def zoo_cfg(spec: ClusterSpec) -> str:
-    """zoo.cfg, the same for all ZooKeeper nodes. A tick of 500 ms allows sessions of 1 to 10 s."""
+    """The zoo.cfg of all ZooKeeper nodes. A tick of 500 ms allows session time-outs of 1 to 10 s."""
     nodes = [member for member in spec.members if member.role == "zookeeper"]
     lines = {
         "tickTime": "500",
@@ -117,7 +117,7 @@ def zoo_cfg(spec: ClusterSpec) -> str:
     return "".join(f"{name}={value}\n" for name, value in lines.items())
 
 
-def _copies(spec: ClusterSpec) -> dict[str, str]:
+def _replication(spec: ClusterSpec) -> dict[str, str]:
     copies, least = str(min(3, spec.brokers)), str(min(2, spec.brokers))
     return {
         "default.replication.factor": copies,

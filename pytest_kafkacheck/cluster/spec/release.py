@@ -1,4 +1,4 @@
-"""What each Kafka release supports, as its own jars say; docs/versions.md is the same for people."""
+"""What each Kafka release supports, taken from its jars. docs/versions.md says the same in prose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KRAFT = "kraft.version"
 ELR = "eligible.leader.replicas.version"
 
 SCRAM_METADATA = 11
-"""The least level of metadata.version at which storage can be formatted with SCRAM users: 3.5-IV2."""
+"""The lowest metadata.version with which storage can be formatted with SCRAM users: 3.5-IV2."""
 
 METADATA_LEVELS = {
     name: level
@@ -33,14 +33,14 @@ METADATA_LEVELS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """A line of releases, such as 4.1: all its patch releases support the same.
+    """A line of releases, such as 4.1. All its patch releases support the same.
 
     tested      the patch release that is tested on real clusters.
-    modes       "kraft", "zookeeper", with the one that is meant when nothing else is said first.
-    features    levels one may choose at format time: (least, most, the one without a choice).
-    needs       least level of metadata.version with which a feature can be above 0, where there is one.
-    scram_args  whether StorageTool's format takes SCRAM users.
-    logging     the library that writes its log.
+    modes       "kraft" and "zookeeper"; the default mode comes first.
+    features    levels that can be chosen at format time, by feature: (lowest, highest, default).
+    needs       lowest metadata.version with which a feature can be above 0, for features that have such a limit.
+    scram_args  whether StorageTool's format command accepts SCRAM users.
+    logging     the logging library.
     """
 
     line: str
@@ -70,11 +70,11 @@ class Release:
 
     @property
     def log_flag(self) -> str:
-        """The JVM's flag, up to the file's path."""
+        """The JVM flag for the logging configuration; the file's path must follow."""
         return "-Dlog4j2.configurationFile=" if self.logging == "log4j2" else "-Dlog4j.configuration=file:"
 
     def level(self, feature: str, wanted: object, *, where: str) -> int:
-        """The level of a feature given as a number, or for metadata.version by name. Raises UsageError."""
+        """The level of a feature, given as a number or, for metadata.version, by name. Raises UsageError."""
         if feature not in self.features:
             raise UsageError(f"{where}={wanted!r}: {self._why_no(feature)}")
         least, most, _ = self.features[feature]
@@ -84,7 +84,7 @@ class Release:
         return named
 
     def check_together(self, levels: Mapping[str, int], *, where: str) -> None:
-        """Raise UsageError for levels, each of them allowed, that Kafka does not take together."""
+        """Raise UsageError for levels that are allowed each, but that Kafka refuses together."""
         if not levels:
             return
         metadata = levels.get(METADATA, self.features[METADATA][2])
@@ -98,10 +98,10 @@ class Release:
     def _why_no(self, feature: str) -> str:
         known = ", ".join(sorted(self.features)) or "none"
         if feature == KRAFT:
-            return f"kafkacheck's quorums are static, which is {feature} 0; there are: {known}"
+            return f"kafkacheck's quorums are static, which is {feature} 0; features to choose: {known}"
         elsewhere = [each.line for each in RELEASES.values() if feature in each.features]
         there = f", which Kafka {', '.join(elsewhere)} has" if elsewhere else ""
-        return f"Kafka {self.line} has no such feature to choose at format time{there}; there are: {known}"
+        return f"Kafka {self.line} has no such feature to choose at format time{there}; features to choose: {known}"
 
     def _range(self, feature: str) -> str:
         least, most, _ = self.features[feature]
@@ -146,11 +146,11 @@ RELEASES = {
         _kraft4("4.3", "4.3.0", 30, share=1, streams=True),
     )
 }
-"""By line. Others may well work, but nobody has seen them do so here."""
+"""Supported releases by line. Other lines may work, but they are not tested."""
 
 
 def release_of(version: str) -> Release:
-    """Raises UsageError for what is no release, or one of an untested line."""
+    """The line of a release. Raises UsageError for other texts and for lines that are not tested."""
     if not isinstance(version, str) or not (match := re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", version)):
         raise UsageError(f"ClusterSpec.version={version!r}: expected a Kafka release, such as '4.1.1'")
     line = f"{match[1]}.{match[2]}"
@@ -158,14 +158,14 @@ def release_of(version: str) -> Release:
         wanted = (int(match[1]), int(match[2]))
         near = min(RELEASES, key=lambda known: _distance(wanted, known))
         raise UsageError(
-            f"ClusterSpec.version={version!r}: kafkacheck is not tested with Kafka {line}; it is with "
+            f"ClusterSpec.version={version!r}: kafkacheck is not tested with Kafka {line}; tested are "
             f"{', '.join(release.tested for release in RELEASES.values())}; nearest: {RELEASES[near].tested!r}"
         )
     return RELEASES[line]
 
 
 def _metadata_level(name: str) -> int | None:
-    """By a name such as "4.0-IV3", or "4.0" for the last of that line."""
+    """The level of a name such as "4.0-IV3", or "4.0" for the last one of that line."""
     return METADATA_LEVELS.get(name) or max(
         (level for known, level in METADATA_LEVELS.items() if known.partition("-")[0] == name), default=None
     )

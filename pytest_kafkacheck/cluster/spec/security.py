@@ -1,7 +1,7 @@
-"""What secures a cluster's listeners: settings of its nodes, its users, and how its clients get in.
+"""Security of a cluster's listeners: settings of its nodes, its users, and settings of clients.
 
-The quorum's listener speaks PLAIN even where the others speak SCRAM: passwords of SCRAM lie in the
-metadata, which a controller can only have from the quorum it is about to join.
+The quorum's listener uses PLAIN even where the others use SCRAM. SCRAM passwords are stored in the metadata, and a
+controller gets the metadata only from the quorum that it is about to join.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from workloads.clients.security import Security
 
 USER, PASSWORD = "kafkacheck", "kafkacheck-test"
 USERS: Mapping[str, str] = MappingProxyType({USER: PASSWORD})
-"""Name to password. Constants, for they guard nothing but test data behind the loopback address.
+"""Passwords by user. They are constants because they protect only test data behind the loopback address.
 
-Nodes know each other as the first.
+Nodes authenticate to each other as the first user.
 """
 
 CONTROLLER_MECHANISM = "PLAIN"
@@ -38,13 +38,13 @@ def security_properties(
     identity: Identity | None = None,
     users: Mapping[str, str] = USERS,
 ) -> dict[str, str]:
-    """Settings of a node, the same for all nodes of a cluster, escaped as server.properties wants them.
+    """Settings that are the same for all nodes of a cluster, escaped for server.properties.
 
-    listeners   name to protocol, of all nodes: also of those that others listen on
-    mechanism   of all listeners with SASL but the quorum's
+    listeners   protocol by name for the listeners of all nodes, also of those that only other nodes have
+    mechanism   SASL mechanism of all listeners except the quorum's
     controller  name of the quorum's listener; None with ZooKeeper
-    identity    of the node, needed for TLS
-    users       who may come in, name to password
+    identity    key and certificate, needed for TLS
+    users       passwords by user
     Raises ValueError when something needed is missing, or a name or password would need quoting.
     """
     settings = {"listener.security.protocol.map": ",".join(f"{k}:{v}" for k, v in listeners.items())}
@@ -61,9 +61,9 @@ def security_properties(
 
 
 def format_arguments(mechanism: str | None, users: Mapping[str, str] = USERS) -> list[str]:
-    """Arguments of StorageTool's `format` that make the users of a KRaft cluster; none unless with SCRAM.
+    """Arguments of StorageTool's format command that make the users of a KRaft cluster; empty without SCRAM.
 
-    Kafka has them from 3.5 on. Every node may be given them, the quorum's nodes have to be.
+    Kafka has them from 3.5 on. The quorum's nodes need them; the other nodes may have them.
     """
     return [
         argument
@@ -75,10 +75,10 @@ def format_arguments(mechanism: str | None, users: Mapping[str, str] = USERS) ->
 def zookeeper_commands(
     mechanism: str | None, *, zookeeper: str, users: Mapping[str, str] = USERS
 ) -> list[list[str]]:
-    """Commands that make the users in ZooKeeper, one after the other, before the first broker starts.
+    """Commands that make the users in ZooKeeper. They must run in this order before the first broker starts.
 
-    zookeeper  as in ``zookeeper.connect``, chroot included.
-    Each is a main class and its arguments, for java with Kafka's libraries; none unless with SCRAM.
+    zookeeper  servers in the form of ``zookeeper.connect``, chroot included.
+    Each command is a main class and its arguments, for java with Kafka's libraries. Empty without SCRAM.
     """
     return [
         ["kafka.admin.ConfigCommand", "--zookeeper", zookeeper, "--alter",
@@ -91,7 +91,7 @@ def zookeeper_commands(
 def client_security(
     protocol: str, mechanism: str | None = None, *, ca: str | None = None, controller: bool = False
 ) -> Security | None:
-    """How clients of a listener get in; None for plain text.
+    """How clients of a listener authenticate and encrypt; None for plain text.
 
     ca          PEM text, for TLS
     controller  whether it is the quorum's listener
@@ -108,7 +108,7 @@ def client_security(
 
 
 def client_properties(security: Security | None) -> str:
-    """The same for Kafka's own tools and Java clients, as a properties file; secrets included."""
+    """The properties file for Kafka's own tools and Java clients, with the password."""
     if security is None:
         return "security.protocol=PLAINTEXT\n"
     settings: dict[str, str] = {"security.protocol": security.protocol}
@@ -124,7 +124,9 @@ def client_properties(security: Security | None) -> str:
 
 def _tls(listeners: Mapping[str, str], identity: Identity | None) -> dict[str, str]:
     if identity is None:
-        raise ValueError(f"listeners {dict(listeners)}: TLS needs an identity, see `authority.identity`")
+        raise ValueError(
+            f"listeners {dict(listeners)}: TLS needs an identity, see `certificates.issue_identity`"
+        )
     return {
         "ssl.keystore.type": "PEM",
         "ssl.keystore.certificate.chain": _escaped(identity.chain),
@@ -141,13 +143,13 @@ def _sasl(listener: str, mechanism: str | None, users: Mapping[str, str]) -> dic
     me, password = next(iter(users.items()))
     options = {"username": me, "password": password}
     if mechanism == "PLAIN":
-        # SCRAM looks its users up where they were made, PLAIN has them here.
+        # With SCRAM Kafka stores the users in its metadata; with PLAIN they are listed here.
         options |= {f"user_{name}": secret for name, secret in users.items()}
-    said = " ".join(f'{name}="{value}"' for name, value in options.items())
+    rendered = " ".join(f'{name}="{value}"' for name, value in options.items())
     prefix = f"listener.name.{listener.lower()}"
     return {
         f"{prefix}.sasl.enabled.mechanisms": mechanism,
-        f"{prefix}.{mechanism.lower()}.sasl.jaas.config": f"{MODULES[mechanism]} required {said};",
+        f"{prefix}.{mechanism.lower()}.sasl.jaas.config": f"{MODULES[mechanism]} required {rendered};",
     }
 
 
@@ -160,13 +162,13 @@ def _scram_users(mechanism: str | None, users: Mapping[str, str]) -> Mapping[str
 
 def _check(users: Mapping[str, str]) -> None:
     for name, password in users.items():
-        # JAAS, the properties file and the tools' arguments each have quoting rules of their own.
+        # JAAS, the properties file and the tools' arguments have different quoting rules, so quoting is avoided.
         if not all(re.fullmatch(r"[A-Za-z0-9_.-]+", text) for text in (name, password)):
             raise ValueError(f"users[{name!r}]: expected name and password of letters, digits, '_', '.', '-'")
     if not users:
-        raise ValueError("users={}: expected one at least, which the nodes know each other as")
+        raise ValueError("users={}: expected at least one, as which the nodes authenticate to each other")
 
 
 def _escaped(pem: str) -> str:
-    """On one line, as Java's properties have it."""
+    """The text on one line, escaped for a Java properties file."""
     return pem.replace("\n", "\\n")

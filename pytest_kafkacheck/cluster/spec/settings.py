@@ -1,8 +1,8 @@
-"""The settings Kafka knows, so that a misspelt one is refused before anything starts.
+"""Checks settings against those that Kafka knows, so that a misspelt one is refused before anything starts.
 
-Kafka itself ignores unknown names: a test of ``unclean.leader.election.enabled`` would silently test
-the default. ``settings.json`` has each release's own definitions (KafkaConfig and LogConfig in its jars): name to
-type and lines, such as ``["INT", ["3.9", "4.1"]]``.
+Kafka itself ignores unknown names: a test with ``unclean.leader.election.enabled`` would silently test the default.
+``settings.json`` contains the definitions of each release (KafkaConfig and LogConfig in its jars): name to type and
+release lines, such as ``["INT", ["3.9", "4.1"]]``.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from pytest_kafkacheck.errors import UsageError
 
 Kind = Literal["broker", "topic"]
 
-OURS = {
+RESERVED = {
     "advertised.listeners", "broker.id", "cluster.id", "controller.listener.names",
     "controller.quorum.bootstrap.servers", "controller.quorum.voters", "inter.broker.listener.name",
     "listener.security.protocol.map", "listeners", "log.dir", "log.dirs", "metadata.log.dir", "node.id",
     "process.roles", "control.plane.listener.name", "zookeeper.connect",
 }  # fmt: skip
-"""Settings that tie a node to its place in the cluster; a test cannot set them."""
+"""Settings that kafkacheck derives for each node from the cluster's shape; a test cannot set them."""
 
 
 DYNAMIC = {
@@ -33,7 +33,7 @@ DYNAMIC = {
     "leader.replication.throttled.rate": "LONG",
     "replica.alter.log.dirs.io.max.bytes.per.second": "LONG",
 }
-"""Broker settings of every release that only a running broker takes: in its file Kafka ignores them."""
+"""Broker settings, type by name, that are dynamic only: Kafka ignores them in a broker's configuration file."""
 
 
 @cache
@@ -44,23 +44,23 @@ def _all(kind: Kind) -> Mapping[str, tuple[str, Sequence[str]]]:
 
 @cache
 def known(kind: Kind, line: str) -> Mapping[str, str]:
-    """Type by name in a line of releases, such as ``{"min.insync.replicas": "INT"}``."""
+    """Types of the settings of a release line, by name, such as ``{"min.insync.replicas": "INT"}``."""
     return {name: type for name, (type, lines) in _all(kind).items() if line in lines}
 
 
 def check_settings(
     settings: Mapping[str, str], *, kind: Kind, where: str, version: str, dynamic: bool = False
 ) -> None:
-    """Raise UsageError for the first setting that Kafka would ignore, refuse, or that is ours to set.
+    """Raise UsageError for the first setting that Kafka would ignore or refuse, or that is reserved.
 
-    dynamic  whether they are for brokers that run.
+    dynamic  whether the settings are for running brokers.
     """
     line = release_of(version).line
     types = {**known(kind, line), **(DYNAMIC if dynamic else {})}
     for name, value in settings.items():
-        if kind == "broker" and name in OURS:
+        if kind == "broker" and name in RESERVED:
             raise UsageError(
-                f"{where}[{name!r}]={value!r}: kafkacheck sets this itself, for each node its own"
+                f"{where}[{name!r}]={value!r}: kafkacheck sets this itself, for each node differently"
             )
         if name not in types:
             raise UsageError(f"{where}[{name!r}]={value!r}: {_why_not(name, kind, line)}")
@@ -70,7 +70,7 @@ def check_settings(
 
 def _why_not(name: str, kind: Kind, line: str) -> str:
     if kind == "broker" and name in DYNAMIC:
-        return "Kafka takes it on a running broker only; change it there with configure()"
+        return "Kafka accepts it only on a running broker; set it there with configure()"
     if name in _all(kind):
         return f"Kafka {line} has no such {kind} setting; it is known in {', '.join(_all(kind)[name][1])}"
     other: Kind = "topic" if kind == "broker" else "broker"

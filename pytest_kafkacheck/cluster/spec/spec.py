@@ -1,4 +1,4 @@
-"""Which cluster: a value that says everything needed to start one."""
+"""ClusterSpec: a value that describes a cluster completely, checked when it is made."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_BROKERS = 9
 CONTROLLERS = (0, 1, 3, 5)
 ZOOKEEPERS = (0, 1, 3)
 DISK_MB = (64, 65_536)
-"""Least and most MiB of a node's own disk; Kafka does not start on less."""
+"""Smallest and largest size of a node's own disk in MiB; Kafka does not start on a smaller one."""
 
 EXAMPLES = {
     "listeners": {"ADMIN": "PLAINTEXT"},
@@ -43,29 +43,29 @@ MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSpec:
-    """A cluster. Equal specs are equal values and may share one.
+    """A cluster. Tests with equal specs may share one running cluster.
 
     version        Kafka release, such as "4.1.1"; see docs/versions.md for what each supports.
     brokers        1 to 9.
-    controllers    0: each broker is a controller as well; else 1, 3 or 5 separate KRaft controllers.
-    zookeepers     0: KRaft; else 1 or 3 ZooKeeper nodes, with releases before 4.0.
+    controllers    0: each broker is a controller as well; otherwise 1, 3 or 5 separate KRaft controllers.
+    zookeepers     0: KRaft; otherwise 1 or 3 ZooKeeper nodes, with releases before 4.0.
     control_plane  ZooKeeper mode only: the controller talks to brokers through a listener of its own.
-    racks          names, given to brokers in turn: brokers=3, racks=("a", "b") are in a, b, a.
-    listeners      more client listeners, name to protocol, such as {"ADMIN": "PLAINTEXT"}; clients of
-                   experiments use the first one, EXTERNAL.
+    racks          names of racks, assigned to brokers in turn: 3 brokers with racks=("a", "b") are in a, b, a.
+    listeners      additional client listeners, name to protocol, such as {"ADMIN": "PLAINTEXT"}; clients of
+                   experiments use the listener EXTERNAL, which always exists.
     security       protocol of all listeners: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
-    mechanism      of SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 (default).
+    mechanism      SASL mechanism: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 (default).
     features       KRaft feature levels at format time, such as {"eligible.leader.replicas.version": 0};
                    metadata.version also by name, such as "4.0-IV3" or "4.0".
     config         broker settings on top of the fast profile (see ``properties.py``), as strings or numbers.
     heap_mb        heap of each broker's JVM, MiB.
-    disk_mb        None: data lies on the engine's own disk. 64 to 65536: the data of each broker and controller lies
-                   on an ext4 file system of its own with that many MiB, which can lose power, be full or stall; each
-                   takes a loop device of the engine's host.
-    image          a broker image to use instead of the one for the version; Kafka's jars in /opt/kafka/libs.
-    attached       None: a cluster that kafkacheck starts. Else the nodes of one that runs already, by id, such as
-                   {0: "combined", 1: "broker", 100: "controller"}, or ids alone where every broker is a controller as
-                   well; numbers of brokers and controllers follow. For sessions that attach to it.
+    disk_mb        None: data is on the engine's disk. 64 to 65536: the data of each broker and controller is on an
+                   ext4 file system of its own with that size in MiB, which can lose power, fill up or stall. Each
+                   needs a loop device of the engine's host.
+    image          a broker image to use instead of the version's own; it has Kafka's jars in /opt/kafka/libs.
+    attached       None: a cluster that kafkacheck starts. Otherwise the nodes of a running cluster to which the
+                   session attaches: roles by id, such as {0: "combined", 1: "broker", 100: "controller"}, or only ids
+                   where every broker is a controller as well. It replaces brokers and controllers.
     Raises UsageError naming the field, the value and what is allowed.
     """
 
@@ -105,7 +105,7 @@ class ClusterSpec:
 
     @property
     def digest(self) -> str:
-        """Equal for equal specs, in every process."""
+        """A hash that is equal for equal specs in every process."""
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:16]
 
     @property
@@ -114,7 +114,7 @@ class ClusterSpec:
 
     @property
     def members(self) -> tuple[Member, ...]:
-        """Every node: those others depend on first."""
+        """Every node; nodes that others depend on come first."""
         if isinstance(self.attached, Mapping):
             found = (Member(id=node, role=role) for node, role in self.attached.items())
             return tuple(sorted(found, key=lambda member: (member.is_broker, member.id)))
@@ -130,7 +130,10 @@ class ClusterSpec:
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        """Ids of all nodes; of a cluster of ours: brokers from 1, controllers from 101, ZooKeeper nodes from 201."""
+        """Ids of all nodes.
+
+        Clusters of kafkacheck have brokers from 1, controllers from 101, ZooKeeper nodes from 201.
+        """
         return tuple(sorted(member.id for member in self.members))
 
     @property
@@ -161,7 +164,7 @@ class ClusterSpec:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ClusterSpec:
         attached = data.get("attached")
-        if isinstance(attached, Mapping):  # names of an object's fields are text
+        if isinstance(attached, Mapping):  # names of JSON fields are strings
             data = {**data, "attached": {int(node): role for node, role in attached.items()}}
         return cls(**data)
 
@@ -176,7 +179,7 @@ class ClusterSpec:
             raise UsageError(f"{where}: no role {strange.pop()!r}; allowed: {', '.join(get_args(NodeRole))}")
         counts = {role: list(roles.values()).count(role) for role in get_args(NodeRole)}
         if not (brokers := counts["combined"] + counts["broker"]):
-            raise UsageError(f"{where}: expected a broker at least")
+            raise UsageError(f"{where}: expected at least one broker")
         object.__setattr__(self, "attached", dict(sorted(roles.items())))
         object.__setattr__(self, "brokers", brokers)
         object.__setattr__(self, "controllers", counts["controller"])
@@ -194,12 +197,12 @@ class ClusterSpec:
                 )
         if not _whole(self.heap_mb) or self.heap_mb < 200:
             raise UsageError(
-                f"ClusterSpec.heap_mb={self.heap_mb!r}: expected 200 or more; a broker dies below"
+                f"ClusterSpec.heap_mb={self.heap_mb!r}: expected 200 or more; a broker runs out of memory with less"
             )
         least, most = DISK_MB
         if self.disk_mb is not None and (not _whole(self.disk_mb) or not least <= self.disk_mb <= most):
             raise UsageError(
-                f"ClusterSpec.disk_mb={self.disk_mb!r}: expected None, for no disks of their own, or {least} to "
+                f"ClusterSpec.disk_mb={self.disk_mb!r}: expected None, for the engine's disk, or {least} to "
                 f"{most} MiB"
             )
 
