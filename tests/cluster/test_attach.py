@@ -1,4 +1,4 @@
-"""A compose project, and containers that somebody started by hand, are clusters with the same faults."""
+"""The same faults work on a compose project, and on containers that a user started by hand."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def separate(engine: Any) -> Iterator[str]:
 
 
 def ready(engine: Any, what: str, *, nodes: int = 3) -> None:
-    """A project is up when its containers run; its brokers answer some time later."""
+    """Wait until the brokers answer: the project counts as up as soon as its containers run."""
 
     def answers() -> bool:
         try:
@@ -53,7 +53,7 @@ def ready(engine: Any, what: str, *, nodes: int = 3) -> None:
 
 @pytest.mark.nightly
 def test_separate_controllers_are_found_by_name(engine: Any, separate: str) -> None:
-    """First in this file: exported clusters all have the same ports."""
+    """Must be the first test in this file, because all exported clusters have the same ports."""
     ready(engine, f"compose:{separate}", nodes=6)
     with attached(engine, f"compose:{separate}") as cluster:
         assert sorted(cluster.nodes) == [1, 2, 3, 101, 102, 103]
@@ -64,7 +64,7 @@ def test_separate_controllers_are_found_by_name(engine: Any, separate: str) -> N
         wait_until(lambda: cluster.controller() not in (None, controller))
 
 
-def test_faults_strike_and_nothing_of_ours_stays(engine: Any, project: str) -> None:
+def test_faults_work_and_no_sidecar_is_left(engine: Any, project: str) -> None:
     ready(engine, f"compose:{project}")
     with attached(engine, f"compose:{project}") as cluster:
         assert sorted(cluster.brokers) == sorted(cluster.nodes) == [1, 2, 3]
@@ -111,7 +111,7 @@ def test_the_demo_finds_the_same_losses_in_a_compose_project(
     assert "acknowledged writes are lost" in capsys.readouterr().out
 
 
-def test_what_is_no_cluster_is_refused_with_what_was_tried(engine: Any, project: str) -> None:
+def test_containers_without_a_cluster_are_refused_with_what_was_tried(engine: Any, project: str) -> None:
     ready(engine, f"compose:{project}")
     for what, said in {
         "compose:nobody": f"running projects: .*{project}",
@@ -126,7 +126,7 @@ def test_what_is_no_cluster_is_refused_with_what_was_tried(engine: Any, project:
 
 @pytest.mark.nightly
 def test_containers_started_by_a_plain_script(engine: Any) -> None:
-    """One broker, by `docker run`, without a network of its own, a label, or anything else of ours."""
+    """One broker started by `docker run`, without its own network and without any label of kafkacheck."""
     name, port = f"kctest-{uuid.uuid4().hex[:8]}", 19192
     script = (
         "printf 'process.roles=broker,controller\\nnode.id=7\\ncontroller.quorum.voters=7@localhost:9093\\n"

@@ -1,4 +1,4 @@
-"""What makes clusters start fast is at work, changes nothing else, and stops no start when it is broken."""
+"""Class archives and cached checkpoints are used, change nothing else, and a broken one does not prevent a start."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ONE = ClusterSpec(brokers=1)
 
 
 def mapped(cluster: DockerCluster, node: int) -> str:
-    """What the node's JVM has mapped into its memory, as the kernel tells."""
+    """The memory map of the node's JVM."""
     return cluster.nodes[node].execute("cat /proc/1/maps")[1]
 
 
@@ -40,7 +40,7 @@ def features(cluster: DockerCluster) -> dict[str, Any]:
         client.close()
 
 
-def test_nodes_start_from_the_archive(cluster: DockerCluster) -> None:
+def test_nodes_start_with_their_class_archive(cluster: DockerCluster) -> None:
     for node in cluster.nodes:
         assert "/k/class-archives/kraft.jsa" in mapped(cluster, node)
 
@@ -64,7 +64,7 @@ def test_storage_formatted_without_a_jvm_is_the_same(
     assert seen[0].get("eligible.leader.replicas.version") is None
 
 
-def test_a_broken_archive_stops_no_start(
+def test_a_broken_class_archive_does_not_prevent_a_start(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(class_archive, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
@@ -78,7 +78,7 @@ def test_a_broken_archive_stops_no_start(
         engine.images.remove(broken, force=True)
 
 
-def test_archives_that_cannot_be_made_leave_the_plain_image(
+def test_the_plain_image_is_used_when_class_archives_cannot_be_made(
     engine: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def full(*_: Any, **__: Any) -> Any:
@@ -87,15 +87,15 @@ def test_archives_that_cannot_be_made_leave_the_plain_image(
     monkeypatch.setattr(class_archive, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
     monkeypatch.setattr(class_archives, "_failed", set())
     monkeypatch.setattr(class_archives, "running", full)
-    image, said = image_for(ONE.version, engine), []
+    image, lines = image_for(ONE.version, engine), []
     for _ in range(2):
-        assert class_archives.ensure_class_archives(engine, ONE.version, image, said.append) == image
-    assert len(said) == 1, "tried once in a session"
+        assert class_archives.ensure_class_archives(engine, ONE.version, image, lines.append) == image
+    assert len(lines) == 1, "tried once in a session"
     assert "no space left on device" in caplog.text
 
 
 @pytest.mark.nightly
-def test_two_sessions_make_archives_at_once(
+def test_two_sessions_make_class_archives_at_the_same_time(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(class_archive, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")

@@ -1,4 +1,4 @@
-"""The clients against real brokers that are killed, paused, and that refuse: every outcome is honest."""
+"""Clients against real brokers that are killed, paused, or refuse requests: every recorded outcome is correct."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def count(records: Rows, *names: str, **where: Any) -> Counter[Any]:
 
 
 class Experiment:
-    """A workload on its own topic, with something happening in the middle, and its history."""
+    """Run a workload on its own topic with an event in the middle. Returns its history."""
 
     def __init__(self, cluster: DockerCluster, home: Path, log: AppendLog) -> None:
         self.run = secrets.token_hex(4)
@@ -90,7 +90,7 @@ class Experiment:
 
 
 def assert_honest(home: Path, partitions: int) -> Rows:
-    """Nothing acknowledged is missing, nothing that failed is there, nothing is told twice."""
+    """Assert: no acknowledged record is missing, no failed one is present, no outcome is recorded twice."""
     records = rows(home, "records")
     sends = [row for row in records if row["f"] == "send"]
     assert len({row["op"] for row in sends}) == len(sends)
@@ -103,7 +103,7 @@ def assert_honest(home: Path, partitions: int) -> Rows:
     assert not [row for row in records if row["f"] == "poll" and row["error"]]
     reads = count(rows(home, "operations"), "type", f="final-read")
     assert reads == {("ok",): partitions}
-    # Readers saw every record, without a gap, in each assignment.
+    # Consumers read every record without a gap, in each assignment.
     for row in records:
         if row["f"] == "poll" and row["previous"] is not None:
             assert row["offset"] == row["previous"] + 1
@@ -111,7 +111,7 @@ def assert_honest(home: Path, partitions: int) -> Rows:
 
 
 @pytest.mark.parametrize("way", ["kill", "pause"])
-def test_a_leader_is_lost_and_comes_back(cluster: DockerCluster, tmp_path: Path, way: str) -> None:
+def test_a_leader_fails_and_comes_back(cluster: DockerCluster, tmp_path: Path, way: str) -> None:
     log = AppendLog(topic_config={"min.insync.replicas": 2}, rate=200)
     experiment = Experiment(cluster, tmp_path, log)
     leader = cluster.leader(experiment.topic.name, 0)
@@ -132,7 +132,7 @@ def test_a_leader_is_lost_and_comes_back(cluster: DockerCluster, tmp_path: Path,
     experiment.conduct(happening)
     records = assert_honest(tmp_path, partitions=3)
     assert count(records, "type", f="send")[("ok",)] > 600
-    # Both sides of the election were read, and seen by the probes of the others.
+    # The probes observed both sides of the election.
     epochs = {row["leader_epoch"] for row in records if row["f"] == "poll" and row["partition"] == 0}
     assert len(epochs) >= 2
     seen = [row for row in rows(tmp_path, "observations") if row["partition"] == 0]
@@ -141,18 +141,18 @@ def test_a_leader_is_lost_and_comes_back(cluster: DockerCluster, tmp_path: Path,
     assert any(row["high_watermark"] for row in seen)
     assert not [row for row in seen if row["log_end"] is not None and row["high_watermark"] is not None
                 and row["high_watermark"] > row["log_end"]]  # fmt: skip
-    # Without transactions nothing is unstable; who tells one of them tells the other.
+    # Without transactions the last stable offset is the high watermark, so every observation has both.
     assert {row["last_stable"] is None for row in seen if row["high_watermark"] is not None} == {False}
     assert not [row for row in seen if None not in (row["log_end"], row["last_stable"])
                 and row["last_stable"] > row["log_end"]]  # fmt: skip
     assert count(rows(tmp_path, "observations"), "kind")[("quorum",)] > 0
-    # The session read its own writes, each to an end that its leader told. How often is the machine's affair:
-    # a session on a frozen leader waits for its time-out while the producers go on.
+    # The session read its own writes, each up to an end offset that its leader reported. The number of reads depends
+    # on the machine: a session on a frozen leader waits for its time-out while the producers go on.
     session = next(worker.process for worker in log.workers() if worker.role.name == "session")
     assert count(rows(tmp_path, "operations"), "type", f="read", process=session)[("ok",)] > 0
 
 
-def test_a_cluster_that_stays_away_makes_sends_unknown_not_failed(
+def test_sends_to_a_cluster_that_is_gone_are_unknown_and_not_failed(
     cluster: DockerCluster, tmp_path: Path
 ) -> None:
     experiment = Experiment(cluster, tmp_path, AppendLog(rate=200, partitions=1))
@@ -161,7 +161,7 @@ def test_a_cluster_that_stays_away_makes_sends_unknown_not_failed(
         until(lambda: crew.acknowledged() > 200)
         for node in cluster.nodes.values():
             node.freeze()
-        # What is under way now ends with its producer; only then may the brokers go on.
+        # Sends that are under way end with their producer. Only then may the brokers go on.
         crew.stop("producer", "session")
         for node in cluster.nodes.values():
             node.thaw()
@@ -174,7 +174,7 @@ def test_a_cluster_that_stays_away_makes_sends_unknown_not_failed(
     assert outcomes[("fail",)] > 0
 
 
-def test_a_refusal_poisons_a_producer_and_the_next_goes_on(cluster: DockerCluster, tmp_path: Path) -> None:
+def test_after_a_fatal_refusal_a_new_producer_goes_on(cluster: DockerCluster, tmp_path: Path) -> None:
     log = AppendLog(
         partitions=1,
         producers=1,

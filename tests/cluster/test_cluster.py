@@ -1,4 +1,4 @@
-"""A real cluster: its nodes can be killed, frozen and cut, and nothing of it stays."""
+"""A real cluster: nodes can be killed, frozen and cut off, and everything is removed at the end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.support.real_cluster import objects, own, wait_until
 pytestmark = pytest.mark.cluster
 
 
-def test_every_broker_is_known_and_one_is_the_controller(cluster: DockerCluster) -> None:
+def test_every_broker_is_listed_and_one_is_the_controller(cluster: DockerCluster) -> None:
     assert list(cluster.nodes) == [1, 2, 3]
     assert cluster.controller() in cluster.nodes
     assert cluster.healthy()
@@ -55,7 +55,7 @@ def test_a_killed_broker_comes_back_at_the_same_address_with_its_data(cluster: D
 
 
 @pytest.mark.parametrize("way", ["freezer", "signal"])
-def test_a_paused_broker_is_seen_as_paused(cluster: DockerCluster, way: str) -> None:
+def test_a_paused_broker_has_the_state_paused(cluster: DockerCluster, way: str) -> None:
     node = cluster.nodes[1]
     node.freeze() if way == "freezer" else node.signal("STOP")
     try:
@@ -73,7 +73,7 @@ def test_kafka_refuses_a_wrong_topic_as_a_usage_error(cluster: DockerCluster) ->
         topics.create(cluster.brokers, "too-many", partitions=1, replication_factor=4)
 
 
-def test_nothing_stays_when_the_block_ends_by_an_error(engine: Any, tmp_path: Path) -> None:
+def test_everything_is_removed_when_the_block_ends_by_an_error(engine: Any, tmp_path: Path) -> None:
     spec = ClusterSpec(brokers=1)
 
     def interrupted() -> None:
@@ -86,7 +86,7 @@ def test_nothing_stays_when_the_block_ends_by_an_error(engine: Any, tmp_path: Pa
     assert objects(engine, own("gone")) == []
 
 
-def test_a_broker_that_ends_early_is_an_infrastructure_error_with_its_last_words(
+def test_a_broker_that_ends_early_is_an_infrastructure_error_with_its_last_output(
     engine: Any, tmp_path: Path
 ) -> None:
     spec = ClusterSpec(brokers=1, config={"log.segment.bytes": "1"})
@@ -99,13 +99,13 @@ def test_a_broker_that_ends_early_is_an_infrastructure_error_with_its_last_words
     assert b"log.segment.bytes" in (tmp_path / "kafka1.log").read_bytes()
 
 
-def test_nothing_stays_when_interrupted_while_the_engine_makes_the_network(
+def test_everything_is_removed_after_an_interrupt_while_the_engine_makes_the_network(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make = engine.api.create_network
 
     def slow(*args: Any, **options: Any) -> Any:
-        """A request that the engine goes on with whether its sender waits for the answer or not."""
+        """A request that the engine completes even if the sender does not wait for the answer."""
         made: list[Any] = []
 
         def work() -> None:
@@ -154,7 +154,7 @@ def test_too_little_memory_is_an_infrastructure_error(engine: Any, tmp_path: Pat
 
 
 @pytest.mark.usefixtures("own_label")
-def test_the_next_start_removes_what_a_dead_owner_left_and_spares_the_living(
+def test_the_next_start_removes_objects_of_dead_owners_and_leaves_those_of_living_ones(
     engine: Any,
 ) -> None:
     dead = {**reaper.labels("dead"), reaper.OWNER: "1@-1"}
@@ -193,16 +193,16 @@ CUT = "nft 'table inet kafkacheck { chain in { type filter hook input priority -
 TABLES = "nft list tables inet"
 
 
-def test_agent_answers_with_status_and_output(agent: Agent) -> None:
+def test_the_agent_answers_with_status_and_output(agent: Agent) -> None:
     assert agent.shell("echo out; echo err >&2; exit 3", timeout=5) == (3, "out\nerr")
     assert agent.shell("sleep 30", timeout=0.3)[0] == 124
     assert agent.shell("cat", timeout=5) == (0, "")
 
 
-def test_agent_heals_when_its_master_is_gone(engine: Any, agent: Agent) -> None:
+def test_the_agent_heals_when_its_session_is_gone(engine: Any, agent: Agent) -> None:
     assert agent.shell(CUT, timeout=5) == (0, "")
     assert "kafkacheck" in agent.shell(TABLES, timeout=5)[1]
-    # A container in the same namespace sees the rules go, whatever the agent says.
+    # A second container in the same namespace checks the rules independently of the agent.
     watch = engine.api.create_container(
         agent_image(),
         command=["sh", "-c", f"while {TABLES} | grep -q kafkacheck; do sleep 0.1; done"],
@@ -214,16 +214,19 @@ def test_agent_heals_when_its_master_is_gone(engine: Any, agent: Agent) -> None:
     engine.api.start(watch)
     assert engine.api.inspect_container(watch)["State"]["Running"]
     assert agent._socket is not None
-    agent._socket.shutdown(socket.SHUT_RDWR)  # what the kernel does when the master is killed
+    agent._socket.shutdown(socket.SHUT_RDWR)  # as the kernel does when the session is killed
     assert engine.api.wait(watch, timeout=20)["StatusCode"] == 0
     wait_until(lambda: "heal()" not in str(engine.api.top(agent.pod)["Processes"]))
     assert engine.api.inspect_container(agent.pod)["State"]["Running"], "the network outlives the agent"
 
 
-def test_an_agent_answers_although_the_engine_is_heard_late(
+def test_the_agent_answers_although_the_engine_answers_late(
     cluster: DockerCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a busy machine: what came with the engine's answer in one piece would be lost with its buffer."""
+    """As on a busy machine.
+
+    Output in the same packet as the engine's answer would be lost with docker-py's buffer.
+    """
     begin = HTTPResponse.begin
 
     def late(self: HTTPResponse) -> None:

@@ -1,4 +1,4 @@
-"""The compose files run with docker-compose, and take and give records."""
+"""The compose files run with docker-compose, and their brokers store and return records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Disks of their own: what lies on them, what they lose without power, and that nothing is left of them."""
+"""Nodes with a disk of their own: the data is on it, it loses data without power, and it is removed at the end."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _loop_devices(engine: Any) -> None:
 
 @pytest.fixture(scope="module")
 def owning(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerCluster]:
-    """Each test leaves it settled."""
+    """A cluster that each test leaves settled."""
     with running(engine, ClusterSpec(disk_mb=MB), run=RUN, logs=tmp_path_factory.mktemp("logs")) as cluster:
         assert len(backing_files(engine, RUN)) == 3
         yield cluster
@@ -53,7 +53,7 @@ def settled(owning: DockerCluster) -> Iterator[DockerCluster]:
 
 
 def backing_files(engine: Any, run: str) -> list[str]:
-    """Of loop devices that a run still has, deleted files included."""
+    """Backing files of the loop devices that a run still has, deleted files included."""
     with loop_devices.loop_helper(engine.api, [], labels=reaper.labels(own("looking"))) as helper:
         return [line for line in helper.files() if f"kafkacheck-{run}-" in line]
 
@@ -67,7 +67,7 @@ def led_by(cluster: DockerCluster, node: int) -> str:
     return name
 
 
-def test_it_serves_and_the_data_lies_on_the_disk(settled: DockerCluster) -> None:
+def test_a_cluster_serves_and_its_data_is_on_the_disks(settled: DockerCluster) -> None:
     round_of(settled)
     disk = settled.nodes[1].disk
     assert disk.own
@@ -79,7 +79,7 @@ def test_it_serves_and_the_data_lies_on_the_disk(settled: DockerCluster) -> None
     assert disk.run("sleep 60", timeout=0.5)[0] == 124
 
 
-def test_the_data_is_seen_whatever_the_node_does(settled: DockerCluster) -> None:
+def test_the_data_is_visible_in_every_state_of_the_node(settled: DockerCluster) -> None:
     node = settled.nodes[2]
     node.freeze()
     try:
@@ -91,7 +91,7 @@ def test_the_data_is_seen_whatever_the_node_does(settled: DockerCluster) -> None
     node.start()
 
 
-def test_power_loss_takes_what_was_not_durable(settled: DockerCluster) -> None:
+def test_a_power_loss_destroys_data_that_was_not_durable(settled: DockerCluster) -> None:
     node = settled.nodes[3]
     topic = led_by(settled, 3)
     write(settled, topic, ["kept by the others"])
@@ -107,7 +107,7 @@ def test_power_loss_takes_what_was_not_durable(settled: DockerCluster) -> None:
         status, output = node.disk.run(
             f"cat /k/data/synced-{number}; cat /k/data/lost-{number} 2>/dev/null; true"
         )
-        # Its name may be there: whatever the broker makes durable takes the file system's journal along.
+        # The file's name may survive: each fsync of the broker also writes the file system's journal.
         assert output == "durable\n"
         node.disk.run("rm -f /k/data/lost-* /k/data/synced-*")
         lifecycle.wait_settled(settled)
@@ -144,7 +144,7 @@ def test_a_full_disk_ends_the_broker(settled: DockerCluster) -> None:
     assert len(read(settled, topic)) >= 20
 
 
-def test_a_frozen_disk_lets_a_write_wait_until_the_thaw(settled: DockerCluster) -> None:
+def test_a_write_to_a_frozen_disk_waits_until_the_thaw(settled: DockerCluster) -> None:
     node = settled.nodes[1]
     topic = led_by(settled, 1)
     write(settled, topic, ["before"])
@@ -198,7 +198,7 @@ def test_power_loss_of_a_frozen_disk(settled: DockerCluster) -> None:
 
 def test_a_disk_that_was_shut_down_fails_until_the_next_start(settled: DockerCluster) -> None:
     node = settled.nodes[2]
-    node.freeze()  # it would end itself, and with it the last mount
+    node.freeze()  # a running broker would end, and with it the last mount
     node.disk.shut_down()
     assert node.disk.run("echo > /k/data/no")[0] != 0
     assert not node.disk.repair()
@@ -208,7 +208,7 @@ def test_a_disk_that_was_shut_down_fails_until_the_next_start(settled: DockerClu
     assert node.disk.repair()
 
 
-def test_a_wiped_node_has_a_new_disk_and_a_removed_one_none(settled: DockerCluster) -> None:
+def test_a_wiped_node_has_a_new_disk_and_the_disk_of_a_removed_node_is_gone(settled: DockerCluster) -> None:
     engine = settled.client
     settled.nodes[2].disk.run("touch /k/data/old")
     lifecycle.wipe(settled, 2)
@@ -222,7 +222,7 @@ def test_a_wiped_node_has_a_new_disk_and_a_removed_one_none(settled: DockerClust
     assert len(backing_files(engine, RUN)) == 3
 
 
-def test_what_a_dead_session_left_is_mended(settled: DockerCluster) -> None:
+def test_disk_faults_of_a_dead_session_are_repaired(settled: DockerCluster) -> None:
     settled.nodes[1].disk.fill()
     settled.nodes[2].disk.freeze(60)
     lifecycle.repair(settled)
@@ -231,7 +231,7 @@ def test_what_a_dead_session_left_is_mended(settled: DockerCluster) -> None:
 
 
 def test_too_few_loop_devices_are_counted(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a host whose kernel does not make more of them by itself."""
+    """As on a host whose kernel does not add devices by itself."""
     monkeypatch.setattr(
         loop_devices, "SCRIPT", loop_devices.SCRIPT.replace("/host/dev/loop*", "/host/dev/loop[67]")
     )
@@ -247,7 +247,7 @@ def test_too_few_loop_devices_are_counted(engine: Any, monkeypatch: pytest.Monke
 
 @pytest.mark.usefixtures("own_label")
 def test_a_half_made_disk_is_swept(engine: Any) -> None:
-    """Its maker died when the file was attached, before there was a data volume."""
+    """The session died after it attached the file, before it made the data volume."""
     run = own("half")
     dead = {**reaper.labels(run), reaper.OWNER: "1@-1"}
     name = f"kafkacheck-{run}-disk"
@@ -259,7 +259,7 @@ def test_a_half_made_disk_is_swept(engine: Any) -> None:
     assert backing_files(engine, run) == objects(engine, run) == []
 
 
-def test_an_ordinary_volume_can_be_seen_but_not_fail(cluster: DockerCluster) -> None:
+def test_an_ordinary_volume_is_visible_but_has_no_faults(cluster: DockerCluster) -> None:
     disk = cluster.nodes[1].disk
     assert not disk.own
     assert disk.run("grep node.id /k/data/meta.properties")[0] == 0
@@ -294,8 +294,8 @@ with running(connect(), ClusterSpec(brokers=1, disk_mb=64), run=sys.argv[1], log
     "seconds",
     [1.1, 1.8, *(pytest.param(each, marks=pytest.mark.nightly) for each in (0.9, 1.3, 1.5, 2.5)), None],
 )
-def test_a_killed_session_leaves_nothing_for_good(engine: Any, tmp_path: Path, seconds: float | None) -> None:
-    """Killed while it makes disks; while the cluster starts; and, last, when it had frozen one for ten minutes."""
+def test_the_disks_of_a_killed_session_are_removed(engine: Any, tmp_path: Path, seconds: float | None) -> None:
+    """It is killed while it makes disks, while the cluster starts, and after it froze a disk for ten minutes."""
     run = own(f"killed-{seconds}")
     with subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", SESSION, run, str(tmp_path)],
@@ -311,11 +311,11 @@ def test_a_killed_session_leaves_nothing_for_good(engine: Any, tmp_path: Path, s
         session.wait()
     left = objects(engine, run), backing_files(engine, run)
     sys.stdout.write(f"after {seconds} s: {len(left[0])} objects, {len(left[1])} loop devices\n")
-    # The engine may still be making what a dead client had asked for: a second start finds that.
+    # The engine may still complete a request of the dead client; a second clean-up finds that object.
     for _ in range(2):
         reaper.sweep(engine)
         time.sleep(0.5)
     reaper.sweep(engine)
-    # The clean-up of another session may be at the last object.
+    # The clean-up of another session may be removing the last object.
     wait_until(lambda: objects(engine, run) == [], limit=20)
     assert backing_files(engine, run) == []

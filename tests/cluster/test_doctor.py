@@ -1,4 +1,4 @@
-"""The doctor says what is so: on this machine, and where something is missing."""
+"""The doctor is right about this machine, and about machines where something is missing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def states(spec: ClusterSpec | None = None) -> dict[str, str]:
     return {answer.name: answer.state for answer in doctor.examine(spec)}
 
 
-def test_a_machine_that_runs_our_tests_is_fit(engine: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_machine_that_runs_these_tests_is_fit(engine: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["doctor", "--json"]) == 0
     answers = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
     for name in (
@@ -74,7 +74,7 @@ def test_what_is_missing_is_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch)
     assert states()[NETWORK] == "missing"
 
 
-def test_a_test_that_asks_for_what_the_host_cannot_do_is_skipped_by_name(
+def test_a_test_whose_fault_is_impossible_on_the_host_is_skipped_with_the_reason(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(capabilities.PROBES, "netem", "echo no such module; exit 2")

@@ -1,4 +1,4 @@
-"""Many times over: nothing is left of clusters that ended, however they ended, and others are not touched."""
+"""Repeatedly: nothing is left of clusters, however they end, and other clusters are not touched."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def everything(engine: Any) -> set[str]:
     }
 
 
-def test_start_and_stop_again_and_again(engine: Any, tmp_path: Path) -> None:
+def test_repeated_starts_and_stops_leave_nothing(engine: Any, tmp_path: Path) -> None:
     before = everything(engine)
     took = []
     for number in range(CYCLES):
@@ -55,8 +55,8 @@ with running(connect(), ClusterSpec(), run=sys.argv[1], logs=Path(sys.argv[2])):
 """
 
 
-def test_kills_at_any_moment(engine: Any, tmp_path: Path) -> None:
-    """From the first call to the end of the teardown, beside a cluster of a living session."""
+def test_a_kill_at_any_moment_leaves_nothing(engine: Any, tmp_path: Path) -> None:
+    """Moments from the first call to the end of the teardown, while a living session has another cluster."""
     seed = int(os.environ.get("KAFKACHECK_SEED", time.time()))
     sys.stdout.write(f"KAFKACHECK_SEED={seed}\n")
     chance = random.Random(seed)
@@ -69,8 +69,8 @@ def test_kills_at_any_moment(engine: Any, tmp_path: Path) -> None:
             run = f"killed-{number}"
             _session(run, tmp_path, limit=chance.uniform(0.3, length))
             left += bool(objects(engine, run))
-            reaper.sweep(engine)  # what every start begins with
-            # The engine may still be making what a dead client had asked for: a second start finds that.
+            reaper.sweep(engine)  # every start begins with this
+            # The engine may still complete a request of the dead client; a second clean-up finds that object.
             time.sleep(0.5)
             reaper.sweep(engine)
             assert everything(engine) == before, f"after kill {number} of seed {seed}"
@@ -80,7 +80,7 @@ def test_kills_at_any_moment(engine: Any, tmp_path: Path) -> None:
 
 
 def _session(run: str, folder: Path, *, limit: float | None) -> float:
-    """Seconds that the session took, or had until it was killed."""
+    """Seconds that the session took, or after which it was killed."""
     began = time.monotonic()
     process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", SESSION, run, str(folder)])
     try:

@@ -1,4 +1,4 @@
-"""Brokers come and go, lose their data, get other settings and other releases; clients keep what they wrote."""
+"""Brokers are added and removed, lose their data, and change settings and releases, without loss of records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOPIC = "kept"
 
 @pytest.fixture(scope="module")
 def changing(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerCluster]:
-    """Each test leaves it settled, with brokers 1 to 3 and whatever was written."""
+    """A cluster that each test leaves settled, with brokers 1 to 3; topics may stay."""
     spec = ClusterSpec(controllers=1, racks=("a", "b", "c"))
     with running(engine, spec, run=own("changing"), logs=tmp_path_factory.mktemp("logs")) as cluster:
         topics.create(cluster.brokers, TOPIC, partitions=3, replication_factor=3)
@@ -46,7 +46,7 @@ def nothing_lost(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def setting(cluster: DockerCluster, node: int, name: str) -> str:
-    """As the broker itself says it is in force."""
+    """The value that the broker itself reports."""
     resource = DescribeConfigsRequest.DescribeConfigsResource(
         resource_type=4, resource_name=str(node), configuration_keys=[name]
     )
@@ -54,7 +54,7 @@ def setting(cluster: DockerCluster, node: int, name: str) -> str:
     return str(ask(cluster.brokers[node], request, timeout=5).results[0].configs[0].value)
 
 
-def test_a_broker_is_added_takes_partitions_and_goes(changing: DockerCluster) -> None:
+def test_a_broker_is_added_takes_partitions_and_is_removed(changing: DockerCluster) -> None:
     node = lifecycle.add_broker(changing, rack="z")
     assert node == 4
     topics.create(changing.brokers, "moved", assignment={0: [4, 1], 1: [4, 2]})
@@ -67,12 +67,12 @@ def test_a_broker_is_added_takes_partitions_and_goes(changing: DockerCluster) ->
     topics.delete(changing.brokers, "moved")
 
 
-def test_a_broker_goes_only_where_its_replicas_can(changing: DockerCluster) -> None:
+def test_a_broker_is_removed_only_when_its_replicas_fit_elsewhere(changing: DockerCluster) -> None:
     with pytest.raises(UsageError, match=r"kept-\d has replicas on .* no other broker is free"):
         lifecycle.remove_broker(changing, 2)
 
 
-def test_a_wiped_broker_gets_everything_back(changing: DockerCluster) -> None:
+def test_a_wiped_broker_copies_everything_from_its_peers(changing: DockerCluster) -> None:
     node = changing.nodes[2]
     (before,) = (
         line for line in node.get("/k/data/meta.properties").decode().splitlines() if "directory" in line
@@ -118,7 +118,7 @@ def test_a_setting_that_cannot_change_is_refused(
         lifecycle.configure(changing, settings)
 
 
-def test_feature_levels_roll(changing: DockerCluster) -> None:
+def test_feature_levels_change_on_a_running_cluster(changing: DockerCluster) -> None:
     for level in (0, 1):
         lifecycle.set_features(changing, {"eligible.leader.replicas.version": level})
     with pytest.raises(UsageError, match="nonsense"):
@@ -149,7 +149,7 @@ def test_a_voter_is_not_removed(cluster: DockerCluster) -> None:
     ],
     ids=["kraft", "kraft-3.9", "zookeeper", "down"],
 )
-def test_a_cluster_moves_from_release_to_release(
+def test_a_cluster_is_upgraded_and_downgraded(
     engine: Any, tmp_path: Path, path: tuple[str, ...], shape: dict[str, Any]
 ) -> None:
     values = [f"value-{number}" for number in range(100)]

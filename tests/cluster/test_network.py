@@ -1,4 +1,4 @@
-"""The packet filter for real: three containers without any broker, cut from each other by the nemesis."""
+"""The real packet filter: the nemesis cuts three containers without brokers off from each other."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ sleep
 
 
 class Container:
-    """A node whose network is real, with listeners in a broker's place."""
+    """A node with a real network, and listeners instead of a broker."""
 
     probe_port = 9093
 
@@ -56,7 +56,7 @@ class Container:
 
 
 class Containers:
-    """As much of a cluster as partitions need."""
+    """The part of a cluster that partitions need."""
 
     planes: Mapping[str, frozenset[int]] = {"replication": frozenset({9092}), "controller": frozenset({9093})}
 
@@ -64,7 +64,7 @@ class Containers:
         self.nodes = nodes
 
     def links(self, source: int, destination: int) -> list[Link]:
-        """Over both protocols, to both ports."""
+        """Connections over both protocols to both ports."""
         return [
             Link(source, destination, address, port)
             for address in self.nodes[destination].addresses
@@ -72,7 +72,7 @@ class Containers:
         ]
 
     def answers(self, source: int, destination: int) -> dict[int, set[str]]:
-        """By port, over both protocols."""
+        """Results by port, over both protocols."""
         found: dict[int, set[str]] = {}
         for answer in probe(self.nodes, self.links(source, destination)):
             found.setdefault(answer.link.port, set()).add(answer.text)
@@ -117,7 +117,7 @@ OPEN = {9092: {"open"}, 9093: {"open"}}
 SILENT = {9092: {"silent"}, 9093: {"silent"}}
 
 
-def test_a_cut_is_silence_on_both_protocols_and_counted_and_gone_after_the_heal(
+def test_a_cut_drops_packets_of_both_protocols_counts_them_and_ends_with_the_heal(
     containers: Containers,
 ) -> None:
     assert all(":" in node.addresses[1] for node in containers.nodes.values())
@@ -143,7 +143,7 @@ def test_a_cut_is_silence_on_both_protocols_and_counted_and_gone_after_the_heal(
         assert node.shell("nft list tables inet | grep -c kafkacheck")[1].strip() == "0"
 
 
-def test_healing_leaves_the_tables_of_others_alone(containers: Containers) -> None:
+def test_healing_does_not_touch_tables_of_other_programs(containers: Containers) -> None:
     before = [node.shell("nft list ruleset 2>/dev/null")[1] for node in containers.nodes.values()]
     assert all(before), "Docker's own table for name resolution was expected"
     network = Network(containers.nodes)  # type: ignore[arg-type]
@@ -175,13 +175,13 @@ def test_the_nemesis_verifies_overlapping_partitions(containers: Containers) -> 
     assert containers.answers(1, 2) == containers.answers(2, 3) == OPEN
 
 
-def test_a_listener_that_is_gone_is_no_cut(containers: Containers) -> None:
-    """So a dead broker is not taken for an isolated one."""
+def test_a_missing_listener_is_not_taken_for_a_cut(containers: Containers) -> None:
+    """A dead broker must not be reported as isolated."""
     (answer,) = probe(containers.nodes, [Link(1, 2, containers.nodes[2].addresses[0], 9)])  # type: ignore[arg-type]
     assert answer.text == "refused"
 
 
-def test_rules_without_the_right_to_set_them_are_an_error(engine: Any, containers: Containers) -> None:
+def test_a_cut_without_net_admin_is_an_error(engine: Any, containers: Containers) -> None:
     powerless = engine.containers.run(
         agent_image(), ["sleep", "60"], labels={"kafkacheck.test": "nemesis"}, init=True, detach=True
     )

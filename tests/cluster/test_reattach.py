@@ -1,4 +1,4 @@
-"""Clusters that outlive their session: kept, listed, taken over by one session at a time, and removed by name."""
+"""Clusters that outlive their session: kept, listed, leased by one session at a time, and removed by name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.support.real_cluster import objects, read, wait_until, write
 pytestmark = pytest.mark.cluster
 
 SPEC = ClusterSpec(brokers=1, heap_mb=256, config={"num.io.threads": "3"})
-"""No other test has this one, so that nobody takes it over by chance."""
+"""A spec that no other test uses, so that no other session takes the cluster."""
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_up_ls_logs_properties_down(engine: Any, name: str, capfd: pytest.Captur
     assert {f"bootstrap.servers={bootstrap}", "security.protocol=SSL"} <= set(properties)
     assert cli.main(["cluster", "logs", name, "1"]) == 0
     assert "Kafka Server started" in capfd.readouterr().out
-    # Somebody else's process finds it with its security, as good as new.
+    # Another process reattaches to it, with all its security settings.
     cluster = reattach(engine, name)
     assert cluster.healthy()
     topics.create(cluster.brokers, "t")
@@ -75,9 +75,7 @@ def test_up_ls_logs_properties_down(engine: Any, name: str, capfd: pytest.Captur
     assert "kafkacheck cluster ls" in capfd.readouterr().err
 
 
-def test_a_kept_cluster_is_taken_over_by_one_session_at_a_time(
-    engine: Any, name: str, tmp_path: Path
-) -> None:
+def test_a_kept_cluster_is_leased_by_one_session_at_a_time(engine: Any, name: str, tmp_path: Path) -> None:
     with running(engine, SPEC, run=name, logs=tmp_path) as cluster:
         address = cluster.brokers[1]
         cluster.keep()
@@ -100,12 +98,12 @@ def test_a_kept_cluster_is_taken_over_by_one_session_at_a_time(
         assert subprocess.run(command, capture_output=True, text=True).stdout.strip() == "None"
         with take_over(engine, ClusterSpec(brokers=1)) as different:
             assert different is None
-    # It was given back; and a session that is killed while it has it does not hold it for ever.
+    # The lease was released. The lease of a session that was killed ends as well.
     assert subprocess.run([*command, "die"], capture_output=True, text=True).stdout.strip() == name
     with take_over(engine, SPEC) as again:
         assert again is not None
         again.nodes[1].kill()
-        # A cut that no agent heals.
+        # A cut that no agent heals, because it was not made through one.
         cut = engine.api.exec_create(again.nodes[1].pod, ["nft", "add table inet kafkacheck"])["Id"]
         engine.api.exec_start(cut)
         assert engine.api.exec_inspect(cut)["ExitCode"] == 0
@@ -126,7 +124,7 @@ def test_a_kept_cluster_is_taken_over_by_one_session_at_a_time(
     assert objects(engine, name), "and still there, for people to look at"
 
 
-def test_what_is_not_whole_is_told(engine: Any, name: str) -> None:
+def test_an_incomplete_cluster_is_reported(engine: Any, name: str) -> None:
     with pytest.raises(UsageError, match="kafkacheck cluster ls"):
         reattach(engine, name)
     with running(engine, SPEC, run=name, logs=Path()) as cluster:
@@ -136,7 +134,7 @@ def test_what_is_not_whole_is_told(engine: Any, name: str) -> None:
 
 
 @pytest.mark.usefixtures("own_label")
-def test_what_the_engine_does_not_remove_keeps_nobody_from_working(
+def test_a_removal_that_fails_does_not_prevent_further_work(
     engine: Any, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(reaper, "LIMIT", 0.6)
@@ -157,7 +155,7 @@ def test_what_the_engine_does_not_remove_keeps_nobody_from_working(
     assert f"{name}-0" in reaper.sweep(engine)
 
 
-def test_logs_are_waited_for_only_so_long(
+def test_saving_logs_has_a_deadline(
     engine: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     plan = new_plan(SPEC, run=name, image="")
@@ -172,7 +170,7 @@ def test_logs_are_waited_for_only_so_long(
     assert "not all logs" in caplog.text
 
 
-def test_a_cleanup_that_fails_does_not_hide_why(
+def test_a_failing_clean_up_does_not_hide_the_first_error(
     engine: Any, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     hanging = connect()

@@ -1,4 +1,4 @@
-"""An engine over TCP or SSH: clusters, faults and logs work as they do here."""
+"""Clusters, faults and logs work with an engine over TCP or SSH as well."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def pump(source: socket.socket, sink: socket.socket) -> None:
 def bridge_address(engine: Any) -> str:
     """IPv4 address of the default bridge on this host.
 
-    Taken from the interface: an engine that was never restarted reports no gateway (Docker 20.10).
+    It is read from the interface, because an engine that was never restarted reports no gateway (Docker 20.10).
     """
     name = engine.api.inspect_network("bridge")["Options"]["com.docker.network.bridge.name"]
     (address,) = (each.address for each in psutil.net_if_addrs()[name] if each.family == socket.AF_INET)
@@ -52,7 +52,7 @@ def bridge_address(engine: Any) -> str:
 
 @pytest.fixture
 def remote(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A client that knows the engine by the address of its bridge; TCP there is passed on to the engine's socket."""
+    """A client that reaches the engine over TCP, at the bridge's address; a proxy forwards to the engine's socket."""
     open_sockets: list[socket.socket] = []
 
     def serve(listening: socket.socket) -> None:
@@ -115,12 +115,12 @@ def behind_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]
 
 
 @pytest.mark.nightly
-def test_a_cluster_in_an_engine_behind_ssh(engine: Any, behind_ssh: Any, tmp_path: Path) -> None:
+def test_a_cluster_in_an_engine_over_ssh(engine: Any, behind_ssh: Any, tmp_path: Path) -> None:
     assert behind_ssh.api.base_url == "http+docker://ssh"
     exercise(engine, behind_ssh, tmp_path)
 
 
-def test_a_cluster_in_an_engine_elsewhere(engine: Any, remote: Any, tmp_path: Path) -> None:
+def test_a_cluster_in_an_engine_over_tcp(engine: Any, remote: Any, tmp_path: Path) -> None:
     exercise(engine, remote, tmp_path)
 
 

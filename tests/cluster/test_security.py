@@ -1,4 +1,5 @@
-"""Clusters with TLS and SASL: our clients get in, others do not, and nodes talk to each other no other way."""
+"""Clusters with TLS and SASL: clients with the credentials connect, others do not, nor in plain text between
+nodes."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ NIGHTLY = {
 
 
 def knocks(address: Address) -> bool:
-    """Whether the broker answers a question there."""
+    """Whether the broker answers a request there."""
     try:
         return bool(metadata_views.unfenced(address))
     except OSError:
@@ -51,7 +52,7 @@ def knocks(address: Address) -> bool:
 
 
 def inside(cluster: DockerCluster, node: int, listener: str) -> Address:
-    """A listener for peers, as anybody in the cluster's network finds it, in plain text."""
+    """The plain-text address of a listener for peers, as any program in the cluster's network sees it."""
     return Address(cluster.nodes[node].addresses[0], PORTS[listener])
 
 
@@ -62,7 +63,9 @@ def inside(cluster: DockerCluster, node: int, listener: str) -> Address:
         *(pytest.param(spec, id=name, marks=pytest.mark.nightly) for name, spec in NIGHTLY.items()),
     ],
 )
-def test_a_secured_cluster_lets_in_whom_it_should(engine: Any, tmp_path: Path, spec: ClusterSpec) -> None:
+def test_a_secured_cluster_accepts_only_clients_with_credentials(
+    engine: Any, tmp_path: Path, spec: ClusterSpec
+) -> None:
     with running(engine, spec, run=own("secured"), logs=tmp_path) as cluster:
         round_of(cluster)
         for node in cluster.nodes.values():
@@ -76,8 +79,8 @@ def test_a_secured_cluster_lets_in_whom_it_should(engine: Any, tmp_path: Path, s
                 assert not knocks(inside(cluster, voter.id, CONTROLLER))
 
 
-def test_a_listener_for_peers_answers_in_plain_text_where_nothing_secures_it(cluster: DockerCluster) -> None:
-    """So that the refusals above mean something."""
+def test_a_listener_for_peers_without_security_answers_in_plain_text(cluster: DockerCluster) -> None:
+    """Shows that the refusals in the tests above are due to the security settings."""
     assert knocks(inside(cluster, 1, INTERNAL))
 
 
@@ -102,7 +105,7 @@ def assert_guarded(address: Address, protocol: str) -> None:
 
 
 @pytest.mark.spark
-def test_an_experiment_on_a_secured_cluster_is_valid_and_keeps_no_secret(tmp_path: Path) -> None:
+def test_an_experiment_on_a_secured_cluster_is_valid_and_stores_no_secret(tmp_path: Path) -> None:
     experiment = Experiment(
         workload=AppendLog(acks="all", topic_config={"min.insync.replicas": "2"}, rate=200),
         cluster=ClusterSpec(security="SASL_SSL"),

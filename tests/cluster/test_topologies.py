@@ -80,7 +80,7 @@ def test_the_small_set_is_part_of_the_table() -> None:
 
 
 def check_features(cluster: DockerCluster) -> None:
-    """The brokers know the features and levels that release.py says, and have those of the spec."""
+    """The brokers support the features and levels of release.py, and have the levels of the spec."""
     admin = KafkaAdminClient(**access(cluster.brokers.values()))
     try:
         told = admin.describe_features()
@@ -91,7 +91,7 @@ def check_features(cluster: DockerCluster) -> None:
     for name, (least, most, usual) in known.items():
         lowest, highest = told[name]["supported"]
         assert (lowest <= least, highest) == (True, most), name
-        # With another metadata version the rest follows it.
+        # The other levels follow the metadata version.
         if name in spec.features or METADATA not in spec.features:
             _, finalized = told[name].get("finalized", (0, 0))
             assert finalized == spec.features.get(name, usual), name
@@ -108,7 +108,7 @@ def test_a_topology(engine: Any, tmp_path: Path, version: str, shape: str) -> No
             check_features(cluster)
         wait_until(lambda: cluster.controller() in cluster.nodes)
         round_of(cluster)
-        # The controller falls, wherever it is; with no other, all wait for it to come back.
+        # Kill the controller. Where there is no other one, all nodes wait until it is back.
         controller = cluster.controller()
         assert controller is not None
         cluster.nodes[controller].kill()

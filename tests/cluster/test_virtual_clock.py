@@ -1,4 +1,4 @@
-"""One broker's wall clock made wrong, as clients see it: in the timestamps that brokers give to records."""
+"""One broker's wall clock is wrong, as clients see it: in the timestamps that brokers give to records."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from workloads.clients.connection import Address, ask
 pytestmark = pytest.mark.cluster
 
 NEAR = 2.0
-"""Seconds by which a broker on a busy machine may seem off."""
+"""Seconds of error in these measurements on a busy machine."""
 
 HOUR = 3600.0
 
 Ahead = Callable[[int], float]
-"""By how many seconds a broker's clock is ahead of this process's, to `NEAR`."""
+"""Returns the seconds by which a broker's clock is ahead of this process's, with an error of up to `NEAR`."""
 
 
 def shown(broker: Address, topic: str, partition: int) -> float:
-    """The time that a broker shows, in seconds since the epoch: it stamps a record with it."""
+    """The broker's time in seconds since the epoch, from the timestamp that it gives to a record."""
     batch = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=1 << 10)
     batch.append(timestamp=0, key=None, value=b"when")
     batch.close()
@@ -54,7 +54,7 @@ def shown(broker: Address, topic: str, partition: int) -> float:
 @pytest.fixture
 def ahead(cluster: DockerCluster) -> Iterator[Ahead]:
     topic = f"clock-{uuid.uuid4().hex[:8]}"
-    # Partition n-1 is broker n's alone.
+    # The only replica of partition n-1 is on broker n.
     topics.create(
         cluster.brokers,
         topic,
@@ -70,7 +70,7 @@ def ahead(cluster: DockerCluster) -> Iterator[Ahead]:
             try:
                 answers.append(shown(cluster.brokers[node], topic, node - 1) - time.time())
             except OSError:
-                return False  # it has just become the leader and does not know yet
+                return False  # it has just become the leader and has not learned that yet
             return True
 
         wait_until(asked)
@@ -103,7 +103,7 @@ def near(seconds: float) -> Any:
     return pytest.approx(seconds, abs=NEAR)
 
 
-def test_a_jump_is_seen_by_clients_of_that_broker_only(
+def test_a_jump_affects_only_that_broker(
     cluster: DockerCluster, clocks: dict[int, VirtualClock], ahead: Ahead
 ) -> None:
     assert clocks[2].get() == (0, 0)
@@ -127,7 +127,7 @@ def test_a_clock_drifts_by_itself(
     since = time.monotonic()
     time.sleep(6)
     seen, ended = ahead(3), time.monotonic()
-    # Half of the time that went by, which is more than an answer may take.
+    # The drift is half of the time that passed, which is more than the error of a measurement.
     assert (since - before) + NEAR < 3
     assert -60 + 3 - 0.5 <= seen <= -60 + (ended - before) / 2 + 0.1
     assert clocks[3].get() == (-60, 500_000)
@@ -137,7 +137,7 @@ def test_a_clock_drifts_by_itself(
     wait_until(lambda: cluster.serving(3))
 
 
-def test_a_new_process_has_the_right_time(
+def test_a_restarted_process_has_the_right_time(
     cluster: DockerCluster, clocks: dict[int, VirtualClock], ahead: Ahead
 ) -> None:
     clocks[2].set(HOUR)
@@ -151,7 +151,7 @@ def test_a_new_process_has_the_right_time(
     assert ahead(2) == near(HOUR)
 
 
-def test_a_signal_that_stopped_a_broker_still_does_when_its_clock_was_set(
+def test_a_broker_stopped_by_a_signal_stays_stopped_when_its_clock_is_set(
     cluster: DockerCluster, clocks: dict[int, VirtualClock], ahead: Ahead
 ) -> None:
     node = cluster.nodes[1]
@@ -168,7 +168,9 @@ def test_a_signal_that_stopped_a_broker_still_does_when_its_clock_was_set(
     assert ahead(1) == near(HOUR)
 
 
-def test_what_cannot_be_set_is_told_and_nothing_is_left(cluster: DockerCluster) -> None:
+def test_a_clock_of_a_dead_or_frozen_broker_cannot_be_set_and_no_container_is_left(
+    cluster: DockerCluster,
+) -> None:
     node = cluster.nodes[3]
     node.kill()
     before = len(objects(cluster.client, cluster.run))

@@ -1,4 +1,4 @@
-"""The agent's script, without a cluster: what it says, and what it does when its master is gone."""
+"""The agent's script without a cluster: what it prints, and what it does when its session is gone."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ NO_NFT = "nft() { echo healed >&2; }\n"
 
 
 @pytest.mark.parametrize("commands", [[], ["echo hi"], ["echo hi; exit 3", "sleep 9"]])
-def test_it_speaks_only_when_it_is_asked(commands: list[str]) -> None:
-    """Whatever it said before could be lost with the engine's answer."""
+def test_it_prints_only_answers(commands: list[str]) -> None:
+    """Output before the first command could be lost with the engine's answer."""
     lines = [
         f"{number} 0.5 {base64.b64encode(command.encode()).decode()}\n"
         for number, command in enumerate(commands, 7)

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from pytest_kafkacheck.cluster.spec.certificates import CertificateAuthority, Identity, issue_identity
 
 
-def test_an_identity_is_good_for_all_its_hosts() -> None:
+def test_an_identity_is_valid_for_all_its_hosts() -> None:
     found = issue_identity(["kafka1", "10.1.2.3"])
     leaf = x509.load_pem_x509_certificates(found.chain.encode())[0]
     names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -20,7 +20,7 @@ def test_an_identity_is_good_for_all_its_hosts() -> None:
     leaf.verify_directly_issued_by(x509.load_pem_x509_certificate(found.ca.encode()))
 
 
-def test_the_key_is_its_own_and_in_the_form_kafka_reads() -> None:
+def test_the_key_is_new_and_in_the_form_that_kafka_reads() -> None:
     found = issue_identity(["kafka1"])
     assert found.key.startswith("-----BEGIN PRIVATE KEY-----\n")
     leaf = x509.load_pem_x509_certificate(found.chain.encode())
@@ -29,7 +29,7 @@ def test_the_key_is_its_own_and_in_the_form_kafka_reads() -> None:
     assert Identity.from_json(found.to_json()) == found
 
 
-def test_one_authority_issues_several_and_two_do_not_know_each_other() -> None:
+def test_an_authority_issues_several_identities_and_two_authorities_do_not_trust_each_other() -> None:
     authority = CertificateAuthority()
     one, two = authority.issue(["a"]), authority.issue(["b"])
     assert one.ca == two.ca == authority.certificate

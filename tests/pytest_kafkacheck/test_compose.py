@@ -1,4 +1,4 @@
-"""The compose files in the project are exports, and stay so."""
+"""The compose files in the project are equal to exports."""
 
 from __future__ import annotations
 

@@ -24,14 +24,14 @@ class Engine:
 MOMENT = "OCI runtime pause failed: unable to freeze: unknown"
 
 
-def test_a_moment_is_waited_for() -> None:
+def test_a_temporary_refusal_is_retried() -> None:
     engine = Engine(MOMENT)
     pause(engine, "c")
     assert engine.asked == 2
 
 
 @pytest.mark.parametrize(("why", "asked"), [(MOMENT, ATTEMPTS), ("container is not running", 1)])
-def test_what_lasts_is_told(why: str, asked: int) -> None:
+def test_a_lasting_error_is_raised(why: str, asked: int) -> None:
     engine = Engine(*[why] * 9)
     with pytest.raises(APIError, match="Cannot pause") as caught:
         pause(engine, "c")

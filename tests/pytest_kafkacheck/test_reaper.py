@@ -1,4 +1,4 @@
-"""Only what a dead owner of this host left behind may be removed."""
+"""Only objects of dead owners on this host may be removed."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def test_objects_of_an_ended_process_are_orphaned() -> None:
     assert reaper.is_orphaned(json.loads(done.stdout))
 
 
-def test_a_reused_process_id_does_not_save_them() -> None:
+def test_a_reused_process_id_does_not_count_as_the_owner() -> None:
     assert reaper.is_orphaned({**reaper.labels("r1"), reaper.OWNER: f"{os.getpid()}@1"})
 
 
 def test_a_clock_that_is_set_does_not_make_orphans(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The start of a process in seconds since the epoch moves with the clock."""
+    """The start time in seconds since the epoch would change with the clock."""
     labels = reaper.labels("r1")
     monkeypatch.setattr(psutil.Process, "create_time", lambda _: 1.0)
     assert not reaper.is_orphaned(labels)
 
 
-def test_a_killed_process_that_nobody_has_asked_for_is_an_ended_one() -> None:
+def test_a_zombie_process_counts_as_ended() -> None:
     with subprocess.Popen(["sleep", "600"]) as process:
         labels = reaper.labels("r1", pid=process.pid)
         assert not reaper.is_orphaned(labels)
@@ -51,7 +51,7 @@ def test_objects_from_before_the_last_boot_are_orphaned() -> None:
     assert reaper.is_orphaned({**reaper.labels("r1"), reaper.BOOT: "another boot"})
 
 
-def test_with_an_engine_elsewhere_another_boot_may_be_another_host_of_the_same_name() -> None:
+def test_with_a_remote_engine_another_boot_may_be_another_host_of_the_same_name() -> None:
     labels = {**reaper.labels("r1"), reaper.BOOT: "another boot", reaper.OWNER: "1@-1"}
     assert not reaper.is_orphaned(labels, local=False)
     assert not reaper.is_abandoned(parts(labels, age=HOUR), now=1e9, local=False)
@@ -59,7 +59,7 @@ def test_with_an_engine_elsewhere_another_boot_may_be_another_host_of_the_same_n
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="making a namespace of process ids needs root")
-def test_a_container_of_the_same_name_does_not_judge_by_process_ids_it_does_not_see() -> None:
+def test_process_ids_are_not_compared_across_process_namespaces() -> None:
     program = (
         "import json, sys; from pytest_kafkacheck.cluster.docker import reaper; "
         "print(reaper.is_orphaned(json.loads(sys.argv[1])))"
@@ -94,14 +94,14 @@ def parts(*labels: dict[str, str], age: float = 0.0) -> list[reaper.Part]:
     [
         (parts(DEAD), True),
         (parts(reaper.labels("r1")), False),
-        (parts(DEAD, reaper.labels("r1")), False),  # of a session that took it over
+        (parts(DEAD, reaper.labels("r1")), False),  # leased by another session
         (parts(DEAD, {**DEAD, reaper.KEPT: "yes"}, age=1000 * HOUR), False),
         (parts(FOREIGN, age=23 * HOUR), False),
         (parts(FOREIGN, age=25 * HOUR), True),
         (parts(FOREIGN, DEAD, age=1 * HOUR), False),
     ],
 )
-def test_a_run_is_abandoned_when_nobody_needs_any_of_it(found: list[reaper.Part], gone: bool) -> None:
+def test_a_run_is_abandoned_when_none_of_its_parts_is_needed(found: list[reaper.Part], gone: bool) -> None:
     assert reaper.is_abandoned(found, now=1e9) is gone
 
 
@@ -113,5 +113,5 @@ def test_the_age_of_foreign_runs_can_be_set(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     "text", ["2001-09-09T01:46:40Z", "2001-09-09T01:46:40.000000000Z", "2001-09-09T03:46:40.0000000+02:00"]
 )
-def test_moments_of_the_engine(text: str) -> None:
+def test_timestamps_of_the_engine(text: str) -> None:
     assert reaper._timestamp(text) == 1e9

@@ -1,4 +1,4 @@
-"""The documentation's table of versions says what the code does."""
+"""The table of versions in the documentation agrees with the code."""
 
 from __future__ import annotations
 

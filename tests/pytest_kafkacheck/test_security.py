@@ -1,4 +1,4 @@
-"""From protocol, mechanism and users to what nodes, tools and clients are given."""
+"""Settings of nodes, tools and clients that follow from protocol, mechanism and users."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def same(protocol: str) -> dict[str, str]:
     return dict.fromkeys(["CONTROLLER", "INTERNAL", "EXTERNAL"], protocol)
 
 
-def test_plain_text_needs_nothing_but_the_map() -> None:
+def test_plain_text_needs_only_the_protocol_map() -> None:
     assert security_properties(same("PLAINTEXT"), controller="CONTROLLER") == {
         "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,INTERNAL:PLAINTEXT,EXTERNAL:PLAINTEXT"
     }
 
 
-def test_tls_brings_the_certificates_on_one_line_each() -> None:
+def test_tls_writes_each_certificate_on_one_line() -> None:
     settings = security_properties(same("SSL"), controller="CONTROLLER", identity=IDENTITY)
     del settings["listener.security.protocol.map"]
     assert settings == {
@@ -82,7 +82,7 @@ def test_with_zookeeper_there_is_no_quorum_listener() -> None:
         ("SASL_PLAINTEXT", {"mechanism": "PLAIN", "users": {"a": ""}}, "letters, digits"),
     ],
 )
-def test_what_is_missing_is_named(protocol: str, given: dict[str, object], said: str) -> None:
+def test_missing_arguments_are_named(protocol: str, given: dict[str, object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         security_properties(same(protocol), controller="CONTROLLER", **given)  # type: ignore[arg-type]
 
@@ -99,7 +99,7 @@ def test_users_of_scram_are_made_before_the_start() -> None:
         assert format_arguments(none) == zookeeper_commands(none, zookeeper="z") == []
 
 
-def test_clients_get_in_by_the_listeners_mechanism() -> None:
+def test_clients_use_the_mechanism_of_the_listener() -> None:
     assert client_security("PLAINTEXT", "PLAIN", ca="x") is None
     outside = client_security("SASL_SSL", "SCRAM-SHA-512", ca=IDENTITY.ca)
     assert outside is not None
@@ -109,7 +109,7 @@ def test_clients_get_in_by_the_listeners_mechanism() -> None:
     assert (quorum.mechanism, quorum.ca) == ("PLAIN", None)
 
 
-def test_java_clients_get_in_the_same_way() -> None:
+def test_java_clients_have_the_same_settings() -> None:
     outside = client_security("SASL_SSL", "SCRAM-SHA-512", ca=IDENTITY.ca)
     assert client_properties(outside).splitlines() == [
         "security.protocol=SASL_SSL",

@@ -1,4 +1,4 @@
-"""Set-up: what is found, what is refused, and what the refusal says to do."""
+"""Setup: what it finds, what it refuses, and what its errors say to do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def program(path: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("told", "number"),
+    ("output", "number"),
     [
         ('openjdk version "17.0.15" 2025-04-15', 17),
         ('java version "1.8.0_402"', 8),
@@ -30,15 +30,15 @@ def program(path: Path, text: str) -> Path:
         ("no such thing", None),
     ],
 )
-def test_release_of_a_java_program(tmp_path: Path, told: str, number: int | None) -> None:
-    assert java.release(program(tmp_path / "java", f"echo '{told}' >&2")) == number
+def test_release_of_a_java_program(tmp_path: Path, output: str, number: int | None) -> None:
+    assert java.release(program(tmp_path / "java", f"echo '{output}' >&2")) == number
 
 
-def test_a_program_that_is_none_has_no_release(tmp_path: Path) -> None:
+def test_a_missing_program_has_no_release(tmp_path: Path) -> None:
     assert java.release(tmp_path / "absent") is None
 
 
-def test_java_home_comes_first_and_one_too_old_is_passed_over(
+def test_java_home_comes_first_and_an_old_java_is_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = program(tmp_path / "old" / "bin" / "java", "echo 'version \"11.0.2\"' >&2")
@@ -52,15 +52,15 @@ def test_java_home_comes_first_and_one_too_old_is_passed_over(
     assert java.find_java(minimum=99) is None
 
 
-def test_who_may_not_install_is_told_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_root_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    said: list[str] = []
+    lines: list[str] = []
     with pytest.raises(InfrastructureError, match=r"sudo apt-get install maven debootstrap"):
-        debian.install(["maven", "debootstrap"], why="no image", say=said.append)
-    assert said == []
+        debian.install(["maven", "debootstrap"], why="no image", say=lines.append)
+    assert lines == []
 
 
-def test_a_command_that_fails_is_told_with_its_last_lines() -> None:
+def test_a_failing_command_is_reported_with_its_last_lines() -> None:
     with pytest.raises(InfrastructureError, match=r"(?s)status 3; its last lines:\nwhy"):
         debian.run(["sh", "-c", "echo why; exit 3"])
     with pytest.raises(InfrastructureError, match="absent-program"):
@@ -91,7 +91,7 @@ def test_images_are_named_after_what_they_are_built_from(
     assert images.local_image("4.1.1").startswith("kafkacheck/kafka:4.1.1-")
 
 
-def test_settings_of_spark_are_pairs_of_which_the_later_holds() -> None:
+def test_the_last_value_of_a_spark_setting_wins() -> None:
     assert parse_settings(["spark.a=1", "spark.b=x=y", "spark.a=2"]) == {"spark.a": "2", "spark.b": "x=y"}
     for wrong in ("spark.a", "executor.memory=4g", "=4g"):
         with pytest.raises(UsageError, match=r"expected spark\.KEY=VALUE"):

@@ -1,4 +1,5 @@
-"""Wrong clusters and experiments are refused before anything starts, naming field, value and what is allowed."""
+"""Invalid clusters and experiments are refused before anything starts; errors name field, value and allowed
+values."""
 
 from __future__ import annotations
 
@@ -94,7 +95,7 @@ from workloads.append_log import AppendLog
         ({"config": {"min.insync.replicas": 4}}, "above brokers=3"),
     ],
 )
-def test_wrong_cluster_is_refused(wrong: dict[str, object], said: str) -> None:
+def test_an_invalid_cluster_is_refused(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=re.escape(said)):
         ClusterSpec(**wrong)  # type: ignore[arg-type]
 
@@ -108,14 +109,14 @@ def test_wrong_cluster_is_refused(wrong: dict[str, object], said: str) -> None:
         ({"metadata.version": 7, "eligible.leader.replicas.version": 0},) * 2,
     ],
 )
-def test_feature_levels_kafka_takes_are_taken(
+def test_feature_levels_that_kafka_accepts_are_accepted(
     levels: dict[str, int | str], meant: dict[str, int | str]
 ) -> None:
     assert dict(ClusterSpec(features=levels).features) == dict(sorted(meant.items()))
 
 
 @pytest.mark.parametrize("line", RELEASES)
-def test_a_throttle_is_for_running_brokers(line: str) -> None:
+def test_a_throttle_can_be_set_only_on_running_brokers(line: str) -> None:
     throttle = {"leader.replication.throttled.rate": "1000000"}
     version = RELEASES[line].tested
     check_settings(throttle, kind="broker", where="settings", version=version, dynamic=True)
@@ -123,7 +124,7 @@ def test_a_throttle_is_for_running_brokers(line: str) -> None:
         check_settings(throttle, kind="broker", where="settings", version=version)
 
 
-def test_usage_errors_are_value_errors_and_ours() -> None:
+def test_usage_errors_are_value_errors_and_kafkacheck_errors() -> None:
     assert issubclass(UsageError, ValueError)
     assert issubclass(UsageError, KafkacheckError)
 
@@ -174,7 +175,7 @@ def test_min_isr_above_replication_factor_is_refused_by_the_workload() -> None:
         AppendLog(topic_config={"min.insync.replicas": 4})
 
 
-def test_experiment_survives_json() -> None:
+def test_an_experiment_round_trips_through_json() -> None:
     experiment = Experiment(
         name="all of it",
         workload=AppendLog(partitions=2, acks=1, topic_config={"min.insync.replicas": 2}),
@@ -194,8 +195,8 @@ def test_experiment_survives_json() -> None:
     assert again == experiment
 
 
-def test_bounds_are_written_only_where_they_are_stated() -> None:
-    """What was recorded before there were bounds is read as it is."""
+def test_only_stated_bounds_are_written() -> None:
+    """Experiments that were recorded before bounds existed can still be read."""
     data = Experiment(workload=AppendLog()).to_json()
     assert "bounds" not in data
     assert Experiment.from_json(data).bounds == Bounds()
@@ -232,7 +233,7 @@ def properties(spec: ClusterSpec, node: int, **ports: int) -> dict[str, str]:
     return found
 
 
-def test_settings_of_the_user_win_over_the_fast_profile_but_not_over_the_place() -> None:
+def test_user_settings_override_the_fast_profile_but_not_the_node_s_own_settings() -> None:
     spec = ClusterSpec(config={"broker.session.timeout.ms": 9000})
     found = properties(spec, 2, EXTERNAL=50002)
     assert found["broker.session.timeout.ms"] == "9000"
@@ -257,7 +258,7 @@ def test_separate_controllers_vote_and_brokers_do_not() -> None:
     assert "advertised.listeners" not in controller
 
 
-def test_zookeeper_mode_has_no_word_of_kraft() -> None:
+def test_zookeeper_mode_has_no_kraft_settings() -> None:
     spec = ClusterSpec(version="3.9.2", zookeepers=3, control_plane=True)
     found = properties(spec, 1, EXTERNAL=50001)
     assert found["zookeeper.connect"] == "zookeeper201:2181,zookeeper202:2181,zookeeper203:2181"
@@ -272,8 +273,8 @@ def test_zookeeper_mode_has_no_word_of_kraft() -> None:
 
 
 @pytest.mark.parametrize("version", [release.tested for release in RELEASES.values()])
-def test_no_node_is_given_a_setting_its_release_does_not_know(version: str) -> None:
-    """Kafka ignores such settings, and so a slow default would go unnoticed."""
+def test_nodes_get_only_settings_that_their_release_knows(version: str) -> None:
+    """Kafka ignores unknown settings, so a slow default would go unnoticed."""
     spec = ClusterSpec(version=version, zookeepers=0 if release_of(version).kraft else 1)
     text = server_properties(spec, spec.members[-1], Endpoint("127.0.0.1", dict.fromkeys(("EXTERNAL",), 1)))
     given = {line.split("=")[0] for line in text.splitlines()}
@@ -295,7 +296,7 @@ def test_equal_specs_are_equal_and_hash_alike() -> None:
     assert hash(one) == hash(two)
 
 
-def test_nodes_of_an_attached_cluster_are_those_that_are_named() -> None:
+def test_an_attached_cluster_has_the_named_nodes() -> None:
     spec = ClusterSpec(attached={4: "broker", 5: "combined", 0: "controller", 17: "broker"})
     assert (spec.brokers, spec.controllers, spec.nodes) == (3, 1, (0, 4, 5, 17))
     assert [member.id for member in spec.voters] == [0, 5]
@@ -332,7 +333,7 @@ def test_disks_of_their_own_are_part_of_the_spec() -> None:
     assert ClusterSpec.from_json({"brokers": 1}).disk_mb is None
 
 
-def test_a_broker_that_runs_takes_settings_that_its_file_does_not() -> None:
+def test_running_brokers_accept_settings_that_their_file_does_not() -> None:
     Experiment(
         workload=AppendLog(),
         faults=[configure_broker({"leader.replication.throttled.rate": 10_000}, "leader", lasting=1)],
@@ -360,7 +361,7 @@ def test_a_file_changed_by_hand_is_refused_by_name(tmp_path: Path, change: dict[
 
 
 @pytest.mark.parametrize("text", ["null", "3", "[1]", '"x"', "NaN", "[" * 100_000, '{"a":' * 100_000, "\x00"])
-def test_a_file_that_is_no_experiment_is_refused_by_name(tmp_path: Path, text: str) -> None:
+def test_a_file_without_an_experiment_is_refused_by_name(tmp_path: Path, text: str) -> None:
     file = tmp_path / "experiment.json"
     file.write_text(text)
     with pytest.raises(UsageError, match=re.escape(str(file))):

@@ -1,4 +1,4 @@
-"""The code that a skewed broker's clock functions are led to, called in this process."""
+"""The code to which the clock functions of a skewed broker are redirected, called in this process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def packed() -> bytes:
 
 
 class Code:
-    """The stub, loaded; its functions as C sees them."""
+    """The stub, loaded into memory, with its functions callable from C."""
 
     def __init__(self) -> None:
         code = packed()
@@ -81,7 +81,7 @@ def code() -> Code:
 
 
 def shows(ask: Callable[[], int], skewed: Callable[[int], float], *, grain: int) -> None:
-    """Assert that what is shown lies between the skewed real times of before and after."""
+    """Assert that the shown time lies between the skewed real times before and after the call."""
     before = time.clock_gettime_ns(REALTIME)
     shown = ask()
     after = time.clock_gettime_ns(REALTIME)
@@ -97,7 +97,7 @@ def everywhere(code: Code, skewed: Callable[[int], float]) -> None:
 
 @pytest.mark.skipif(not (shutil.which("as") and shutil.which("objcopy")), reason="needs an assembler")
 @native
-def test_the_script_holds_what_the_source_assembles_to(tmp_path: Path) -> None:
+def test_the_script_contains_the_assembled_source(tmp_path: Path) -> None:
     made, code = tmp_path / "clock.o", tmp_path / "clock.bin"
     subprocess.run(["as", "--64", "-o", made, SOURCE], check=True)
     subprocess.run(["objcopy", "-O", "binary", "-j", ".text", made, code], check=True)
@@ -122,14 +122,14 @@ def test_a_drift_grows_from_its_anchor(code: Code, rate: float) -> None:
 
 
 @native
-def test_a_clock_that_loses_all_stands_still(code: Code) -> None:
+def test_a_drift_of_minus_one_stops_the_clock(code: Code) -> None:
     code.skew(0, anchor := time.clock_gettime_ns(REALTIME), -1.0)
     time.sleep(0.01)
     assert code.gettime(REALTIME) == code.gettime(REALTIME) == anchor
 
 
 @native
-def test_a_time_before_1970_counts_its_ns_upwards(code: Code) -> None:
+def test_a_time_before_1970_has_positive_nanoseconds(code: Code) -> None:
     offset = -time.clock_gettime_ns(REALTIME) - 3 * SECOND // 2
     code.skew(offset)
     everywhere(code, lambda real: real + offset)
@@ -143,13 +143,13 @@ def test_the_monotonic_clock_is_right(code: Code) -> None:
 
 
 @native
-def test_what_the_kernel_refuses_is_refused(code: Code) -> None:
+def test_errors_of_the_kernel_are_returned(code: Code) -> None:
     code.skew(3600 * SECOND)
     assert code._gettime(99, ctypes.addressof((ctypes.c_int64 * 2)())) < 0
     assert code._gettime(REALTIME, 8) < 0
 
 
-def test_bounds_are_told_before_anything_is_started() -> None:
+def test_bounds_are_checked_before_anything_is_started() -> None:
     engine: Any = type("Engine", (), {"api": None})
     unused: Any = None
     asked = virtual_clock.VirtualClock(engine, unused, owner={})

@@ -1,4 +1,4 @@
-"""Compose projects for tests: one at a time on a machine, for exported files have fixed ports."""
+"""Compose projects for tests. Only one can run on a machine at a time, because exported files have fixed ports."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FOLDER = Path(__file__).parents[2] / "compose"
 
 @contextmanager
 def composed(engine: Any, file: str, *, version: str = "4.1.1") -> Iterator[str]:
-    """The name of a project of one of our files; its containers run, its brokers may not answer yet."""
+    """Start a project from a file in ``compose/``. Its containers run; its brokers may not answer yet."""
     project = f"kctest{uuid.uuid4().hex[:8]}"
     command = [str(COMPOSE), "-f", str(FOLDER / file), "-p", project]
     environment = {**os.environ, "KAFKA_IMAGE": image_for(version, engine)}

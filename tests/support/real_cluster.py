@@ -1,4 +1,4 @@
-"""What every cluster must be able to do: take records, lose a broker, get it back, and give all records back."""
+"""What every cluster must do: store records, lose a broker and get it back, and return all records."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from workloads.clients.kafka_python import access
 
 
 def own(name: str) -> str:
-    """A run's name that another test session on this machine does not use."""
+    """A name of a run that no other test session on this machine uses."""
     return f"{name}-{os.getpid()}"
 
 
@@ -33,7 +33,7 @@ def wait_until(condition: Any, limit: float = 60) -> None:
 
 
 def objects(engine: Any, run: str) -> list[str]:
-    """Ids of all that the engine has of a run."""
+    """Ids of all objects of a run in the engine."""
     label = {"label": f"{reaper.RUN}={run}"}
     found = engine.api.containers(all=True, filters=label) + engine.api.networks(filters=label)
     volumes = engine.api.volumes(filters=label)["Volumes"] or []
@@ -41,7 +41,7 @@ def objects(engine: Any, run: str) -> list[str]:
 
 
 def write(cluster: DockerCluster, topic: str, values: list[str]) -> None:
-    """Return when all are acknowledged by the whole ISR."""
+    """Send the values, and return when the whole ISR has acknowledged all of them."""
     producer = KafkaProducer(**access(cluster.brokers.values()), acks="all", delivery_timeout_ms=60_000)
     try:
         for future in [producer.send(topic, value.encode()) for value in values]:
@@ -54,13 +54,16 @@ def write(cluster: DockerCluster, topic: str, values: list[str]) -> None:
     stop=stop_after_delay(60), wait=wait_fixed(0.1), retry=retry_if_exception_type(KafkaError), reraise=True
 )
 def _ends(consumer: Any, topic: str) -> tuple[list[TopicPartition], dict[TopicPartition, int]]:
-    """Of all partitions. Asking throws what sending retries: a broker that has just started may be slow with TLS."""
+    """End offsets of all partitions.
+
+    Repeated on errors, because a broker that has just started may be slow with TLS.
+    """
     logs = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic))]
     return logs, consumer.end_offsets(logs)
 
 
 def read(cluster: DockerCluster, topic: str) -> list[str]:
-    """All values up to the ends of now."""
+    """All values up to the current end offsets."""
     consumer = KafkaConsumer(**access(cluster.brokers.values()), group_id=None, auto_offset_reset="earliest")
     try:
         logs, ends = _ends(consumer, topic)
@@ -79,7 +82,7 @@ def read(cluster: DockerCluster, topic: str) -> list[str]:
 
 
 def round_of(cluster: DockerCluster) -> None:
-    """Produce, kill the leader, go on without it where a majority is left, start it again, and read everything."""
+    """Write, kill the leader, go on without it if a majority is left, start it again, and read everything."""
     topic = f"round-{uuid.uuid4().hex[:8]}"
     copies = min(3, len(cluster.brokers))
     topics.create(cluster.brokers, topic, partitions=2, replication_factor=copies)
