@@ -2,11 +2,13 @@
 
     .venv/bin/python benchmarks/boot.py [--rounds 5] [--shape combined-3 ...] [--json]
 
-Plain and fast starts take turns, so that both see the same machine. Two bars, for each shape:
-  ratio   fast / plain, medians of seconds from the call to a proven cluster; at most 0.45
-  limit   fast / (CPU seconds of the nodes until then / cores): 1 is what the machine could do at best; at most 1.6
-The split of the fast start: containers (until the last process runs), JVM (until the last node says that it has
-started), readiness (registered with the controller, and a record taken and given back by every broker).
+Plain and fast starts take turns, so that both see the same load of the machine. Two bars for each shape:
+  ratio   fast / plain, medians of the seconds from the call to a ready cluster; at most 0.45
+  limit   fast / (CPU seconds of the nodes until then / cores): 1 is the best that the machine can do; at most 1.6
+The parts of the fast start: containers (until the last process runs), JVM (until the last node logs that it has
+started), readiness (until every broker is registered, and has stored and returned a record).
+
+It needs the images of `kafkacheck setup --kafka 4.1.1 3.9.2`, or of the shapes that --shape selects.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ STARTED = re.compile(
 
 @dataclass(frozen=True)
 class Start:
-    """Seconds. cpu: of all nodes' processes until the cluster was ready."""
+    """Seconds of each part of a start. cpu: CPU seconds of all nodes' processes until the cluster was ready."""
 
     ready: float
     containers: float
@@ -67,9 +69,9 @@ def start(client: Any, spec: ClusterSpec, boot: Boot) -> Start:
         ) as cluster:
             ready = time.time()
             cpu = sum(_cpu(client, node.container) for node in cluster.nodes.values())
-            up = max(_moment(node.incarnation()) for node in cluster.nodes.values())
-            said = _last_said(cluster)
-    return Start(ready - began, up - began, said - up, ready - said, cpu)
+            up = max(_timestamp(node.incarnation()) for node in cluster.nodes.values())
+            logged = _last_start_logged(cluster)
+    return Start(ready - began, up - began, logged - up, ready - logged, cpu)
 
 
 def _cpu(client: Any, container: str) -> float:
@@ -81,11 +83,11 @@ def _cpu(client: Any, container: str) -> float:
     )
 
 
-def _moment(text: str) -> float:
+def _timestamp(text: str) -> float:
     return datetime.fromisoformat(text[:26].rstrip("Z") + "+00:00").timestamp()
 
 
-def _last_said(cluster: DockerCluster) -> float:
+def _last_start_logged(cluster: DockerCluster) -> float:
     """When the last node reported that it had started, by its own clock, which is the engine's."""
     moments = []
     for node in cluster.nodes.values():

@@ -1,12 +1,13 @@
-"""How soon cuts land, and how soon they are gone when nobody heals them.
+"""How soon cuts take effect, and how soon they end when the process that made them is gone.
 
   .venv/bin/python benchmarks/faults.py [--rounds 10] [--json]
 
-spread   first to last of three nodes that are cut from each other at once: ms between the moments at which the
-         kernels of the first and of the last node took the rules (bar: 60 ms on an idle host), and its ratio to the
-         time of one node alone
+spread   three nodes are cut off from each other at once: ms between the moments at which the kernels of the first and
+         of the last node accept the rules (bar: 60 ms on an idle host), and its ratio to the time of one node alone
 killed   s from a SIGKILL of the process that made the cuts until they are gone (bar: 2 s)
-stopped  s from its SIGSTOP until then (bar: the deadman's limit), and its ratio to that limit
+stopped  s from a SIGSTOP of that process until they are gone, and its ratio to the agents' TTL (bar: 1.1)
+
+It needs the images of `kafkacheck setup`.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ from nemesis.effects.nft import Cut
 from pytest_kafkacheck.cluster.docker.agent import TTL
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.docker.engine import connect
+from pytest_kafkacheck.cluster.docker.engine import connect, require_image
+from pytest_kafkacheck.cluster.docker.images import agent_image, image_for
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.errors import InfrastructureError
 
 SPREAD_MS, KILLED_S = 60.0, 2.0
 ALL = [Cut(a, b) for a in (1, 2, 3) for b in (1, 2, 3) if a != b]
@@ -44,14 +47,19 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    client = connect()
+    client, spec = connect(), ClusterSpec()
+    try:
+        for image in (image_for(spec.version, client), agent_image()):
+            require_image(client, image)
+    except InfrastructureError as error:
+        parser.exit(2, f"{error}\n")
     with (
         tempfile.TemporaryDirectory() as logs,
-        running(client, ClusterSpec(), run=f"bench-{os.getpid()}", logs=Path(logs)) as cluster,
+        running(client, spec, run=f"bench-{os.getpid()}", logs=Path(logs)) as cluster,
     ):
         spreads, alone = spread(cluster, options.rounds)
-        killed = [abandoned(cluster, signal.SIGKILL) for _ in range(3)]
-        stopped = [abandoned(cluster, signal.SIGSTOP)]
+        killed = [time_until_healed(cluster, signal.SIGKILL) for _ in range(3)]
+        stopped = [time_until_healed(cluster, signal.SIGSTOP)]
     results = {
         "spread_ms": statistics.median(spreads),
         "spread_worst_ms": max(spreads),
@@ -77,11 +85,11 @@ def main() -> int:
 
 
 def spread(cluster: DockerCluster, rounds: int) -> tuple[list[float], list[float]]:
-    """ms between the first and the last node's rules; and for one node alone, from call to rules. For each round."""
+    """For each round: ms between the first and the last node's rules, and ms from call to rules of one node alone."""
     found, alone = [], []
     network = Network(cluster.nodes)
-    network.cut("warm", ALL)  # starts the agents
-    network.heal("warm")
+    network.cut("warm-up", ALL)  # starts the agents
+    network.heal("warm-up")
     for number in range(rounds):
         begun = time.monotonic()
         network.cut(f"one-{number}", [Cut(1, 2)])
@@ -89,7 +97,7 @@ def spread(cluster: DockerCluster, rounds: int) -> tuple[list[float], list[float
         network.heal(f"one-{number}")
         times: dict[int, float] = {}
         for node in cluster.nodes.values():
-            _timed(node, times)
+            _record_time(node, times)
         network.cut(f"all-{number}", ALL)
         for node in cluster.nodes.values():
             del node.shell
@@ -98,8 +106,8 @@ def spread(cluster: DockerCluster, rounds: int) -> tuple[list[float], list[float
     return found, alone
 
 
-def _timed(node: Any, times: dict[int, float]) -> None:
-    """Let a node remember when its kernel had taken the rules."""
+def _record_time(node: Any, times: dict[int, float]) -> None:
+    """Make a node record the time at which its kernel has accepted rules."""
     shell = node.shell
 
     def timed(command: str, *, timeout: float = 10.0) -> tuple[int, str]:
@@ -117,7 +125,7 @@ from nemesis.effects.network import Network
 from nemesis.effects.nft import Cut
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.docker.node import DockerNode
-from pytest_kafkacheck.cluster.spec.member import Member, Endpoint
+from pytest_kafkacheck.cluster.spec.member import Endpoint, Member
 client = connect()
 nodes = {}
 for word in sys.argv[1:]:
@@ -130,7 +138,7 @@ time.sleep(300)
 """
 
 
-def abandoned(cluster: DockerCluster, with_signal: signal.Signals) -> float:
+def time_until_healed(cluster: DockerCluster, with_signal: signal.Signals) -> float:
     """Seconds from the signal to a process that cut the nodes until every rule is gone."""
     words = [f"{node.id},{node.pod},{node.container}" for node in cluster.nodes.values()]
     with subprocess.Popen([sys.executable, "-c", CHILD, *words], stdout=subprocess.PIPE, text=True) as child:

@@ -35,6 +35,6 @@ def ensure_all(say: Say, *, versions: Sequence[str]) -> None:
 
 
 def _ensure_class_archives(version: str, say: Say) -> None:
-    # Of its own: the client's connection pool is not meant for several threads.
+    # A client of its own, because a client's connection pool is not meant for several threads.
     with closing(connect()) as client:
         ensure_class_archives(client, version, image_for(version, client), say)

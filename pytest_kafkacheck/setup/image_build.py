@@ -135,8 +135,15 @@ def _pulled(client: Any, image: str, say: Say) -> bool:
 
 def _mirror() -> list[str]:
     """The Debian mirror of this machine as an argument for debootstrap; empty for debootstrap's default."""
-    done = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(SITE) $(ORIGIN)"], capture_output=True, text=True
-    )
-    sites = [line.split(" ", 1)[0] for line in done.stdout.splitlines() if line.endswith("Debian")]
+    sites = _debian_sites()
+    if not sites:
+        # apt knows the origin of a site only after its lists were fetched, which a new machine may not have done.
+        debian.run(["apt-get", "update", "-qq"])
+        sites = _debian_sites()
     return sites[:1]
+
+
+def _debian_sites() -> list[str]:
+    command = ["apt-get", "indextargets", "--format", "$(SITE) $(ORIGIN)"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return [line.split(" ", 1)[0] for line in done.stdout.splitlines() if line.endswith("Debian")]

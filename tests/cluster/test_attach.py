@@ -81,7 +81,7 @@ def test_faults_work_and_no_sidecar_is_left(engine: Any, project: str) -> None:
         assert "tcp dport 1 drop" in node.shell(RULES)[1], "the cut came along into the new namespace"
         lifecycle.wait_settled(cluster)
         engine.api.restart(node.container, timeout=1)
-        assert "tcp dport 1 drop" in node.shell(RULES)[1], "also when somebody else restarts the container"
+        assert "tcp dport 1 drop" in node.shell(RULES)[1], "also when the user restarts the container"
         lifecycle.wait_settled(cluster)
         assert cluster.brokers[2] == address
         cluster.nodes[1].freeze()
@@ -113,14 +113,14 @@ def test_the_demo_finds_the_same_losses_in_a_compose_project(
 
 def test_containers_without_a_cluster_are_refused_with_what_was_tried(engine: Any, project: str) -> None:
     ready(engine, f"compose:{project}")
-    for what, said in {
-        "compose:nobody": f"running projects: .*{project}",
+    for what, message in {
+        "compose:absent": f"running projects: .*{project}",
         "kubernetes:x": "expected compose:PROJECT",
-        "nobody-at-all": "there is no container 'nobody-at-all'",
-        f"{project}_kafka1_1": "broker 2 at 127.0.0.1:19093.*no published port",
+        "no-such-container": "there is no container 'no-such-container'",
+        f"{project}_kafka1_1": "broker 2 at 127.0.0.1:19093.*not a published port",
         ",": "expected compose:PROJECT",
     }.items():
-        with pytest.raises(UsageError, match=said), attached(engine, what):
+        with pytest.raises(UsageError, match=message), attached(engine, what):
             pass
 
 
@@ -143,7 +143,7 @@ def test_containers_started_by_a_plain_script(engine: Any) -> None:
         ready(engine, name, nodes=1)
         with attached(engine, name) as cluster:
             assert list(cluster.nodes) == [7]
-            assert cluster.spec.attached == {7: "combined"}, "what experiments are checked against"
+            assert cluster.spec.attached == {7: "combined"}, "experiments are checked against this"
             assert cluster.planes == {"replication": {9092}, "controller": {9093}}
             cluster.nodes[7].freeze()
             assert not cluster.serving(7)

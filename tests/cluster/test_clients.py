@@ -26,7 +26,7 @@ pytestmark = pytest.mark.cluster
 Rows = list[dict[str, Any]]
 
 
-def until(condition: Callable[[], bool], limit: float = 60) -> None:
+def wait_until(condition: Callable[[], bool], limit: float = 60) -> None:
     Retrying(stop=stop_after_delay(limit), wait=wait_fixed(0.1), retry=retry_if_not_result(bool))(condition)
 
 
@@ -55,9 +55,9 @@ class Experiment:
             replication_factor=log.replication_factor,
             config=self.topic.config,
         )
-        until(lambda: all(cluster.leader(self.topic.name, each) for each in range(log.partitions)))
+        wait_until(lambda: all(cluster.leader(self.topic.name, each) for each in range(log.partitions)))
 
-    def conduct(self, happening: Callable[[WorkerPool], None]) -> None:
+    def conduct(self, event: Callable[[WorkerPool], None]) -> None:
         workers = self.log.workers()
         names = [self.topic.name]
         with WorkerPool(
@@ -67,10 +67,10 @@ class Experiment:
             brokers=self.cluster.brokers,
             topics=[self.topic],
             record=self.events.append,
-        ) as crew:
-            crew.go()
-            happening(crew)
-            crew.stop("producer", "session")
+        ) as pool:
+            pool.go()
+            event(pool)
+            pool.stop("producer", "session")
             leaders = Leaders(self.cluster.brokers, names, stop=threading.Event())
             ends = {
                 name: {
@@ -82,9 +82,9 @@ class Experiment:
                 }
                 for name in names
             }
-            crew.stop("reader", "probe")
-            crew.final_reads(ends, limit=60)
-            assert crew.crashed() == ()
+            pool.stop("reader", "probe")
+            pool.final_reads(ends, limit=60)
+            assert pool.crashed() == ()
         compact(self.home)
         topics.delete(self.cluster.brokers, self.topic.name)
 
@@ -118,18 +118,18 @@ def test_a_leader_fails_and_comes_back(cluster: DockerCluster, tmp_path: Path, w
     assert leader is not None
     node = cluster.nodes[leader]
 
-    def happening(crew: WorkerPool) -> None:
-        until(lambda: crew.acknowledged() > 200)
+    def event(pool: WorkerPool) -> None:
+        wait_until(lambda: pool.acknowledged() > 200)
         node.kill() if way == "kill" else node.freeze()
-        until(lambda: cluster.leader(experiment.topic.name, 0) not in (None, leader))
-        before = crew.acknowledged()
-        until(lambda: crew.acknowledged() > before + 200)
+        wait_until(lambda: cluster.leader(experiment.topic.name, 0) not in (None, leader))
+        before = pool.acknowledged()
+        wait_until(lambda: pool.acknowledged() > before + 200)
         node.start() if way == "kill" else node.thaw()
-        until(cluster.healthy)
-        before = crew.acknowledged()
-        until(lambda: crew.acknowledged() > before + 200)
+        wait_until(cluster.healthy)
+        before = pool.acknowledged()
+        wait_until(lambda: pool.acknowledged() > before + 200)
 
-    experiment.conduct(happening)
+    experiment.conduct(event)
     records = assert_honest(tmp_path, partitions=3)
     assert count(records, "type", f="send")[("ok",)] > 600
     # The probes observed both sides of the election.
@@ -157,17 +157,17 @@ def test_sends_to_a_cluster_that_is_gone_are_unknown_and_not_failed(
 ) -> None:
     experiment = Experiment(cluster, tmp_path, AppendLog(rate=200, partitions=1))
 
-    def happening(crew: WorkerPool) -> None:
-        until(lambda: crew.acknowledged() > 200)
+    def event(pool: WorkerPool) -> None:
+        wait_until(lambda: pool.acknowledged() > 200)
         for node in cluster.nodes.values():
             node.freeze()
         # Sends that are under way end with their producer. Only then may the brokers go on.
-        crew.stop("producer", "session")
+        pool.stop("producer", "session")
         for node in cluster.nodes.values():
             node.thaw()
-        until(cluster.healthy)
+        wait_until(cluster.healthy)
 
-    experiment.conduct(happening)
+    experiment.conduct(event)
     records = assert_honest(tmp_path, partitions=1)
     outcomes = count(records, "type", f="send")
     assert outcomes[("info",)] > 0
@@ -186,10 +186,10 @@ def test_after_a_fatal_refusal_a_new_producer_goes_on(cluster: DockerCluster, tm
     experiment = Experiment(cluster, tmp_path, log)
     producer = log.workers()[0].process
 
-    def happening(crew: WorkerPool) -> None:
-        until(lambda: any(worker.counts.get("producers dropped", 0) > 3 for worker in crew._workers))
+    def event(pool: WorkerPool) -> None:
+        wait_until(lambda: any(worker.counts.get("producers dropped", 0) > 3 for worker in pool._workers))
 
-    experiment.conduct(happening)
+    experiment.conduct(event)
     records = assert_honest(tmp_path, partitions=1)
     outcomes = count(records, "type", "error", f="send", process=producer)
     assert outcomes[("fail", "MessageSizeTooLargeError")] > 0

@@ -127,11 +127,11 @@ def test_a_full_disk_ends_the_broker(settled: DockerCluster) -> None:
     topic = led_by(settled, 1)
     before, after = node.disk.fill()
     assert before > after == 0 == node.disk.available()
-    said = len(node.logs())
+    logged = len(node.logs())
     producing = threading.Thread(target=lambda: write(settled, topic, ["x" * 10_000] * 20))
     producing.start()
     try:
-        wait_until(lambda: b"No space left on device" in node.logs()[said:])
+        wait_until(lambda: b"No space left on device" in node.logs()[logged:])
     finally:
         before, after = node.disk.empty()
     assert before < after

@@ -1,4 +1,4 @@
-"""Each fault of processes, networks and storage many times over, while clients work: verified every time."""
+"""Repeats each fault of processes, networks and storage under load; every repetition is verified."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ FAULTS: dict[str, Callable[[], Event]] = {
 }
 
 LEFT = "nft list tables inet | grep kafkacheck; tc qdisc show dev eth0 | grep -E 'tbf|netem'; true"
-"""Prints what is still there of any fault of the network."""
+"""Shell command that prints the remains of any network fault."""
 
 
 @pytest.fixture(scope="module")
 def loaded(
     engine: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[DockerCluster, WorkerPool]]:
-    """A cluster with disks of its own where the host can do that, under load all the time."""
+    """A cluster under continuous load, with disks of its own where the host is able to make them."""
     disks = missing_capabilities(engine, ["disks"])["disks"] is None
     spec, home = ClusterSpec(disk_mb=1024 if disks else None), tmp_path_factory.mktemp("endurance")
     with running(engine, spec, run=own("endurance"), logs=home) as cluster:
@@ -73,12 +73,12 @@ def loaded(
         with WorkerPool(
             workload.workers(), run="r", home=home, brokers=cluster.brokers,
             topics=[Topic(name="t", partitions=1, replication_factor=3)], record=rows.append,
-        ) as crew:  # fmt: skip
-            crew.go()
-            yield cluster, crew
+        ) as workers:  # fmt: skip
+            workers.go()
+            yield cluster, workers
 
 
-def test_no_fault_of_these_families_is_forgotten() -> None:
+def test_every_fault_of_these_families_is_repeated() -> None:
     families = ("process", "network", "storage")
     assert sorted(FAULTS) == sorted(name for name, fault in ALL_FAULTS.items() if fault.family in families)
 
@@ -87,7 +87,7 @@ def test_no_fault_of_these_families_is_forgotten() -> None:
 def test_verified_every_time(
     loaded: tuple[DockerCluster, WorkerPool], engine: Any, name: str, tmp_path: Path
 ) -> None:
-    cluster, crew = loaded
+    cluster, workers = loaded
     event = FAULTS[name]()
     missing = {
         need: why for need, why in missing_capabilities(engine, event.fault.needs).items() if why is not None
@@ -103,7 +103,7 @@ def test_verified_every_time(
             topic="t",
             seed=number,
             record=rows.append,
-            clients=WorkerClients(crew),
+            clients=WorkerClients(workers),
         ).run(threading.Event())
         lifecycle.wait_settled(cluster)
         failures += [

@@ -76,7 +76,7 @@ def test_a_kill_at_any_moment_leaves_nothing(engine: Any, tmp_path: Path) -> Non
             assert everything(engine) == before, f"after kill {number} of seed {seed}"
         assert living.healthy()
     sys.stdout.write(f"{left} of {KILLS} kills left something, which the next start removed\n")
-    assert left, "no kill struck while anything was there"
+    assert left, "no kill happened while the session had objects"
 
 
 def _session(run: str, folder: Path, *, limit: float | None) -> float:

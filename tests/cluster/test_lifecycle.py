@@ -103,7 +103,7 @@ def test_settings_change_with_and_without_a_restart(changing: DockerCluster) -> 
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"queued.max.requests": 7}, "reconfigure"),
         ({"broker.rack": "x"}, "Cannot update these configs dynamically"),
@@ -112,9 +112,9 @@ def test_settings_change_with_and_without_a_restart(changing: DockerCluster) -> 
     ],
 )
 def test_a_setting_that_cannot_change_is_refused(
-    changing: DockerCluster, settings: dict[str, object], said: str
+    changing: DockerCluster, settings: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         lifecycle.configure(changing, settings)
 
 

@@ -69,94 +69,96 @@ class Recorded:
         return row
 
 
-def lost(told: Recorded) -> None:
-    told.drop(told.polls(told.send()["value"], final=True))
+def lost(recorded: Recorded) -> None:
+    recorded.drop(recorded.polls(recorded.send()["value"], final=True))
 
 
-def unseen(told: Recorded) -> None:
-    told.operations.remove(told.final_read())
-    last = max((row for row in told.records if row["f"] == "poll"), key=lambda row: row["offset"])
-    told.drop(told.polls(last["value"]))
+def unseen(recorded: Recorded) -> None:
+    recorded.operations.remove(recorded.final_read())
+    last = max((row for row in recorded.records if row["f"] == "poll"), key=lambda row: row["offset"])
+    recorded.drop(recorded.polls(last["value"]))
 
 
-def expired(told: Recorded) -> None:
-    sent = told.send()
-    told.drop(told.polls(sent["value"]))
-    told.final_read()["start_offset"] = sent["offset"] + 1
+def expired(recorded: Recorded) -> None:
+    sent = recorded.send()
+    recorded.drop(recorded.polls(sent["value"]))
+    recorded.final_read()["start_offset"] = sent["offset"] + 1
 
 
-def duplicate(told: Recorded) -> None:
-    (read,) = told.polls(told.send()["value"], final=True)
-    told.records.append(read | {"offset": told.final_read()["end_offset"], "previous": None})
+def duplicate(recorded: Recorded) -> None:
+    (read,) = recorded.polls(recorded.send()["value"], final=True)
+    recorded.records.append(read | {"offset": recorded.final_read()["end_offset"], "previous": None})
 
 
-def inconsistent(told: Recorded) -> None:
-    (read,) = told.polls(told.send()["value"], final=True)
-    told.records.append(read | {"offset": read["offset"] + 1, "previous": None})
+def inconsistent(recorded: Recorded) -> None:
+    (read,) = recorded.polls(recorded.send()["value"], final=True)
+    recorded.records.append(read | {"offset": read["offset"] + 1, "previous": None})
 
 
-def back(told: Recorded, *, within: bool = False) -> None:
-    read = told.polls(told.send()["value"], final=False)[0]
+def back(recorded: Recorded, *, within: bool = False) -> None:
+    read = recorded.polls(recorded.send()["value"], final=False)[0]
     read.update(previous=read["offset"], within=within)
 
 
-def skip(told: Recorded, *, within: bool = False) -> None:
-    read = told.polls(told.send()["value"], final=False)[0]
+def skip(recorded: Recorded, *, within: bool = False) -> None:
+    read = recorded.polls(recorded.send()["value"], final=False)[0]
     read.update(previous=read["offset"] - 3, within=within)
 
 
-def sent_back(told: Recorded, *, within: bool = False) -> None:
-    sent = told.send()
+def sent_back(recorded: Recorded, *, within: bool = False) -> None:
+    sent = recorded.send()
     sent.update(previous=sent["offset"] + 1, within=within)
 
 
-def sent_over_others(told: Recorded) -> None:
-    sent = told.send()
+def sent_over_others(recorded: Recorded) -> None:
+    sent = recorded.send()
     sent.update(previous=sent["offset"] - 3, within=True)
 
 
-def overtaken(told: Recorded) -> None:
-    end = max(row["completed"] or 0 for row in told.records)
-    told.send().update(invoked=end + 1, completed=end + 2)
+def overtaken(recorded: Recorded) -> None:
+    end = max(row["completed"] or 0 for row in recorded.records)
+    recorded.send().update(invoked=end + 1, completed=end + 2)
 
 
-def reused(told: Recorded) -> None:
+def reused(recorded: Recorded) -> None:
     """Much later, the value of another record is polled there, in the epoch after that of the first."""
-    first, other = (told.polls(row["value"], final=True)[0] for row in (told.send(), told.own()[0]))
+    first, other = (
+        recorded.polls(row["value"], final=True)[0] for row in (recorded.send(), recorded.own()[0])
+    )
     late = {"completed": first["completed"] + 10**12, "leader_epoch": first["leader_epoch"] + 1}
-    told.records.append(other | late | {"offset": first["offset"], "previous": None})
+    recorded.records.append(other | late | {"offset": first["offset"], "previous": None})
 
 
-def own_writes_swapped(told: Recorded) -> None:
-    first, *_, last = told.own()
+def own_writes_swapped(recorded: Recorded) -> None:
+    first, *_, last = recorded.own()
     first["offset"], last["offset"] = last["offset"], first["offset"]
 
 
-def wrote_before_its_reads(told: Recorded) -> None:
-    told.own()[-1]["offset"] = 0
+def wrote_before_its_reads(recorded: Recorded) -> None:
+    recorded.own()[-1]["offset"] = 0
 
 
-def missed_own(told: Recorded) -> None:
-    sent = told.own()[0]
-    told.drop([row for row in told.polls(sent["value"]) if row["session"] == sent["session"]])
+def missed_own(recorded: Recorded) -> None:
+    sent = recorded.own()[0]
+    recorded.drop([row for row in recorded.polls(sent["value"]) if row["session"] == sent["session"]])
 
 
-def session_back(told: Recorded) -> None:
-    reads = [row for row in told.operations if row["f"] == "read" and row["type"] == "ok"]
+def session_back(recorded: Recorded) -> None:
+    reads = [row for row in recorded.operations if row["f"] == "read" and row["type"] == "ok"]
     reads[-1]["end_offset"] = reads[0]["start_offset"]
 
 
-def phantom(told: Recorded) -> None:
-    told.drop([told.send()])
+def phantom(recorded: Recorded) -> None:
+    recorded.drop([recorded.send()])
 
 
-def aborted(told: Recorded) -> None:
-    told.send().update(type="fail", offset=None)
+def aborted(recorded: Recorded) -> None:
+    recorded.send().update(type="fail", offset=None)
 
 
 def payload(problem: str) -> Callable[[Recorded], None]:
-    def plant(told: Recorded) -> None:
-        told.polls(told.send()["value"], final=False)[0].update(error=problem, value=None)
+    def plant(recorded: Recorded) -> None:
+        recorded.polls(recorded.send()["value"], final=False)[0].update(error=problem, value=None)
 
     return plant
 
@@ -195,9 +197,9 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ver
         run = harness.run(experiment)
         homes = [Recorded(run.path).write(folder / "unharmed", "unharmed")]
         for anomaly, plant in PLANTS.items():
-            told = Recorded(run.path)
-            plant(told)
-            homes.append(told.write(folder / anomaly, anomaly))
+            recorded = Recorded(run.path)
+            plant(recorded)
+            homes.append(recorded.write(folder / anomaly, anomaly))
         yield analyze(harness._spark.session(), homes)
 
 

@@ -46,9 +46,9 @@ def name(engine: Any) -> Iterator[str]:
 def test_up_ls_logs_properties_down(engine: Any, name: str, capfd: pytest.CaptureFixture[str]) -> None:
     options = ["--brokers", "1", "--heap-mb", "256", "--set", "num.io.threads=3", "--security", "SSL"]
     assert cli.main(["cluster", "up", "--name", name, *options]) == 0
-    said = capfd.readouterr().out
-    (bootstrap,) = re.findall(r"bootstrap servers: (\S+)", said)
-    assert f"kafkacheck cluster down {name}" in said
+    output = capfd.readouterr().out
+    (bootstrap,) = re.findall(r"bootstrap servers: (\S+)", output)
+    assert f"kafkacheck cluster down {name}" in output
     reaper.sweep(engine)
     assert cli.main(["cluster", "ls"]) == 0
     (line,) = (line for line in capfd.readouterr().out.splitlines() if line.split()[:1] == [name])
@@ -117,10 +117,10 @@ def test_a_kept_cluster_is_leased_by_one_session_at_a_time(engine: Any, name: st
         assert after_a_boot is not None
         assert (after_a_boot.brokers[1], after_a_boot.healthy()) == (address, True)
         engine.api.remove_container(after_a_boot.nodes[1].pod, force=True)
-    said: list[str] = []
-    with take_over(engine, SPEC, said.append) as broken:
+    output: list[str] = []
+    with take_over(engine, SPEC, output.append) as broken:
         assert broken is None, "a kept cluster that cannot serve is no use"
-    assert f"not using the kept cluster {name}: Cluster {name} is incomplete" in said[0]
+    assert f"not using the kept cluster {name}: Cluster {name} is incomplete" in output[0]
     assert objects(engine, name), "and still there, for people to look at"
 
 

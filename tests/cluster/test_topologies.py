@@ -83,17 +83,17 @@ def check_features(cluster: DockerCluster) -> None:
     """The brokers support the features and levels of release.py, and have the levels of the spec."""
     admin = KafkaAdminClient(**access(cluster.brokers.values()))
     try:
-        told = admin.describe_features()
+        described = admin.describe_features()
     finally:
         admin.close()
     spec, known = cluster.spec, cluster.spec.release.features
-    assert told.keys() - {KRAFT_VERSION} == known.keys()
+    assert described.keys() - {KRAFT_VERSION} == known.keys()
     for name, (least, most, usual) in known.items():
-        lowest, highest = told[name]["supported"]
+        lowest, highest = described[name]["supported"]
         assert (lowest <= least, highest) == (True, most), name
         # The other levels follow the metadata version.
         if name in spec.features or METADATA not in spec.features:
-            _, finalized = told[name].get("finalized", (0, 0))
+            _, finalized = described[name].get("finalized", (0, 0))
             assert finalized == spec.features.get(name, usual), name
 
 

@@ -56,7 +56,7 @@ def test_export_takes_the_options_of_a_spec(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--security", "SSL"], "private key"),
         (["--kafka", "4.1.1", "--zookeepers", "1"], "removed ZooKeeper mode"),
@@ -65,10 +65,10 @@ def test_export_takes_the_options_of_a_spec(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_exported_is_refused(
-    options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["cluster", "export", *options]) == cli.USAGE
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_equal_specs_give_equal_files_and_others_have_their_own_cluster_id() -> None:

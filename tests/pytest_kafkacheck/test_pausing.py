@@ -1,6 +1,6 @@
 """What the kernel refuses for a moment is asked for again, and nothing else.
 
-The engine is not real here: nobody can have the kernel refuse on purpose.
+The engine is a fake here, because a real kernel cannot be made to refuse.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def test_with_zookeeper_there_is_no_quorum_listener() -> None:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "given", "said"),
+    ("protocol", "given", "message"),
     [
         ("SSL", {}, "TLS needs an identity"),
         ("SASL_PLAINTEXT", {}, "mechanism=None of INTERNAL: expected one of PLAIN"),
@@ -82,8 +82,8 @@ def test_with_zookeeper_there_is_no_quorum_listener() -> None:
         ("SASL_PLAINTEXT", {"mechanism": "PLAIN", "users": {"a": ""}}, "letters, digits"),
     ],
 )
-def test_missing_arguments_are_named(protocol: str, given: dict[str, object], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_missing_arguments_are_named(protocol: str, given: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         security_properties(same(protocol), controller="CONTROLLER", **given)  # type: ignore[arg-type]
 
 

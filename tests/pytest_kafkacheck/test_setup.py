@@ -10,7 +10,7 @@ import pytest
 
 from pytest_kafkacheck.cluster.docker import images
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from pytest_kafkacheck.setup import debian, engine, everything, java
+from pytest_kafkacheck.setup import debian, engine, everything, image_build, java
 from pytest_kafkacheck.spark import parse_settings
 
 
@@ -120,3 +120,16 @@ def test_archives_are_made_while_the_next_image_is_built(monkeypatch: pytest.Mon
     with pytest.raises(InfrastructureError, match="no space left"):
         everything.ensure_all(print, versions=["one", "two"])
     assert sorted(archived) == ["one", "two"]
+
+
+def test_the_mirror_is_found_on_a_machine_that_has_never_fetched_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until its first update apt prints no origins."""
+    lists = tmp_path / "lists"
+    program(
+        tmp_path / "apt-get",
+        f'if [ "$1" = update ]; then touch {lists}; elif [ -e {lists} ]; then echo "http://mirror/debian Debian"; fi',
+    )
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert image_build._mirror() == ["http://mirror/debian"]

@@ -25,7 +25,7 @@ from workloads.append_log import AppendLog
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"brokers": 0}, "ClusterSpec.brokers=0: expected 1 to 9"),
         ({"brokers": "3"}, "ClusterSpec.brokers='3'"),
@@ -95,8 +95,8 @@ from workloads.append_log import AppendLog
         ({"config": {"min.insync.replicas": 4}}, "above brokers=3"),
     ],
 )
-def test_an_invalid_cluster_is_refused(wrong: dict[str, object], said: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(said)):
+def test_an_invalid_cluster_is_refused(wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
         ClusterSpec(**wrong)  # type: ignore[arg-type]
 
 
@@ -130,7 +130,7 @@ def test_usage_errors_are_value_errors_and_kafkacheck_errors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"workload": "log"}, "Experiment.workload='log'"),
         ({"faults": [isolate(7, at=1, lasting=1)]}, "7"),
@@ -165,8 +165,8 @@ def test_usage_errors_are_value_errors_and_kafkacheck_errors() -> None:
         ({"cluster": ClusterSpec(brokers=5, config={"min.insync.replicas": 5})}, "above replication_factor=3"),
     ],
 )  # fmt: skip
-def test_impossible_experiment_is_refused(wrong: dict[str, object], said: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(said)):
+def test_impossible_experiment_is_refused(wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
         Experiment(**{"workload": AppendLog(), **wrong})  # type: ignore[arg-type]
 
 
@@ -203,16 +203,16 @@ def test_only_stated_bounds_are_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"recovery": -1}, "Experiment.bounds: recovery: expected seconds"),
         ({"recover": 1}, "Experiment.bounds: no bound named recover"),
         (None, "Experiment.bounds: expected an object, got None"),
     ],
 )
-def test_bounds_of_a_file_are_checked(wrong: object, said: str) -> None:
+def test_bounds_of_a_file_are_checked(wrong: object, message: str) -> None:
     data = {**Experiment(workload=AppendLog()).to_json(), "bounds": wrong}
-    with pytest.raises(UsageError, match=re.escape(said)):
+    with pytest.raises(UsageError, match=re.escape(message)):
         Experiment.from_json(data)
 
 
@@ -310,7 +310,7 @@ def test_an_attached_cluster_has_the_named_nodes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("attached", "said"),
+    ("attached", "message"),
     [
         ((), "at least one broker"),
         ({1: "controller"}, "at least one broker"),
@@ -320,8 +320,8 @@ def test_an_attached_cluster_has_the_named_nodes() -> None:
         (3, "ids of nodes"),
     ],
 )
-def test_nodes_that_cannot_be_attached_to_are_refused(attached: object, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_nodes_that_cannot_be_attached_to_are_refused(attached: object, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         ClusterSpec(attached=attached)  # type: ignore[arg-type]
 
 
@@ -341,7 +341,7 @@ def test_running_brokers_accept_settings_that_their_file_does_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"workload": {"type": "Bank"}}, "workload type 'Bank': expected one of AppendLog"),
         ({"workload": {"type": []}}, "workload type []"),
@@ -352,10 +352,12 @@ def test_running_brokers_accept_settings_that_their_file_does_not() -> None:
         ({"more": 1}, "'more'"),
     ],
 )
-def test_a_file_changed_by_hand_is_refused_by_name(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+def test_a_file_changed_by_hand_is_refused_by_name(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
     file = tmp_path / "experiment.json"
     file.write_text(json.dumps(Experiment(workload=AppendLog()).to_json() | change))
-    with pytest.raises(UsageError, match=re.escape(said)) as refused:
+    with pytest.raises(UsageError, match=re.escape(message)) as refused:
         Experiment.read(file)
     assert str(file) in str(refused.value)
 

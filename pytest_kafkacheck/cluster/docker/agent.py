@@ -1,6 +1,6 @@
 """The agent: a shell in a node's network namespace that applies faults there, with a dead man's switch.
 
-A test that injects faults can die at any moment. A cut that outlives its test ruins whatever runs next on the
+A test that injects faults can die at any moment. A cut that outlives its test ruins the next experiment on the
 cluster, which may be the user's own (`--kafkacheck-attach`). Jepsen heals in a `finally` block and asks people to
 repair the rest; Chaos Mesh leaves it to a daemon on every host. Here nothing is installed on hosts, so the fault
 itself depends on its test being alive, in three layers:
@@ -10,7 +10,7 @@ itself depends on its test being alive, in three layers:
 2. pytest sends a heartbeat every `HEARTBEAT` seconds. When pytest is frozen, or cannot reach the engine, the stream
    stays open but silent. After `TTL` seconds without a line the agent removes all rules, and goes on reading.
 3. Each heartbeat also renews the lease of the rules in the kernel (`nemesis.effects.lease_table`). When the agent
-   itself is killed, nobody renews the lease, and after 30 s the rules let all packets pass.
+   itself is killed, the lease is not renewed, and after 30 s the rules let all packets pass.
 
 The order of events for a test that is killed during a partition:
 

@@ -1,4 +1,4 @@
-"""Names of the images that clusters run, and where the data they are built from lies.
+"""Names of the images that clusters run, and the location of the files from which they are built.
 
 `pytest_kafkacheck.setup.image_build` pulls or builds them. An image that is built here carries a digest of what it is
 built from in its tag, so that a change of the build gives a new image.

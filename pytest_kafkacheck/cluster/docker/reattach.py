@@ -22,7 +22,7 @@ from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, Usage
 
 
 def reattach(client: Any, run: str) -> DockerCluster:
-    """The cluster of a run, in whatever state it is.
+    """The cluster of a run, in any state.
 
     Raises UsageError when there is no such cluster, InfrastructureError when parts of it are missing.
     """
