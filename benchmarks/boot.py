@@ -30,13 +30,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.prerequisites import require_images
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.docker.engine import connect, require_image
-from pytest_kafkacheck.cluster.docker.images import agent_image, image_for
+from pytest_kafkacheck.cluster.docker.images import image_for
 from pytest_kafkacheck.cluster.docker.launch import Boot
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.setup.class_archives import ensure_class_archives
 
 SHAPES = {
@@ -130,17 +129,11 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
-    client = connect()
-    images = {shape: image_for(SHAPES[shape].version, client) for shape in options.shape}
-    try:
-        for image in (*images.values(), agent_image()):
-            require_image(client, image)
-    except InfrastructureError as error:
-        parser.exit(2, f"{error}\n")
+    client = require_images(SHAPES[shape].version for shape in options.shape)
     results = {}
     for shape in options.shape:
         spec = SHAPES[shape]
-        ensure_class_archives(client, spec.version, images[shape], print)
+        ensure_class_archives(client, spec.version, image_for(spec.version, client), print)
         results[shape] = measure(client, spec, options.rounds)
     if options.json:
         print(json.dumps(results, indent=2))

@@ -27,15 +27,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.prerequisites import require_images
 from nemesis.effects.network import Network
 from nemesis.effects.nft import Cut
 from pytest_kafkacheck.cluster.docker.agent import TTL
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.docker.engine import connect, require_image
-from pytest_kafkacheck.cluster.docker.images import agent_image, image_for
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from pytest_kafkacheck.errors import InfrastructureError
 
 SPREAD_MS, KILLED_S = 60.0, 2.0
 ALL = [Cut(a, b) for a in (1, 2, 3) for b in (1, 2, 3) if a != b]
@@ -47,12 +45,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    client, spec = connect(), ClusterSpec()
-    try:
-        for image in (image_for(spec.version, client), agent_image()):
-            require_image(client, image)
-    except InfrastructureError as error:
-        parser.exit(2, f"{error}\n")
+    spec = ClusterSpec()
+    client = require_images([spec.version])
     with (
         tempfile.TemporaryDirectory() as logs,
         running(client, spec, run=f"bench-{os.getpid()}", logs=Path(logs)) as cluster,

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from pytest_kafkacheck.cluster.docker.engine import connect, require_image
+from pytest_kafkacheck.cluster.docker.images import agent_image, image_for
+from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.setup.java import find_java
 
 
@@ -16,6 +20,17 @@ def require_java() -> None:
             "Spark needs a Java runtime, 17 or later, and neither JAVA_HOME nor PATH has one. Install one, or on "
             "Debian/Ubuntu run `kafkacheck setup` as root"
         )
+
+
+def require_images(versions: Iterable[str]) -> Any:
+    """A client of a Docker engine with the images of these Kafka versions. End the benchmark if one is missing."""
+    try:
+        client = connect()
+        for image in (*(image_for(version, client) for version in versions), agent_image()):
+            require_image(client, image)
+    except InfrastructureError as error:
+        _end(str(error).rstrip("."))
+    return client
 
 
 def require_package(name: str, *, version: str, purpose: str) -> None:
