@@ -294,7 +294,9 @@ with running(connect(), ClusterSpec(brokers=1, disk_mb=64), run=sys.argv[1], log
     "seconds",
     [1.1, 1.8, *(pytest.param(each, marks=pytest.mark.nightly) for each in (0.9, 1.3, 1.5, 2.5)), None],
 )
-def test_the_disks_of_a_killed_session_are_removed(engine: Any, tmp_path: Path, seconds: float | None) -> None:
+def test_the_disks_of_a_killed_session_are_removed(
+    engine: Any, tmp_path: Path, seconds: float | None
+) -> None:
     """It is killed while it makes disks, while the cluster starts, and after it froze a disk for ten minutes."""
     run = own(f"killed-{seconds}")
     with subprocess.Popen(
