@@ -1,4 +1,4 @@
-"""Checks."""
+"""An offset names one record, for every reader and at all times."""
 
 from __future__ import annotations
 
@@ -22,31 +22,34 @@ INCONSISTENT_OFFSETS = Check(
         },
         sentence="offset(s) that held more than one value",
         definition=(
-            "Two or more values at one offset of one log, by polls of any completion type and "
-            "acknowledgements, unless all of it is an offset-reuse; counted per offset."
+            "Polls of any completion type and acknowledgements show two or more values at one offset of one "
+            "log, and it is not an offset-reuse; counted per offset."
         ),
         means=(
-            "One offset of a log showed two values, in one leader epoch, in turns, or without an "
-            "epoch that tells them apart."
+            "One offset of a log had two values: in one leader epoch, alternately, or without epochs that "
+            "tell them apart."
         ),
         promised=(
-            "An offset names one record for ever. Replicas that disagree below the high watermark "
-            "break replication itself, whatever the settings."
+            "An offset identifies one record permanently. Replicas that disagree below the high watermark "
+            "violate replication itself, whatever the settings."
         ),
         causes=(
-            "Divergent replicas (truncation by high watermark, formats before 0.11; races fixed in "
-            "3.9.1 and 4.0.1), damaged disks, a zombie leader that is still being read."
+            "Divergent replicas (truncation by high watermark in formats before 0.11; races fixed in 3.9.1 "
+            "and 4.0.1), damaged disks, a zombie leader that is still being read."
         ),
         look_further=(
-            "Which broker served each of the polls, and their leader epochs. When one value simply "
-            "replaced the other, it is `offset-reuse`."
+            "Which broker served each of the polls, and their leader epochs. If one value simply replaced the "
+            "other, it is `offset-reuse`."
         ),
     ),
     over="conflicts",
     where="not reused",
     time="settled",
     suspicion=per_value("shared is not null"),
-    live=("two rows that are there; more rows only add such pairs; but which of the two it is, see `EITHER`"),
+    live=(
+        "Two rows suffice, and more rows only add such pairs. Which of the two anomalies it is may show only "
+        "later: `live_either`."
+    ),
     live_either=frozenset({"inconsistent-offsets", "offset-reuse"}),
 )
 
@@ -64,37 +67,40 @@ OFFSET_REUSE = Check(
             "other_value": Value("the value that was there last", "latest"),
             "epoch": Number("the leader epoch of the value that was there last"),
         },
-        sentence="offset(s) that were written anew after the log had been cut off",
+        sentence="offset(s) that were written again after the log had been truncated",
         definition=(
-            "An offset of one log whose value changed in the course of time: of its values, in the "
-            "order in which polls and acknowledgements first showed them, each was first seen after "
-            "the one before it was last seen, and polled with a later leader epoch than any poll of "
-            "that one; where that one was only acknowledged, which tells no epoch, with an epoch "
-            "above 0; counted per offset. Two values in one epoch, in turns, or without epochs are "
-            "inconsistent-offsets."
+            "The value at an offset of one log changed over time. Take its values in the order in which polls "
+            "and acknowledgements first showed them: each was first seen after the one before it was last "
+            "seen, and was polled with a later leader epoch than any poll of that one. If that one was only "
+            "acknowledged, which shows no epoch, the later epoch must be above 0. Counted per offset. Two "
+            "values in one epoch, alternating values, and values without epochs are inconsistent-offsets."
         ),
         means=(
-            "The log was cut off and written anew: the offset held one value, and under a later "
-            "leader epoch another, for everybody."
+            "The log was truncated and written again: an offset had one value and later, under a later leader "
+            "epoch, another one for all readers."
         ),
         promised=(
-            "With clean elections only what no reader was shown and no `acks=all` write was "
-            "acknowledged for can be cut off. With `acks=1`, or unclean elections, acknowledged "
-            "records can."
+            "With clean elections, a truncation removes only records that no reader got and no `acks=all` "
+            "write was acknowledged for. With `acks=1` or unclean elections, it may remove acknowledged "
+            "records."
         ),
         causes=(
-            "An unclean election (also one asked for by hand); `acks=1` and a leader that died before "
-            "its followers had fetched."
+            "An unclean election, also a requested one; `acks=1` with a leader that died before its followers "
+            "had fetched."
         ),
         look_further=(
-            "The election between the two epochs; `lost-write` names what was lost. A consumer that "
-            "tracks epochs (2.3 and later) is told of the truncation."
+            "The election between the two epochs. `lost-write` lists what was lost. Consumers that track "
+            "epochs (2.3 and later) detect the truncation."
         ),
     ),
     over="conflicts",
+    # The log was truncated and written again: all readers agreed on one value first, and on another one later.
     where="reused",
     time="time",
     suspicion=per_value("shared is not null"),
-    live=("two rows that are there; more rows only add such pairs; but which of the two it is, see `EITHER`"),
+    live=(
+        "Two rows suffice, and more rows only add such pairs. Which of the two anomalies it is may show only "
+        "later: `live_either`."
+    ),
     live_either=frozenset({"inconsistent-offsets", "offset-reuse"}),
 )

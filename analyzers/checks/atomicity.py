@@ -1,4 +1,4 @@
-"""Checks."""
+"""A reader of committed records gets all records of a transaction or none."""
 
 from __future__ import annotations
 
@@ -23,34 +23,35 @@ TORN_TRANSACTION = Check(
             ),
         },
         sentence=(
-            "record(s) of transactions hidden from a reader that saw another record of the same transaction"
+            "record(s) of transactions that a reader missed although it got another record of the same "
+            "transaction"
         ),
         definition=(
-            "A record sent within a transaction, acknowledged at an offset that a reader with "
-            "isolation.level=read_committed passed over without ever finding its value in the "
-            "partition, although the same reader polled another record of the transaction, in this "
-            "partition or another; counted per record. A reader is a process, all final reads "
-            "together being one. It passed over what lies between the first and the last offset that "
-            "it polled in one assignment, and over what a completed read of it covered. Aborted "
-            "transactions count as well: then what was seen is a G1a too."
+            "A record was sent within a transaction and acknowledged at an offset that a reader with "
+            "isolation.level=read_committed passed without ever finding the value in the partition, although "
+            "the same reader polled another record of the transaction, in this partition or another; counted "
+            "per record. A reader is a process, except that all final reads together are one reader. A reader "
+            "has passed the offsets between the first and the last one that it polled in one assignment, and "
+            "those that one of its completed reads covered. Aborted transactions count as well; the record "
+            "that was read is then a G1a too."
         ),
         means=(
-            "One reader was shown a record of a transaction and passed over another, acknowledged one "
-            "of the same transaction. Whoever passes an offset with `read_committed` passes a place "
-            "where the outcome was decided: commit here and abort there contradict one another, "
-            "whenever the reader came by."
+            "One reader got a record of a transaction, and passed another, acknowledged record of the same "
+            "transaction without getting it. A `read_committed` reader passes an offset only when the outcome "
+            "is decided there: commit in one place and abort in another contradict each other, at whatever "
+            "time the reader came by."
         ),
         promised=(
-            "Atomicity over all partitions, since 0.11. Not on a compacted topic, where a later "
-            "record with the same key takes the place of an earlier one: allow it there."
+            "Transactions are atomic over all partitions, since 0.11. This does not hold for compacted "
+            "topics, where a later record with the same key replaces an earlier one: allow the anomaly there."
         ),
         causes=(
-            "A commit whose markers reached only some partitions and whose coordinator forgot it; a "
-            "delayed EndTxn; a record lost by an unclean election after its commit, then a "
-            "`lost-write` too."
+            "A commit whose markers reached only some partitions before its coordinator forgot it; a delayed "
+            "EndTxn; a record lost in an unclean election after its commit, which is a `lost-write` too."
         ),
         look_further=(
-            "`DescribeTransactions` and the markers around both offsets (`DumpLogSegments --print-data-log`)."
+            "`DescribeTransactions`, and the markers around both offsets (`DumpLogSegments "
+            "--print-data-log`)."
         ),
     ),
     over="transactional_writes",

@@ -1,4 +1,4 @@
-"""Checks."""
+"""Partitions acknowledge writes, and do so again soon after the last fault, as far as an experiment demands it."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ UNAVAILABLE = Check(
         },
         sentence="time(s) that a partition acknowledged nothing for longer than the stated bound",
         definition=(
-            "Sends to a partition were under way, and none was acknowledged for longer than the bound "
-            "that the experiment states (`Bounds.unavailable`); counted per time. It begins with the "
-            "acknowledgement before, or with the first send invoked thereafter, and ends with the "
-            "next acknowledgement, or else with the last send. What is shorter than 0.1 s is not told "
-            "apart."
+            "Sends to a partition were under way, and none was acknowledged for longer than the bound that "
+            "the experiment states (`Bounds.unavailable`); counted per time. The time begins with the "
+            "acknowledgement before, or with the first send invoked after that, and ends with the next "
+            "acknowledgement, or with the last send if there is none. Times shorter than 0.1 s are not "
+            "distinguished."
         ),
-        means=("A partition was sent to and acknowledged nothing for longer than `Bounds(unavailable=...)`."),
+        means="A partition was sent to and acknowledged nothing for longer than `Bounds(unavailable=...)`.",
         promised=(
-            "No time is. An election takes as long as the broker's session (9 s with KRaft, 18 s with "
-            "ZooKeeper by default) and a little more; below `min.insync.replicas` no write with "
-            "`acks=all` is taken at all."
+            "No time. An election takes as long as the broker's session (9 s with KRaft, 18 s with ZooKeeper "
+            "by default) and a little more. Below `min.insync.replicas`, no write with `acks=all` is accepted "
+            "at all."
         ),
-        causes=("A leader that is gone or cut off and not yet deposed; too small an ISR; no controller."),
-        look_further="Leader, ISR and the faults active then.",
+        causes="A leader that is gone or cut off but not yet replaced; too small an ISR; no controller.",
+        look_further="The leader, the ISR and the active faults at that time.",
     ),
     over="waits",
     where="lasted > {bound}",
@@ -51,22 +51,21 @@ SLOW_RECOVERY = Check(
             "partition(s) that acknowledged nothing for longer than the stated bound after the last heal"
         ),
         definition=(
-            "A partition that had acknowledged a send was sent to after the last fault was healed, "
-            "and the first acknowledgement of such a send, or else the last such send, came later "
-            "after the heal than the bound that the experiment states (`Bounds.recovery`); counted "
-            "per partition."
+            "A partition that had acknowledged a send before the last heal was sent to after it, and the "
+            "first acknowledgement of such a send, or the last such send if there is none, came later after "
+            "the heal than the bound that the experiment states (`Bounds.recovery`); counted per partition."
         ),
         means=(
-            "After the last heal a partition took longer than `Bounds(recovery=...)` to acknowledge a "
-            "send that was begun since."
+            "After the last heal, a partition took longer than `Bounds(recovery=...)` to acknowledge a send "
+            "that was invoked after the heal."
         ),
-        promised="No time is.",
+        promised="No time.",
         causes=(
-            "Replicas that have far to catch up; log recovery after an unclean stop; of clients, the "
-            "back-off before they connect again and the age of their metadata; TCP, which waits about "
-            "as long again as a cut was long."
+            "Replicas that are far behind; log recovery after an unclean stop; in clients, the back-off "
+            "before they reconnect and the age of their metadata; TCP, whose retransmission may wait about as "
+            "long again as a cut lasted."
         ),
-        look_further="When leader and ISR were back, against the first acknowledgement.",
+        look_further="When the leader and the ISR were restored, compared with the first acknowledgement.",
     ),
     over="recoveries",
     where="acked_before and lasted > {bound}",

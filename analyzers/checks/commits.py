@@ -1,4 +1,4 @@
-"""Checks."""
+"""Committed offsets do not go back, and only the current owner commits."""
 
 from __future__ import annotations
 
@@ -20,27 +20,25 @@ COMMIT_REGRESSION = Check(
         },
         sentence="acknowledged commit(s) below an earlier one",
         definition=(
-            "An ok commit of a lower offset than another ok commit of the group that had completed "
-            "before it was invoked; counted per commit, the later one. Commits are compared only "
-            "where every reset begun before the end of the later one had completed before the earlier "
-            "one was invoked."
+            "An ok commit has a lower offset than another ok commit of the group that had completed before it "
+            "was invoked; counted per commit, the later one. Two commits are compared only if every reset "
+            "that began before the end of the later one had completed before the earlier one was invoked."
         ),
-        means="A commit below one that had been acknowledged before it was begun.",
+        means="A commit has a lower offset than one that had been acknowledged before it began.",
         promised=(
-            "Commits take effect in order, a member of a former generation is refused, and the next "
-            "owner begins at what was committed. A commit without a generation (`assign`) is never "
-            "fenced."
+            "Commits take effect in order, a member of a former generation is refused, and the next owner "
+            "starts at the committed offset. A commit without a generation (`assign`) is never fenced."
         ),
         causes=(
-            "A zombie committing without a generation; committed offsets lost, so that the group "
-            "began again further back."
+            "A zombie that commits without a generation; a loss of committed offsets, after which the group "
+            "started further back."
         ),
-        look_further="Who made both commits, in which generation, and `excess-duplicates` next to it.",
+        look_further="Who made both commits, in which generation, and `excess-duplicates` near it.",
     ),
     over="group_commits",
     where="offset < committed and not reset",
     time="time",
-    # Not live: a reset explains it, and another process writes that down.
+    # Not live: a reset explains it, and another process records the reset.
 )
 
 FENCED_COMMIT = Check(
@@ -57,17 +55,16 @@ FENCED_COMMIT = Check(
         },
         sentence="commit(s) accepted from a member of an older generation",
         definition=(
-            "An ok commit of a generation below the newest one in which the partition had been "
-            "assigned, to another process, before the commit was invoked; counted per commit. A newer "
-            "generation of other partitions does not count: with the group protocol of KIP-848 "
-            "members go over one by one."
+            "An ok commit has a generation below the newest one in which the partition had been assigned to "
+            "another process before the commit was invoked; counted per commit. A newer generation of other "
+            "partitions does not count: with the group protocol of KIP-848, members change over one by one."
         ),
         means=(
-            "A member's commit for a partition was accepted although another member had been assigned "
-            "it in a newer generation."
+            "A member's commit for a partition was accepted although the partition had been assigned to "
+            "another member in a newer generation."
         ),
-        promised="It is refused (IllegalGeneration, StaleMemberEpoch, FencedMemberEpoch).",
-        causes="Commits without generation or member id; a former coordinator that goes on serving.",
+        promised="Such a commit is refused (IllegalGeneration, StaleMemberEpoch, FencedMemberEpoch).",
+        causes="Commits without a generation or member id; a former coordinator that still serves requests.",
         look_further="Which broker was the coordinator for each of the two.",
     ),
     over="group_commits",

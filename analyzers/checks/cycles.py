@@ -1,4 +1,4 @@
-"""Checks."""
+"""Transactions can be ordered so that each reads only from earlier ones."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ G0 = CycleCheck(
         },
         sentence="set(s) of transactions whose records lie in opposite orders",
         definition=(
-            "Transactions that reach one another over edges of these kinds, of which no part does so "
-            "by fewer kinds; counted per largest such set. Edges: write-write, from each record of a "
-            "transaction to the next one in its log. Kafka does not order the writes of transactions "
-            "that overlap, so this is no broken promise."
+            "A set of transactions that reach one another over edges of these kinds, where no part of the set "
+            "does so over fewer kinds; counted per largest such set. Edges: write-write, from each record of "
+            "a transaction to the next one in its log. Kafka does not order the writes of overlapping "
+            "transactions, so no promise is broken."
         ),
         means=(
-            "The records of two or more transactions lie in one order in one place and in another "
-            "order in another."
+            "The records of two or more transactions lie in one order in one place and in another order in "
+            "another place."
         ),
-        promised=(
-            "Nothing: transactions that overlap append when they like, and isolation is about reading "
-            "alone. A note."
+        promised="Nothing: overlapping transactions append at any time, and isolation concerns only reading.",
+        causes="Producers that work at the same time; this is normal.",
+        look_further=(
+            "Only relevant where an application takes the order in the log for the order of transactions."
         ),
-        causes="Producers at work at the same time; nothing needs to be wrong.",
-        look_further="Only where an application takes the order in the log for the order of transactions.",
     ),
     edges=frozenset({"ww"}),
 )
@@ -53,21 +52,21 @@ G0_REALTIME = CycleCheck(
             "length": Number("the number of transactions in that cycle"),
             "size": Number("the number of transactions that reach one another"),
         },
-        sentence="set(s) of transactions whose records lie in an order against that of time",
+        sentence="set(s) of transactions whose records lie in an order that contradicts real time",
         definition=(
-            "Transactions that reach one another over edges of these kinds, of which no part does so "
-            "by fewer kinds; counted per largest such set. Edges: write-write, and realtime, from a "
-            "transaction that ended to each that began later. With a third transaction that overlaps "
-            "both this is no broken promise; of two records in one partition realtime-order tells."
+            "A set of transactions that reach one another over edges of these kinds, where no part of the set "
+            "does so over fewer kinds; counted per largest such set. Edges: write-write, and realtime, from a "
+            "transaction that ended to each that began later. If a third transaction overlaps both, no "
+            "promise is broken. Two records in one partition are covered by realtime-order."
         ),
-        means=("As G0, where the circle is closed by one transaction having ended before another began."),
+        means="As G0, where one transaction ended before another one of the cycle began.",
         promised=(
-            "Nothing, as long as a third transaction overlaps both. That a record sent after another "
-            "was acknowledged lies behind it *in the same partition* is promised, and "
-            "`realtime-order` tells. A note."
+            "Nothing, as long as a third transaction overlaps both. Kafka does promise that a record sent "
+            "after another one was acknowledged lies behind it in the same partition; `realtime-order` "
+            "reports violations of that."
         ),
-        causes="As of `G0`: a long transaction that overlaps two others which follow one another.",
-        look_further="Only where an application takes the order in the log for the order of time.",
+        causes="As for `G0`: a long transaction that overlaps two others, one of which follows the other.",
+        look_further="Only relevant where an application takes the order in the log for the order of time.",
     ),
     edges=frozenset({"ww", "realtime"}),
 )
@@ -84,20 +83,20 @@ G1C_WR = CycleCheck(
             "length": Number("the number of transactions in that cycle"),
             "size": Number("the number of transactions that reach one another"),
         },
-        sentence="set(s) of transactions each of which read what another wrote, in a circle",
+        sentence="set(s) of transactions that read from one another in a cycle",
         definition=(
-            "Transactions that reach one another over edges of these kinds, of which no part does so "
-            "by fewer kinds; counted per largest such set. Edges: write-read, to a transaction that "
-            "polled the record with isolation.level=read_committed from the one that sent it. Each "
-            "would have committed before the next."
+            "A set of transactions that reach one another over edges of these kinds, where no part of the set "
+            "does so over fewer kinds; counted per largest such set. Edges: write-read, from the transaction "
+            "that sent a record to a transaction that polled it with isolation.level=read_committed. Each "
+            "transaction would have committed before the next one."
         ),
         means=(
-            "Each transaction read what the next one had committed, in a circle: each committed "
+            "Each transaction read what the next one had committed, in a cycle: each would have committed "
             "before the other."
         ),
-        promised="Impossible with `read_committed`; only such polls count.",
-        causes="As of `precommitted-read`, of which this is the proof without clocks.",
-        look_further="The commits of the transactions named, and the elections between them.",
+        promised="This is impossible with `read_committed`; only such polls count.",
+        causes="As for `precommitted-read`, which this proves without clocks.",
+        look_further="The commits of these transactions, and the elections between them.",
     ),
     edges=frozenset({"wr"}),
 )
@@ -115,18 +114,18 @@ G1C = CycleCheck(
             "length": Number("the number of transactions in that cycle"),
             "size": Number("the number of transactions that reach one another"),
         },
-        sentence="set(s) of transactions in a circle of reads and of the order of their records",
+        sentence="set(s) of transactions in a cycle of reads and of the order of their records",
         definition=(
-            "Transactions that reach one another over edges of these kinds, of which no part does so "
-            "by fewer kinds; counted per largest such set. Edges: write-read and write-write, with or "
-            "without realtime. As Kafka does not order the writes of transactions that overlap, this "
-            "is no broken promise."
+            "A set of transactions that reach one another over edges of these kinds, where no part of the set "
+            "does so over fewer kinds; counted per largest such set. Edges: write-read and write-write, with "
+            "or without realtime. Kafka does not order the writes of overlapping transactions, so no promise "
+            "is broken."
         ),
         means=(
-            "A circle of reads and of the order of records. It is a note: a transaction may write, "
-            "then read what another one wrote behind it and committed meanwhile."
+            "Transactions form a cycle of reads and of the order of records. For example, a transaction "
+            "writes, and then reads what another one wrote behind it and committed meanwhile."
         ),
-        promised="Nothing, as of G0. Jepsen reports it by the same name and lets it pass by default.",
+        promised="Nothing, as for G0. Jepsen reports it under the same name and permits it by default.",
         causes="Transactions that read and write the same partitions at the same time.",
         look_further="Whether there is a `G1c-wr` or a `G1c-realtime` as well: these are broken promises.",
     ),
@@ -145,20 +144,18 @@ G1C_REALTIME = CycleCheck(
             "length": Number("the number of transactions in that cycle"),
             "size": Number("the number of transactions that reach one another"),
         },
-        sentence="set(s) of transactions in a circle of reads against the order of time",
+        sentence="set(s) of transactions in a cycle of reads that contradicts real time",
         definition=(
-            "Transactions that reach one another over edges of these kinds, of which no part does so "
-            "by fewer kinds; counted per largest such set. Edges: write-read and realtime. Somebody "
-            "read what was committed only after it had read; where Jepsen also needs the order of "
-            "records for the circle, it is a G1c here."
+            "A set of transactions that reach one another over edges of these kinds, where no part of the set "
+            "does so over fewer kinds; counted per largest such set. Edges: write-read and realtime. A "
+            "transaction read what was committed only after it had read. If the cycle also needs the order of "
+            "records, which Jepsen counts here, it is a G1c."
         ),
-        means=("A circle of reads and of the order of time, without any help of the order of records."),
-        promised=(
-            "Impossible with `read_committed`: what is read was committed before, and time does not go back."
-        ),
-        causes="As of `precommitted-read` and `future-read`.",
+        means="Transactions form a cycle of reads and of the order of time, without the order of records.",
+        promised="This is impossible with `read_committed`: what is read was committed before.",
+        causes="As for `precommitted-read` and `future-read`.",
         look_further=(
-            "When the transactions named began and ended, and the polls by which each read the other."
+            "When these transactions began and ended, and the polls by which each read from the other."
         ),
     ),
     edges=frozenset({"wr", "realtime"}),

@@ -1,4 +1,4 @@
-"""Checks."""
+"""What was acknowledged is in the log at the end."""
 
 from __future__ import annotations
 
@@ -21,40 +21,41 @@ LOST_WRITE = Check(
         },
         sentence="acknowledged write(s) missing from the log at the end",
         definition=(
-            "An acknowledged send whose value is not in its log at the end; counted per value. Where "
-            "the log has a completed final read, that read decides about every send acknowledged "
-            "before it began or below the end it was told: its records do not hold the value, and the "
-            "acknowledged offset is not below the log start it found. Where it has none (an "
-            "interrupted run, an imported history): no poll ever returned the value, and one returned "
-            "its offset or a later one. Jepsen counts proven info sends too; here only what was "
-            "acknowledged is a promise."
+            "The value of an acknowledged send is not in its log at the end; counted per value. If the log "
+            "has a completed final read, that read decides about every send that was acknowledged before it "
+            "began or lies below the end offset that it used: the value is lost if the read did not return it "
+            "and the acknowledged offset is not below the log start that it found. Without one (an "
+            "interrupted run, an imported history), the value is lost if no poll ever returned it and a poll "
+            "returned its offset or a later one. Jepsen also counts info sends that are proven to have "
+            "happened; here, only what was acknowledged is a promise."
         ),
-        means="An acknowledged write is not in the log when everything has healed.",
+        means="An acknowledged write is not in the log after everything has healed.",
         promised=(
-            "With `acks=all` a write is acknowledged when every in-sync replica has it. It survives "
-            "as long as one of them is elected and keeps its disk: `min.insync.replicas` of 2 or "
-            "more, `unclean.leader.election.enable=false`. `acks=1` and `acks=0` promise less, and "
-            "losing records under them is expected; it is reported all the same."
+            "With `acks=all`, a write is acknowledged when every in-sync replica has it. It survives as long "
+            "as one of these replicas is elected and keeps its disk, given `min.insync.replicas` of 2 or more "
+            "and `unclean.leader.election.enable=false`. `acks=1` and `acks=0` promise less: losing records "
+            "is then expected, and it is reported all the same."
         ),
         causes=(
-            "An unclean election; `acks=1` with a leader that was cut off; `min.insync.replicas=1` "
-            "and the last replica gone or restarted with an empty disk; several brokers losing what "
-            "was not flushed; message formats before 0.11, which truncate to the high watermark."
+            "An unclean election; `acks=1` with a leader that was cut off; `min.insync.replicas=1` with the "
+            "last replica gone or restarted with an empty disk; several brokers that lost unflushed data; "
+            "message formats before 0.11, which truncate to the high watermark."
         ),
         look_further=(
-            "`offset-reuse` on the same log tells what replaced it. Compare the leader epochs of "
-            "polls around the offset with the elections observed, and the brokers' logs for "
-            "`Truncating`."
+            "`offset-reuse` on the same log shows what replaced it. Compare the leader epochs of polls around "
+            "the offset with the observed elections, and search the brokers' logs for `Truncating`."
         ),
     ),
     over="values",
+    # A completed final read decides about every write that it had to find; a log start beyond the write excuses it.
+    # Without one, a write is lost once a reader has passed its offset. About a write further on, nothing is known.
     where=(
-        "acked and ( (settled and not in_final and not coalesce(acked_offset < final_start, false)) "
-        "or (not settled and not polled and acked_offset <= top) )"
+        "acked and ( (settled and not in_final and not coalesce(acked_offset < final_start, false)) or (not "
+        "settled and not polled and acked_offset <= top) )"
     ),
     time="acked_at",
     suspicion=per_value("(acked and not polled) or (settled and not in_final)"),
-    # Not live: whoever read it may have read it earlier, or be about to write that down.
+    # Not live: a reader may have read it earlier, or may be about to record that it did.
 )
 
 UNSEEN = Check(
@@ -71,26 +72,26 @@ UNSEEN = Check(
             "value": Value("what was written: writer and sequence number"),
             "outstanding": Span("from the acknowledgement to the run's last record", "until - acked_at"),
         },
-        sentence="acknowledged write(s) that nobody read and no reader has passed",
+        sentence="acknowledged write(s) that no reader returned or passed",
         definition=(
-            "An acknowledged send that no completed final read answers for, whose value no poll ever "
-            "returned, at an offset beyond everything that polls returned from its log (or with no "
-            "known offset); counted per value. It may be late or lost: reading did not get that far."
+            "No completed final read decides about an acknowledged send, no poll ever returned its value, and "
+            "its offset is above everything that polls returned from its log, or unknown; counted per value. "
+            "It may be late or lost: no reader got that far."
         ),
         means=(
-            "An acknowledged write that nobody read, at an offset no reader reached. It may be late "
-            "or lost. `outstanding` says how long it has been waiting."
+            "No reader got to the offset of an acknowledged write, which may be late or lost. `outstanding` "
+            "is the time since its acknowledgement."
         ),
         promised=(
-            "Whatever is acknowledged can be read in the end. No time is promised, which is why this "
-            "makes a verdict unknown and never invalid."
+            "Everything that is acknowledged can be read eventually. Kafka promises no time, so this makes a "
+            "verdict unknown and never invalid."
         ),
         causes=(
-            "The final read did not complete; the run was interrupted; a partition without leader; a "
-            "high watermark, or a last stable offset, that does not move."
+            "The final read did not complete; the run was interrupted; the partition has no leader; the high "
+            "watermark or the last stable offset does not move."
         ),
         look_further=(
-            "Whether the log has a completed final read, and the observations' high watermark against "
+            "Check whether the log has a completed final read, and compare the observed high watermark with "
             "the offset."
         ),
     ),
@@ -98,7 +99,7 @@ UNSEEN = Check(
     where="acked and not settled and not polled and not coalesce(acked_offset <= top, false)",
     time="acked_at",
     suspicion=per_value("acked and not polled"),
-    # Not live: somebody may yet see it.
+    # Not live: a reader may still get it.
 )
 
 EXPIRED = Check(
@@ -114,28 +115,29 @@ EXPIRED = Check(
             "value": Value("what was written: writer and sequence number"),
             "log_start": Offset("where the log began at the end", "final_start"),
         },
-        sentence="acknowledged write(s) that the log dropped from its start before anybody read them",
+        sentence="acknowledged write(s) that were removed at the log start before they were read",
         definition=(
-            "An acknowledged send below the log start that the completed final read found, whose "
-            "value no poll ever returned; counted per value. Retention or a deletion of records took "
-            "it: that it was there before, nobody saw. Allow it where that is meant to happen."
+            "An acknowledged send lies below the log start that the completed final read found, and no poll "
+            "ever returned its value; counted per value. Retention or a deletion of records removed it, and "
+            "nothing shows that it was there before."
         ),
-        means="An acknowledged write lies below the log start, and nobody had read it before.",
+        means="An acknowledged write lies below the log start and was never read.",
         promised=(
-            "Retention and deletion of records are allowed to do this. Reading it back can then not "
-            "be called in."
+            "Retention and deletion of records may remove it, and readers then have no right to expect it."
         ),
         causes=(
-            "`retention.ms`, `retention.bytes`, a small `segment.bytes`, `DeleteRecords`; a clock "
-            "that jumped."
+            "`retention.ms`, `retention.bytes`, a small `segment.bytes`, `DeleteRecords`; a clock that "
+            "jumped."
         ),
         look_further=(
-            "The topic's settings, and `log_start` in the observations over time. Allow it where it is meant."
+            "The topic's settings, and the observed log start over time. Allow this anomaly where records are "
+            "meant to expire."
         ),
     ),
     over="values",
+    # A final read that returned the value counts as a poll, too.
     where="not polled and acked_offset < final_start",
     time="acked_at",
     suspicion=per_value("acked and not polled"),
-    # Not live: told by the final read.
+    # Not live: only the final read knows the log start.
 )

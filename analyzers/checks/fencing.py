@@ -1,4 +1,4 @@
-"""Checks."""
+"""Only the newest producer of a transactional id can write."""
 
 from __future__ import annotations
 
@@ -21,32 +21,33 @@ ZOMBIE_WRITE = Check(
         },
         sentence="record(s) of a fenced producer that were accepted",
         definition=(
-            "A send within a transaction whose producer epoch is below that of an ok init of the same "
-            "transactional id by another process, invoked after that init had completed, was "
-            "acknowledged (also where its transaction was aborted later) or is read by anybody; "
-            "counted per value. An init counts only where the sending process did not begin one of "
-            "its own later: epochs start anew in the end."
+            "A send within a transaction was acknowledged (even if its transaction was aborted later) or "
+            "read, although it was invoked after an ok init of the same transactional id with a higher "
+            "producer epoch had completed in another process; counted per value. An init does not count if "
+            "the sending process began an init of its own later, because epochs start again from the "
+            "beginning in the end."
         ),
         means=(
-            "A producer that had been fenced by a newer one of its transactional id wrote, and a "
-            "broker took it."
+            "A producer that a newer one of its transactional id had fenced sent a record, and a broker "
+            "accepted it."
         ),
         promised=(
-            "When `initTransactions` returns, what the former producer had open is aborted, and its "
-            "epoch is refused (since 0.11). Before 3.6, or with "
-            "`transaction.partition.verification.enable=false`, a delayed Produce can still slip into "
-            "a partition and leave a transaction open there (KIP-890)."
+            "When `initTransactions` returns, the open transaction of the previous producer is aborted and "
+            "its epoch is refused (since 0.11). Before 3.6, or with "
+            "`transaction.partition.verification.enable=false`, a delayed Produce request can still reach a "
+            "partition and leave a transaction open there (KIP-890)."
         ),
         causes=(
-            "A Produce that waited in a socket through the fencing; a leader that came up without the "
+            "A Produce request that waited in a socket during the fencing; a leader that started without the "
             "newer epoch."
         ),
         look_further=(
-            "The epochs of both producers, and when the send was invoked against the end of the `init`."
+            "The epochs of both producers, and when the send was invoked, compared with the end of the "
+            "`init`."
         ),
     ),
     over="transactional_writes",
     where="invoked > fenced and (kind = 'ok' or offset is not null or polled)",
     time="invoked",
-    # Not live: a later init of its own explains a higher epoch.
+    # Not live: a later init of the same producer explains a higher epoch.
 )

@@ -1,4 +1,4 @@
-"""Checks."""
+"""The next owner of a partition starts where its group had committed."""
 
 from __future__ import annotations
 
@@ -17,39 +17,36 @@ GROUP_SKIP = Check(
             "generation": Number("its generation"),
             "offset": Offset("the first offset skipped"),
             "reached": Offset("the end (exclusive) of what the group had reached"),
-            "position": Offset("where the member began"),
+            "position": Offset("where the member started to read"),
         },
-        sentence="record(s) that a group went past without anybody polling them",
+        sentence="record(s) that a group skipped",
         definition=(
-            "A member was assigned a partition at a position beyond everything that the group had "
-            "polled, begun to read at or been set to on purpose before, and between these lies a "
-            "record that nobody in the group ever polled, although a poll that began after the "
-            "assignment found it; counted per record and assignment. Where the group reads with "
-            "isolation.level=read_committed, that poll did so too."
+            "A member was assigned a partition at a position above everything that the group had polled, "
+            "started to read at, or been reset to before, and in between lies a record that no member ever "
+            "polled, although a poll that began after the assignment found it; counted per record and "
+            "assignment. If the group reads with isolation.level=read_committed, that poll did so too."
         ),
         means=(
-            "The next owner began beyond everything the group had polled, and in between lie records "
-            "that nobody ever polled."
+            "The next owner started above everything that the group had polled, and no member ever polled the "
+            "records in between."
         ),
         promised=(
-            "The next owner begins where the group committed. What was polled and not committed may "
-            "be polled twice, but nothing is left out."
+            "The next owner starts where the group committed. Records that were polled but not committed may "
+            "be polled twice, but none is left out."
         ),
         causes=(
-            "`auto.offset.reset=latest` with an offset that expired, was out of range or never "
-            "committed; offsets committed before records were processed; a loss of "
-            "`__consumer_offsets`."
+            "`auto.offset.reset=latest` with an offset that expired, was out of range or was never committed; "
+            "offsets committed before the records were processed; a loss of `__consumer_offsets`."
         ),
         look_further=(
-            "The commits before the assignment, and whether the position was a committed one. "
-            "Deliberate jumps are recorded as a `commit` with `reset`, and records that are gone "
-            "(retention) count for nothing."
+            "The commits before the assignment, and whether the position was a committed one. Deliberate "
+            "jumps are recorded as a `commit` with `reset`. Records that retention has removed do not count."
         ),
     ),
     over="handovers",
     where="there and not polled",
     time="time",
-    # Not live: somebody in the group may have polled it outside the window.
+    # Not live: another member of the group may have polled it outside the window.
 )
 
 EXCESS_DUPLICATES = Check(
@@ -67,23 +64,21 @@ EXCESS_DUPLICATES = Check(
         },
         sentence="record(s) polled again although the group had committed them",
         definition=(
-            "A member polled, before its first seek in an assignment, an offset that the group had "
-            "polled before the assignment was made, and that was below an offset of which a commit "
-            "had been acknowledged before; counted per record and poll. A reset that was not over "
-            "when the commit began makes it no commit to go by."
+            "A member polled, before its first seek in an assignment, an offset that the group had polled "
+            "before the assignment was made and that was below an offset whose commit had been acknowledged "
+            "before; counted per record and poll. A commit does not count if a reset was under way when the "
+            "commit began."
         ),
         means="A member polled again what its group had polled and committed before the assignment.",
-        promised=(
-            "Duplicates after a rebalance reach back to the last commit that was acknowledged, not further."
-        ),
+        promised="Duplicates after a rebalance reach back to the last acknowledged commit, not further.",
         causes=(
-            "Lost or expired committed offsets; a member that begins at the log start by itself. "
-            "Seeks are told apart, and so are positions that were set back on purpose."
+            "Lost or expired committed offsets; a member that starts at the log start on its own. Seeks and "
+            "deliberate resets are not reported."
         ),
-        look_further="Where the assignment began (`start_offset`) and what was committed then.",
+        look_further="Where the assignment started (`start_offset`), and what was committed then.",
     ),
     over="redeliveries",
     where="offset < committed and first_polled < since",
     time="time",
-    # Not live: a reset explains them, and another process writes that down.
+    # Not live: a reset explains them, and another process records the reset.
 )

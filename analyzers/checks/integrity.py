@@ -1,4 +1,4 @@
-"""Checks."""
+"""What is read is undamaged, from this run, and in the partition to which it was written."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ FOREIGN_RECORD = Check(
             "offset": Offset("the offset polled"),
             "value": Value("what was polled"),
             "misrouted": Number(
-                "1: of this run, but of another partition; 0: of no partition of this run",
+                "1: a record of this run from another partition; 0: not a record of this run",
                 "if(error = 'misrouted', 1, 0)",
             ),
         },
         sentence="record(s) read that were not written to that partition by this run",
         definition=(
-            "A polled record whose payload is none of this run, or names another topic-partition than "
-            "it was polled from; counted per poll of it."
+            "A polled record has a payload that is not of this run, or that names another topic-partition "
+            "than the one it was polled from; counted per poll of it."
         ),
         means=(
-            "A record was read that this run did not write to that partition: of another run, of a "
-            "stranger, or (`misrouted`) of another partition of this run."
+            "A record was read that this run did not write to that partition: it is of another run, of "
+            "another program, or (`misrouted`) of another partition of this run."
         ),
-        promised="A log holds what was written to it.",
+        promised="A log holds only what was written to it.",
         causes=(
-            "A topic that is not fresh; somebody else writing; directories mixed up on a broker; a "
-            "topic deleted and made again under one name while clients hold the old id."
+            "A topic that is not new; another program that writes to it; mixed-up directories on a broker; a "
+            "topic that was deleted and created again under the same name while clients hold the old id."
         ),
-        look_further="The payload, topic ids, and what else used the cluster.",
+        look_further="The payload, topic ids, and other users of the cluster.",
     ),
     over="steps",
     where="error = 'foreign' or error = 'misrouted'",
     time="time",
     suspicion=per_record("error = 'foreign' or error = 'misrouted'"),
-    live="a row says so by itself",
+    live="One row suffices.",
 )
 
 CORRUPT_RECORD = Check(
@@ -57,17 +57,15 @@ CORRUPT_RECORD = Check(
             "value": Value("what was polled"),
         },
         sentence="record(s) read with a damaged payload",
-        definition="A polled record whose payload fails its checksum; counted per poll of it.",
-        means="A record's payload does not match its checksum.",
-        promised=(
-            "Batches carry a CRC, which brokers check when they are written and consumers when they are read."
-        ),
-        causes="Damage after the check: disks, memory; consumers with `check_crcs` off.",
+        definition="A polled record has a payload that fails its checksum; counted per poll of it.",
+        means="The payload of a record does not match its checksum.",
+        promised="Batches carry a CRC, which brokers check on writing and consumers on reading.",
+        causes="Damage after the check, by disks or memory; consumers with `check_crcs` off.",
         look_further="The same offset on the other replicas, with the log dump tool.",
     ),
     over="steps",
     where="error = 'corrupt'",
     time="time",
     suspicion=per_record("error = 'corrupt'"),
-    live="a row says so by itself",
+    live="One row suffices.",
 )

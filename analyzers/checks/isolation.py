@@ -1,4 +1,4 @@
-"""Checks."""
+"""A reader of committed records gets nothing that is not committed yet."""
 
 from __future__ import annotations
 
@@ -18,26 +18,25 @@ PRECOMMITTED_READ = Check(
             "value": Value("what was written: writer and sequence number"),
             "offset": Offset("the offset that was acknowledged"),
             "transaction": Operation("the transaction it belongs to"),
-            "ending": Moment("when the end of the transaction was asked for"),
+            "ending": Moment("when the end of the transaction was requested"),
         },
-        sentence="value(s) read as committed before their transaction was to be committed",
+        sentence="value(s) read as committed before the commit of their transaction was requested",
         definition=(
-            "A poll with isolation.level=read_committed returned a value of the very transaction in "
-            "which it polled, or had completed before the end of the value's transaction was asked "
-            "for; counted per value. Jepsen knows only the former, and counts it per transaction and "
-            "partition."
+            "A poll with isolation.level=read_committed returned a value of the very transaction in which it "
+            "polled, or completed before the end of the value's transaction was requested; counted per value. "
+            "Jepsen reports only the former, and counts it per transaction and partition."
         ),
         means=(
-            "A `read_committed` poll returned a value of a transaction whose end had not even been "
-            "asked for, or of the very transaction in which it polled."
+            "A `read_committed` poll returned a value of a transaction whose end had not been requested yet, "
+            "or of the transaction in which it polled."
         ),
         promised=(
-            "Committed readers stop at the last stable offset, which lies before the first record of "
-            "an open transaction."
+            "Readers of committed records stop at the last stable offset, which lies before the first record "
+            "of any open transaction."
         ),
         causes=(
-            "A last stable offset that is off by one; a leader that came up without the open "
-            "transactions of the one before; a producer's records that were appended outside of its "
+            "An off-by-one error at the last stable offset; a leader that started without the open "
+            "transactions of its predecessor; records of a producer that were appended outside of its "
             "transaction."
         ),
         look_further="`read-above-lso` for the same partition, and elections before the poll.",
@@ -46,8 +45,8 @@ PRECOMMITTED_READ = Check(
     where="first_read < ending or array_contains(within, transaction)",
     time="first_read",
     live=(
-        "two rows that are there; more rows only add such pairs: when the end of a transaction was "
-        "asked for is told once"
+        "Two rows suffice, and more rows only add such pairs: the time at which the end of a transaction was "
+        "requested is recorded once."
     ),
 )
 
@@ -61,32 +60,34 @@ READ_ABOVE_LSO = Check(
             "op": Operation("its poll"),
             "value": Value("what was polled"),
             "offset": Offset("the highest offset polled"),
-            "last_stable": Offset("the lowest last stable offset told later"),
+            "last_stable": Offset("the lowest last stable offset reported later"),
         },
-        sentence="poll(s) with read_committed that went beyond the last stable offset",
+        sentence="poll(s) with read_committed that returned records above the last stable offset",
         definition=(
-            "A poll with isolation.level=read_committed returned an offset, and a question for the "
-            "last stable offset of the partition that was asked after the poll had completed was "
-            "answered with that offset or a lower one; counted per poll of a partition. Only answers "
-            "of the leader count, in the last leader epoch that was observed of the partition, and "
-            "only with a high watermark that has reached the lowest log end observed of that leader "
-            "in that epoch: before, it may fall back behind an earlier one."
+            "A poll with isolation.level=read_committed returned an offset, and a request for the last stable "
+            "offset of the partition, sent after the poll had completed, was answered with that offset or a "
+            "lower one; counted per poll of a partition. Only answers of the leader count, in the last leader "
+            "epoch that was observed of the partition, and only with a high watermark that has reached the "
+            "lowest log end observed of that leader in that epoch. Before that, the last stable offset may "
+            "fall back behind that of the previous leader."
         ),
         means=(
-            "A committed reader got a record, and later the leader said that everything from there on "
-            "is not decided yet."
+            "A `read_committed` reader got a record, and later the leader reported that transactions from "
+            "that record on are still open."
         ),
         promised=(
-            "Within one leader epoch the last stable offset does not go back. After an election it "
-            "may, for a moment, for the new leader's high watermark may: so only the last epoch that "
-            "was observed counts, and only once the high watermark has reached where that leader's "
-            "log ended when it was first seen."
+            "Within one leader epoch, the last stable offset does not go back. After an election it may do so "
+            "for a moment, because the new leader's high watermark may. Therefore only the last observed "
+            "epoch counts, once the high watermark has reached the end that the leader's log had when it was "
+            "first observed."
         ),
-        causes="An off-by-one at the last stable offset; a follower served the reader and knew less.",
-        look_further="Open transactions at the time: `DescribeProducers`, `ListTransactions`.",
+        causes=(
+            "An off-by-one error at the last stable offset; a follower that served the reader and knew less."
+        ),
+        look_further="Open transactions at that time: `DescribeProducers`, `ListTransactions`.",
     ),
     over="committed_polls",
     where="last_stable <= offset",
     time="time",
-    # Not live: a later leader epoch makes the answers of the one before count no more.
+    # Not live: after a change of leader, the answers of the earlier leader epoch no longer count.
 )

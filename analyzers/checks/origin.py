@@ -1,4 +1,4 @@
-"""Checks."""
+"""What is read was written before, and was not taken back."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ PHANTOM_READ = Check(
             "offset": Offset("the lowest offset it was polled at", "polled_offset"),
             "value": Value("what was polled"),
         },
-        sentence="value(s) read that nobody wrote there",
+        sentence="value(s) read that were not written to that partition",
         definition=(
             "A poll of any completion type returned an intact value of this run that no send of any "
-            "type wrote to that topic-partition; counted per value."
+            "completion type wrote to that topic-partition; counted per value."
         ),
-        means="A value of this run was read that no send wrote to that log.",
-        promised="Records are neither made up nor moved.",
+        means="A value of this run was read, but no send wrote it to that log.",
+        promised="Kafka neither invents nor moves records.",
         causes=(
-            "A history that is not complete, such as a producer's file that is missing; else a defect "
-            "in the broker or the client."
+            "An incomplete history, for example a missing file of a producer; otherwise a defect in the "
+            "broker or the client."
         ),
-        look_further="Whether all segments of the writer named by the value are in the history.",
+        look_further="Whether all segments of the value's writer are in the history.",
     ),
     over="values",
     where="polled and not sent",
@@ -52,34 +52,37 @@ G1A = Check(
         },
         sentence="value(s) read although the write had failed",
         definition=(
-            "A poll of any completion type returned a value whose send completed with fail, that is, "
-            "surely did not happen; of a send within a transaction, a poll with "
-            "isolation.level=read_committed; counted per value, whereas Jepsen counts per ok read, "
-            "whatever its isolation."
+            "A poll of any completion type returned a value whose send completed with fail, which means that "
+            "it certainly did not happen. If the send was part of a transaction, only polls with "
+            "isolation.level=read_committed count. Counted per value, whereas Jepsen counts per ok read at "
+            "any isolation level."
         ),
-        means=("Somebody read a value whose write failed: it was refused, or its transaction aborted."),
+        means=(
+            "A value was read although its write had failed: it was refused, or its transaction was aborted."
+        ),
         promised=(
-            "A refused send is in no log. An aborted transaction is hidden from `read_committed` "
-            "(since 0.11); of transactional sends only such readers count."
+            "A refused send is in no log. An aborted transaction is hidden from `read_committed` readers "
+            "(since 0.11)."
         ),
         causes=(
-            "An error that does not say whether the write happened, taken for a refusal "
-            "(NotLeaderOrFollower is one). A delayed EndTxn that decides the next transaction of the "
-            "same producer (KAFKA-17754; closed by transaction.version 2, that is brokers from 4.0 "
-            "*and* clients that speak it; kafka-python does not)."
+            "An error that leaves open whether the write happened, taken for a refusal (NotLeaderOrFollower "
+            "is one). A delayed EndTxn that decides the next transaction of the same producer (KAFKA-17754; "
+            "fixed by transaction.version 2, that is, by brokers from 4.0 together with clients that support "
+            "it; kafka-python does not)."
         ),
         look_further=(
-            "The attempts of the send in its error, and the transaction's outcome and when its end "
-            "was asked for."
+            "The attempts in the send's error, the outcome of the transaction, and when its end was "
+            "requested."
         ),
     ),
     over="values",
+    # A reader without isolation may get what a transaction takes back.
     where="failed and polled and (not transactional or read_committed)",
     time="polled_at",
     suspicion=per_value("failed and polled and (not transactional or read_committed)"),
     live=(
-        "two rows that are there; more rows only add such pairs: that a send failed is final, and so "
-        "is that its value was read"
+        "Two rows suffice, and more rows only add such pairs: neither the failure of a send nor a read of its "
+        "value is ever revised."
     ),
 )
 
@@ -96,14 +99,14 @@ FUTURE_READ = Check(
         },
         sentence="value(s) read before they were sent",
         definition=(
-            "A poll of any completion type that returned a value had completed before any send of the "
-            "value was invoked; counted per value."
+            "A poll of any completion type that returned a value had completed before any send of the value "
+            "was invoked; counted per value."
         ),
-        means="A poll was over before the value it returned was sent.",
-        promised="By causality, by every version. Times are of one clock.",
+        means="A poll completed before the value that it returned was sent.",
+        promised="Causality forbids it in every version. All times are of one clock.",
         causes=(
-            "A mistake in a client or in what was recorded: a value used twice, times of two hosts. "
-            "Look there first."
+            "A mistake in a client or in the recording: a value that was used twice, times of two hosts. "
+            "Examine these first."
         ),
         look_further="`phantom-read` and `duplicate` of the same value.",
     ),
@@ -112,7 +115,7 @@ FUTURE_READ = Check(
     time="returned_at",
     suspicion=per_value("returned < begun"),
     live=(
-        "two rows that are there; more rows only add such pairs: a completion puts the send later, "
-        "never earlier"
+        "Two rows suffice, and more rows only add such pairs: a completion only moves the send to a later "
+        "time."
     ),
 )

@@ -1,4 +1,4 @@
-"""Checks."""
+"""A partition has one owner in its group, and is not left without one."""
 
 from __future__ import annotations
 
@@ -19,25 +19,27 @@ DOUBLE_OWNERSHIP = Check(
         },
         sentence="assignment(s) of a partition that another member of the same generation still owned",
         definition=(
-            "A partition was assigned to a member while another member owned it for certain by an "
-            "assignment of the same generation; counted per assignment, the later one. A member owns "
-            "for certain from when it was told so until its next event about the partition, or about "
-            "itself, began; where it lost the partition, was fenced or was never heard of again, only "
-            "until its last ok commit before that began."
+            "A partition was assigned to a member while another member certainly owned it by an assignment of "
+            "the same generation; counted per assignment, the later one. A member certainly owns a partition "
+            "from the completion of its assignment until the beginning of its next event about the partition "
+            "or about itself. If that event says that it lost the partition or was fenced, or if there is no "
+            "such event, it certainly owned the partition only until its last ok commit before."
         ),
-        means="Two members owned a partition at the same time in one generation, both for certain.",
+        means="Two members certainly owned a partition at the same time in one generation.",
         promised=(
-            "An assignment of a generation gives each partition to one member. A member that was "
-            "paused may believe in an old generation while another owns the partition in a newer one: "
-            "that is no finding."
+            "An assignment of a generation gives each partition to one member. A paused member may still "
+            "believe in an old generation while another member owns the partition in a newer one; this is not "
+            "reported."
         ),
-        causes=("A faulty assignor; a coordinator that lost its group's state and gave a generation twice."),
+        causes=(
+            "A faulty assignor; a coordinator that lost the state of its group and issued a generation twice."
+        ),
         look_further="The `member` rows of both processes; the coordinator's log around the rebalance.",
     ),
     over="ownerships",
     where="began < held",
     time="began",
-    # Not live: how an assignment ended decides until when it was certainly in force.
+    # Not live: the end of an assignment decides until when it was certainly in force.
 )
 
 ORPHANED_PARTITION = Check(
@@ -46,29 +48,27 @@ ORPHANED_PARTITION = Check(
         family="groups",
         rank=60,
         evidence={
-            "began": Moment("when nobody owned it"),
+            "began": Moment("when it lost its owner"),
             "lasted": Span("for how long at least"),
         },
         sentence="time(s) that a partition had no owner although members were alive",
         definition=(
-            "A partition that had been assigned before had no owner for longer than the bound that "
-            "the experiment states (`Bounds.orphaned`), while one member or another was alive without "
-            "a break: from its first event to its last event or commit, or until it left; counted per "
-            "time. A member is taken for the owner from when the assignment began to be told until "
-            "its end had been told."
+            "A partition that had been assigned before had no owner for longer than the bound that the "
+            "experiment states (`Bounds.orphaned`), while at every moment some member of its group was alive: "
+            "from its first event to its last event or commit, or until it left; counted per time. A member "
+            "counts as the owner from the beginning of the assignment's event to the end of the event that "
+            "ended it."
         ),
-        means=(
-            "A partition had no owner for longer than `Bounds(orphaned=...)` although members were alive."
-        ),
+        means="A partition had no owner for longer than `Bounds(orphaned=...)` although members were alive.",
         promised=(
-            "No time is; a sensible bound is the session timeout (45 s by default) and a rebalance. "
-            "Never judged without one."
+            "No time. A sensible bound is the session timeout (45 s by default) plus a rebalance. It is never "
+            "judged without a bound."
         ),
         causes=(
-            "A rebalance that does not end, as with a member that joins and does not sync; an "
-            "assignor that knows an old number of partitions."
+            "A rebalance that does not end, for example with a member that joins and does not sync; an "
+            "assignor that uses an old number of partitions."
         ),
-        look_further="The group's state over the time, and who was the last owner.",
+        look_further="The state of the group during that time, and the last owner.",
     ),
     over="orphans",
     where="lasted > {bound}",

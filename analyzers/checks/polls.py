@@ -1,4 +1,4 @@
-"""Checks."""
+"""What one process polls from a log goes forward and leaves no record out."""
 
 from __future__ import annotations
 
@@ -19,40 +19,42 @@ POLL_SKIP = Check(
             "offset": Offset("the offset polled"),
             "previous": Offset("the offset polled before it"),
             "value": Value("what was polled"),
-            "skipped": Offset("the highest offset between them that somebody polled", "below"),
+            "skipped": Offset("the highest offset between them that was polled", "below"),
         },
-        sentence="poll(s) that jumped over records",
+        sentence="poll(s) that skipped records",
         definition=(
-            "A process polled an offset, and next a later one, in the same topic-partition and "
-            "assignment (a member of a group goes on in the next generation with the partitions that "
-            "it was not assigned anew), although somebody polled a record between the two, by another "
-            "operation; counted per jump. Offsets at which nobody polled anything are no records "
-            "(transaction markers, compaction), and with isolation.level=read_committed neither are "
-            "those that no such poll returned (aborted transactions). Jepsen also takes acknowledged "
-            "sends for records; here a write that nobody polled is a lost-write."
+            "A process polled an offset and next a later one, in the same topic-partition and assignment (a "
+            "member of a group continues in the next generation with the partitions that it was not assigned "
+            "anew), although some process polled a record between the two, by another operation; counted per "
+            "gap. Offsets at which no process polled a record count as holes (transaction markers, "
+            "compaction). For polls with isolation.level=read_committed, so do offsets that no such poll "
+            "returned (aborted transactions). Jepsen also takes acknowledged sends for records; here, a write "
+            "that was never polled is a lost-write."
         ),
         means=(
-            "A consumer went from one offset to a later one, and somebody else was given a record "
-            "between the two."
+            "A consumer went from one offset to a later one, although another reader got a record between the "
+            "two."
         ),
         promised=(
-            "Within one assignment a consumer gets every record of a log. Offsets may be missing: "
-            "transaction markers, compaction, and aborted records under `read_committed` leave holes; "
-            "these are no finding."
+            "Within one assignment, a consumer gets every record of a log. Offsets may be missing: "
+            "transaction markers, compaction, and aborted records under `read_committed` leave holes, which "
+            "are not reported."
         ),
         causes=(
-            "A consumer that silently jumped: `auto.offset.reset` after an out-of-range answer, "
-            "truncation without epochs (clients before 2.3), reading from divergent replicas."
+            "A consumer that silently jumped: `auto.offset.reset` after an out-of-range answer, truncation "
+            "without epochs (clients before 2.3), reading from divergent replicas."
         ),
         look_further="Who polled the `skipped` offset, from which broker and in which leader epoch.",
     ),
     over="gaps",
+    # Offsets need not be dense (transaction markers, compaction): a gap counts only where a record is known to be.
+    # `below` is lower than `offset`, so that it also rules out steps backwards.
     where="f = 'poll' and not within and below > previous",
     time="time",
     suspicion=per_record("f = 'poll' and (offset > previous + 1 or generation is not null)"),
     live=(
-        "a step between two rows that are neighbours for certain (see `certain` of the window), over "
-        "a record that is known: more rows only add such records"
+        "It is a step between two rows that are certainly neighbours (see `certain` in "
+        "`workloads.history.window`) over a known record; more rows only add known records."
     ),
 )
 
@@ -74,27 +76,32 @@ NONMONOTONIC_POLL = Check(
         },
         sentence="poll(s) that went back in the log",
         definition=(
-            "A process polled an offset not above the one it polled before, in the same "
-            "topic-partition and assignment (a member of a group goes on in the next generation with "
-            "the partitions that it was not assigned anew), or not above that of the last record with "
-            "the same key, in one generation, by another operation; counted per record."
+            "A process polled an offset not above the one that it had polled before it, in the same "
+            "topic-partition and assignment (a member of a group continues in the next generation with the "
+            "partitions that it was not assigned anew), or not above that of the last record with the same "
+            "key, in one generation, by another operation; counted per record."
         ),
         means=(
-            "A consumer got a record at or before the one it had got before; with `key`, at or before "
-            "the last one of that key."
+            "A consumer got a record at the offset of the record before it or at a lower one; with `key`, "
+            "compared with the last record of that key."
         ),
         promised=(
-            "Within one assignment the position only grows. Records of one key in one partition come "
-            "in order."
+            "Within one assignment, the position only grows. Records of one key in one partition come in "
+            "order."
         ),
-        causes=("A client that lost its position; an automatic reset; a seek the history was not told of."),
-        look_further="The assignment and generation of both polls, and the client's log between them.",
+        causes=(
+            "A client that lost its position; an automatic reset; a seek that is missing from the history."
+        ),
+        look_further="The assignment and the generation of both polls, and the client's log between them.",
     ),
     over="steps",
     where="f = 'poll' and not within and offset <= previous",
     time="time",
     suspicion=per_record("f = 'poll' and (offset <= previous or generation is not null)"),
-    live=("a step between two rows that are neighbours for certain (see `certain` of the window)"),
+    live=(
+        "It is a step between two rows that are certainly neighbours (see `certain` in "
+        "`workloads.history.window`)."
+    ),
 )
 
 INT_POLL_SKIP = Check(
@@ -109,30 +116,30 @@ INT_POLL_SKIP = Check(
             "offset": Offset("the offset polled"),
             "previous": Offset("the offset polled before it"),
             "value": Value("what was polled"),
-            "skipped": Offset("the highest offset between them that somebody polled", "below"),
+            "skipped": Offset("the highest offset between them that was polled", "below"),
         },
-        sentence="jump(s) over records inside one poll",
+        sentence="gap(s) inside one poll where records were skipped",
         definition=(
-            "A process polled an offset, and next a later one, in the same topic-partition and "
-            "assignment (a member of a group goes on in the next generation with the partitions that "
-            "it was not assigned anew), although somebody polled a record between the two, by the "
-            "same operation; counted per jump. Offsets at which nobody polled anything are no records "
-            "(transaction markers, compaction), and with isolation.level=read_committed neither are "
-            "those that no such poll returned (aborted transactions). Jepsen also takes acknowledged "
-            "sends for records; here a write that nobody polled is a lost-write."
+            "A process polled an offset and next a later one, in the same topic-partition and assignment (a "
+            "member of a group continues in the next generation with the partitions that it was not assigned "
+            "anew), although some process polled a record between the two, by the same operation; counted per "
+            "gap. Offsets at which no process polled a record count as holes (transaction markers, "
+            "compaction). For polls with isolation.level=read_committed, so do offsets that no such poll "
+            "returned (aborted transactions). Jepsen also takes acknowledged sends for records; here, a write "
+            "that was never polled is a lost-write."
         ),
         means="The same as poll-skip, between two records of one poll operation.",
-        promised=("What one poll returns of a partition is a piece of its log, without records left out."),
+        promised="One poll returns consecutive records of a partition.",
         causes="A defect in fetching or in merging fetched batches; a fetch from two replicas.",
-        look_further="As for poll-skip; nothing a user does can come in between.",
+        look_further="As for poll-skip. The application cannot interfere within one poll.",
     ),
     over="gaps",
     where="f = 'poll' and within and below > previous",
     time="time",
     suspicion=per_record("f = 'poll' and within and offset > previous + 1"),
     live=(
-        "a step between two rows that are neighbours for certain (see `certain` of the window), over "
-        "a record that is known: more rows only add such records"
+        "It is a step between two rows that are certainly neighbours (see `certain` in "
+        "`workloads.history.window`) over a known record; more rows only add known records."
     ),
 )
 
@@ -154,13 +161,13 @@ INT_NONMONOTONIC_POLL = Check(
         },
         sentence="record(s) that went back in the log inside one poll",
         definition=(
-            "A process polled an offset not above the one it polled before, in the same "
-            "topic-partition and assignment (a member of a group goes on in the next generation with "
-            "the partitions that it was not assigned anew), or not above that of the last record with "
-            "the same key, in one generation, by the same operation; counted per record."
+            "A process polled an offset not above the one that it had polled before it, in the same "
+            "topic-partition and assignment (a member of a group continues in the next generation with the "
+            "partitions that it was not assigned anew), or not above that of the last record with the same "
+            "key, in one generation, by the same operation; counted per record."
         ),
         means="The same as nonmonotonic-poll, between two records of one poll operation.",
-        promised="What one poll returns of a partition is in order.",
+        promised="One poll returns the records of a partition in order.",
         causes="A defect in fetching; batches that overlap after a truncation.",
         look_further="As for nonmonotonic-poll.",
     ),
@@ -168,5 +175,8 @@ INT_NONMONOTONIC_POLL = Check(
     where="f = 'poll' and within and offset <= previous",
     time="time",
     suspicion=per_record("f = 'poll' and offset <= previous"),
-    live=("a step between two rows that are neighbours for certain (see `certain` of the window)"),
+    live=(
+        "It is a step between two rows that are certainly neighbours (see `certain` in "
+        "`workloads.history.window`)."
+    ),
 )

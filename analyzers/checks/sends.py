@@ -1,4 +1,4 @@
-"""Checks."""
+"""What one producer sends lies in the log in the order of sending, and all sends in the order of real time."""
 
 from __future__ import annotations
 
@@ -23,21 +23,20 @@ NONMONOTONIC_SEND = Check(
                 "the key of both records, where only the order of the key is broken", optional=True
             ),
         },
-        sentence="acknowledged send(s) that landed before an earlier one of the same producer",
+        sentence="acknowledged send(s) with a lower offset than an earlier one of the same producer",
         definition=(
-            "An acknowledged send whose offset is not above that of the process's acknowledged send "
-            "to the same topic-partition before it, or of its last one there with the same key, of "
-            "which not both belong to one transaction; counted per send. Only acknowledgements count, "
-            "whereas Jepsen also compares info sends that were read."
+            "An acknowledged send whose offset is not above that of the process's previous acknowledged send "
+            "to the same topic-partition, or of its last one there with the same key, where the two are not "
+            "part of one transaction; counted per send. Only acknowledged sends count, whereas Jepsen also "
+            "compares info sends that were read."
         ),
         means=(
-            "A producer's acknowledged record has an offset not above that of the one it sent before "
-            "to the same log; with `key`, before the last one of that key."
+            "A producer's acknowledged record has an offset not above that of the record that it sent to the "
+            "same log before; with `key`, not above that of its last record of that key."
         ),
         promised=(
-            "An idempotent producer's records are appended in order, with up to five requests in "
-            "flight. Without idempotence only `max.in.flight.requests.per.connection=1` keeps the "
-            "order."
+            "The records of an idempotent producer are appended in order, with up to five requests in flight. "
+            "Without idempotence, only `max.in.flight.requests.per.connection=1` keeps the order."
         ),
         causes="Retries without idempotence; a truncation between the two.",
         look_further="The attempts of both sends.",
@@ -46,7 +45,10 @@ NONMONOTONIC_SEND = Check(
     where="f = 'send' and not within and offset <= previous",
     time="time",
     suspicion=per_record("f = 'send' and offset <= previous"),
-    live=("a step between two rows that are neighbours for certain (see `certain` of the window)"),
+    live=(
+        "It is a step between two rows that are certainly neighbours (see `certain` in "
+        "`workloads.history.window`)."
+    ),
 )
 
 INT_NONMONOTONIC_SEND = Check(
@@ -65,25 +67,28 @@ INT_NONMONOTONIC_SEND = Check(
                 "the key of both records, where only the order of the key is broken", optional=True
             ),
         },
-        sentence="acknowledged send(s) that landed before an earlier one of the same transaction",
+        sentence="acknowledged send(s) with a lower offset than an earlier one of the same transaction",
         definition=(
-            "An acknowledged send whose offset is not above that of the process's acknowledged send "
-            "to the same topic-partition before it, or of its last one there with the same key, both "
-            "within one transaction; counted per send."
+            "An acknowledged send whose offset is not above that of the process's previous acknowledged send "
+            "to the same topic-partition, or of its last one there with the same key, where both are part of "
+            "one transaction; counted per send."
         ),
         means=(
-            "The same as nonmonotonic-send, between two sends of one transaction. Operations of sends "
-            "that are no transaction have one record each."
+            "The same as nonmonotonic-send, between two sends of one transaction. A send outside of "
+            "transactions has one record."
         ),
-        promised="Transactional producers are idempotent: the order always holds.",
-        causes="A sequence that was reset inside a transaction; a truncation.",
+        promised="Transactional producers are idempotent, so their records are always in order.",
+        causes="A sequence number that was reset within a transaction; a truncation.",
         look_further="The epoch of the producer at both sends.",
     ),
     over="steps",
     where="f = 'send' and within and offset <= previous",
     time="time",
     suspicion=per_record("f = 'send' and offset <= previous"),
-    live=("a step between two rows that are neighbours for certain (see `certain` of the window)"),
+    live=(
+        "It is a step between two rows that are certainly neighbours (see `certain` in "
+        "`workloads.history.window`)."
+    ),
 )
 
 INT_SEND_SKIP = Check(
@@ -101,24 +106,24 @@ INT_SEND_SKIP = Check(
             "value": Value("what was written: writer and sequence number"),
             "skipped": Offset("the highest offset between them that holds a record", "below"),
         },
-        sentence="send(s) of a transaction with records of others before them",
+        sentence="send(s) of a transaction with records of other producers before them",
         definition=(
-            "Between two successive acknowledged sends of one transaction to one topic-partition lies "
-            "a record that somebody polled or was acknowledged; counted per send. Kafka does not "
-            "promise otherwise: transactions of several producers interleave."
+            "Between two successive acknowledged sends of one transaction to one topic-partition lies a "
+            "record that was polled or acknowledged; counted per send. Kafka does not promise otherwise: "
+            "transactions of several producers interleave."
         ),
-        means=("Between two successive sends of one transaction lies a record of somebody else. A note."),
+        means="Between two successive sends of one transaction lies a record of another producer.",
         promised="Nothing: transactions of several producers interleave in a log.",
-        causes="Two producers writing to one partition at once.",
-        look_further="Only of interest where an application believed otherwise.",
+        causes="Two producers that write to one partition at the same time.",
+        look_further="Only relevant where an application assumes otherwise.",
     ),
     over="gaps",
     where="f = 'send' and below > previous",
     time="time",
     suspicion=per_record("f = 'send' and within and offset > previous + 1"),
     live=(
-        "a step between two rows that are neighbours for certain (see `certain` of the window), over "
-        "a record that is known: more rows only add such records"
+        "It is a step between two rows that are certainly neighbours (see `certain` in "
+        "`workloads.history.window`) over a known record; more rows only add known records."
     ),
 )
 
@@ -133,28 +138,27 @@ REALTIME_ORDER = Check(
             "offset": Offset("the offset acknowledged"),
             "value": Value("what was written: writer and sequence number"),
             "overtaker": Offset("the higher offset that was acknowledged first"),
-            "stale": Span("from that acknowledgement to this send's invocation", "invoked - overtaken"),
+            "stale": Span("from that acknowledgement to the invocation of this send", "invoked - overtaken"),
         },
-        sentence="acknowledged send(s) that landed before one acknowledged before they began",
+        sentence="acknowledged send(s) with a lower offset than one acknowledged before they were invoked",
         definition=(
-            "An acknowledged send, by any process, whose offset is below that of another send to the "
-            "same topic-partition that was acknowledged before this one was invoked; counted per "
-            "send."
+            "The offset of an acknowledged send, by any process, is below that of another send to the same "
+            "topic-partition that was acknowledged before this one was invoked; counted per send."
         ),
-        means="A write was sent after another one had been acknowledged, and landed before it.",
+        means="A write was sent after another one had been acknowledged, and has a lower offset.",
         promised=(
-            "A leader appends at the end, with any `acks`, for all producers together; only a "
-            "truncation undoes it."
+            "A leader appends at the end, with any `acks`, for all producers together. Only a truncation "
+            "undoes it."
         ),
         causes=(
-            "A truncation between the two, so that the first one is usually lost; two leaders that "
-            "both acknowledge."
+            "A truncation between the two, so that the first one is usually lost; two leaders that both "
+            "acknowledge."
         ),
-        look_further="`overtaker` in the final read: is it still there, and of which epoch?",
+        look_further="Whether the final read still has the `overtaker`, and of which epoch it is.",
     ),
     over="acknowledgements",
     where="overtaken < invoked",
     time="time",
     suspicion=per_send("overtaken < invoked"),
-    live="two rows that are there; more rows only add such pairs",
+    live="Two rows suffice, and more rows only add such pairs.",
 )

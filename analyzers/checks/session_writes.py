@@ -1,4 +1,4 @@
-"""Checks."""
+"""A session writes behind what it has read and written before, whichever of its clients writes."""
 
 from __future__ import annotations
 
@@ -12,40 +12,38 @@ MONOTONIC_WRITES = Check(
         family="sessions",
         rank=30,
         evidence={
-            "session": Number("the session; negative: process -1-n, which stands for itself"),
+            "session": Number("the session; a negative number n: process -1-n, which has no session"),
             "process": Number("the process that wrote it"),
             "op": Operation("its send"),
             "offset": Offset("the offset that was acknowledged"),
             "value": Value("what was written: writer and sequence number"),
-            "written": Offset("the highest offset that the session had been acknowledged before"),
-            "stale": Span("from that acknowledgement to this send's invocation", "invoked - written_at"),
-            "behind": Number("the records by which it fell short", "written - offset"),
+            "written": Offset("the highest offset that was acknowledged to the session before"),
+            "stale": Span("from that acknowledgement to the invocation of this send", "invoked - written_at"),
+            "behind": Number("the number of records by which it fell short", "written - offset"),
         },
         sentence="acknowledged write(s) of a session that landed before an earlier one of the session",
         definition=(
-            "An acknowledged send of a session whose offset is not above that of another send to the "
-            "same topic-partition, by any process of the session, that was acknowledged before this "
-            "one was invoked; counted per send. Sessions are those that were declared, with all their "
-            "processes, and processes without one that both send and poll. What one process had in "
-            "flight at once has its order in nonmonotonic-send."
+            "An acknowledged send of a session has an offset not above that of another send to the same "
+            "topic-partition, by any process of the session, that was acknowledged before this one was "
+            "invoked; counted per send. Sessions are those that are declared, with all their processes, and "
+            "processes without a session that both send and poll. The order of sends that one process had in "
+            "flight together is covered by nonmonotonic-send."
         ),
         means=(
-            "A session's write landed before one that was acknowledged to the session earlier, maybe "
-            "to another of its clients."
+            "A session's write has a lower offset than an earlier write of the session, possibly by another "
+            "of its clients."
         ),
         promised=(
-            "A leader appends at the end: what is sent after an acknowledgement gets a higher offset, "
-            "with any `acks`, unless the log was cut off in between."
+            "A leader appends at the end, with any `acks`: what is sent after an acknowledgement gets a "
+            "higher offset, unless the log was truncated in between."
         ),
-        causes="A truncation between the two; two leaders at once.",
-        look_further=(
-            "The epochs at both offsets. What one producer had in flight at once is `nonmonotonic-send`."
-        ),
+        causes="A truncation between the two; two leaders at the same time.",
+        look_further="The epochs at both offsets.",
     ),
     over="session_sends",
     where="offset <= written",
     time="time",
-    live=("two rows that are there; more rows only add such pairs: what was written before only gets more"),
+    live="Two rows suffice, and more rows only add such pairs: what the session had written only grows.",
 )
 
 WRITES_FOLLOW_READS = Check(
@@ -54,32 +52,35 @@ WRITES_FOLLOW_READS = Check(
         family="sessions",
         rank=40,
         evidence={
-            "session": Number("the session; negative: process -1-n, which stands for itself"),
+            "session": Number("the session; a negative number n: process -1-n, which has no session"),
             "process": Number("the process that wrote it"),
             "op": Operation("its send"),
             "offset": Offset("the offset that was acknowledged"),
             "value": Value("what was written: writer and sequence number"),
             "read": Offset("the highest offset that the session had polled before"),
-            "stale": Span("from when it first had to this send's invocation", "invoked - read_at"),
-            "behind": Number("the records by which it fell short", "read - offset"),
+            "stale": Span("from its first poll of that to the invocation of this send", "invoked - read_at"),
+            "behind": Number("the number of records by which it fell short", "read - offset"),
         },
         sentence="acknowledged write(s) of a session that landed before what it had read",
         definition=(
-            "An acknowledged send of a session whose offset is not above that of a record that a "
-            "process of the session polled from the same topic-partition before the send was invoked; "
-            "counted per send. Sessions are those that were declared, with all their processes, and "
-            "processes without one that both send and poll."
+            "An acknowledged send of a session has an offset not above that of a record that a process of the "
+            "session polled from the same topic-partition before the send was invoked; counted per send. "
+            "Sessions are those that are declared, with all their processes, and processes without a session "
+            "that both send and poll."
         ),
-        means="A session read a record, then wrote, and the write landed at or before that record.",
+        means=(
+            "A session read a record and then wrote, and the write has the same offset as that record or a "
+            "lower one."
+        ),
         promised=(
-            "As for monotonic-writes: a record that was read is in the log, and the log only grows "
-            "while its leader is elected cleanly."
+            "As for monotonic-writes: a record that was read is in the log, and the log only grows while its "
+            "leaders are elected cleanly."
         ),
-        causes="A truncation in between; reading from one leader and writing to another.",
-        look_further="Whether the record that was read is still there in the final read.",
+        causes="A truncation in between; a read from one leader and a write to another.",
+        look_further="Whether the final read still has the record that was read.",
     ),
     over="session_sends",
     where="offset <= read",
     time="time",
-    live=("two rows that are there; more rows only add such pairs: what was read before only gets more"),
+    live="Two rows suffice, and more rows only add such pairs: what the session had read only grows.",
 )

@@ -1,4 +1,4 @@
-"""Checks."""
+"""What was written once is in the log once."""
 
 from __future__ import annotations
 
@@ -22,24 +22,23 @@ DUPLICATE = Check(
         },
         sentence="value(s) found at more than one offset of their log",
         definition=(
-            "One value at two or more offsets of one log, by polls of any completion type and "
-            "acknowledgements; counted per value. A producer that is at-least-once only may do this."
+            "Polls of any completion type and acknowledgements show one value at two or more offsets of one "
+            "log; counted per value. An at-least-once producer may do this."
         ),
         means="One write lies at two or more offsets.",
         promised=(
-            "An idempotent producer (`enable.idempotence`, the default since 3.0, needs `acks=all`) "
-            "writes each record once within its session. Without it a retry may write it again: at "
-            "least once."
+            "An idempotent producer (`enable.idempotence`, the default since 3.0; requires `acks=all`) writes "
+            "each record once within its session. Without idempotence, a retry may write a record again."
         ),
         causes=(
-            "A lost response and a retry without idempotence; a producer id that expired on the "
-            "broker; a producer that took a new id and sent again."
+            "A lost response and a retry without idempotence; a producer id that expired on the broker; a "
+            "producer that got a new id and sent again."
         ),
-        look_further="The attempts in the send's `error`, and which broker took which of them.",
+        look_further="The attempts in the send's `error`, and which broker accepted each of them.",
     ),
     over="values",
     where="first_offset < last_offset",
     time="coalesce(sent_at, polled_at)",
     suspicion=per_value("least < most"),
-    live="two rows that are there; more rows only add such pairs",
+    live="Two rows suffice, and more rows only add such pairs.",
 )

@@ -24,7 +24,7 @@ from analyzers.discovery import declared
 
 @pytest.mark.parametrize("anomaly", CATALOGUE, ids=lambda anomaly: anomaly.name)
 def test_an_entry_says_how_it_is_counted_and_reads_as_a_sentence(anomaly: Anomaly) -> None:
-    assert "counted per" in anomaly.definition
+    assert "counted per" in anomaly.definition.lower()
     one, many = anomaly.summary(1), anomaly.summary(2)
     assert one != many
     assert "(s)" not in one + many
