@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from analyzers.catalogue.registry import ANOMALIES
-from tests.support.stories.planted import BOUNDS, ONE, PLANTED, TWO
+from tests.support.stories.offsets import ONE, TWO
+from tests.support.stories.planted import BOUNDS, PLANTED
 
 pytestmark = pytest.mark.spark
 

@@ -13,7 +13,9 @@ from random import Random
 from typing import Any
 
 from tests.support.miniature.brokers import TOPIC, Entry, Group, Partition, Transaction, led_by, owners
-from tests.support.miniature.clients import BITS, MS, Client, Consumer, Producer, Reader, Session, Transactor
+from tests.support.miniature.client import BITS, MS, Client
+from tests.support.miniature.consumers import Consumer, Reader
+from tests.support.miniature.producers import Producer, Session, Transactor
 from workloads.history.schema import HARNESS, NEMESIS
 
 NODES = (1, 2, 3)

@@ -1,1 +1,5 @@
-"""The anomalies spelled out in plain Python, to compare the checks with."""
+"""Definitions of the anomalies in plain Python, with which the checks have to agree.
+
+Each file with `ORACLES` (anomaly to a function that counts it) and `RANDOM` (a strategy for histories) is used by
+tests/spark/test_oracles.py.
+"""

@@ -7,7 +7,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from tests.support.oracles.transactions import Oracle, Row, Tables, log, polls
+from analyzers.facts.waits import GRAIN
+from tests.support.oracles.rows import Oracle, Row, Tables, log
+from tests.support.oracles.transactions import polls
+from tests.support.random_histories.groups import grouped
 
 ENDS = ("left", "fenced", "died")
 
@@ -217,3 +220,14 @@ def orphans(bound: int, unit: int) -> Oracle:
         return broken
 
     return count
+
+
+RANDOM = grouped
+ORACLES: dict[str, Oracle] = {
+    "double-ownership": double,
+    "group-skip": skipped,
+    "commit-regression": regression,
+    "fenced-commit": fenced,
+    "excess-duplicates": duplicates,
+    "orphaned-partition": orphans(2 * GRAIN, GRAIN),
+}

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-Row = dict[str, Any]
-Tables = dict[str, list[Row]]
-Oracle = Callable[[Tables], int]
-
-
-def log(row: Row) -> tuple[Any, Any]:
-    return row["topic"], row["partition"]
+from analyzers.catalogue.registry import CYCLE_CHECKS
+from analyzers.facts.waits import GRAIN
+from tests.support.oracles.rows import Oracle, Row, Tables, log
+from tests.support.random_histories.transactions import transacted
 
 
 def sends(tables: Tables) -> list[Row]:
@@ -230,3 +227,16 @@ def slow(bound: int) -> Oracle:
         return broken
 
     return count
+
+
+RANDOM = transacted
+ORACLES: dict[str, Oracle] = {
+    "G1a": aborted,
+    "future-read": future,
+    "torn-transaction": torn,
+    "precommitted-read": precommitted,
+    "read-above-lso": above_lso,
+    "zombie-write": zombie,
+    "unavailable": unavailable(3 * GRAIN),
+    "slow-recovery": slow(2 * GRAIN),
+} | {check.name: cycles(check.name) for check in CYCLE_CHECKS}

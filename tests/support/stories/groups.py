@@ -276,7 +276,7 @@ def recovered(s: Any) -> Any:
     return s.final({0: ONE + 3}, end=1, partition=2)
 
 
-TOLD: dict[Callable[[Any], Any], dict[str, int]] = {
+PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     handed_over: {},
     owned_twice: {"double-ownership": 1},
     owned_twice_as_a_commit_proves: {"double-ownership": 1},

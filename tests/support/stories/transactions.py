@@ -279,7 +279,7 @@ def no_zombies(s: Any) -> Any:
     return s.final({1: TWO, 2: 9 << 40, 3: THREE}, end=4, **READ)
 
 
-TOLD: dict[Callable[[Any], Any], dict[str, int]] = {
+PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     committed_whole: {},
     aborted_and_hidden: {},
     aborted_and_read: {"G1a": 1},

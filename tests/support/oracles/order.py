@@ -1,0 +1,98 @@
+"""In which order records must lie and be read, spelt out in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tests.support.oracles.rows import OfRows, Row, done, log, of_tables, polls, sends
+from tests.support.random_histories.logs import told
+
+
+def together(rows: list[Row], *names: str) -> Iterator[list[Row]]:
+    key = lambda r: (r["process"], log(r), r["assignment"], *(r.get(name) for name in names))  # noqa: E731
+    for one in {key(r) for r in rows}:
+        yield [r for r in rows if key(r) == one]
+
+
+def same_operation(a: Row, b: Row) -> bool:
+    name = "op" if a["f"] == "poll" else "transaction"
+    return a.get(name) is not None and a.get(name) == b.get(name)
+
+
+def steps(records: list[Row], operations: list[Row], f: str) -> Iterator[tuple[Row, Row, bool]]:
+    """Neighbours in what one process did to one log within one assignment, and whether in one operation."""
+    for mine in together(done(records, f)):
+        for a, b in pairwise(mine):
+            if a.get("generation") == b.get("generation"):
+                yield a, b, same_operation(a, b)
+            elif not any(
+                o["f"] == "member"
+                and "assigned" in o["value"]
+                and (o["process"], log(o)) == (a["process"], log(a))
+                and a["generation"] < o["generation"] <= b["generation"]
+                for o in operations
+            ):
+                yield a, b, False
+
+
+def keyed_back(records: list[Row], f: str) -> Iterator[tuple[Row, Row, bool]]:
+    """Neighbours of one key that went back although the step to the second of them did not."""
+    rows = done(records, f)
+    before = {id(b): a for mine in together(rows, "generation") for a, b in pairwise(mine)}
+    for mine in together([r for r in rows if r.get("key") is not None], "generation", "key"):
+        for a, b in pairwise(mine):
+            if b["offset"] <= a["offset"] and b["offset"] > before[id(b)]["offset"]:
+                yield a, b, same_operation(a, b)
+
+
+def nonmonotonic(f: str, within: bool) -> OfRows:
+    def count(records: list[Row], operations: list[Row]) -> int:
+        back = [s for s in steps(records, operations, f) if s[1]["offset"] <= s[0]["offset"]]
+        return sum(s[2] == within for s in [*back, *keyed_back(records, f)])
+
+    return count
+
+
+def between(a: Row, b: Row, rows: list[Row]) -> bool:
+    offsets = (r["offset"] for r in rows if log(r) == log(a) and r["offset"] is not None)
+    return any(a["offset"] < offset < b["offset"] for offset in offsets)
+
+
+def poll_skip(within: bool) -> OfRows:
+    def count(records: list[Row], operations: list[Row]) -> int:
+        return sum(
+            inside == within
+            and between(a, b, [p for p in polls(records) if p["committed"] or not b["committed"]])
+            for a, b, inside in steps(records, operations, "poll")
+        )
+
+    return count
+
+
+def send_skip(records: list[Row], operations: list[Row]) -> int:
+    known = polls(records) + sends(records, "ok")
+    return sum(inside and between(a, b, known) for a, b, inside in steps(records, operations, "send"))
+
+
+def realtime(records: list[Row], _: list[Row]) -> int:
+    acked = done(records, "send")
+    return sum(
+        any(log(a) == log(b) and a["completed"] < b["invoked"] and a["offset"] > b["offset"] for a in acked)
+        for b in acked
+    )
+
+
+RANDOM = told
+ORACLES = of_tables(
+    {
+        "poll-skip": poll_skip(False),
+        "int-poll-skip": poll_skip(True),
+        "nonmonotonic-poll": nonmonotonic("poll", False),
+        "int-nonmonotonic-poll": nonmonotonic("poll", True),
+        "nonmonotonic-send": nonmonotonic("send", False),
+        "int-nonmonotonic-send": nonmonotonic("send", True),
+        "int-send-skip": send_skip,
+        "realtime-order": realtime,
+    }
+)

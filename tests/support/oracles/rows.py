@@ -1,0 +1,49 @@
+"""Rows of a history, selected in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+Row = dict[str, Any]
+Tables = dict[str, list[Row]]
+Oracle = Callable[[Tables], int]
+"""Counts what a check has to find in a history."""
+
+OfRows = Callable[[list[Row], list[Row]], int]
+"""The same, from records and operations."""
+
+
+def of_tables(oracles: Mapping[str, OfRows]) -> dict[str, Oracle]:
+    """By anomaly."""
+    return {name: partial(_count, oracle) for name, oracle in oracles.items()}
+
+
+def _count(oracle: OfRows, tables: Tables) -> int:
+    return oracle(tables["records"], tables["operations"])
+
+
+def sends(records: list[Row], *types: str) -> list[Row]:
+    return [r for r in records if r["f"] == "send" and (not types or r["type"] in types)]
+
+
+def polls(records: list[Row], *types: str) -> list[Row]:
+    return [r for r in records if r["f"] == "poll" and (not types or r["type"] in types)]
+
+
+def intact(rows: list[Row]) -> list[Row]:
+    return [r for r in rows if r.get("error") is None and r["value"] is not None]
+
+
+def log(row: Row) -> tuple[Any, Any]:
+    return row["topic"], row["partition"]
+
+
+def session(row: Row) -> Any:
+    return ("process", row["process"]) if row.get("session") is None else ("session", row["session"])
+
+
+def done(records: list[Row], f: str) -> list[Row]:
+    rows = sends(records, "ok") if f == "send" else polls(records)
+    return [r for r in sorted(rows, key=lambda r: r["index"]) if r["offset"] is not None]

@@ -1,0 +1,74 @@
+"""What a session must find, spelt out in plain Python."""
+
+from __future__ import annotations
+
+from tests.support.oracles.rows import OfRows, Row, done, intact, log, of_tables, polls, sends, session
+from tests.support.random_histories.logs import told
+
+
+def behind_own(f: str) -> OfRows:
+    """Acknowledged sends not above what their session polled or was acknowledged before it sent them."""
+
+    def count(records: list[Row], _: list[Row]) -> int:
+        readers = {session(p) for p in polls(records)}
+        return sum(
+            (session(b) in readers or session(b)[0] == "session")
+            and any(
+                (session(a), log(a)) == (session(b), log(b))
+                and a["completed"] < b["invoked"]
+                and a["offset"] >= b["offset"]
+                for a in done(records, f)
+            )
+            for b in done(records, "send")
+        )
+
+    return count
+
+
+def ok_reads(operations: list[Row]) -> list[Row]:
+    return [o for o in operations if o["f"] == "read" and o["type"] == "ok"]
+
+
+def read_your_writes(records: list[Row], operations: list[Row]) -> int:
+    broken = 0
+    for s in sends(records, "ok"):
+        later = [
+            r
+            for r in ok_reads(operations)
+            if session(r) == session(s) and log(r) == log(s) and r["invoked"] >= s["completed"]
+        ]
+        if later:
+            read = min(later, key=lambda r: (r["invoked"], r["completed"]))
+            broken += not any(
+                session(p) == session(s)
+                and log(p) == log(s)
+                and p["value"] == s["value"]
+                and p["completed"] <= read["completed"]
+                for p in intact(polls(records))
+            )
+    return broken
+
+
+def session_nonmonotonic(records: list[Row], operations: list[Row]) -> int:
+    broken = 0
+    for read in ok_reads(operations):
+        same = lambda row, read=read: session(row) == session(read) and log(row) == log(read)  # noqa: E731
+        before = [p["offset"] + 1 for p in polls(records) if same(p) and p["completed"] < read["invoked"]]
+        before += [
+            r["end_offset"]
+            for r in ok_reads(operations)
+            if r is not read and same(r) and r["completed"] <= read["invoked"]
+        ]
+        broken += any(end > read["end_offset"] for end in before)
+    return broken
+
+
+RANDOM = told
+ORACLES = of_tables(
+    {
+        "read-your-writes": read_your_writes,
+        "monotonic-reads": session_nonmonotonic,
+        "monotonic-writes": behind_own("send"),
+        "writes-follow-reads": behind_own("poll"),
+    }
+)

@@ -1,0 +1,107 @@
+"""Histories in which acknowledged sends lie in the wrong order, and near misses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+ONE = 1 << 40  # the values of process 1 start here
+TWO = 2 << 40
+
+
+def keyed_sends_went_back(s: Any) -> Any:
+    s.send(ONE, 2, key=4, at=(0, 20)).send(ONE + 1, 0, key=5, at=(1, 21)).send(ONE + 2, 1, key=4, at=(2, 22))
+    return s.final({0: ONE + 1, 1: ONE + 2, 2: ONE}, end=3)
+
+
+def keyed_sends_went_back_inside_a_transaction(s: Any) -> Any:
+    in_it: dict[str, Any] = {"transaction": 7}
+    s.send(ONE, 2, key=4, at=(0, 20), **in_it).send(ONE + 1, 0, key=5, at=(1, 21))
+    s.send(ONE + 2, 1, key=4, at=(2, 22), **in_it)
+    return s.final({0: ONE + 1, 1: ONE + 2, 2: ONE}, end=3)
+
+
+def sent_out_of_order(s: Any) -> Any:
+    """In flight at once."""
+    s.send(ONE, 1, at=(0, 20)).send(ONE + 1, 0, at=(1, 21))
+    return s.final({0: ONE + 1, 1: ONE}, end=2)
+
+
+def sent_to_the_same_offset(s: Any) -> Any:
+    return s.send(ONE, 0).send(ONE + 1, 0).final({0: ONE + 1}, end=1)
+
+
+def sent_out_of_order_in_a_transaction(s: Any) -> Any:
+    s.send(ONE, 1, at=(0, 20), transaction=7).send(ONE + 1, 0, at=(1, 21), transaction=7)
+    return s.final({0: ONE + 1, 1: ONE}, end=2)
+
+
+def sent_to_the_same_offset_in_a_transaction(s: Any) -> Any:
+    s.send(ONE, 0, at=(0, 20), transaction=7).send(ONE + 1, 0, at=(1, 21), transaction=7)
+    return s.final({0: ONE + 1}, end=1)
+
+
+def sent_out_of_order_over_transactions(s: Any) -> Any:
+    s.send(ONE, 1, at=(0, 20), transaction=7).send(ONE + 1, 0, at=(1, 21), transaction=8)
+    return s.final({0: ONE + 1, 1: ONE}, end=2)
+
+
+def transactions_interleave(s: Any) -> Any:
+    s.send(ONE, 0, transaction=7, at=(0, 30)).send(TWO, 1, at=(0, 30))
+    s.send(ONE + 1, 2, transaction=7, at=(1, 31))
+    return s.final({0: ONE, 1: TWO, 2: ONE + 1}, end=3)
+
+
+def transactions_interleave_unread(s: Any) -> Any:
+    s.send(ONE, 0, transaction=7, at=(0, 30)).send(TWO, 1, at=(0, 30))
+    return s.send(ONE + 1, 2, transaction=7, at=(1, 31))
+
+
+def a_marker_lies_between_transactions(s: Any) -> Any:
+    s.send(ONE, 0, transaction=7).send(ONE + 1, 1, transaction=7).send(ONE + 2, 3, transaction=8)
+    s.send(ONE + 3, 5, transaction=8)
+    return s.final({0: ONE, 1: ONE + 1, 3: ONE + 2, 5: ONE + 3}, end=6)
+
+
+def others_write_between_transactions(s: Any) -> Any:
+    s.send(ONE, 0, transaction=7, at=(0, 30)).send(TWO, 1, at=(0, 30))
+    s.send(ONE + 1, 2, transaction=8, at=(1, 31))
+    return s.final({0: ONE, 1: TWO, 2: ONE + 1}, end=3)
+
+
+def overtaken(s: Any) -> Any:
+    """By one that is not its neighbour."""
+    s.send(ONE, 2, at=(0, 10)).send(TWO, 1, at=(5, 30)).send(3 << 40, 0, at=(11, 40))
+    return s.final({0: 3 << 40, 1: TWO, 2: ONE}, end=3)
+
+
+def concurrent(s: Any) -> Any:
+    """Acknowledged at the very moment when the other one began."""
+    return s.send(ONE, 1, at=(0, 10)).send(TWO, 0, at=(10, 20)).final({0: TWO, 1: ONE}, end=2)
+
+
+def two_partitions(s: Any) -> Any:
+    s.send(ONE, 1, at=(0, 10)).send(TWO, 0, partition=1)
+    return s.final({1: ONE}, end=2).final({0: TWO}, end=1, partition=1)
+
+
+PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
+    keyed_sends_went_back: {"nonmonotonic-send": 2},
+    keyed_sends_went_back_inside_a_transaction: {"nonmonotonic-send": 1, "int-nonmonotonic-send": 1},
+    sent_out_of_order: {"nonmonotonic-send": 1},
+    sent_to_the_same_offset: {"nonmonotonic-send": 1, "inconsistent-offsets": 1, "lost-write": 1},
+    sent_out_of_order_in_a_transaction: {"int-nonmonotonic-send": 1},
+    sent_to_the_same_offset_in_a_transaction: {
+        "int-nonmonotonic-send": 1,
+        "inconsistent-offsets": 1,
+        "lost-write": 1,
+    },
+    sent_out_of_order_over_transactions: {"nonmonotonic-send": 1},
+    transactions_interleave: {"int-send-skip": 1},
+    transactions_interleave_unread: {"int-send-skip": 1, "unseen": 3},
+    a_marker_lies_between_transactions: {},
+    others_write_between_transactions: {},
+    overtaken: {"realtime-order": 1},
+    concurrent: {},
+    two_partitions: {},
+}
