@@ -15,10 +15,10 @@ def acknowledgements(history: History) -> DataFrame:
     """One row per acknowledged send with an offset.
 
     Columns: process, op, offset, value, invoked, time (ns, of the acknowledgement), and of the send to a
-    higher offset of the log that was acknowledged first of all those: overtaker (its offset) and
-    overtaken (ns, its acknowledgement); null where there is none.
+    higher offset of the log that was acknowledged first: overtaker (its offset) and overtaken (ns, its
+    acknowledgement); null if there is none.
     """
-    # From the end of the log to its start: one order, and what lies above is what came before.
+    # In descending order of offsets, the higher offsets are the rows before the current one.
     above = Window.partitionBy(*LOG).orderBy(F.desc("offset")).rangeBetween(Window.unboundedPreceding, -1)
     return (
         history.records.where(f"{ACKED} and offset is not null")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 LOG = ["run", "topic", "partition"]
-"""What identifies one log."""
+"""The columns that identify a log."""
 
 ACKED = "f = 'send' and type = 'ok'"
 
 POLLED = "f = 'poll' and error is null"
-"""A polled record whose payload is intact, of this run, and in the partition it was written for."""
+"""A polled record with an intact payload of this run, in the partition to which it was written."""
 
 SESSION = "coalesce(cast(session as bigint), -1 - process)"
-"""A process without a session stands for itself; sessions count from 0, so these never meet."""
+"""A process without a session is a session of its own, with a negative number. Declared sessions count from 0."""
 
 TIME = "coalesce(completed, invoked)"
-"""ns. An operation that never completed is placed where it began."""
+"""ns. An operation that never completed has the time at which it began."""

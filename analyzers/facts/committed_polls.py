@@ -1,4 +1,4 @@
-"""Per poll of committed records: the last stable offsets told later."""
+"""Per poll of committed records: the last stable offsets that were reported later."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def committed_polls(history: History) -> DataFrame:
     """One row per poll and log with read_committed that returned records and completed.
 
     Columns: process, op, offset (the highest returned), value (at it), time (ns, its completion), and
-    last_stable: the lowest one told by the leader to a question asked later; null for none. What is left
-    out of these answers, and why, says the catalogue.
+    last_stable: the lowest one that the leader returned to a request sent later; null for none. The
+    definition of read-above-lso says which answers count.
     """
     polls = (
         history.records.where("f = 'poll' and coalesce(committed, false) and offset is not null")
@@ -26,7 +26,7 @@ def committed_polls(history: History) -> DataFrame:
         .selectExpr(*LOG, "process", "op", "top.offset as offset", "top.value as value", "at")
     )
     log = Window.partitionBy(*LOG)
-    told = (
+    answers = (
         history.observations.where("kind = 'partition'")
         .withColumn("latest", F.max("leader_epoch").over(log))
         .where("node = leader and leader_epoch = latest")
@@ -35,10 +35,10 @@ def committed_polls(history: History) -> DataFrame:
         .selectExpr(*LOG, "asked as at", "last_stable")
         .where("at is not null")
     )
-    # Asked at the instant of the completion is not after it: it comes earlier in the line, and is not seen.
+    # A request sent in the same nanosecond as the completion is not ordered after it.
     later = Window.partitionBy(*LOG).orderBy(F.desc("at")).rangeBetween(Window.unboundedPreceding, -1)
     return (
-        polls.unionByName(told, allowMissingColumns=True)
+        polls.unionByName(answers, allowMissingColumns=True)
         .withColumn("last_stable", F.min("last_stable").over(later))
         .where("op is not null")
         .withColumnRenamed("at", "time")

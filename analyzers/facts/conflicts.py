@@ -1,4 +1,4 @@
-"""Per offset that held several values: whether they were there one after another."""
+"""Per offset with several values: whether one replaced the other over time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
 from analyzers.facts.fact import fact
 from analyzers.history.load import History
 
-# A value follows another when nobody saw the other one any more, and its batch is of a later leader
-# epoch. An acknowledgement tells no epoch; then the later epoch must be one that had a predecessor.
+# A value replaces another if the other one is not seen any more, and its batch has a later leader epoch. An
+# acknowledgement carries no epoch; the later epoch must then be above 0, so that there was one before it.
 FOLLOWS = """
     coalesce(last_before < first, false)
     and coalesce(low_epoch > coalesce(epoch_before, 0), false)
@@ -19,11 +19,11 @@ FOLLOWS = """
 
 @fact(confined_to="offset")
 def conflicts(history: History) -> DataFrame:
-    """One row per log and offset at which polls and acknowledgements saw more than one value.
+    """One row per log and offset at which polls and acknowledgements showed more than one value.
 
     Columns: offset; low, high: the smallest and the largest value; earliest, latest: the one seen first
     and the one seen last; epoch: the leader epoch of the latest, where it was polled; reused: whether
-    each of the values came in a later leader epoch than the one before it, and after that was last seen;
+    each value has a later leader epoch than the one before it, and was first seen after that was last seen;
     time (ns): when the latest was first seen; settled (ns): the last acknowledgement, else the first
     poll.
     """
@@ -35,7 +35,7 @@ def conflicts(history: History) -> DataFrame:
         .where("low < high")
         .select(*LOG, "offset")
     )
-    # Only the few values that share an offset are looked at more closely.
+    # Only the few values that share an offset are aggregated further.
     spans = (
         views.join(F.broadcast(several), [*LOG, "offset"], "left_semi")
         .groupBy(*LOG, "offset", "value")

@@ -1,4 +1,4 @@
-"""Per log: the offsets that readers of committed records passed over."""
+"""Per log: the offsets that readers of committed records passed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from analyzers.facts.columns import LOG
 from analyzers.history.load import History
 
 FINAL = -1
-"""The reader that all final reads together are."""
+"""The number of the reader that stands for all final reads together."""
 
 
 def coverage(history: History) -> DataFrame:
     """One row per log. Columns: spans, an array of (reader, low, high), both ends inclusive.
 
-    A span is what a process polled in one assignment, from its first offset to its last, or what a
-    completed read of a process covered that polls nothing but committed records.
+    A span is the range of offsets, from the first to the last, that a process polled in one assignment, or that one
+    of its completed reads covered. Only processes count whose polls all have isolation.level=read_committed.
     """
     polls = history.records.where("f = 'poll' and offset is not null")
     each = polls.groupBy(*LOG, "process", "assignment", "final").agg(

@@ -1,4 +1,4 @@
-"""Between transactions: who wrote after whom, who read from whom; only where these may form a circle."""
+"""Dependencies between transactions: the order of their writes and their reads, as far as these may form a cycle."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from analyzers.history.load import History
 def dependencies(history: History) -> DataFrame:
     """One row per dependency of one transaction (target) on another (source).
 
-    Columns: run, topic, partition, kind (ww: the next record of a log, that is known to be there, is the
-    target's; wr: the target polled a record of the source, with read_committed), source, target.
+    Columns: run, topic, partition, kind, source, target. Kinds: ``ww``, where the next known record of a log after
+    one of the source is of the target; ``wr``, where the target polled a record of the source with read_committed.
     """
     parts = written(history)
-    # Where a record is, an acknowledgement tells only with the commit of it; a reader of committed records always.
+    # The offset in an acknowledgement counts only if the transaction committed, that of a read_committed poll always.
     placed = parts.withColumn("at", F.expr("coalesce(read_offset, if(kind = 'ok', offset, null))"))
     line = Window.partitionBy(*LOG).orderBy("at", "value")
     ww = (
@@ -31,19 +31,19 @@ def dependencies(history: History) -> DataFrame:
 
 
 def circles(history: History, kinds: tuple[str, ...]) -> DataFrame:
-    """The dependencies of these kinds that a circle may lie in, also one closed by the order of time.
+    """The dependencies of these kinds that may be part of a cycle, including cycles with realtime edges.
 
     Columns: run, topic, partition, kind, and source, target: structs of (ended, op, invoked, completed,
-    type), ended being their place in a line of all transactions, in ns.
+    type), where ended (ns) orders all transactions by their ends.
 
-    All circles of a run lie within connected unions of the spans, in that line, of the dependencies that go
-    back in it: whatever else there is, is left out, and where none goes back, there is no circle. The order
-    of time never goes back: who ended before another began, ended before the other did.
+    In that order, a cycle needs at least one dependency that goes back, and lies within the span of such
+    dependencies. So only dependencies within the union of these spans are returned, and none where no dependency goes
+    back. Realtime edges never go back: a transaction that ended before another one began also ended before it.
     """
     wanted = ", ".join(f"'{kind}'" for kind in kinds)
     node = "struct(coalesce(completed, invoked) as ended, op, invoked, completed, type)"
     nodes = transactions(history).selectExpr("run", "op", f"{node} as node")
-    # Of several records that tell the same, the first place: examples are the same each time.
+    # Of several records that show the same dependency, take the first, so that examples are reproducible.
     edges = (
         dependencies(history)
         .where(f"kind in ({wanted})")

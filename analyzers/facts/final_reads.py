@@ -1,4 +1,4 @@
-"""Per log, the completed final read that counts."""
+"""Per log: the completed final read that counts."""
 
 from __future__ import annotations
 

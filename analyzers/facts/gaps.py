@@ -1,4 +1,4 @@
-"""Per step over offsets that were left out: whether a record was there."""
+"""Per step that leaves out offsets: whether a record was there."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from analyzers.facts.steps import log_steps
 from analyzers.history.load import History
 
 BLOCK = 6
-"""64 offsets are a block: which of them hold records is told by the bits of one number."""
+"""A block is 64 offsets. The bits of one number show which of them hold records."""
 
 PLACE = f"cast(offset & {(1 << BLOCK) - 1} as int)"
 BITS = {
-    # Everybody who polls without isolation gets what anybody got.
+    # A poll without isolation gets what any poll got.
     "polled": "f = 'poll'",
-    # Who reads only what is committed gets what others like him got.
+    # A poll of committed records gets what other such polls got.
     "committed": "f = 'poll' and committed",
     "known": "true",
 }
@@ -28,9 +28,9 @@ def gaps(history: History) -> DataFrame:
     """One row per poll that is not of the offset after the one before it, and per such send within a transaction.
 
     Columns: those of `steps`, and below: the highest offset under this one at which a record is known.
-    Of polls that is one that anybody polled (by isolation: with ``committed``, one that another such
-    poll returned); of sends, one that was polled or acknowledged. The step left a record out just when
-    ``below > previous``, so no gap is ever spelt out.
+    For polls, that is one that any poll returned (with ``committed``, any such poll); for sends, one that was polled
+    or acknowledged. The step left out a record if and only if ``below > previous``, so the offsets of a gap need not
+    be enumerated.
     """
     left_out = log_steps(history).where("offset > previous + 1 and (f = 'poll' or within)")
     seen = "case when f = 'send' then {0}known{1} when committed then {0}committed{1} else {0}polled{1} end"

@@ -9,7 +9,7 @@ from analyzers.facts.fact import fact
 from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, commits, committed_before
 from analyzers.history.load import History
 
-# At one instant: an assignment that is told when a commit is invoked was not told before.
+# Of events in the same nanosecond, the commit comes first: the assignment was not completed before it.
 COMMITS, ASSIGNS = 0, 1
 
 
@@ -25,12 +25,12 @@ def group_commits(history: History) -> DataFrame:
     made = committed_before(history, acknowledged, at="invoked", until="completed").withColumn(
         "kind", F.lit(COMMITS)
     )
-    told = assignments(history).where("generation is not null").selectExpr(
+    assigned = assignments(history).where("generation is not null").selectExpr(
         *GROUP_LOG, "completed as invoked", f"{ASSIGNS} as kind", "struct(generation, process) as newest"
     )  # fmt: skip
     line = Window.partitionBy(*GROUP_LOG).orderBy("invoked", "kind").rowsBetween(UNBOUNDED, 0)
     return (
-        made.unionByName(told, allowMissingColumns=True)
+        made.unionByName(assigned, allowMissingColumns=True)
         .withColumn("newest", F.max("newest").over(line))
         .where(f"kind = {COMMITS}")
         .selectExpr(

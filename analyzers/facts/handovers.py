@@ -1,4 +1,4 @@
-"""Per record that an assignment began beyond: whether anybody in the group polled it, and whether it is there."""
+"""Per record below the start of an assignment: whether any member polled it, and whether it exists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from analyzers.facts.fact import fact
 from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, commits, members, of_groups
 from analyzers.history.load import History
 
-# At one instant: an assignment is told what had been reached by then.
+# Of events in the same nanosecond, what was reached counts for the assignment.
 REACHES, BEGINS = 0, 1
 
 
@@ -18,8 +18,8 @@ REACHES, BEGINS = 0, 1
 def handovers(history: History) -> DataFrame:
     """One row per assignment and record between what the group had reached before it and where it began.
 
-    Columns: process, op, generation, time (ns, when it was told), reached, position, offset; polled: by
-    anybody in the group, ever; there: polled after the assignment by somebody who reads what the group reads.
+    Columns: process, op, generation, time (ns, its completion), reached, position, offset; polled: by any member of
+    the group at any time; there: polled after the assignment, by any process with the isolation level of the group.
     """
     gaps = _gaps(history).where("reached < position")
     isolation = of_groups(history).groupBy("run", "group").agg(F.expr("bool_or(committed)").alias("careful"))
@@ -41,7 +41,7 @@ def handovers(history: History) -> DataFrame:
 
 
 def _gaps(history: History) -> DataFrame:
-    """Per assignment with a position: where it began, and what the group had reached until then."""
+    """Per assignment with a position: where it started, and what the group had reached before."""
     began = assignments(history).where("start_offset is not null").selectExpr(
         *GROUP_LOG, "process", "op", "generation", "completed as at", f"{BEGINS} as kind", "start_offset as reached"
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What members of groups were told, and what they committed: small tables that the facts of groups share."""
+"""Events and commits of members of groups: small tables that the facts of groups share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.history.load import History
 
 GROUP_LOG = ["run", "group", "topic", "partition"]
-"""What identifies one log as one group reads it."""
+"""The columns that identify a log and a group that reads it."""
 
 UNBOUNDED = Window.unboundedPreceding
 
@@ -35,7 +35,7 @@ def commits(history: History) -> DataFrame:
 
 
 def members(history: History) -> DataFrame:
-    """Who belongs to which group. Columns: run, process, group."""
+    """One row per member of a group. Columns: run, process, group."""
     return history.operations.where("f in ('member', 'commit')").select("run", "process", "group").distinct()
 
 
@@ -55,11 +55,11 @@ def assignments(history: History) -> DataFrame:
     ending, ended (ns; null for never): when the process's next event about the log, or about itself, began
     and was over; ending_event: which.
     """
-    told = events(history)
-    of_logs = told.where("topic is not null")
-    # A member leaves or dies as a whole: that ends every assignment it has.
+    known = events(history)
+    of_logs = known.where("topic is not null")
+    # A member that leaves or dies loses all of its assignments.
     logs = of_logs.select(*GROUP_LOG, "process").distinct()
-    left = told.where("topic is null and event in ('left', 'fenced')").drop("topic", "partition")
+    left = known.where("topic is null and event in ('left', 'fenced')").drop("topic", "partition")
     gone = left.join(logs, ["run", "group", "process"])
     dead = deaths(history).join(logs, ["run", "process"])
     own = Window.partitionBy(*GROUP_LOG, "process").orderBy("invoked", "completed", "op")
@@ -78,7 +78,7 @@ def committed_before(history: History, moments: DataFrame, *, at: str, until: st
     """The rows with the column `committed`: the highest offset of an ok commit that had completed before `at`.
 
     moments    have the columns of `GROUP_LOG`, and at and until, in ns.
-    at, until  a reset that began before `until`, and was not over when a commit began, makes it count no more.
+    at, until  a commit does not count if a reset began before `until` and was not completed when the commit began.
     """
     resets = (
         commits(history)

@@ -1,4 +1,4 @@
-"""Per time that a partition had no owner in a group with members alive."""
+"""Per time for which a partition had no owner although its group had live members."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from analyzers.history.load import History
 
 @fact(needs="member")
 def orphans(history: History) -> DataFrame:
-    """One row per time without an owner, as far as members were alive without a break.
+    """One row per time without an owner during which at every moment some member was alive.
 
     Columns: group, began, lasted (ns).
     """
@@ -47,7 +47,7 @@ def _unowned(history: History) -> DataFrame:
 
 
 def _alive(history: History) -> DataFrame:
-    """Per group the times at which it surely had a member: born, gone (ns), from one's first sign to its last."""
+    """Per group, the times at which it certainly had a member (ns): from born, its first event, to gone, its last."""
     one = ["run", "group", "process"]
     signs = (
         events(history)

@@ -1,4 +1,4 @@
-"""Per assignment of a partition: whether another member of its generation held it still."""
+"""Per assignment of a partition: whether another member of its generation still owned it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, commits
 from analyzers.history.load import History
 
 AT_ONCE = "ending_event in ('revoked', 'left', 'assigned')"
-"""These are told when they happen. That it was lost, fenced or killed, is known only later."""
+"""Events that a member learns of when they happen. It learns only later that it lost a partition or was fenced."""
 
 
 @fact(needs="member")
@@ -20,14 +20,14 @@ def ownerships(history: History) -> DataFrame:
     Columns: group, process, op, generation, began, until (ns): it was certainly in force between them; held
     (ns): until when an assignment of the same generation that began no later was certainly in force.
     """
-    told = assignments(history).where("generation is not null").withColumnRenamed("completed", "began")
-    # A commit that was accepted while it was in force proves that it was.
+    assigned = assignments(history).where("generation is not null").withColumnRenamed("completed", "began")
+    # A commit that was accepted during an assignment proves that it was still in force.
     accepted = commits(history).where("type = 'ok'").selectExpr(
         *GROUP_LOG, "process", "generation", "invoked as proof", "coalesce(completed, invoked) as accepted"
     )  # fmt: skip
     key = [*GROUP_LOG, "process", "generation"]
     proofs = (
-        told.select(*key, "began", "op", "ending")
+        assigned.select(*key, "began", "op", "ending")
         .join(accepted, key)
         .where("proof >= began and accepted <= coalesce(ending, accepted)")
         .groupBy(*key, "op")
@@ -35,7 +35,7 @@ def ownerships(history: History) -> DataFrame:
     )
     line = Window.partitionBy(*GROUP_LOG, "generation").orderBy("began", "until", "process", "op")
     return (
-        told.join(proofs, [*key, "op"], "left")
+        assigned.join(proofs, [*key, "op"], "left")
         .withColumn("until", F.expr(f"if({AT_ONCE}, ending, coalesce(proof, began))"))
         .withColumn("held", F.max("until").over(line.rowsBetween(UNBOUNDED, -1)))
         .select(*GROUP_LOG, "process", "op", "generation", "began", "until", "held")

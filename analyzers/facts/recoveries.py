@@ -1,4 +1,4 @@
-"""Per log of a run with faults: when it acknowledged again after the last of them was healed."""
+"""Per log of a run with faults: when it first acknowledged a send after the last heal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RECOVERIES = f"""
         from tries
     )
 """
-"""Common table expressions, of which the last is the fact."""
+"""Common table expressions. The last one is the fact."""
 
 
 @fact()

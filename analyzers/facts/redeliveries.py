@@ -16,21 +16,23 @@ MEMBER = [*GROUP_LOG, "process", "generation"]
 def redeliveries(history: History) -> DataFrame:
     """One row per record polled up to the offset committed before, by a member that began below it.
 
-    Columns: process, op, generation, offset, value, time (ns), since (ns, when the assignment began to be
-    told), committed (the highest offset of which a commit had been acknowledged by then), and first_polled
-    (ns): when the group first polled it. Polls after a seek of the member are left out.
+    Columns: process, op, generation, offset, value, time (ns), since (ns, when the event of the assignment began),
+    committed (the highest offset of which a commit had been acknowledged by then), and first_polled (ns): when the
+    group first polled it. Polls after a seek of the member are left out.
     """
     polls = of_groups(history).drop("committed")
     unsought = (
         polls.where("generation is not null").groupBy(*MEMBER).agg(F.min("assignment").alias("unsought"))
     )
-    told = assignments(history).where("generation is not null")
-    first = told.groupBy(*MEMBER).agg(F.expr("min(struct(invoked, completed, start_offset))").alias("first"))
+    assigned = assignments(history).where("generation is not null")
+    first = assigned.groupBy(*MEMBER).agg(
+        F.expr("min(struct(invoked, completed, start_offset))").alias("first")
+    )
     moments = first.selectExpr(
-        *MEMBER, "first.invoked as since", "first.completed as told", "first.start_offset as position"
+        *MEMBER, "first.invoked as since", "first.completed as known", "first.start_offset as position"
     )
     again = (
-        committed_before(history, moments, at="since", until="told")
+        committed_before(history, moments, at="since", until="known")
         .where("coalesce(position, 0) < committed")
         .join(unsought, MEMBER)
         .withColumnRenamed("process", "member")
@@ -41,6 +43,6 @@ def redeliveries(history: History) -> DataFrame:
         polls.join(F.broadcast(again), GROUP_LOG)
         .where("offset <= committed")
         .withColumn("first_polled", F.min("completed").over(record))
-        .where("process = member and generation = of and assignment = unsought and completed >= told")
+        .where("process = member and generation = of and assignment = unsought and completed >= known")
         .withColumnRenamed("completed", "time")
     )

@@ -10,7 +10,7 @@ from analyzers.facts.fact import fact
 from analyzers.facts.sessions import completed_reads, of_readers
 from analyzers.history.load import History
 
-# At one instant: what has been read counts for the reads that begin, what is polled counts only later.
+# Of events in the same nanosecond, completed reads count for reads that begin, and polls do not.
 DONE, BEGINS, POLLS = 0, 1, 2
 
 
@@ -19,8 +19,8 @@ def session_reads(history: History) -> DataFrame:
     """One row per completed read.
 
     Columns: session, process, op, end_offset, time (ns, when it began), reached: the end (exclusive) of
-    what the session had polled before, or of a log end that an earlier completed read had reached,
-    whichever is larger, and reached_at: when it first had (ns); null for the first.
+    what the session had polled before, or the end that an earlier completed read had reached, whichever is larger,
+    and reached_at: when it first had (ns); null for the first.
     """
     reads = completed_reads(history)
     key = [*LOG, "session"]

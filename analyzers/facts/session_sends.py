@@ -10,7 +10,7 @@ from analyzers.facts.fact import SENDS_AND_POLLS, fact
 from analyzers.facts.sessions import of_users
 from analyzers.history.load import History
 
-# At one instant: what completes then is not yet there for what begins then.
+# Of events in the same nanosecond, a completion does not count for a beginning.
 BEGINS, COMPLETES = 0, 1
 
 
@@ -20,7 +20,7 @@ def session_sends(history: History) -> DataFrame:
 
     Columns: session, process, op, offset, value, invoked, time (ns, of the acknowledgement); read and
     read_at: the highest offset of the log that the session had polled before it invoked the send, and
-    when first (ns); written and written_at: likewise what it had been acknowledged. Null for none.
+    when first (ns); written and written_at: the same for its acknowledged sends. Null for none.
     """
     rows = of_users(history).where(f"offset is not null and (f = 'poll' or ({ACKED}))")
     key = [*LOG, "session"]

@@ -1,4 +1,4 @@
-"""Per acknowledged send of a session that also reads: the read that had to show it."""
+"""Per acknowledged send of a session that also reads: the read that had to return it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def session_writes(history: History) -> DataFrame:
     begun = reads.selectExpr(
         *LOG, "session", "invoked as at", "struct(invoked, completed, op, end_offset) as next_read"
     )
-    # In one time line of writes and reads, the read is the next one; of a tie the write comes first.
+    # In the order of time, the read is the next one. Of a write and a read at the same time, the write comes first.
     line = Window.partitionBy(*LOG, "session").orderBy("at", F.col("next_read").asc_nulls_first())
     onwards = line.rowsBetween(Window.currentRow, Window.unboundedFollowing)
     return (

@@ -1,4 +1,4 @@
-"""Who is a session, and what is told of it."""
+"""The records and reads of sessions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def completed_reads(history: History) -> DataFrame:
 
 
 def of_readers(records: DataFrame, reads: DataFrame) -> DataFrame:
-    """The records of sessions that have a completed read: the others were told of no end."""
+    """The records of sessions with a completed read. The others do not know any end of a log."""
     return _of(records, reads.select("run", "session").distinct())
 
 
 def of_users(history: History) -> DataFrame:
-    """The records of those whose sends and polls have an order between them.
+    """The records of sessions whose sends and polls have an order between them.
 
-    That is: of sessions that were declared, and of processes without one that both send and poll.
+    These are the declared sessions, and processes without a session that both send and poll.
     """
     users = (
         history.records.groupBy("run", F.expr(SESSION).alias("session"))

@@ -23,20 +23,20 @@ def steps(history: History) -> DataFrame:
     """One row per record polled, of any completion type and with any payload, and per acknowledged send.
 
     Columns: process, f, op, offset, previous and within (see the schema), value, error, committed, time
-    (ns), key. Further rows, all without error, stand for steps that `previous` does not tell: those of
-    `log_steps`, and with `key` those from one record of a key to the next, where that went back though
-    the log's own order did not.
+    (ns), key. Further rows, all without error, are steps that `previous` does not cover: those of `log_steps`
+    between generations, and with `key` those from one record of a key to the next that went back although the step
+    from the record before it did not.
     """
     return log_steps(history).unionByName(_of_keys(history))
 
 
 def log_steps(history: History) -> DataFrame:
-    """As `steps`, without those of keys: with the steps of group members into another generation."""
+    """As `steps`, without those of keys, but with the steps of group members into another generation."""
     return history.records.where(DONE).selectExpr(*COLUMNS).unionByName(_into_generations(history))
 
 
 def _of_keys(history: History) -> DataFrame:
-    """Of the records with a key that are not before the record before them: from the last of the same key."""
+    """Steps from the last record of the same key, for records that did not go back behind the record before them."""
     keyed = history.records.where(f"key is not null and offset is not null and {DONE}")
     line = Window.partitionBy(*OURS, "generation", "key").orderBy("index")
     return (
@@ -54,8 +54,8 @@ def _of_keys(history: History) -> DataFrame:
 def _into_generations(history: History) -> DataFrame:
     """From the last record of a group's generation to the first of the next one that the process polled.
 
-    `previous` ends with a generation. A partition that a member kept goes on where it was; one that it
-    was assigned anew begins where the group tells it to.
+    `previous` does not reach across generations. With a partition that it kept, a member continues where it was. With
+    one that it was assigned anew, it starts where the group had committed.
     """
     polled = history.records.where("f = 'poll' and generation is not null and offset is not null")
     spans = (
@@ -66,9 +66,11 @@ def _into_generations(history: History) -> DataFrame:
             *(F.min_by(name, "index").alias(name) for name in ("op", "offset", "value", "committed", "time")),
         )
     )
-    told = history.operations.where("f = 'member' and topic is not null and generation is not null")
-    anew = told.where("get_json_object(value, '$.event') = 'assigned'").select(*LOG, "process", "generation")
-    # In one line of both: who was assigned anew has nothing before it.
+    assigned = history.operations.where("f = 'member' and topic is not null and generation is not null")
+    anew = assigned.where("get_json_object(value, '$.event') = 'assigned'").select(
+        *LOG, "process", "generation"
+    )
+    # A new assignment separates the spans before it from those after it.
     line = Window.partitionBy(*LOG, "process").orderBy("generation", F.col("assignment").asc_nulls_first())
     return (
         spans.unionByName(anew, allowMissingColumns=True)

@@ -1,4 +1,4 @@
-"""Per value sent within a transaction: who read it, who passed over it, and what became of its transaction."""
+"""Per value sent within a transaction: its readers, the readers that passed it, and the end of its transaction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def written(history: History) -> DataFrame:
     """One row per log and value of a transaction.
 
     Columns: value, transaction; of the send: process, kind (its completion type), offset, invoked (ns);
-    of the polls: polled (by anybody), readers (those with read_committed), within (the transactions they
+    of the polls: polled (by any process), readers (those with read_committed), within (the transactions they
     polled in), first_read (ns, the first completion), read_offset.
     """
     rows = history.records.where(
@@ -48,9 +48,9 @@ def written(history: History) -> DataFrame:
 def transactional_writes(history: History) -> DataFrame:
     """The rows of `written` with their offset, and
 
-    - missed: readers (read_committed) that passed over the offset and never found the value,
+    - missed: readers (read_committed) that passed the offset and never found the value,
     - saw: readers that polled any record of the transaction,
-    - ending (ns): when the end of the transaction was asked for,
+    - ending (ns): when the end of the transaction was requested,
     - fenced (ns): when its producer had been fenced; null for never.
     """
     passed = "filter(spans, s -> offset between s.low and s.high and not array_contains(readers, s.reader))"

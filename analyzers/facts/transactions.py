@@ -31,7 +31,7 @@ def transactions(history: History) -> DataFrame:
         .groupBy("run", "name")
         .agg(F.expr("collect_list(struct(process, type, invoked, completed, epoch))").alias("inits"))
     )
-    # An init of its own that began later gave it an epoch that is not to be compared: they start anew in the end.
+    # Epochs start again from the beginning in the end, so they are not compared after a later init of the process.
     own = "exists(inits, o -> o.process = process and o.invoked > i.invoked)"
     fencing = f"i.type = 'ok' and i.process <> process and i.epoch > epoch and not {own}"
     fenced = f"array_min(transform(filter(inits, i -> coalesce({fencing}, false)), i -> i.completed))"

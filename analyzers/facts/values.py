@@ -1,4 +1,4 @@
-"""Per value written to or read from a log: what became of it."""
+"""Per value written to or read from a log: where and when it was sent, acknowledged and polled."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from analyzers.facts.final_reads import final_reads
 from analyzers.history.load import History
 
 OF_VALUES = f"(value is not null and (f = 'send' or ({POLLED})))"
-"""A row that tells of a value."""
+"""The row is a send or an intact poll of a value."""
 
-# What is true of any of a value's rows, as bits of one number: that is what makes a row narrow.
+# Conditions of which each is true of a value if it is true of any of its rows. As bits of one number, they need
+# little memory in the shuffle.
 SEEN = {
     "sent": "f = 'send'",
     "acked": ACKED,
@@ -25,19 +26,19 @@ SEEN = {
 }
 
 COLUMNS = {
-    # the send; where there is none these are null
+    # Of the send; null if there is none.
     "acked_offset": f"max(offset) filter (where {ACKED})",
     "acked_at": f"max(completed) filter (where {ACKED})",
     "sent_at": f"max({TIME}) filter (where f = 'send')",
     "sender": "max(process) filter (where f = 'send')",
     "begun_at": "min(invoked) filter (where f = 'send')",
-    # the polls
+    # Of the polls.
     "returned_at": "min(completed) filter (where f = 'poll')",
     "polled_offset": "min(offset) filter (where f = 'poll')",
     "polled_at": f"min({TIME}) filter (where f = 'poll')",
     "poll": "min(op) filter (where f = 'poll')",
     "poller": "min_by(process, op) filter (where f = 'poll')",
-    # both: an acknowledgement names an offset as well as a poll does
+    # Of both: acknowledgements and polls have an offset.
     "first_offset": "min(offset) filter (where f = 'poll' or type = 'ok')",
     "last_offset": "max(offset) filter (where f = 'poll' or type = 'ok')",
 }
@@ -45,13 +46,13 @@ COLUMNS = {
 
 @fact(confined_to="value")
 def values(history: History) -> DataFrame:
-    """One row per log and value. Columns: value, those of `COLUMNS`, whether anything in `SEEN` is true, and
+    """One row per log and value. Columns: value, those of `COLUMNS`, whether each condition in `SEEN` is true, and
 
     - top: the highest offset that any poll returned from the log; null for none,
     - until: when the run's last record completed (ns),
     - final_start, final_end, final_invoked: see `final_reads`; null without a completed one,
-    - settled: whether that final read had to find the value, being acknowledged before it began or
-      below the end it was told.
+    - settled: whether that final read had to find the value, because it was acknowledged before the read began or
+      below the end of the read.
     """
     finals = F.broadcast(final_reads(history))
     said = " | ".join(f"if(coalesce({sql}, false), {1 << bit}, 0)" for bit, sql in enumerate(SEEN.values()))

@@ -1,4 +1,4 @@
-"""Per time that a log acknowledged nothing: how long it was waited for."""
+"""Per time without an acknowledgement of a log: how long it lasted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from analyzers.facts.fact import fact
 from analyzers.history.load import History
 
 GRAIN = 100_000_000
-"""ns. Sends are counted together by the tenth of a second, so that nothing but such counts is shuffled."""
+"""ns. Sends are aggregated by tenths of a second, so that only these aggregates are shuffled."""
 
 WAITED = f"""
     grains as (
@@ -29,12 +29,12 @@ WAITED = f"""
         from numbered group by run, topic, partition, number
     )
 """
-"""Common table expressions, of which the last tells every wait, from when to when (ns); at least one for each log."""
+"""Common table expressions. The last one has every wait with its beginning and end (ns); one or more for each log."""
 
 
 @fact()
 def waits(history: History) -> DataFrame:
-    """One row per wait that took longer than a moment. Columns: began, lasted (ns).
+    """One row per wait that took any time. Columns: began, lasted (ns).
 
     A wait ends with an acknowledgement, the last one of a log with its last send; it begins with the
     acknowledgement before, or the first invocation of the sends that ended in it if that came later.
