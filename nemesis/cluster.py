@@ -1,4 +1,4 @@
-"""What a fault needs of a cluster. Faults know clusters only through these protocols."""
+"""What faults need of a cluster. They know a cluster only through these protocols."""
 
 from __future__ import annotations
 
@@ -9,73 +9,73 @@ State = Literal["running", "paused", "stopped"]
 
 
 class Node(Protocol):
-    """One broker (or controller) and the network namespace it lives in."""
+    """One broker or controller, and its network namespace."""
 
     @property
     def id(self) -> int: ...
 
     @property
     def host(self) -> str:
-        """The name that its peers know it by."""
+        """The host name under which its peers reach it."""
 
     @property
     def mac(self) -> str:
-        """Link-layer address that its peers see; stable over restarts of the broker."""
+        """Link-layer address that its peers see. It does not change when the broker is restarted."""
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """IP addresses (v4, then v6 where there is one) its peers reach it by."""
+        """IP addresses by which its peers reach it: IPv4, then IPv6 if it has one."""
 
     @property
     def probe_port(self) -> int:
         """A TCP port on which the node listens for its peers while it runs."""
 
     def state(self) -> State:
-        """As observed now, not as remembered: ``paused`` covers the freezer and SIGSTOP."""
+        """As observed now. ``paused`` means stopped by the freezer or by SIGSTOP."""
 
     def incarnation(self) -> str:
         """Changes with every start of the broker process."""
 
     def exit_code(self) -> int:
-        """Exit status of the process that ended last (137 after SIGKILL); asked only while stopped."""
+        """Exit status of the process that ended last (137 after SIGKILL); called only while it is stopped."""
 
     def kill(self) -> None:
-        """SIGKILL to the broker process; returns when it is gone."""
+        """SIGKILL to the broker process. Returns when the process is gone."""
 
     def start(self) -> None:
-        """Start a stopped broker; returns when its process runs, not when it serves."""
+        """Start a stopped broker. Returns when its process runs, which is before it serves clients."""
 
     def stop(self) -> None:
-        """Controlled shutdown (SIGTERM); returns when the process is gone."""
+        """Controlled shutdown (SIGTERM). Returns when the process is gone."""
 
     def freeze(self) -> None:
         """Stop every thread by the cgroup freezer. Raises OSError when the kernel refuses."""
 
     def thaw(self) -> None:
-        """Undo `freeze`; nothing happens when the node is not frozen."""
+        """Undo `freeze`. Does nothing to a node that is not frozen."""
 
     def signal(self, name: Literal["STOP", "CONT"]) -> None: ...
 
     def shell(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
         """Run a command in the node's network namespace (not in the broker's container).
 
-        Returns exit status and output. Works while the broker is paused or dead.
+        Returns exit status and output. It also works while the broker is paused or stopped.
         """
 
     def limit_cpu(self, cores: float | None) -> None:
-        """At most so many cores' time for all threads of the process together; None for no limit."""
+        """Limit the processor time of all threads of the process together; None for no limit."""
 
     def cpu(self) -> tuple[float | None, int]:
-        """(cores allowed, None for no limit; how often the kernel has held the process back so far)."""
+        """(cores allowed, None for no limit; how often the kernel has throttled the process so far)."""
 
     def limit_memory(self, size: int | None) -> None:
-        """Bytes for everything of the node's container; None for no limit. Raises OSError when it is below use."""
+        """Limit the bytes of the node's container; None for no limit. Raises OSError below what is in use."""
 
     def memory(self) -> tuple[int, int]:
-        """(bytes in use, files in memory included; bytes allowed)."""
+        """(bytes in use, including cached files; bytes allowed)."""
 
     def killed_for_memory(self) -> bool:
-        """Whether the process that ended last was killed by the kernel for want of memory."""
+        """Whether the process that ended last was killed by the kernel because memory was exhausted."""
 
     def execute(self, command: str) -> tuple[int, str]:
         """Exit status and output of a shell command in the node's own container, which must run."""
@@ -88,36 +88,36 @@ class Node(Protocol):
 
 
 class Disk(Protocol):
-    """A node's data, which lies at /k/data. All but `run` need a file system of its own."""
+    """A node's data in /k/data. All methods but `run` need a file system of the node's own."""
 
     def run(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
-        """Exit status and output of a shell command that sees the data, whether the broker runs or not."""
+        """Exit status and output of a shell command that can access the data, whether or not the broker runs."""
 
     def fill(self) -> object:
         """Take all free space."""
 
     def empty(self) -> object:
-        """Give back what `fill` took; nothing happens where it did not."""
+        """Free the space that `fill` took, if it took any."""
 
     def available(self) -> int:
         """Free bytes."""
 
     def freeze(self, limit: float) -> None:
-        """Let every write wait until `thaw`, or for `limit` seconds at most, whatever happens to us."""
+        """Let every write wait until `thaw`, for at most `limit` seconds even if this process ends."""
 
     def thaw(self) -> None: ...
 
     def frozen(self) -> bool: ...
 
     def shut_down(self) -> None:
-        """From now on every access fails, and what was not synced is lost, until the process has ended."""
+        """Let every access fail until the process has ended. Data that was not synced is lost."""
 
 
 class Clock(Protocol):
-    """What the node's process takes for the time of day. Its monotonic clock is nobody's to change."""
+    """The time of day that the node's process reads. Its monotonic clock cannot be changed."""
 
     def set(self, offset: float, ppm: float = 0.0) -> object:
-        """Seconds off from now on, and millionths by which it goes too fast (below 0: too slow)."""
+        """offset: seconds by which the clock is wrong from now on. ppm: millionths by which it runs too fast."""
 
     def get(self) -> tuple[float, float]: ...
 
@@ -125,41 +125,41 @@ class Clock(Protocol):
 
 
 class Kafka(Protocol):
-    """What can be asked of Kafka itself. Methods raise OSError when nobody answers, ValueError when Kafka refuses."""
+    """Requests to Kafka itself. Methods raise OSError when no broker answers, ValueError when Kafka refuses."""
 
     def elect(self, topic: str, partition: int, *, unclean: bool) -> None:
-        """Elect the preferred leader, or any living replica. Nothing to elect is no error."""
+        """Elect the preferred leader, or any live replica. It is no error if no election is needed."""
 
     def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> None:
         """Begin to move a partition; the first replica is the preferred leader."""
 
     def epoch(self, topic: str, partition: int) -> int:
-        """The highest leader epoch any broker names; -1 for none."""
+        """The highest leader epoch that any broker reports; -1 for none."""
 
     def ends(self, topic: str, partition: int) -> tuple[int, int]:
-        """First offset and end, as the leader tells them."""
+        """Log start offset and log end offset, as the leader reports them."""
 
     def partitions(self, topic: str) -> int:
-        """How many it has; 0 where it does not exist."""
+        """Number of partitions; 0 where the topic does not exist."""
 
     def add_partitions(self, topic: str, total: int) -> None: ...
 
     def recreate(self, topic: str) -> None:
-        """Delete a topic and make it anew, with the same partitions, replicas and configuration."""
+        """Delete a topic and create it again, with the same partitions, replicas and configuration."""
 
     def topic_id(self, topic: str) -> str:
-        """Changes when a topic is made anew."""
+        """Changes when a topic is recreated."""
 
     def delete_records(self, topic: str, partition: int, before: int) -> None: ...
 
     def topic_config(self, topic: str) -> Mapping[str, str]:
-        """What is set for the topic itself."""
+        """The settings of the topic itself, without defaults."""
 
     def configure_topic(self, topic: str, settings: Mapping[str, str | None]) -> None:
-        """Set; None takes back to the default."""
+        """Set them; None restores the default."""
 
     def broker_config(self, node: int) -> Mapping[str, str]:
-        """What is set for the broker itself while it runs."""
+        """The dynamic settings of the broker itself, without defaults."""
 
     def configure_broker(self, node: int, settings: Mapping[str, str | None]) -> None: ...
 
@@ -167,25 +167,25 @@ class Kafka(Protocol):
         """(state, such as Stable; number of members)."""
 
     def rebalance(self, group: str) -> int:
-        """Let one more member join, so that partitions are handed out anew, and leave again.
+        """Let one more member join the group, so that partitions are reassigned, and leave again.
 
-        Returns the generation it took part in: 1 is the group's first.
+        Returns the generation in which it took part. The first generation of a group is 1.
         """
 
     def transaction(self, name: str) -> tuple[str, int]:
         """(state, such as Ongoing; producer epoch, -1 for none) of a transactional id."""
 
     def fence(self, name: str) -> int:
-        """Take over a transactional id, which fences whoever had it; returns the new producer epoch."""
+        """Take over a transactional id, which fences its producer. Returns the new producer epoch."""
 
     def delete_controller(self) -> None:
-        """ZooKeeper mode: delete /controller, so that brokers elect one anew."""
+        """ZooKeeper mode: delete /controller, so that the brokers elect a new controller."""
 
     def controller_epoch(self) -> int:
-        """-1 where nobody tells."""
+        """-1 where no broker reports it."""
 
     def add_broker(self) -> int:
-        """Add a broker and return its id when it serves."""
+        """Add a broker. Returns its id when it serves clients."""
 
     def remove_broker(self, node: int) -> None:
         """Move its replicas to the others, and remove it."""
@@ -195,16 +195,18 @@ class Clients(Protocol):
     """The client processes of the workload, by number."""
 
     def roles(self) -> Mapping[int, str]:
-        """Those that run (or stand still): ``producer``, ``reader``, ``session`` and others."""
+        """The roles of processes that run or are paused: ``producer``, ``reader``, ``session`` and others."""
 
     def acknowledged(self) -> int:
-        """Sends acknowledged so far."""
+        """Number of sends acknowledged so far."""
 
     def kill(self, process: int) -> None:
-        """SIGKILL; returns when it is gone. Part of the experiment, so that it counts as no failure."""
+        """SIGKILL. Returns when the process is gone. The end is part of the experiment, and not reported as a
+        failure.
+        """
 
     def replace(self, process: int) -> int:
-        """Start one that does the same as one that was killed; its number, when it works."""
+        """Start a replacement for a process that was killed. Returns its number once it is ready."""
 
     def pause(self, process: int) -> None: ...
 
@@ -213,12 +215,12 @@ class Clients(Protocol):
     def paused(self, process: int) -> bool: ...
 
     def isolate(self, process: int) -> None:
-        """Cut its connections to all brokers: nothing passes, and nobody is told."""
+        """Cut its connections to all brokers: nothing passes, and neither side gets an error."""
 
     def connect(self, process: int) -> None: ...
 
     def isolated(self, process: int) -> int | None:
-        """How often it has tried in vain to send or receive since it was isolated; None when it is not."""
+        """How often it has tried to send or receive since it was isolated; None when it is not isolated."""
 
 
 class Cluster(Protocol):
@@ -244,16 +246,16 @@ class Cluster(Protocol):
 
     @property
     def planes(self) -> Mapping[str, frozenset[int]]:
-        """TCP ports in the nodes' namespaces by what is spoken there: ``replication``, ``controller``."""
+        """TCP ports in the nodes' namespaces by their purpose: ``replication``, ``controller``."""
 
     def leader(self, topic: str, partition: int) -> int | None:
-        """Node id of the leader with the highest leader epoch any living broker names; None for no leader."""
+        """Node id of the leader with the highest leader epoch that any live broker reports; None for no leader."""
 
     def replicas(self, topic: str, partition: int) -> tuple[int, ...]:
         """Node ids in assignment order."""
 
     def isr(self, topic: str, partition: int) -> tuple[int, ...]:
-        """Node ids, by the view with the highest leader epoch."""
+        """Node ids, as reported by the broker with the highest leader epoch."""
 
     def controller(self) -> int | None:
         """Node id of the active controller."""

@@ -46,7 +46,7 @@ def chain(hook: Literal["input", "output"], rules: Iterable[str]) -> str:
 
 def table(name: str, chains: Iterable[str]) -> str:
     """The text of one transaction that replaces the chains of a table. Without chains the table is deleted."""
-    # Creating the table first makes the deletion succeed where there is none.
+    # Creating the table first makes the deletion succeed where the table does not exist.
     text = f"table inet {name}\ndelete table inet {name}\n"
     if not (body := "".join(chains)):
         return text

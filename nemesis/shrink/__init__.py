@@ -1,1 +1,4 @@
-"""TODO."""
+"""The search for a smaller schedule that still shows an anomaly.
+
+May import the rest of `nemesis`, which does not import it.
+"""

@@ -1,4 +1,4 @@
-"""Delta debugging: the parts that something needs, found by taking others away."""
+"""Delta debugging (ddmin of Zeller and Hildebrandt): find the parts that a property needs by removing others."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ T = TypeVar("T")
 
 
 def ddmin(parts: Sequence[T], holds: Callable[[Sequence[T]], bool], *, nothing: bool = False) -> list[T]:
-    """Parts, in their order, of which none can be left out alone. What `holds` says of all of them is taken for true.
+    """Parts, in their order, none of which can be removed alone. The property is assumed to hold for all parts
+    together.
 
-    holds    asked for parts in their order; exceptions of its pass through.
-    nothing  whether to ask for no part at all, too, when one is left.
-    Earlier parts are believed to matter more: the first half is asked for first, the last ones are left out first.
+    holds    whether the property holds for some parts, which are given in their order. Passes on what it raises.
+    nothing  whether to try no parts at all when one is left.
+    Earlier parts are more likely to matter: the first half is tried first, and the last parts are removed first.
     """
     left, pieces = list(parts), 2
     while len(left) > 1:
         cut = _cut(left, pieces)
-        # Where no half is enough, no quarter is: finer pieces are only left out, never asked for alone.
+        # If no half is enough, no quarter is: smaller pieces are only removed, and not tried alone.
         half = next((piece for piece in cut if holds(piece)), None) if len(cut) == 2 else None
         if half is not None:
             left, pieces = half, 2

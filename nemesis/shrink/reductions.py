@@ -1,4 +1,4 @@
-"""Smaller schedules that may do the same as a given one, the boldest first."""
+"""Smaller schedules that may have the same effect as a given one, the smallest first."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from nemesis.event import Event
 from nemesis.schedule import Schedule
 
 LEAD = 2.0
-"""Seconds of load before the first event, so that there is something to lose."""
+"""Seconds of load before the first event, so that there are records to lose."""
 
 GAP = 2.0
-"""Seconds between events that did not overlap, so that the cluster can recover in between."""
+"""Seconds between events that do not overlap, so that the cluster can recover in between."""
 
 FLOOR = 1.0
-"""Seconds; no event is made shorter."""
+"""Seconds. No event is made shorter than that."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What a run tells of its anomaly.
+    """What a run shows about the cause of its anomaly.
 
-    suspects  ids of events that were at work when it was first seen; empty when nobody knows.
-    later     ids of events that began only afterwards.
+    suspects  ids of events that were at work when the anomaly was first seen; empty when that is unknown.
+    later     ids of events that began after that.
     """
 
     suspects: frozenset[str] = frozenset()
@@ -31,7 +31,7 @@ class Evidence:
 
 
 def by_evidence(schedule: Schedule, evidence: Evidence) -> Iterator[tuple[str, Schedule]]:
-    """Only suspects; without what came later; suspects with what came later, for a loss may need both."""
+    """Only suspects; all events but later ones; suspects with later ones, because a loss may need both."""
     ids = {event.id for event in schedule.events}
     suspects, later = evidence.suspects & ids, evidence.later & ids
     proposals = (
@@ -45,12 +45,14 @@ def by_evidence(schedule: Schedule, evidence: Evidence) -> Iterator[tuple[str, S
 
 
 def classes(schedule: Schedule, suspects: Collection[str]) -> list[frozenset[str]]:
-    """Ids of events by their fault: those with suspects first, then the largest."""
-    found: dict[str, set[str]] = {}
+    """Ids of events by their fault: groups with suspects first, then larger groups first."""
+    by_fault: dict[str, set[str]] = {}
     for event in schedule.events:
-        found.setdefault(event.fault.name, set()).add(event.id)
-    order = sorted(found, key=lambda name: (not found[name] & set(suspects), -len(found[name]), name))
-    return [frozenset(found[name]) for name in order]
+        by_fault.setdefault(event.fault.name, set()).add(event.id)
+    order = sorted(
+        by_fault, key=lambda name: (not by_fault[name] & set(suspects), -len(by_fault[name]), name)
+    )
+    return [frozenset(by_fault[name]) for name in order]
 
 
 def only(schedule: Schedule, ids: Collection[str]) -> Schedule:
@@ -58,7 +60,7 @@ def only(schedule: Schedule, ids: Collection[str]) -> Schedule:
 
 
 def closer(schedule: Schedule) -> Iterator[tuple[str, Schedule]]:
-    """Without idle time, then only with an earlier beginning. Events that overlap stay as they are to each other."""
+    """Without idle time, then only with an earlier beginning. Overlapping events keep their distance in time."""
     for why, gap in (("no idle time", GAP), ("an earlier beginning", float("inf"))):
         moved = _closed(schedule, gap)
         if moved != schedule:
@@ -66,7 +68,7 @@ def closer(schedule: Schedule) -> Iterator[tuple[str, Schedule]]:
 
 
 def shorter(schedule: Schedule, ids: Collection[str], floor: float = FLOOR) -> Schedule | None:
-    """These events half as long, none below `floor` seconds; None where that changes nothing."""
+    """These events with half their duration, at least `floor` seconds; None where that changes nothing."""
     events = tuple(_halved(event, floor) if event.id in ids else event for event in schedule.events)
     return Schedule(events) if events != schedule.events else None
 
@@ -78,7 +80,7 @@ def _halved(event: Event, floor: float) -> Event:
 
 
 def _closed(schedule: Schedule, gap: float) -> Schedule:
-    # What waits for a trigger comes when that comes.
+    # Events with a trigger begin when the trigger comes, and are not moved.
     timed = sorted((event for event in schedule.events if event.after is None), key=lambda event: event.at)
     earlier: dict[str, float] = {}
     end, shift = 0.0, 0.0

@@ -1,9 +1,11 @@
-"""Shrinking what fails now and then: the smallest candidate that still shows it, found within a time budget.
+"""Shrink an experiment whose failure is not deterministic, within a time budget.
 
-Every question costs a run of a real cluster, and a run that shows nothing proves little. So a candidate is accepted
-when it has shown the anomaly once, and rejected when, were it as prone to it as those before, it would have shown
-it by now with 95 % probability. What was asked is never asked again; given the answers of an earlier search, the
-search takes the same way without runs and goes on where that one ended.
+Every trial of a candidate costs a run of a real cluster, and a run without the anomaly proves little. So a candidate
+is accepted as soon as one run shows the anomaly. It is rejected after a number of runs without it: as many as would
+show it with 95 % probability if the candidate had the estimated rate of those accepted before.
+
+No candidate is tried again after its acceptance or rejection. Given the trials of an earlier search, the search
+therefore repeats its decisions without runs, and continues where that search ended.
 """
 
 from __future__ import annotations
@@ -23,33 +25,33 @@ DOUBT = 0.05
 """Probability of rejecting a candidate that would have shown the anomaly."""
 
 MOST_MISSES = 9
-"""More runs are not spent on one candidate: below a rate of about 0.28 the doubt grows."""
+"""Largest number of runs without the anomaly for one candidate. Below a rate of about 0.28 the doubt is larger."""
 
 RESERVE = 0.25
-"""Part of the budget that is kept, at most, for confirming the result."""
+"""Largest share of the budget that is reserved for confirming the result."""
 
 Self_ = TypeVar("Self_", bound="Candidate")
 C = TypeVar("C", bound="Candidate")
 
 
 class Candidate(Protocol):
-    """Something with a schedule that can be run. Immutable; equal JSON means equal candidates."""
+    """Something with a schedule that can be run. It is immutable, and candidates with equal JSON are equal."""
 
     @property
     def schedule(self) -> Schedule: ...
 
     def scheduled(self: Self_, schedule: Schedule) -> Self_:
-        """The same with another schedule. Raises ValueError where that cannot be."""
+        """The same with another schedule. Raises ValueError where that is impossible."""
 
     def simpler(self: Self_) -> Iterable[tuple[str, Self_]]:
-        """Candidates smaller in something else than the schedule, each with what was made smaller."""
+        """Candidates that are smaller in another respect than the schedule, each with a text that names it."""
 
     def to_json(self) -> Any: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """One run. candidate: its JSON; why: what was tried with it; seconds: of `Shrink.clock`."""
+    """One run. candidate: its JSON; why: how it differs; seconds: by `Shrink.clock`."""
 
     candidate: Any
     why: str
@@ -67,11 +69,13 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True)
 class Shrunk(Generic[C]):
-    """best       the smallest candidate that showed the anomaly; the start when none did.
-    reproduced    whether any run showed it.
-    hits, runs    of the runs of `best` after the one that made it the best.
-    complete      whether the search came to its end; else the budget did.
-    rate          estimated probability that a run shows it, over all candidates that ever did.
+    """The result of a search.
+
+    best          the smallest candidate that showed the anomaly; the start if none did.
+    reproduced    whether any run showed the anomaly.
+    hits, runs    runs of `best` that showed the anomaly, and all its runs, after the one by which it was accepted.
+    complete      whether the search ended before the budget did.
+    rate          estimated probability that a run shows the anomaly, over all accepted candidates.
     """
 
     best: C
@@ -87,20 +91,20 @@ class BudgetOver(Exception):
 
 
 class Impossible(Exception):
-    """Raised by `reproduces` for a candidate that cannot be run at all: it is rejected, without a trial."""
+    """Raised by `reproduces` for a candidate that cannot be run. It is rejected without a trial."""
 
 
 class Shrink(Generic[C]):
     """Runs once.
 
-    reproduces    runs a candidate once: whether it showed the anomaly. Exceptions of its, Impossible aside, leave
-                  `run`; `best` then is what it was, and the run counts for nothing.
-    budget        seconds; no run begins after them.
-    keep          called with the best so far and all trials, whenever there is a better one.
+    reproduces    runs a candidate once, and returns whether it showed the anomaly. Exceptions other than Impossible
+                  leave `run`; `best` then stays as it was, and the run is not counted.
+    budget        seconds after which no run begins.
+    keep          called with the best candidate and all trials whenever a better one is accepted.
     tried         called after every run.
-    evidence      what the first run tells of the cause; None for nothing.
-    seen          trials of an earlier search from the same start; they are not made again.
-    confirmations runs of the result at the end.
+    evidence      what the first run shows about the cause; None for nothing.
+    seen          trials of an earlier search from the same start; they are not repeated.
+    confirmations number of runs of the result at the end.
     clock         monotonic seconds.
     """
 
@@ -130,19 +134,20 @@ class Shrink(Generic[C]):
         self._hits = self._tries = 0
         self._last: Trial | None = None
         self._rejected: set[str] = set()
-        self._answers: dict[str, list[bool]] = {}
+        self._results: dict[str, list[bool]] = {}
         for trial in self.log:
-            self._answers.setdefault(_key(trial.candidate), []).append(trial.reproduced)
+            self._results.setdefault(_key(trial.candidate), []).append(trial.reproduced)
 
     @property
     def rate(self) -> float:
-        """How often candidates with the cause show the anomaly: a guess that one success raises to 0.9, not to 1."""
+        """Estimated rate at which accepted candidates show the anomaly. One success in one run gives 0.9, not 1."""
         return (self._hits + 1) / (self._tries + 1.25) if self._hits else 0.0
 
     def run(self) -> Shrunk[C]:
-        """Shrink until nothing more can be left out, or the budget is over."""
+        """Shrink until nothing more can be removed, or the budget is used up."""
         try:
-            # A start that shows nothing in so many runs is rare, or needs what a replay cannot give.
+            # A start that does not show the anomaly in this many runs is rare, or depends on timing that a replay
+            # cannot repeat.
             if not self._test("the experiment as it was", self.best, misses=MOST_MISSES):
                 return Shrunk(best=self.best, reproduced=False, complete=True)
         except BudgetOver:
@@ -152,12 +157,12 @@ class Shrink(Generic[C]):
             self._search()
         except BudgetOver:
             complete = False
-        answers = self._confirm()
+        results = self._confirm()
         return Shrunk(
             best=self.best,
             reproduced=True,
-            hits=sum(answers),
-            runs=len(answers),
+            hits=sum(results),
+            runs=len(results),
             complete=complete,
             rate=self.rate,
         )
@@ -170,8 +175,8 @@ class Shrink(Generic[C]):
         while True:
             self._first_of(closer(self.best.schedule))
             self._durations()
-            self._rest()
-            # With other times or fewer clients, an event more may turn out to be needless.
+            self._others()
+            # After changes of times or clients, another event may be removable.
             if not self._events(nothing=True):
                 return
 
@@ -180,16 +185,16 @@ class Shrink(Generic[C]):
 
     def _classes(self) -> None:
         kinds = classes(self.best.schedule, self._evidence.suspects)
-        ddmin(kinds, lambda kept: self._keeps(frozenset().union(*kept), "fewer kinds of faults"))
+        ddmin(kinds, lambda kept: self._try_only(frozenset().union(*kept), "fewer kinds of faults"))
 
     def _events(self, *, nothing: bool) -> bool:
-        """Whether any could be left out."""
+        """Whether any event could be removed."""
         before = [event.id for event in self.best.schedule.events]
         ids = sorted(before, key=lambda each: each not in self._evidence.suspects)
-        left = ddmin(ids, lambda kept: self._keeps(kept, "fewer events"), nothing=nothing)
+        left = ddmin(ids, lambda kept: self._try_only(kept, "fewer events"), nothing=nothing)
         return len(left) < len(before)
 
-    def _keeps(self, ids: Iterable[str], why: str) -> bool:
+    def _try_only(self, ids: Iterable[str], why: str) -> bool:
         return self._try(why, only(self.best.schedule, frozenset(ids)))
 
     def _durations(self) -> None:
@@ -197,19 +202,19 @@ class Shrink(Generic[C]):
         together = [ids] if len(ids) > 1 else []
         for some in (*together, *([each] for each in ids)):
             while (half := shorter(self.best.schedule, some)) is not None:
-                if not self._try(f"{', '.join(some)} for half as long", half):
+                if not self._try(f"{', '.join(some)} with half the duration", half):
                     break
 
-    def _rest(self) -> None:
+    def _others(self) -> None:
         rejected: set[str] = set()
-        going = True
-        while going:
-            going = False
+        is_improving = True
+        while is_improving:
+            is_improving = False
             for why, candidate in self.best.simpler():
                 if why in rejected:
                     continue
                 if self._test(why, candidate):
-                    going = True
+                    is_improving = True
                     break
                 rejected.add(why)
 
@@ -221,38 +226,38 @@ class Shrink(Generic[C]):
         return self._test(why, candidate)
 
     def _test(self, why: str, candidate: C, *, misses: int | None = None) -> bool:
-        """Whether a candidate shows the anomaly, by as many runs as that takes; it is the best then."""
+        """Whether a candidate shows the anomaly, by one run or several. Such a candidate becomes the best."""
         key = _key(candidate.to_json())
         if key in self._rejected:
             return False
-        answers = self._answers.setdefault(key, [])
+        results = self._results.setdefault(key, [])
         needed = misses or misses_to_reject(self.rate)
-        while True not in answers:
-            if len(answers) >= needed:
+        while True not in results:
+            if len(results) >= needed:
                 self._rejected.add(key)
                 return False
             try:
                 self._run(why, candidate, until=self._budget - self._reserve())
             except Impossible:
-                answers += [False] * MOST_MISSES
-        self._hits, self._tries = self._hits + 1, self._tries + answers.index(True) + 1
+                results += [False] * MOST_MISSES
+        self._hits, self._tries = self._hits + 1, self._tries + results.index(True) + 1
         self.best = candidate
         self._keep(candidate, tuple(self.log))
         return True
 
     def _confirm(self) -> list[bool]:
-        """Answers of further runs of the best; the first success only chose it."""
-        answers = self._answers[_key(self.best.to_json())]
-        first = answers.index(True) + 1
+        """Results of further runs of the best. Its first success does not count, because it was accepted for it."""
+        results = self._results[_key(self.best.to_json())]
+        first = results.index(True) + 1
         try:
-            while len(answers) - first < self._confirmations:
-                self._run("once more, for its rate", self.best, until=self._budget)
+            while len(results) - first < self._confirmations:
+                self._run("again, to estimate its rate", self.best, until=self._budget)
         except (BudgetOver, Impossible):
             pass
-        return answers[first:]
+        return results[first:]
 
     def _reserve(self) -> float:
-        """Seconds of the budget that the search leaves for the end."""
+        """Seconds of the budget that the search leaves for the confirmations."""
         took = self._last.seconds if self._last is not None else 0.0
         return min(self._confirmations * took, RESERVE * self._budget) if self._hits else 0.0
 
@@ -263,7 +268,7 @@ class Shrink(Generic[C]):
         reproduced = self._reproduces(candidate)
         data = candidate.to_json()
         trial = Trial(candidate=data, why=why, reproduced=reproduced, seconds=self._clock() - began)
-        self._answers[_key(data)].append(reproduced)
+        self._results[_key(data)].append(reproduced)
         self.log.append(trial)
         if reproduced:
             self._last = trial
@@ -271,7 +276,7 @@ class Shrink(Generic[C]):
 
 
 def misses_to_reject(rate: float) -> int:
-    """Runs without the anomaly after which what shows it in `rate` of its runs is not believed to be there."""
+    """Number of runs without the anomaly after which a candidate is rejected, if candidates show it at that rate."""
     if rate >= 1 - DOUBT:
         return 1
     if rate <= 0:

@@ -1,4 +1,4 @@
-"""How much may be broken at once: what is refused, and that the refusal names who is too much."""
+"""Budgets refuse schedules that take down too many nodes at once."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ ALLOWED = [
 
 
 @pytest.mark.parametrize(("where", "budget", "events", "said"), REFUSED)
-def test_what_is_too_much_is_refused_by_name(where, budget, events, said) -> None:
+def test_schedules_beyond_the_budget_are_refused_with_the_event(where, budget, events, said) -> None:
     with pytest.raises(ValueError) as refused:
         budget.check(Schedule.of(events), TOPOLOGIES[where])
     assert said in str(refused.value)
@@ -87,7 +87,7 @@ def test_what_is_too_much_is_refused_by_name(where, budget, events, said) -> Non
 
 
 @pytest.mark.parametrize(("where", "budget", "events"), ALLOWED)
-def test_what_is_within_it_is_not_refused(where, budget, events) -> None:
+def test_schedules_within_the_budget_are_accepted(where, budget, events) -> None:
     budget.check(Schedule.of(events), TOPOLOGIES[where])
 
 
@@ -109,7 +109,9 @@ NODE_EVENTS = st.lists(
 @given(
     NODE_EVENTS, st.sampled_from(sorted(TOPOLOGIES)), st.integers(0, 6), st.integers(0, 6), st.integers(0, 5)
 )
-def test_it_agrees_with_a_look_at_every_moment(events, where, brokers, controllers, at_once) -> None:
+def test_the_budget_agrees_with_a_naive_count_at_every_moment(
+    events, where, brokers, controllers, at_once
+) -> None:
     topology, schedule = TOPOLOGIES[where], Schedule.of(events)
     moments = [half / 2 for half in range(140)]
     working = max(sum(event.at <= moment < event.end for event in schedule.events) for moment in moments)
@@ -138,7 +140,7 @@ def test_it_agrees_with_a_look_at_every_moment(events, where, brokers, controlle
         ({"events": True}, "Budget.events=True"),
     ],
 )
-def test_limits_that_are_none_are_refused(wrong, said) -> None:
+def test_invalid_limits_are_refused(wrong, said) -> None:
     with pytest.raises(ValueError) as refused:
         Budget(**wrong)
     assert said in str(refused.value)

@@ -1,4 +1,4 @@
-"""Events put together: when each begins, and that their ids never clash."""
+"""Combined events begin at the right times, and their ids stay unique."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_sequence_begins_each_part_when_the_one_before_has_ended() -> None:
     ]
 
 
-def test_a_sequence_goes_over_empty_parts() -> None:
+def test_a_sequence_skips_empty_parts() -> None:
     assert times(sequence([], kill(1, lasting=1), [], kill(1, lasting=1))) == [("kill", 0), ("kill", 1)]
     assert sequence() == overlap() == []
 
@@ -43,7 +43,7 @@ def test_overlap_begins_all_parts_together_and_keeps_distances_within_them() -> 
     ]
 
 
-def test_repeat_is_one_after_another_and_every_is_by_the_clock() -> None:
+def test_repeat_waits_for_the_end_of_a_part_and_every_does_not() -> None:
     assert times(repeat(3, kill(1, lasting=4), at=1, gap=2)) == [("kill", 1), ("kill", 7), ("kill", 13)]
     assert times(every(3, kill(1, lasting=4), times=3, at=1)) == [("kill", 1), ("kill", 4), ("kill", 7)]
 
@@ -59,13 +59,13 @@ def test_repeat_is_one_after_another_and_every_is_by_the_clock() -> None:
         (0, 1, [0]),
     ],
 )
-def test_a_storm_goes_on_until_its_length_is_over(length, each, begins) -> None:
+def test_a_storm_fills_its_length(length, each, begins) -> None:
     found = storm(kill(1, lasting=1), pause(2, lasting=1), length=length, each=each, at=7)
     assert [at for _, at in times(found)] == [pytest.approx(7 + begin) for begin in begins]
     assert [name for name, _ in times(found)] == (["kill", "pause"] * len(begins))[: len(begins)]
 
 
-def test_what_can_be_gone_through_once_is_repeated_whole() -> None:
+def test_iterators_are_repeated_completely() -> None:
     for found in (
         repeat(2, (kill(node, lasting=1) for node in (1, 2))),
         every(5, (kill(node, lasting=1) for node in (1, 2)), times=2),
@@ -88,7 +88,7 @@ def test_what_can_be_gone_through_once_is_repeated_whole() -> None:
         (lambda part: sequence(part, at=-1), "Event.at=-1"),
     ],
 )
-def test_what_makes_no_sense_is_refused(make, said) -> None:
+def test_invalid_values_are_refused(make, said) -> None:
     with pytest.raises(ValueError) as refused:
         make(kill(1, lasting=1))
     assert said in str(refused.value)
@@ -115,7 +115,7 @@ PARTS = st.recursive(
 
 
 @given(PARTS, st.booleans())
-def test_ids_never_clash_however_parts_are_put_together(events, named) -> None:
+def test_ids_stay_unique_in_every_combination(events, named) -> None:
     if named and events:
         events[0] = replace(events[0], id="kill-1")
         events = repeat(3, events)
@@ -123,7 +123,7 @@ def test_ids_never_clash_however_parts_are_put_together(events, named) -> None:
     assert len(set(ids)) == len(events)
 
 
-def test_the_first_of_many_keeps_its_id() -> None:
+def test_only_the_first_copy_keeps_its_id() -> None:
     first = replace(kill(1, lasting=1), id="mine")
     for found in (
         repeat(3, first),
@@ -134,7 +134,7 @@ def test_the_first_of_many_keeps_its_id() -> None:
         assert [event.id for event in found] == ["mine", "", ""]
 
 
-def test_two_parts_of_the_same_id_are_refused_by_the_schedule() -> None:
+def test_two_events_with_the_same_id_are_refused_by_the_schedule() -> None:
     mine = replace(kill(1, lasting=1), id="mine")
     with pytest.raises(ValueError, match="all different"):
         Schedule.of(sequence(mine, mine))
@@ -152,7 +152,7 @@ def test_two_parts_of_the_same_id_are_refused_by_the_schedule() -> None:
     ],
     ids=["sequence", "overlap", "repeat", "every", "storm"],
 )
-def test_what_is_no_event_is_refused(put, part) -> None:
+def test_values_that_are_no_events_are_refused(put, part) -> None:
     with pytest.raises(ValueError, match="expected an event such as"):
         put(part)
 
@@ -170,12 +170,12 @@ def test_what_is_no_event_is_refused(put, part) -> None:
     ],
     ids=["gap", "sequence", "overlap", "repeat", "every", "storm"],
 )
-def test_times_that_make_no_sense_are_refused(put, at) -> None:
+def test_invalid_times_are_refused(put, at) -> None:
     with pytest.raises(ValueError, match="expected"):
         put(kill(1, lasting=1), at)
 
 
-def test_a_slip_of_a_number_does_not_fill_the_memory() -> None:
+def test_a_very_large_number_of_repetitions_is_refused() -> None:
     part = kill(1, lasting=1)
     for put in (
         lambda: repeat(10**9, part),

@@ -115,7 +115,7 @@ def test_the_same_fault_twice_at_one_node_lasts_until_the_second_heal(fake_run, 
 )
 @pytest.mark.parametrize("other", ["kill", "pause"])
 def test_a_node_that_is_killed_or_paused_during_another_fault_is_healed(fake_run, name, other) -> None:
-    """The lighter fault ends while nobody can be asked, and everything is healed all the same."""
+    """The first fault ends while the process cannot answer, and everything is healed nevertheless."""
     fake_run.carry_out(CASES[name].event(lasting=10), CASES[other].event(at=6, lasting=20))
     assert [row["error"] for row in fake_run.rows] == [None] * 4
     assert fake_run.cluster.clean()

@@ -1,4 +1,4 @@
-"""Schedules from a seed keep every promise they are asked for."""
+"""Random schedules from a seed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def drawn(wanted: Generated, where: str) -> Schedule:
 
 @settings(max_examples=120, deadline=None)
 @given(WANTED, st.sampled_from(sorted(TOPOLOGIES)))
-def test_every_promise_is_kept(wanted, where) -> None:
+def test_schedules_keep_length_budget_and_quiet_periods(wanted, where) -> None:
     topology, schedule = TOPOLOGIES[where], drawn(wanted, where)
     schedule.check(topology)
     assert len(schedule.events) <= wanted.events
@@ -64,11 +64,11 @@ def test_every_promise_is_kept(wanted, where) -> None:
             loud, quiet = wanted.quiet
             turn = event.at // (loud + quiet)
             assert event.end <= turn * (loud + quiet) + loud + 1e-6
-    halting = [(e.at, e.end, e.fault.target_family) for e in schedule.events if e.fault.blocks_process]
-    for place, (at, end, strikes) in enumerate(halting):
-        for at_, end_, strikes_ in halting[place + 1 :]:
-            assert strikes != strikes_ or end <= at_ or end_ <= at
-            assert strikes != strikes_ or at != at_
+    blocking = [(e.at, e.end, e.fault.target_family) for e in schedule.events if e.fault.blocks_process]
+    for place, (at, end, family) in enumerate(blocking):
+        for at_, end_, family_ in blocking[place + 1 :]:
+            assert family != family_ or end <= at_ or end_ <= at
+            assert family != family_ or at != at_
     voters = topology.controllers or topology.zookeepers
     for moment in {event.at for event in schedule.events} | {
         step / 3 for step in range(int(3 * wanted.length))
@@ -83,7 +83,7 @@ def test_every_promise_is_kept(wanted, where) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(WANTED, st.sampled_from(sorted(TOPOLOGIES)), st.data())
-def test_equal_seeds_give_equal_schedules_that_bear_the_loss_of_any_event(wanted, where, data) -> None:
+def test_equal_seeds_give_equal_schedules_and_any_event_can_be_removed(wanted, where, data) -> None:
     schedule = drawn(wanted, where)
     assert generate(wanted, TOPOLOGIES[where]) == schedule
     assert Schedule.from_json(schedule.to_json()) == schedule
@@ -107,14 +107,14 @@ def test_different_seeds_differ(where) -> None:
     assert min(len(schedule.events) for schedule in schedules) >= 4
 
 
-def test_one_broker_has_faults_that_leave_it_in_place_and_others_with_the_budget_for_them() -> None:
+def test_one_broker_gets_faults_that_take_it_down_only_if_the_budget_allows_it() -> None:
     found = generate(Generated(seed=1), TOPOLOGIES["one"])
     assert {event.fault.name for event in found.events} <= {"reset", "loss", "cpu"}
     more = [generate(Generated(seed=seed, budget=Budget()), TOPOLOGIES["one"]) for seed in range(20)]
     assert "kill" in {event.fault.name for schedule in more for event in schedule.events}
 
 
-def test_a_budget_without_room_is_told() -> None:
+def test_a_budget_without_room_for_any_event_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"no event fits: budget .*'brokers': 0.*faults kill"):
         generate(Generated(weights={"kill": 1}, budget=Budget(brokers=0)), TOPOLOGIES["three"])
 
@@ -157,13 +157,13 @@ def test_a_budget_without_room_is_told() -> None:
         ({"weights": {"kill": 1, "stop": -5}}, "Generated.weights['stop']=-5"),
     ],
 )
-def test_what_makes_no_sense_is_refused(wrong, said) -> None:
+def test_invalid_values_are_refused(wrong, said) -> None:
     with pytest.raises(ValueError) as refused:
         Generated(**wrong)
     assert said in str(refused.value)
 
 
-def test_every_choice_of_options_makes_a_fault() -> None:
+def test_all_drawn_options_are_valid_and_different() -> None:
     for fault in FAULTS.values():
         if fault.name in POSSIBLE:
             assert len({fault(**options) for options in fault.draw.options}) == len(fault.draw.options)

@@ -1,4 +1,4 @@
-"""The rules, and that what is cut is what the living faults together want."""
+"""The text of nft rules, and the union of the cuts that several owners want."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MACS = {1: "02:42:ac:12:00:01", 2: "02:42:ac:12:00:02", 3: "02:42:ac:12:00:03"}
 REPLICATION = frozenset({9092})
 
 
-def test_ruleset_is_one_transaction_that_replaces_only_our_table() -> None:
+def test_a_ruleset_is_one_transaction_that_replaces_only_our_table() -> None:
     assert ruleset([Cut(1, 3), Cut(1, 2, frozenset({9092, 9093})), Cut(1, 2, REPLICATION)], MACS) == (
         "table inet kafkacheck\n"
         "delete table inet kafkacheck\n"
@@ -32,11 +32,11 @@ def test_ruleset_is_one_transaction_that_replaces_only_our_table() -> None:
     )
 
 
-def test_no_cuts_no_table() -> None:
+def test_without_cuts_there_is_no_table() -> None:
     assert ruleset([], MACS) == "table inet kafkacheck\ndelete table inet kafkacheck\n"
 
 
-def test_packets_of_both_directions_of_a_port_are_one_rule(cluster) -> None:
+def test_packets_of_both_directions_of_a_port_count_for_one_rule(cluster) -> None:
     network = Network(cluster.nodes)
     network.cut("a", [Cut(1, 2, REPLICATION)])
     cluster.nodes[1].shell("timeout 1 bash -c '</dev/tcp/172.18.0.2/9092'")  # 2's answer is dropped
@@ -57,7 +57,7 @@ STEPS = st.lists(st.tuples(st.sampled_from("abcd"), st.frozensets(CUTS, max_size
 
 @settings(max_examples=60, deadline=None)
 @given(STEPS)
-def test_what_is_cut_is_the_union_of_the_living_faults(new_cluster, steps) -> None:
+def test_cuts_are_the_union_of_what_all_owners_want(new_cluster, steps) -> None:
     """Any order of faults beginning (a set of cuts) and ending (None): the packets tell what is cut."""
     cluster = new_cluster()
     network = Network(cluster.nodes)
@@ -84,7 +84,7 @@ def test_what_is_cut_is_the_union_of_the_living_faults(new_cluster, steps) -> No
     assert cluster.clean()
 
 
-def test_only_nodes_with_a_difference_are_touched(cluster) -> None:
+def test_only_nodes_whose_cuts_change_get_new_rules(cluster) -> None:
     network = Network(cluster.nodes)
     cluster.nodes[3].nft_error = "must not be called"
     network.cut("a", [Cut(1, 2), Cut(2, 1)])
@@ -92,7 +92,7 @@ def test_only_nodes_with_a_difference_are_touched(cluster) -> None:
     assert cluster.clean()
 
 
-def test_counts_survive_another_faults_beginning_and_end(cluster) -> None:
+def test_counts_survive_the_injection_and_heal_of_another_fault(cluster) -> None:
     network = Network(cluster.nodes)
     network.cut("a", [Cut(1, 2)])
     for _ in range(3):
@@ -103,7 +103,7 @@ def test_counts_survive_another_faults_beginning_and_end(cluster) -> None:
     assert network.dropped([1]) == {Rule(1, 2, None): 4}
 
 
-def test_counts_are_not_doubled_by_rules_that_were_refused(cluster) -> None:
+def test_refused_rules_do_not_double_counts(cluster) -> None:
     network = Network(cluster.nodes)
     network.cut("a", [Cut(1, 2)])
     cluster.nodes[2].shell("timeout 1 bash -c '</dev/tcp/172.18.0.1/9092'")
@@ -113,7 +113,7 @@ def test_counts_are_not_doubled_by_rules_that_were_refused(cluster) -> None:
     assert network.dropped([1]) == {Rule(1, 2, None): 1}
 
 
-def test_rules_that_lapsed_are_no_rules(cluster) -> None:
+def test_lapsed_rules_are_not_reported(cluster) -> None:
     network = Network(cluster.nodes)
     network.cut("a", [Cut(1, 2)])
     cluster.nodes[1].lapsed = True
@@ -124,7 +124,7 @@ def test_rules_that_lapsed_are_no_rules(cluster) -> None:
     assert network.dropped([1]) == {Rule(1, 3, None): 0}, "the other one had not lasted"
 
 
-def test_rules_that_vanished_count_again_once_they_are_wanted_anew(cluster) -> None:
+def test_vanished_rules_count_again_after_they_are_wanted_again(cluster) -> None:
     network = Network(cluster.nodes)
     network.cut("a", [Cut(1, 2)])
     cluster.nodes[1].table = None
@@ -135,7 +135,7 @@ def test_rules_that_vanished_count_again_once_they_are_wanted_anew(cluster) -> N
     assert network.dropped([1]) == {Rule(1, 2, None): 0, Rule(1, 3, None): 0}
 
 
-def test_a_failing_node_is_named_after_all_were_tried_and_told_again_later(cluster) -> None:
+def test_a_failing_node_is_named_after_all_were_tried_and_gets_its_rules_later(cluster) -> None:
     network = Network(cluster.nodes)
     cluster.nodes[1].nft_error = "Operation not permitted"
     with pytest.raises(NetworkError, match=r"node 1: nft exited with status 1: Operation not permitted"):
@@ -146,7 +146,7 @@ def test_a_failing_node_is_named_after_all_were_tried_and_told_again_later(clust
     assert cluster.nodes[1].table, "what failed before was not tried again"
 
 
-def test_a_node_that_answered_with_an_exception_is_in_an_unknown_state(cluster, monkeypatch) -> None:
+def test_the_state_of_a_node_that_raised_is_unknown(cluster, monkeypatch) -> None:
     network = Network(cluster.nodes)
     node = cluster.nodes[1]
     usual = node.shell
@@ -166,7 +166,7 @@ def test_a_node_that_answered_with_an_exception_is_in_an_unknown_state(cluster, 
     assert cluster.clean(), "it was believed to have no rules"
 
 
-def test_healing_tells_nodes_whatever_is_believed(cluster) -> None:
+def test_heal_all_removes_rules_from_every_node(cluster) -> None:
     network = Network(cluster.nodes)
     cluster.nodes[3].shell(f"nft '{ruleset([Cut(3, 1)], MACS)}'")
     assert not cluster.connects(3, 1)

@@ -1,4 +1,4 @@
-"""Partitions: what they cut, and that only a cut that was seen counts."""
+"""Partitions: what they cut, and that only an observed cut is effective."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_rows_have_the_shape_of_the_history(fake_run) -> None:
     }
 
 
-def test_the_proof_is_silence_both_ways_on_both_protocols_and_packets_dropped(fake_run) -> None:
+def test_the_proof_is_silence_in_both_directions_on_both_protocols_and_dropped_packets(fake_run) -> None:
     fake_run.carry_out(isolate(2, at=0, lasting=5))
     evidence = fake_run.value("isolate-0", "inject")["evidence"]
     tried = {
@@ -90,7 +90,7 @@ def test_a_node_that_ignores_its_rules_makes_the_fault_ineffective(fake_run, dea
     assert fake_run.value("isolate-0", "heal")["effective"] is True
 
 
-def test_rules_that_leave_ipv6_open_do_not_count_as_a_cut(fake_run, monkeypatch) -> None:
+def test_rules_that_do_not_cut_ipv6_make_the_fault_ineffective(fake_run, monkeypatch) -> None:
     addresses = {node.mac: node.addresses[0] for node in fake_run.cluster.nodes.values()}
 
     def by_address(cuts, macs):
@@ -107,7 +107,7 @@ def test_rules_that_leave_ipv6_open_do_not_count_as_a_cut(fake_run, monkeypatch)
     assert answers == {False: "silent", True: "open"}
 
 
-def test_rules_without_effect_on_one_direction_do_not_count(fake_run, monkeypatch) -> None:
+def test_rules_without_effect_in_one_direction_make_the_fault_ineffective(fake_run, monkeypatch) -> None:
     monkeypatch.setattr(
         network, "ruleset", lambda cuts, macs: ruleset([c for c in cuts if c.receiver == 2], macs)
     )
@@ -115,7 +115,7 @@ def test_rules_without_effect_on_one_direction_do_not_count(fake_run, monkeypatc
     assert fake_run.value("isolate-0", "inject")["effective"] is False
 
 
-def test_one_plane_only(fake_run) -> None:
+def test_a_cut_of_one_plane_leaves_the_other(fake_run) -> None:
     seen = {}
     for port in (9092, 9093):
         fake_run.stop.arrange(
@@ -127,7 +127,7 @@ def test_one_plane_only(fake_run) -> None:
     assert {each["port"] for each in fake_run.value("partition-0", "inject")["evidence"]["probes"]} == {9092}
 
 
-def test_groups_split_and_those_in_none_keep_their_links(new_fake_run) -> None:
+def test_groups_are_cut_from_each_other_and_other_nodes_keep_their_links(new_fake_run) -> None:
     fake_run = new_fake_run(size=5)
     seen = []
     fake_run.stop.arrange(3, lambda: seen.append(connections(fake_run.cluster)))
@@ -138,7 +138,7 @@ def test_groups_split_and_those_in_none_keep_their_links(new_fake_run) -> None:
     assert all(fake_run.effective().values())
 
 
-def test_healing_one_of_two_leaves_the_other(fake_run) -> None:
+def test_the_heal_of_one_of_two_cuts_leaves_the_other(fake_run) -> None:
     seen = []
     fake_run.stop.arrange(6, lambda: seen.append(connections(fake_run.cluster)))
     fake_run.carry_out(isolate(1, at=0, lasting=5), isolate(2, at=2, lasting=6))
@@ -151,7 +151,7 @@ def test_healing_one_of_two_leaves_the_other(fake_run) -> None:
     assert healed["others"] == ["isolate-1"]
 
 
-def test_a_whole_cut_over_a_cut_of_one_plane_is_verified_and_counted_apart(fake_run) -> None:
+def test_a_cut_of_all_ports_over_a_cut_of_one_plane_is_verified_and_counted_separately(fake_run) -> None:
     fake_run.carry_out(
         partition(2, plane="controller", at=0, lasting=9),  # the port that whole cuts are probed on
         isolate(2, at=1, lasting=3),
@@ -175,7 +175,7 @@ def test_a_cut_that_ended_by_itself_is_noticed(fake_run, end) -> None:
     assert "gone, or had lapsed, before the fault's end" in value["evidence"]["ended_early"]
 
 
-def test_a_cut_that_ended_by_itself_is_noticed_even_if_another_fault_brought_the_rules_back(fake_run) -> None:
+def test_a_cut_that_ended_by_itself_is_noticed_although_another_fault_restored_its_rules(fake_run) -> None:
     fake_run.stop.arrange(3, lambda: setattr(fake_run.cluster.nodes[1], "table", None))
     fake_run.carry_out(
         isolate(1, at=0, lasting=8), partition([[1], [3]], plane="controller", at=4, lasting=2)
@@ -191,7 +191,7 @@ def test_a_cut_that_ended_by_itself_is_noticed_even_if_another_fault_brought_the
     }
 
 
-def test_drops_that_cannot_be_read_are_unknown_and_the_heal_goes_on(fake_run) -> None:
+def test_unreadable_counters_are_unknown_and_the_heal_continues(fake_run) -> None:
     fake_run.stop.arrange(3, lambda: setattr(fake_run.cluster.nodes[1], "unreadable", 2))
     fake_run.carry_out(isolate(2, at=0, lasting=5))
     value = fake_run.value("isolate-0", "heal")
@@ -201,7 +201,7 @@ def test_drops_that_cannot_be_read_are_unknown_and_the_heal_goes_on(fake_run) ->
     assert fake_run.row("isolate-0", "heal")["error"] is None
 
 
-def test_rules_that_do_not_go_away_are_noticed(fake_run) -> None:
+def test_rules_that_remain_after_the_heal_are_noticed(fake_run) -> None:
     fake_run.stop.arrange(3, lambda: setattr(fake_run.cluster.nodes[1], "ignores_nft", True))
     fake_run.carry_out(isolate(2, at=0, lasting=5))
     value = fake_run.value("isolate-0", "heal")
@@ -210,7 +210,7 @@ def test_rules_that_do_not_go_away_are_noticed(fake_run) -> None:
     assert "silent" in {each["answer"] for each in value["evidence"]["probes"]}
 
 
-def test_rules_that_stay_are_noticed_even_where_packets_pass(fake_run) -> None:
+def test_rules_that_remain_are_noticed_although_packets_pass(fake_run) -> None:
     node = fake_run.cluster.nodes[1]
     harmless = [type(rule)(rule.text.replace("drop", "")) for rule in rules_of(node, Cut(1, 2))]
     fake_run.stop.arrange(3, lambda: node.__dict__.update(ignores_nft=True, table=harmless))
@@ -221,7 +221,7 @@ def test_rules_that_stay_are_noticed_even_where_packets_pass(fake_run) -> None:
     assert {each["answer"] for each in value["evidence"]["probes"]} == {"open"}
 
 
-def test_nodes_that_stay_silent_without_any_rule_are_noticed(fake_run) -> None:
+def test_nodes_that_stay_silent_without_rules_are_noticed(fake_run) -> None:
     fake_run.stop.arrange(3, lambda: setattr(fake_run.cluster.nodes[1], "unplugged", True))
     fake_run.carry_out(isolate(2, at=0, lasting=5))
     value = fake_run.value("isolate-0", "heal")
@@ -229,13 +229,13 @@ def test_nodes_that_stay_silent_without_any_rule_are_noticed(fake_run) -> None:
     assert value["evidence"]["rules_left"] == []
 
 
-def test_an_isolated_node_without_peers_is_not_a_fault(new_fake_run) -> None:
+def test_isolating_a_node_without_peers_has_no_effect(new_fake_run) -> None:
     fake_run = new_fake_run(size=1, leaders={("log", 0): 1})
     fake_run.carry_out(isolate("leader", at=0, lasting=5))
     assert fake_run.value("isolate-0", "inject")["effective"] is False
 
 
-def test_cuts_are_verified_and_healed_around_dead_and_paused_brokers(fake_run) -> None:
+def test_cuts_are_verified_and_healed_although_brokers_are_stopped_or_paused(fake_run) -> None:
     fake_run.carry_out(
         kill(1, at=0, lasting=20),
         pause(3, at=1, lasting=20),

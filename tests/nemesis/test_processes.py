@@ -1,4 +1,4 @@
-"""Kill and pause: seen to happen, seen to end, alone and on top of other faults."""
+"""Kills and pauses are proved and healed, alone and while other faults are at work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def states(fake_run, node: int, *times: float) -> dict[float, str]:
     return seen
 
 
-def test_kill_and_start(fake_run) -> None:
+def test_a_killed_broker_is_started_at_the_end(fake_run) -> None:
     seen = states(fake_run, 2, 0.5, 3, 7)
     fake_run.carry_out(kill("leader", at=1, lasting=5))
     assert seen == {0.5: "running", 3: "stopped", 7: "running"}
@@ -37,7 +37,7 @@ def test_a_process_that_survives_its_kill_is_noticed(fake_run) -> None:
     assert fake_run.value("kill-0", "heal")["effective"] is False  # it never was started anew
 
 
-def test_a_broker_that_never_serves_again_is_noticed(fake_run) -> None:
+def test_a_broker_that_does_not_serve_again_is_noticed(fake_run) -> None:
     fake_run.cluster.boot = 1000
     fake_run.carry_out(kill(2, at=0, lasting=5))
     value = fake_run.value("kill-0", "heal")
@@ -45,7 +45,7 @@ def test_a_broker_that_never_serves_again_is_noticed(fake_run) -> None:
     assert "not seen" in value["evidence"]["serving"]
 
 
-def test_a_broker_that_does_not_start_is_recorded_and_so_is_the_last_resort(fake_run) -> None:
+def test_a_broker_that_does_not_start_is_recorded_by_the_heal_and_at_the_end(fake_run) -> None:
     fake_run.cluster.nodes[2].start_error = RuntimeError("no such image")
     fake_run.carry_out(kill(2, at=0, lasting=5), pause(1, at=8, lasting=2))
     assert fake_run.row("kill-0", "heal")["error"] == "RuntimeError: no such image"
@@ -55,7 +55,7 @@ def test_a_broker_that_does_not_start_is_recorded_and_so_is_the_last_resort(fake
     assert fake_run.rows[-1]["value"]["effective"] is False
 
 
-def test_the_last_resort_mends_what_a_heal_could_not(fake_run) -> None:
+def test_the_end_of_the_run_repeats_a_failed_heal(fake_run) -> None:
     node = fake_run.cluster.nodes[2]
     node.start_error = RuntimeError("busy")
     fake_run.stop.arrange(9, lambda: setattr(node, "start_error", None))
@@ -64,7 +64,7 @@ def test_the_last_resort_mends_what_a_heal_could_not(fake_run) -> None:
     assert "heal-all" not in {row["f"] for row in fake_run.rows}
 
 
-def test_a_broker_started_by_somebody_else_is_noticed(fake_run) -> None:
+def test_a_broker_that_something_else_started_is_noticed(fake_run) -> None:
     fake_run.stop.arrange(3, fake_run.cluster.nodes[2].start)
     fake_run.carry_out(kill(2, at=0, lasting=5))
     assert fake_run.value("kill-0", "inject")["effective"] is True
@@ -76,7 +76,7 @@ def test_a_broker_started_by_somebody_else_is_noticed(fake_run) -> None:
     ("error", "mechanism", "calls"),
     [(None, "freezer", ["freeze", "thaw"]), (OSError("busy"), "SIGSTOP", ["freeze", "STOP", "thaw", "CONT"])],
 )
-def test_pause_by_the_freezer_or_the_signal(fake_run, error, mechanism, calls) -> None:
+def test_a_pause_uses_the_freezer_or_the_signal(fake_run, error, mechanism, calls) -> None:
     node = fake_run.cluster.nodes[3]
     node.freezer_error = error
     seen = states(fake_run, 3, 2)
@@ -88,7 +88,7 @@ def test_pause_by_the_freezer_or_the_signal(fake_run, error, mechanism, calls) -
     assert fake_run.cluster.clean()
 
 
-def test_a_pause_that_stops_nothing_is_noticed(fake_run) -> None:
+def test_a_pause_without_effect_is_noticed(fake_run) -> None:
     fake_run.cluster.nodes[2].freeze = lambda: None
     fake_run.carry_out(pause(2, at=0, lasting=10))
     assert fake_run.value("pause-0", "inject")["effective"] is False
@@ -100,7 +100,7 @@ def test_a_pause_that_ended_by_itself_is_noticed(fake_run) -> None:
     assert fake_run.value("pause-0", "heal")["effective"] is False
 
 
-def test_a_paused_node_can_be_killed_and_the_pause_does_not_start_it(fake_run) -> None:
+def test_the_end_of_a_pause_does_not_start_a_killed_node(fake_run) -> None:
     seen = states(fake_run, 2, 2, 4, 6, 11)
     fake_run.carry_out(pause(2, at=1, lasting=4), kill(2, at=3, lasting=7))
     assert seen == {2: "paused", 4: "stopped", 6: "stopped", 11: "running"}
@@ -108,7 +108,7 @@ def test_a_paused_node_can_be_killed_and_the_pause_does_not_start_it(fake_run) -
     assert fake_run.value("pause-0", "heal")["evidence"]["held_by"] == ["kill-1"]
 
 
-def test_a_pause_that_outlasts_a_kill_goes_on_after_the_start(fake_run) -> None:
+def test_a_pause_that_outlasts_a_kill_continues_after_the_start(fake_run) -> None:
     seen = states(fake_run, 2, 4, 7)
     fake_run.carry_out(pause(2, at=1, lasting=8), kill(2, at=3, lasting=3))
     assert seen == {4: "stopped", 7: "paused"}
@@ -125,7 +125,7 @@ def test_a_killed_node_cannot_be_paused(fake_run) -> None:
     assert fake_run.cluster.nodes[2].log == ["kill", "start"]
 
 
-def test_a_node_that_two_kills_keep_down_comes_up_after_the_second(fake_run) -> None:
+def test_a_node_that_two_kills_keep_down_starts_after_the_second(fake_run) -> None:
     seen = states(fake_run, 2, 6, 9)
     fake_run.carry_out(kill(2, at=0, lasting=5), kill(2, at=2, lasting=6))
     assert seen == {6: "stopped", 9: "running"}
@@ -134,7 +134,7 @@ def test_a_node_that_two_kills_keep_down_comes_up_after_the_second(fake_run) -> 
     assert fake_run.value("kill-0", "heal")["evidence"]["held_by"] == ["kill-1"]
 
 
-def test_an_isolated_node_is_not_asked_to_serve_after_its_kill(fake_run) -> None:
+def test_an_isolated_node_need_not_serve_after_its_kill(fake_run) -> None:
     fake_run.carry_out(isolate(2, at=0, lasting=30), kill(2, at=5, lasting=5))
     assert all(fake_run.effective().values())
     assert "not required while isolate-0" in fake_run.value("kill-1", "heal")["evidence"]["serving"]

@@ -1,4 +1,4 @@
-"""The last heal is looked at: what is still there is told, and what was given back is not taken for left."""
+"""At the end of a run, the nodes are examined for what faults left behind."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from pytest_kafkacheck import bandwidth, clock, cpu, disk_full, disk_stall, loss
     ],
     ids=lambda value: getattr(getattr(value, "fault", None), "name", None),
 )
-def test_what_a_heal_left_is_told(fake_run, event, broken: str, said: str) -> None:
+def test_what_a_heal_left_behind_is_reported(fake_run, event, broken: str, said: str) -> None:
     fake_run.stop.arrange(1, lambda: fake_run.cluster.nodes[1].ignores.add(broken))
     fake_run.carry_out(event)
     (row,) = [row for row in fake_run.rows if row["f"] == "heal-all"]
     assert said in row["error"]
 
 
-def test_only_what_is_held_or_unsure_is_given_back(fake_run) -> None:
+def test_only_held_or_unsure_resources_are_restored_at_the_end(fake_run) -> None:
     given: list[object] = []
 
     def apply(_: object, value: object) -> None:
@@ -52,7 +52,7 @@ def test_only_what_is_held_or_unsure_is_given_back(fake_run) -> None:
     assert given == ["x", None, "refused", None, "y", None]
 
 
-def test_shapes_take_less_than_all_nodes() -> None:
+def test_shapes_of_partitions_take_down_fewer_than_all_nodes() -> None:
     from pytest_kafkacheck import bridge, halves, majority_ring
 
     topology = Topology(brokers=(1, 2, 3, 4, 5), controllers=(1, 2, 3, 4, 5), topics={"log": 1}, replicas=3)

@@ -1,4 +1,4 @@
-"""The run of a schedule: its times, its ends, and that nothing is ever left behind."""
+"""A run of a schedule: its times, how it ends, and that nothing is left behind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nemesis.schedule import Schedule
 from pytest_kafkacheck import isolate, kill, partition, pause
 
 
-def test_events_strike_at_their_times_and_last_as_long_as_asked(fake_run) -> None:
+def test_events_begin_at_their_times_and_last_as_long_as_wanted(fake_run) -> None:
     fake_run.carry_out(
         isolate(1, at=2, lasting=3.5), kill("controller", at=20, lasting=1), pause(2, at=7.25, lasting=2)
     )
@@ -29,7 +29,7 @@ def test_a_heal_comes_before_an_injection_of_the_same_time(fake_run) -> None:
     )
 
 
-def test_a_slow_action_delays_only_what_it_must_and_shortens_nothing(fake_run) -> None:
+def test_a_slow_action_delays_only_actions_due_meanwhile_and_shortens_no_event(fake_run) -> None:
     node = fake_run.cluster.nodes[1]
     kill_at_once = node.kill
 
@@ -43,7 +43,7 @@ def test_a_slow_action_delays_only_what_it_must_and_shortens_nothing(fake_run) -
     assert fake_run.times("heal") == {"kill-0": 7, "pause-2": 8, "pause-1": 9}
 
 
-def test_shrink_the_isr_then_lose_the_leader_strikes_one_node(fake_run) -> None:
+def test_the_leader_is_the_same_node_after_its_isr_shrank(fake_run) -> None:
     fake_run.carry_out(
         partition("leader", plane="replication", at=2, lasting=7), kill("leader", at=8, lasting=10)
     )
@@ -53,14 +53,14 @@ def test_shrink_the_isr_then_lose_the_leader_strikes_one_node(fake_run) -> None:
     assert all(fake_run.effective().values())
 
 
-def test_targets_are_resolved_when_the_fault_strikes(fake_run) -> None:
+def test_targets_are_resolved_at_the_injection(fake_run) -> None:
     fake_run.stop.arrange(3, lambda: fake_run.cluster.leaders.update({("log", 0): 3}))
     fake_run.carry_out(isolate("leader", at=1, lasting=1), isolate("leader", at=5, lasting=1))
     assert fake_run.value("isolate-0", "inject")["nodes"] == [2]
     assert fake_run.value("isolate-1", "inject")["nodes"] == [3]
 
 
-def test_without_a_leader_there_is_no_fault_and_the_run_goes_on(fake_run) -> None:
+def test_a_fault_of_a_missing_leader_has_no_effect_and_the_run_continues(fake_run) -> None:
     fake_run.cluster.leaders = {("log", 1): None}
     fake_run.carry_out(kill("leader:1", at=0, lasting=50), kill("leader", at=8, lasting=2))
     value = fake_run.value("kill-0", "inject")
@@ -78,19 +78,19 @@ def test_a_leader_that_is_being_elected_is_waited_for(fake_run) -> None:
 
 
 def test_random_targets_depend_on_seed_and_event_alone(new_fake_run) -> None:
-    def struck(seed: int, *keep: int) -> dict[str, list[int]]:
+    def targets(seed: int, *keep: int) -> dict[str, list[int]]:
         events = Schedule.of([pause("random", at=6 * at, lasting=2) for at in range(6)]).events
         fake_run = new_fake_run().carry_out(*[events[index] for index in keep], seed=seed)
         return {row["value"]["event"]: row["value"]["nodes"] for row in fake_run.rows}
 
-    whole = struck(1, *range(6))
-    assert struck(1, *range(6)) == whole
-    assert struck(1, 1, 4) == {id: whole[id] for id in ("pause-1", "pause-4")}
+    whole = targets(1, *range(6))
+    assert targets(1, *range(6)) == whole
+    assert targets(1, 1, 4) == {id: whole[id] for id in ("pause-1", "pause-4")}
     assert len({tuple(nodes) for nodes in whole.values()}) > 1
-    assert struck(2, *range(6)) != whole
+    assert targets(2, *range(6)) != whole
 
 
-def test_stop_heals_at_once_and_says_what_did_not_come(fake_run) -> None:
+def test_a_stop_heals_at_once_and_records_events_that_did_not_begin(fake_run) -> None:
     fake_run.stop.arrange(3, fake_run.stop.set)
     fake_run.carry_out(isolate(1, at=1, lasting=60), pause(2, at=1.5, lasting=60), kill(3, at=50, lasting=5))
     assert fake_run.cluster.clean()
@@ -106,7 +106,7 @@ def test_stop_heals_at_once_and_says_what_did_not_come(fake_run) -> None:
     assert "stopped before its time" in fake_run.value("kill-2", "inject")["evidence"]["skipped"]
 
 
-def test_stop_does_not_wait_for_a_broker_to_serve(fake_run) -> None:
+def test_a_stop_does_not_wait_for_a_broker_to_serve(fake_run) -> None:
     fake_run.stop.arrange(3, fake_run.stop.set)
     fake_run.carry_out(kill(3, at=1, lasting=60))
     assert fake_run.cluster.clean()
@@ -114,7 +114,7 @@ def test_stop_does_not_wait_for_a_broker_to_serve(fake_run) -> None:
     assert fake_run.value("kill-0", "heal")["effective"] is False, "that it serves was not seen"
 
 
-def test_a_failing_action_is_recorded_and_the_run_goes_on(fake_run) -> None:
+def test_a_failing_action_is_recorded_and_the_run_continues(fake_run) -> None:
     fake_run.cluster.nodes[1].nft_error = "Operation not permitted"
     fake_run.stop.arrange(4, lambda: setattr(fake_run.cluster.nodes[1], "nft_error", None))
     fake_run.carry_out(isolate(2, at=0, lasting=3), isolate(2, at=6, lasting=3))
@@ -128,7 +128,7 @@ def test_a_failing_action_is_recorded_and_the_run_goes_on(fake_run) -> None:
     assert fake_run.cluster.clean()
 
 
-def test_a_look_at_the_cluster_that_fails_is_recorded(fake_run, monkeypatch) -> None:
+def test_a_request_to_the_cluster_that_fails_is_recorded(fake_run, monkeypatch) -> None:
     monkeypatch.setattr(fake_run.cluster, "controller", lambda: 1 // 0)
     fake_run.carry_out(kill("controller", at=0, lasting=3))
     assert fake_run.row("kill-0", "inject")["error"].startswith("ZeroDivisionError")
@@ -168,7 +168,7 @@ def test_an_interrupt_leaves_nothing_behind(fake_run, monkeypatch, where) -> Non
     assert fake_run.cluster.clean()
 
 
-def test_no_events_no_rows(fake_run) -> None:
+def test_without_events_there_are_no_rows(fake_run) -> None:
     assert fake_run.carry_out().rows == []
 
 
@@ -186,7 +186,7 @@ EVENTS = st.lists(
 
 @settings(max_examples=80, deadline=None)
 @given(EVENTS, st.none() | st.floats(0, 40))
-def test_any_schedule_stopped_or_not_ends_clean_with_every_stage_recorded_once(
+def test_any_schedule_stopped_or_not_leaves_nothing_and_records_every_stage_once(
     new_fake_run, events, stopped
 ) -> None:
     fake_run = new_fake_run()

@@ -1,4 +1,4 @@
-"""Schedules as values: checked when made, the same after JSON, and no event depends on another."""
+"""Schedules as values: validated, equal after a round trip through JSON, with independent events."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_json_text() -> None:
 
 
 @given(SCHEDULES, st.integers(0, 5), st.integers())
-def test_taking_an_event_away_changes_no_other(schedule: Schedule, position: int, seed: int) -> None:
+def test_the_removal_of_an_event_changes_no_other(schedule: Schedule, position: int, seed: int) -> None:
     left = Schedule.of(schedule.events[:position] + schedule.events[position + 1 :])
     choices = {event: event.random(seed, "target").random() for event in schedule.events}
     assert all(choices[event] == event.random(seed, "target").random() for event in left.events)
@@ -72,12 +72,12 @@ def test_streams_differ_by_event_and_by_seed() -> None:
     assert len(drawn) == 40
 
 
-def test_how_a_fault_strikes_does_not_follow_from_whom_it_strikes() -> None:
+def test_the_choices_of_a_fault_do_not_depend_on_its_target() -> None:
     (event,) = Schedule.of([kill("random", at=0, lasting=1)]).events
     assert len({event.random(1, choice).random() for choice in ("target", "how")}) == 2
 
 
-def test_ids_are_given_by_position_and_kept() -> None:
+def test_missing_ids_come_from_the_position_and_others_are_kept() -> None:
     event = isolate("leader", at=1, lasting=1)
     schedule = Schedule.of([event, event, kill(1, at=1, lasting=1)])
     assert [each.id for each in schedule.events] == ["isolate-0", "isolate-1", "kill-2"]
@@ -86,7 +86,7 @@ def test_ids_are_given_by_position_and_kept() -> None:
     assert [each.id for each in later.events] == ["isolate-1", "isolate-2", "kill-2"]
 
 
-def test_the_registry_knows_every_fault_by_its_name() -> None:
+def test_the_registry_has_every_fault_under_its_name() -> None:
     assert all(fault.name == name for name, fault in FAULTS.items())
 
 

@@ -1,4 +1,4 @@
-"""Shrinking against a cluster that is simulated: what its anomaly needs is known, and so is the time a run takes."""
+"""Shrinking on a simulated cluster: the cause of its anomaly and the duration of a run are known."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def worlds(draw: st.DrawFn, *, p: st.SearchStrategy[float]) -> tuple[Schedule, W
 
 @given(worlds(p=st.just(1.0)))
 @settings(deadline=None)
-def test_what_is_left_is_the_cause_and_nothing_else(case: tuple[Schedule, World, Evidence]) -> None:
+def test_the_result_is_the_cause_and_nothing_else(case: tuple[Schedule, World, Evidence]) -> None:
     schedule, world, evidence = case
     found = world.search(schedule, evidence=evidence).run()
     assert found.reproduced
@@ -152,7 +152,7 @@ def test_what_is_left_is_the_cause_and_nothing_else(case: tuple[Schedule, World,
 
 @given(worlds(p=st.floats(0.1, 1)))
 @settings(deadline=None)
-def test_what_is_kept_has_shown_it_however_rarely(case: tuple[Schedule, World, Evidence]) -> None:
+def test_every_kept_candidate_has_shown_the_anomaly(case: tuple[Schedule, World, Evidence]) -> None:
     schedule, world, evidence = case
     found = world.search(schedule, evidence=evidence).run()
     assert all(kept in world.shown for kept in world.kept)
@@ -170,7 +170,9 @@ def test_what_is_kept_has_shown_it_however_rarely(case: tuple[Schedule, World, E
 
 @given(worlds(p=st.floats(0.1, 1)), st.floats(1, 2000))
 @settings(deadline=None)
-def test_the_budget_is_kept_but_for_one_run(case: tuple[Schedule, World, Evidence], budget: float) -> None:
+def test_the_budget_is_exceeded_by_at_most_one_run(
+    case: tuple[Schedule, World, Evidence], budget: float
+) -> None:
     schedule, world, evidence = case
     world.search(schedule, evidence=evidence, budget=budget).run()
     last = BOOT + world.runs[-1].schedule.length
@@ -179,7 +181,7 @@ def test_the_budget_is_kept_but_for_one_run(case: tuple[Schedule, World, Evidenc
 
 @given(worlds(p=st.floats(0.2, 1)), st.data())
 @settings(deadline=None)
-def test_interrupted_it_goes_on_from_the_best_and_asks_nothing_twice(
+def test_an_interrupted_search_continues_from_the_best_and_repeats_no_trial(
     case: tuple[Schedule, World, Evidence], data: st.DataObject
 ) -> None:
     schedule, world, evidence = case
@@ -205,7 +207,7 @@ def test_interrupted_it_goes_on_from_the_best_and_asks_nothing_twice(
     assert before == whole.kept[: len(before)]
 
 
-def test_what_reproduces_hardly_ever_is_left_alone() -> None:
+def test_an_anomaly_that_hardly_ever_reproduces_is_not_shrunk() -> None:
     world = World([frozenset({"nothing like it"})])
     found = world.search(Schedule.of([kill("leader", lasting=3)])).run()
     assert not found.reproduced
@@ -214,7 +216,7 @@ def test_what_reproduces_hardly_ever_is_left_alone() -> None:
     assert not world.kept
 
 
-def test_without_time_for_a_run_nothing_is_known() -> None:
+def test_without_time_for_a_run_there_is_no_result() -> None:
     world = World([frozenset()])
     found = world.search(Schedule.of([kill("leader", lasting=3)]), budget=0).run()
     assert not found.reproduced
@@ -222,13 +224,13 @@ def test_without_time_for_a_run_nothing_is_known() -> None:
     assert not world.runs
 
 
-def test_what_needs_no_fault_is_left_without_one() -> None:
+def test_an_anomaly_that_needs_no_fault_is_shrunk_to_no_events() -> None:
     world = World([frozenset()])
     found = world.search(Schedule.of([kill("leader", lasting=3), pause("leader", lasting=2)])).run()
     assert found.best.schedule == Schedule()
 
 
-def test_what_cannot_be_run_is_no_part_of_the_answer() -> None:
+def test_a_candidate_that_cannot_be_run_is_rejected() -> None:
     world = World([frozenset({"kill-0"})])
 
     def reproduces(plan: Plan) -> bool:
@@ -244,7 +246,7 @@ def test_what_cannot_be_run_is_no_part_of_the_answer() -> None:
     assert (found.hits, found.runs) == (3, 3)
 
 
-def test_the_rate_is_that_of_runs_after_the_choice() -> None:
+def test_hits_count_only_runs_after_the_acceptance() -> None:
     world = World([frozenset({"kill-0"})], p=0.5, seed=3)
     found = world.search(Schedule.of([kill("leader", lasting=3)])).run()
     last = [plan == found.best for plan in world.runs].count(True)
@@ -256,11 +258,11 @@ def test_the_rate_is_that_of_runs_after_the_choice() -> None:
 @pytest.mark.parametrize(
     ("rate", "runs"), [(1, 1), (0.95, 1), (0.9, 2), (0.5, 5), (0.3, 9), (0.1, 9), (0, 9)]
 )
-def test_runs_that_reject(rate: float, runs: int) -> None:
+def test_number_of_runs_after_which_a_candidate_is_rejected(rate: float, runs: int) -> None:
     assert misses_to_reject(rate) == runs
 
 
-GROUND = Topology(
+TOPOLOGY = Topology(
     brokers=(1, 2, 3),
     controllers=(1, 2, 3),
     topics={"log": 3},
@@ -271,11 +273,11 @@ GROUND = Topology(
 
 def twelve(seed: int) -> Schedule:
     wanted = Generated(seed=seed, length=70, events=16)
-    return Schedule(generate(wanted, GROUND).events[:12])
+    return Schedule(generate(wanted, TOPOLOGY).events[:12])
 
 
 @pytest.mark.parametrize("suspects", ["known", "unknown", "wrong"])
-def test_one_of_twelve_within_fifteen_minutes(suspects: str) -> None:
+def test_one_event_of_twelve_is_found_within_fifteen_minutes(suspects: str) -> None:
     """The bar, by a clock that takes 15 s a run and the length of its schedule."""
     for seed in range(20):
         schedule = twelve(seed)
@@ -298,7 +300,7 @@ def test_one_of_twelve_within_fifteen_minutes(suspects: str) -> None:
 
 
 @given(st.integers(1, 20), st.data())
-def test_ddmin_finds_a_set_from_which_nothing_can_go(size: int, data: st.DataObject) -> None:
+def test_ddmin_finds_parts_none_of_which_can_be_removed(size: int, data: st.DataObject) -> None:
     needed = data.draw(st.frozensets(st.integers(0, size - 1)))
     asked = []
 
@@ -311,14 +313,14 @@ def test_ddmin_finds_a_set_from_which_nothing_can_go(size: int, data: st.DataObj
     assert len(asked) <= size**2 + 3 * size
 
 
-def test_ddmin_finds_one_in_twelve_soon() -> None:
+def test_ddmin_finds_one_part_of_twelve_with_few_trials() -> None:
     for needed in range(12):
         asked: list[int] = []
         ddmin(range(12), lambda parts, n=needed, seen=asked: seen.append(1) or n in parts)  # type: ignore[misc]
         assert len(asked) <= 8
 
 
-def test_evidence_first_the_boldest() -> None:
+def test_proposals_by_evidence_begin_with_the_smallest() -> None:
     schedule = Schedule.of([kill("leader", at=at, lasting=2).named(name) for at, name in enumerate("abcd")])
     known = Evidence(suspects=frozenset("b"), later=frozenset("cd"))
     assert [[event.id for event in cut.events] for _, cut in by_evidence(schedule, known)] == [
@@ -338,7 +340,7 @@ def test_classes_with_suspects_come_first_then_large_ones() -> None:
 
 
 @given(SCHEDULES)
-def test_idle_time_goes_and_overlaps_stay(schedule: Schedule) -> None:
+def test_idle_time_is_removed_and_overlaps_are_kept(schedule: Schedule) -> None:
     for _, moved in closer(schedule):
         assert moved.length < schedule.length or any(event.fault.momentary for event in schedule.events)
         assert [event.id for event in moved.events] == [event.id for event in schedule.events]
@@ -354,13 +356,13 @@ def test_idle_time_goes_and_overlaps_stay(schedule: Schedule) -> None:
         busy = max(busy, event.end)
 
 
-def test_what_waits_for_a_trigger_is_not_moved() -> None:
+def test_events_with_a_trigger_are_not_moved() -> None:
     schedule = Schedule.of([kill("leader", at=30, after="isr-shrink", lasting=2), pause(1, at=20, lasting=1)])
     (moved, *_) = [each for _, each in closer(schedule)]
     assert [event.at for event in moved.events] == [30, LEAD]
 
 
-def test_half_as_long_down_to_a_floor() -> None:
+def test_durations_are_halved_down_to_a_floor() -> None:
     events: list[Event] = [kill("leader", lasting=8), pause(1, lasting=1.4), reset(1)]
     schedule = Schedule.of(events)
     half = shorter(schedule, [event.id for event in schedule.events])

@@ -1,4 +1,4 @@
-"""Targets: what is understood, what is refused, whom they mean."""
+"""Targets: which texts are accepted, and what they resolve to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nemesis.topology import Topology
 
 RNG = random.Random(0)
 
-GROUND = Topology(
+TOPOLOGY = Topology(
     brokers=(1, 2, 3),
     controllers=(1, 2, 3),
     topics={"log": 3},
@@ -52,7 +52,7 @@ GROUND = Topology(
     ],
     ids=repr,
 )  # fmt: skip
-def test_grammar(text: str | int, target: Target) -> None:
+def test_texts_of_targets(text: str | int, target: Target) -> None:
     assert Target.parse(text) == target
     assert str(target) == str(text)
     assert Target.parse(str(target)) == target
@@ -78,13 +78,13 @@ def test_groups() -> None:
 @pytest.mark.parametrize(
     "wrong", [[], [[1, 2]], [[1], []], [[1], [1, 2]], [["1"], [2]], [1, 2], [[True], [2]]]
 )
-def test_groups_that_split_nothing_are_refused(wrong: object) -> None:
+def test_invalid_groups_are_refused(wrong: object) -> None:
     with pytest.raises(ValueError, match=r"groups .*expected two or more disjoint groups"):
         parse(wrong)  # type: ignore[arg-type]
 
 
 @given(st.text())
-def test_any_text_is_a_target_that_says_itself_or_a_value_error(text: str) -> None:
+def test_any_text_is_a_target_with_that_text_or_a_value_error(text: str) -> None:
     try:
         target = Target.parse(text)
     except ValueError:
@@ -114,8 +114,8 @@ def test_any_text_is_a_target_that_says_itself_or_a_value_error(text: str) -> No
         "coordinator:anything",
     ],
 )
-def test_possible_targets_pass(fine: str | int | list[list[int]]) -> None:
-    check(parse(fine), GROUND)
+def test_possible_targets_are_accepted(fine: str | int | list[list[int]]) -> None:
+    check(parse(fine), TOPOLOGY)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_possible_targets_pass(fine: str | int | list[list[int]]) -> None:
 )
 def test_impossible_targets_are_refused(impossible: str | int | list[list[int]], said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
-        check(parse(impossible), GROUND)
+        check(parse(impossible), TOPOLOGY)
 
 
 def test_a_single_node_has_no_follower() -> None:
@@ -147,14 +147,14 @@ def test_a_single_node_has_no_follower() -> None:
         check(Target.parse("follower"), Topology(brokers=(1,), topics={"log": 1}))
 
 
-def test_what_the_cluster_has_not_is_refused() -> None:
+def test_targets_that_the_cluster_lacks_are_refused() -> None:
     with pytest.raises(ValueError, match="2 brokers have no minority"):
         check(Target.parse("minority"), Topology(brokers=(1, 2)))
     with pytest.raises(ValueError, match="in ZooKeeper mode one of the brokers is the controller"):
         check(Target.parse("controllers"), Topology(brokers=(1, 2, 3), zookeepers=(201,)))
 
 
-def test_resolution(cluster) -> None:
+def test_roles_are_resolved_to_nodes(cluster) -> None:
     def found(text: str | int) -> tuple[int, ...]:
         return resolve(Target.parse(text), cluster, topic="log", clients={}, rng=RNG)
 
@@ -177,7 +177,7 @@ def test_resolution(cluster) -> None:
     assert len(found("majority")) == 2
 
 
-def test_clients_are_found_by_role_and_number(cluster) -> None:
+def test_clients_are_resolved_by_role_and_number(cluster) -> None:
     roles = {0: "producer", 1: "producer", 2: "reader", 3: "counter", 4: "counter"}
 
     def found(text: str) -> tuple[int, ...]:
@@ -205,14 +205,14 @@ def test_clients_are_found_by_role_and_number(cluster) -> None:
         ({}, "coordinator:gone", "no broker names a coordinator of gone"),
     ],
 )
-def test_nobody_to_strike(cluster, change, target, said) -> None:
+def test_targets_that_are_nothing_now_are_unresolved(cluster, change, target, said) -> None:
     for name, value in change.items():
         setattr(cluster, name, value)
     with pytest.raises(Unresolved, match=re.escape(said)):
         resolve(Target.parse(target), cluster, topic="log", clients={}, rng=RNG)
 
 
-def test_random_depends_on_the_generator_alone(cluster) -> None:
+def test_random_targets_depend_only_on_the_generator(cluster) -> None:
     chosen = [
         resolve(Target.parse("random"), cluster, topic="log", clients={}, rng=random.Random(seed))
         for seed in range(40)

@@ -1,4 +1,4 @@
-"""Moments that events wait for."""
+"""Triggers: moments that events wait for."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_trigger_is_its_text(text) -> None:
                        "rebalance", "rebalance:", "transaction:a b", "leader-change:a", " acks:1"])
     | st.none() | st.integers()
 )  # fmt: skip
-def test_everything_else_is_refused_with_what_is_allowed(text) -> None:
+def test_other_text_is_refused_with_what_is_allowed(text) -> None:
     try:
         assert str(Trigger.parse(text)) == text  # chance may hit upon a good one
     except ValueError as refused:
@@ -51,7 +51,7 @@ def test_everything_else_is_refused_with_what_is_allowed(text) -> None:
         ("one", "isr-full", "this never happens to a topic with one replica"),
     ],
 )
-def test_what_can_never_come_is_refused_with_the_event(where, text, said) -> None:
+def test_triggers_that_can_never_come_are_refused_with_the_event(where, text, said) -> None:
     with pytest.raises(ValueError) as refused:
         Schedule.of([kill(1, lasting=1, after=text)]).check(TOPOLOGIES[where])
     assert said in str(refused.value)
@@ -59,11 +59,11 @@ def test_what_can_never_come_is_refused_with_the_event(where, text, said) -> Non
 
 
 @pytest.mark.parametrize("text", GOOD[:4] + GOOD[6:])
-def test_what_can_come_is_not_refused(text) -> None:
+def test_triggers_that_can_come_are_accepted(text) -> None:
     Schedule.of([kill(1, lasting=1, after=text)]).check(TOPOLOGIES["three"])
 
 
-def test_what_has_happened_is_seen_when_it_happens_and_not_before(fake_run) -> None:
+def test_each_trigger_comes_with_its_moment_and_not_before(fake_run) -> None:
     cluster, clients = fake_run.cluster, fake_run.clients
 
     def watch(text):
@@ -73,13 +73,13 @@ def test_what_has_happened_is_seen_when_it_happens_and_not_before(fake_run) -> N
     shrink, full = watch("isr-shrink:1"), watch("isr-full:1")
     assert not any(each() for each in (acks, leader, controller, shrink, full))
     cluster.leaders["log", 0] = cluster.active_controller = None
-    assert (leader(), controller()) == (False, False), "nobody is no other one"
+    assert (leader(), controller()) == (False, False), "an unknown leader is not another leader"
     cluster.leaders["log", 0], cluster.active_controller = 2, 3
     assert (leader(), controller()) == (False, False), "the same one came back"
     cluster.leaders["log", 0], cluster.active_controller = 1, 1
     assert (leader(), controller()) == (True, True)
     cluster.in_sync = ()
-    assert (shrink(), full()) == (False, False), "nobody tells"
+    assert (shrink(), full()) == (False, False), "no broker reports replicas"
     cluster.in_sync = (1, 3)
     assert (shrink(), full()) == (True, False)
     cluster.in_sync = (1, 2, 3)
@@ -95,7 +95,7 @@ def test_what_has_happened_is_seen_when_it_happens_and_not_before(fake_run) -> N
     assert rebalance()
 
 
-def test_a_leader_unknown_at_first_must_change_from_the_first_one_known(fake_run) -> None:
+def test_a_leader_change_counts_from_the_first_known_leader(fake_run) -> None:
     fake_run.cluster.leaders["log", 0] = None
     changed = Trigger.parse("leader-change").watch(fake_run.cluster, fake_run.clients, topic="log")
     assert not changed()
@@ -109,7 +109,7 @@ def acks_per_second(fake_run, number: float) -> None:
     fake_run.clients.acks = lambda: int((fake_run.stop.now - 100) * number)
 
 
-def test_an_event_comes_when_its_acks_have_come_and_at_counts_from_there(fake_run) -> None:
+def test_at_counts_from_the_trigger(fake_run) -> None:
     acks_per_second(fake_run, 10)
     fake_run.carry_out(
         kill(1, after="acks:100", lasting=2),
@@ -135,7 +135,7 @@ def test_events_with_and_without_triggers_do_not_wait_for_each_other(fake_run) -
     assert fake_run.stop.now < 162, "nothing is waited for after the last one was given up"
 
 
-def test_a_trigger_is_seen_while_a_heal_waits_for_its_broker(fake_run) -> None:
+def test_a_trigger_is_noticed_while_a_heal_waits_for_its_broker(fake_run) -> None:
     """That may take a minute, and the moment may not come again."""
     acks_per_second(fake_run, 10)
     fake_run.cluster.boot = 30
@@ -144,7 +144,7 @@ def test_a_trigger_is_seen_while_a_heal_waits_for_its_broker(fake_run) -> None:
     assert "the next event was due" in str(fake_run.value("kill-0", "heal")["evidence"]["serving"])
 
 
-def test_a_trigger_that_never_comes_is_told_and_nothing_is_done(fake_run) -> None:
+def test_a_trigger_that_never_comes_is_recorded_and_its_fault_is_not_injected(fake_run) -> None:
     fake_run.carry_out(kill(1, after="acks:100", lasting=2), kill(2, at=70, lasting=2))
     assert fake_run.stop.now < 175
     value = fake_run.value("kill-0", "inject")
@@ -158,7 +158,7 @@ def test_a_trigger_that_never_comes_is_told_and_nothing_is_done(fake_run) -> Non
     assert fake_run.effective()["kill-1", "inject"] is True
 
 
-def test_a_stop_while_waiting_tells_what_did_not_come(fake_run) -> None:
+def test_a_stop_while_waiting_records_the_events_that_did_not_begin(fake_run) -> None:
     fake_run.stop.arrange(5, fake_run.stop.set)
     fake_run.carry_out(
         kill(1, after="acks:100", lasting=2), kill(2, at=1, lasting=50), pause(3, after="acks:1", lasting=1)
@@ -173,12 +173,12 @@ def test_a_stop_while_waiting_tells_what_did_not_come(fake_run) -> None:
     assert len(fake_run.rows) == 6
 
 
-def test_a_question_that_nobody_answers_is_asked_again(fake_run, monkeypatch) -> None:
+def test_an_unanswered_request_is_repeated(fake_run, monkeypatch) -> None:
     usual = fake_run.cluster.controller
 
     def answers() -> int:
         if fake_run.stop.now < 105:
-            raise OSError("nobody answers")
+            raise OSError("no broker answers")
         return usual()
 
     monkeypatch.setattr(fake_run.cluster, "controller", answers)

@@ -1,4 +1,4 @@
-"""Waiting: as long as it takes, never longer than the limit."""
+"""A wait ends when its condition is true, or at its limit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def test_returns_as_soon_as_the_condition_holds(stop) -> None:
     assert stop.now == 103
 
 
-def test_gives_up_at_the_limit_and_asks_once_more_then(stop) -> None:
+def test_gives_up_at_the_limit_after_a_last_evaluation(stop) -> None:
     asked = []
     assert not wait_until(
         lambda: bool(asked.append(stop.now)), limit=2, interval=0.75, clock=stop.time, sleep=stop.wait
@@ -18,12 +18,12 @@ def test_gives_up_at_the_limit_and_asks_once_more_then(stop) -> None:
     assert asked == [100, 100.75, 101.5, 102]
 
 
-def test_asks_once_even_without_time(stop) -> None:
+def test_evaluates_the_condition_once_without_any_time(stop) -> None:
     assert wait_until(lambda: True, limit=0, clock=stop.time, sleep=stop.wait)
     assert wait_until(lambda: True, limit=-1, clock=stop.time, sleep=stop.wait)
 
 
-def test_abandons(stop) -> None:
+def test_ends_early_when_abandoned(stop) -> None:
     assert not wait_until(
         lambda: False, limit=9, clock=stop.time, sleep=stop.wait, abandon=lambda: stop.now > 101
     )

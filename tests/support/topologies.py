@@ -1,4 +1,4 @@
-"""Clusters of all kinds, as known before they start, and a naive count of what schedules may break there."""
+"""Topologies of all kinds, and a naive count of the nodes that schedules may take down there."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ TOPOLOGIES = {
 
 
 def most_down(event: Any, topology: Topology, nodes: tuple[int, ...]) -> tuple[set[int], int]:
-    """Naive on purpose: (nodes of that kind it surely takes, how many more it may take), told by hand."""
-    brokers = nodes == topology.brokers
-    combined = bool(set(topology.brokers) & set(topology.controllers))
+    """(nodes of that kind that the event surely takes down, how many more it may take down); naive on purpose."""
     if not event.fault.takes_nodes_down or event.fault.target_family != "nodes":
         return set(), 0
-    text = str(event.target)
+    ids, more = _target(str(event.target), topology, nodes)
+    return (set(), min(len(ids) + more, 1)) if event.fault.name == "rolling-restart" else (ids, more)
+
+
+def _target(text: str, topology: Topology, nodes: tuple[int, ...]) -> tuple[set[int], int]:
+    are_brokers = nodes == topology.brokers
+    are_combined = bool(set(topology.brokers) & set(topology.controllers))
     if "|" in text:
         groups = sorted((set(map(int, group.split(","))) for group in text.split("|")), key=len)
         return set().union(*groups[:-1]) & set(nodes), 0
     if text[0].isdigit():
         return set(map(int, text.split(","))) & set(nodes), 0
-    here = brokers or combined  # brokers are of that kind
-    size = len(topology.brokers)
-    if event.fault.name == "rolling-restart":
-        return set(), int(here)
     if text == "controller":
-        if brokers:
-            return set(), int(combined or not topology.controllers)
+        if are_brokers:
+            return set(), int(are_combined or not topology.controllers)
         return set(), int(bool(topology.controllers))
     if text == "controllers":
-        return set(), len(topology.controllers) if not brokers or combined else 0
-    word = text.split(":")[0]
+        return set(), len(topology.controllers) if not are_brokers or are_combined else 0
+    size, word = len(topology.brokers), text.split(":")[0]
     number = {"minority": (size - 1) // 2, "majority": size // 2 + 1, "all": size, "random": size}.get(
         word, 1
     )
     if word in ("isr", "out-of-sync"):
         number = topology.replicas - (word != "isr")
-    return set(), number if here else 0
+    return set(), number if are_brokers or are_combined else 0
 
 
 def down(schedule, topology, moment: float, nodes) -> int:
-    """By a look at each event there is, with all nodes it may take."""
+    """The largest number of nodes that are down at a moment, by examining every event."""
     named: set[int] = set()
     others = 0
     for event in schedule.events:

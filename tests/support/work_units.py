@@ -13,7 +13,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 SPARK = "tests/spark"
 
-LONG = (SPARK, "examples", "tests/cluster", "tests/acceptance")
+LONG = (SPARK, "examples", "tests/cluster", "tests/cluster/faults", "tests/acceptance")
 """Folders whose units begin first, in this order."""
 
 

@@ -88,7 +88,7 @@ def test_an_unanswered_heal_is_repeated_at_the_end(fake_run) -> None:
 def test_a_heal_that_is_never_answered_is_reported_at_the_end(fake_run) -> None:
     fake_run.stop.arrange(5, lambda: fake_run.cluster.kafka.silent.add("configure_topic"))
     fake_run.carry_out(CASES["configure"].event())
-    assert fake_run.rows[-1]["f"] == "heal-all", "what is left is told"
+    assert fake_run.rows[-1]["f"] == "heal-all", "what is left must be reported"
     assert "configure-0" in fake_run.rows[-1]["error"]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 
 class FakeClients:
-    """Two producers, a reader, a session and the probe.
+    """Two producers, a reader and a session.
 
     ignores  names of requests without effect.
     fails    name of a request to the exception that it raises.

@@ -1,0 +1,42 @@
+"""Faults of clients, on a real cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from nemesis.event import Event
+from nemesis.wait import wait_until
+from pytest_kafkacheck import isolate_client, kill_client, pause_client
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.experiment.clients import WorkerClients
+from tests.support.fault_run import LONG, Injection
+from workloads.workers.pool import WorkerPool
+
+pytestmark = pytest.mark.cluster
+
+
+def progress(workers: WorkerPool) -> bool:
+    """Whether writes are acknowledged now."""
+    before = workers.acknowledged()
+    return wait_until(lambda: workers.acknowledged() > before + 10, limit=5)
+
+
+@pytest.mark.parametrize("fault", [kill_client, pause_client, isolate_client])
+def test_a_client_makes_no_progress_during_its_fault(
+    cluster: DockerCluster, topic: str, workers: WorkerPool, fault: Callable[..., Event]
+) -> None:
+    clients = WorkerClients(workers)
+    assert progress(workers)
+    with Injection(cluster, fault("producer", lasting=LONG), topic=topic, clients=clients) as injection:
+        assert injection.injected["processes"] == [0]
+        end = cluster.kafka.ends(topic, 0)[1]
+        assert not progress(workers)
+        # Records in flight may still have been written. After that nothing is written.
+        now = cluster.kafka.ends(topic, 0)[1]
+        assert now <= end + 500
+        assert cluster.kafka.ends(topic, 0)[1] == now
+    assert progress(workers)
+    assert cluster.kafka.ends(topic, 0)[1] > now
+    assert sorted(clients.roles().values()) == ["producer", "reader"]

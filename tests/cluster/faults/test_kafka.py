@@ -1,0 +1,187 @@
+"""Faults of Kafka itself, on a real cluster."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer
+from kafka.errors import KafkaError
+
+from nemesis.effects.network import Network
+from nemesis.effects.nft import Cut
+from pytest_kafkacheck import (
+    add_broker,
+    add_partitions,
+    configure,
+    configure_broker,
+    delete_controller,
+    delete_records,
+    elect,
+    fence,
+    kill,
+    leader_storm,
+    reassign,
+    rebalance,
+    recreate_topic,
+)
+from pytest_kafkacheck.cluster.docker import lifecycle
+from pytest_kafkacheck.cluster.docker.boot import running
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.kafka import metadata_views, topics
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from tests.support.fault_run import LONG, Injection, eventually, produce
+from tests.support.real_cluster import own
+from workloads.clients.kafka_python import access
+
+pytestmark = pytest.mark.cluster
+
+
+def test_preferred_election(cluster: DockerCluster, topic: str) -> None:
+    with Injection(cluster, kill(1, lasting=LONG), topic=topic):
+        assert eventually(lambda: cluster.leader(topic, 0) in (2, 3))
+    lifecycle.wait_settled(cluster)
+    assert cluster.leader(topic, 0) in (2, 3), "leadership came back by itself"
+    with Injection(cluster, elect(), topic=topic):
+        pass
+    assert cluster.leader(topic, 0) == 1
+
+
+def test_unclean_election_of_a_replica_that_lacks_records(cluster: DockerCluster, topic: str) -> None:
+    network = Network(cluster.nodes)
+    ports = cluster.planes["replication"]
+    try:
+        network.cut("test", [Cut(1, 2, ports), Cut(2, 1, ports), Cut(1, 3, ports), Cut(3, 1, ports)])
+        assert eventually(
+            lambda: produce(cluster, topic, acks=1, count=10) == 10 and cluster.isr(topic, 0) == (1,)
+        )
+        end = cluster.kafka.ends(topic, 0)[1]
+        with Injection(cluster, kill(1, lasting=LONG), topic=topic):
+            assert eventually(lambda: cluster.leader(topic, 0) is None)
+            with Injection(cluster, elect(unclean=True), topic=topic):
+                pass
+            assert cluster.leader(topic, 0) in (2, 3)
+            assert eventually(lambda: cluster.kafka.ends(topic, 0)[1] < end)
+    finally:
+        network.heal_all()
+    lifecycle.wait_settled(cluster)
+
+
+def test_a_leader_storm_visits_every_replica(cluster: DockerCluster, topic: str) -> None:
+    leaders = set()
+    with Injection(cluster, leader_storm(lasting=LONG, every=0.3), topic=topic):
+        assert eventually(lambda: bool(leaders.add(cluster.leader(topic, 0))) or leaders >= {1, 2, 3})
+    assert cluster.replicas(topic, 0) == (1, 2, 3)
+    lifecycle.wait_settled(cluster)
+
+
+def test_a_partition_moves_and_returns(cluster: DockerCluster, topic: str) -> None:
+    with Injection(cluster, reassign(lasting=LONG), topic=topic):
+        assert cluster.replicas(topic, 0) == (2, 3, 1)
+    assert cluster.replicas(topic, 0) == (1, 2, 3)
+
+
+def test_a_broker_is_added_and_removed(cluster: DockerCluster, topic: str) -> None:
+    with Injection(cluster, add_broker(lasting=LONG), topic=topic):
+        assert metadata_views.unfenced(cluster.brokers[1]) == {1, 2, 3, 4}
+    assert eventually(lambda: metadata_views.unfenced(cluster.brokers[1]) == {1, 2, 3})
+
+
+def test_a_topic_is_recreated(cluster: DockerCluster, topic: str) -> None:
+    assert produce(cluster, topic) == 50
+    with Injection(cluster, recreate_topic(), topic=topic):
+        pass
+    assert eventually(lambda: cluster.kafka.ends(topic, 0) == (0, 0))
+    assert cluster.replicas(topic, 0) == (1, 2, 3)
+
+
+def test_partitions_are_added(cluster: DockerCluster, topic: str) -> None:
+    with Injection(cluster, add_partitions(count=2), topic=topic):
+        pass
+    assert cluster.kafka.partitions(topic) == 3
+
+
+def test_records_are_deleted(cluster: DockerCluster, topic: str) -> None:
+    assert produce(cluster, topic) == 50
+    with Injection(cluster, delete_records(share=0.4), topic=topic):
+        pass
+    assert cluster.kafka.ends(topic, 0) == (20, 50)
+
+
+def test_settings_are_changed_for_a_while(cluster: DockerCluster, topic: str) -> None:
+    with Injection(cluster, configure({"max.message.bytes": 200}, lasting=LONG), topic=topic):
+        assert eventually(lambda: produce(cluster, topic, count=1, size=1000) == 0)
+    assert cluster.kafka.topic_config(topic) == {}
+    assert eventually(lambda: produce(cluster, topic, count=1, size=1000) == 1)
+    with Injection(cluster, configure_broker({"log.cleaner.threads": 2}, 2, lasting=LONG), topic=topic):
+        assert cluster.kafka.broker_config(2)["log.cleaner.threads"] == "2"
+        assert "log.cleaner.threads" not in cluster.kafka.broker_config(1)
+    assert "log.cleaner.threads" not in cluster.kafka.broker_config(2)
+
+
+def test_a_producer_is_fenced(cluster: DockerCluster, topic: str) -> None:
+    name = own("tx")
+    producer = KafkaProducer(**access(cluster.brokers.values()), transactional_id=name)
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.send(topic, b"before").get(timeout=10)
+    assert cluster.coordinator("transaction", name) in cluster.brokers
+    with Injection(cluster, fence(f"transaction:{name}"), topic=topic):
+        pass
+    with pytest.raises(KafkaError):
+        producer.send(topic, b"after").get(timeout=10)
+    producer.close(timeout=1)
+
+
+def test_a_group_is_rebalanced(cluster: DockerCluster, topic: str) -> None:
+    group = own("group")
+    consumer = KafkaConsumer(
+        topic,
+        group_id=group,
+        **access(cluster.brokers.values()),
+        session_timeout_ms=6000,
+        max_poll_interval_ms=10_000,
+    )
+    revoked: list[object] = []
+    done = threading.Event()
+
+    class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
+        def on_partitions_revoked(self, partitions: object) -> None:
+            revoked.append(partitions)
+
+        def on_partitions_assigned(self, assigned: object) -> None: ...
+
+    consumer.subscribe([topic], listener=Listener())
+
+    def consume() -> None:
+        while not done.is_set():
+            consumer.poll(timeout_ms=100)
+
+    assert eventually(lambda: bool(consumer.partitions_for_topic(topic)))
+    thread = threading.Thread(target=consume)
+    thread.start()
+    try:
+        assert eventually(lambda: cluster.kafka.group(group) == ("Stable", 1))
+        assert cluster.coordinator("group", group) in cluster.brokers
+        before = len(revoked)
+        with Injection(cluster, rebalance(f"group:{group}"), topic=topic):
+            pass
+        assert eventually(lambda: len(revoked) > before)
+    finally:
+        done.set()
+        thread.join()
+        consumer.close()
+
+
+def test_brokers_elect_a_new_controller(engine: Any, tmp_path: Path) -> None:
+    with running(
+        engine, ClusterSpec(version="3.9.2", zookeepers=1), run=own("depose"), logs=tmp_path
+    ) as cluster:
+        topics.create(cluster.brokers, "t", partitions=1, replication_factor=3)
+        with Injection(cluster, delete_controller(), topic="t") as injection:
+            evidence = injection.injected["evidence"]
+            assert evidence["epoch"] > evidence["epoch_before"]
+        assert cluster.controller() in cluster.brokers
+        lifecycle.wait_settled(cluster)

@@ -1,0 +1,161 @@
+"""Faults of the network, on a real cluster."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from kafka import KafkaConsumer
+
+from nemesis.effects.lease_table import LEASE
+from nemesis.effects.probe import probe
+from nemesis.event import Event
+from nemesis.wait import wait_until
+from pytest_kafkacheck import (
+    bandwidth,
+    bridge,
+    cut_clients,
+    delay,
+    dns,
+    duplicate,
+    halves,
+    isolate,
+    loss,
+    partition,
+    reorder,
+)
+from pytest_kafkacheck.cluster.docker import lifecycle
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.kafka import metadata_views
+from tests.support.fault_run import LIMIT, LONG, Injection, connects, eventually, links, produce
+from workloads.clients.kafka_python import access
+
+pytestmark = pytest.mark.cluster
+
+KILL_AGENTS = "kill -9 $(grep -lz 'heal()' /proc/[0-9]*/cmdline | grep -v self | cut -d/ -f3 | grep -vx $$)"
+"""A command for the pod of a node: kill the agents in it."""
+
+
+def test_rules_lapse_when_their_agent_is_killed(cluster: DockerCluster, topic: str) -> None:
+    """Packets pass again although nothing deletes the rules."""
+    deaf = partition([[3], [1, 2]], one_way="in", lasting=LONG)  # rules on that node only
+    injection = Injection(cluster, deaf, topic=topic)
+    injection.__enter__()
+    try:
+        assert not connects(cluster, 1, 3)
+        killed = cluster.client.api.exec_create(cluster.nodes[3].pod, ["bash", "-c", KILL_AGENTS])["Id"]
+        cluster.client.api.exec_start(killed)
+        # Probe only from the other node: a command in the node's own network would start another agent.
+        assert wait_until(lambda: probe(cluster.nodes, links(cluster, 1, 3))[0].reached, limit=LEASE + LIMIT)
+    finally:
+        injection.finish()
+    heal = injection.rows["heal"]["value"]
+    assert heal["effective"] is False
+    assert "lapsed" in heal["evidence"]["ended_early"]
+    assert "heal-all" not in injection.rows, "the heal deleted the rules"
+    lifecycle.wait_settled(cluster)
+
+
+@pytest.mark.parametrize(
+    ("event", "cut"),
+    [
+        (isolate(1, lasting=LONG), {(1, 2), (2, 1), (1, 3), (3, 1)}),
+        (partition([[1], [2]], lasting=LONG), {(1, 2), (2, 1)}),
+        (partition("1,2", lasting=LONG), {(1, 3), (3, 1), (2, 3), (3, 2)}),
+        (partition(1, lasting=LONG, one_way="out"), {(1, 2), (2, 1), (1, 3), (3, 1)}),
+        (partition(1, lasting=LONG, plane="controller"), {(1, 2), (2, 1), (1, 3), (3, 1)}),
+        (partition(1, lasting=LONG, ports=[9092]), {(1, 2), (2, 1), (1, 3), (3, 1)}),
+    ],
+    ids=["isolate", "groups", "set", "one-way", "controller", "ports"],
+)
+def test_peers_do_not_reach_each_other(
+    cluster: DockerCluster, topic: str, event: Event, cut: set[tuple[int, int]]
+) -> None:
+    pairs = {(a, b) for a in (1, 2, 3) for b in (1, 2, 3) if a != b}
+    with Injection(cluster, event, topic=topic):
+        assert {pair for pair in pairs if not connects(cluster, *pair)} == cut
+        assert all(cluster.answers(node) for node in cluster.brokers), "clients are not cut off"
+    assert all(connects(cluster, *pair) for pair in pairs)
+    lifecycle.wait_settled(cluster)
+
+
+def test_halves_and_bridge(cluster: DockerCluster, topic: str) -> None:
+    pairs = [(1, 2), (1, 3), (2, 3)]
+    with Injection(cluster, halves(lasting=LONG), topic=topic):
+        assert sum(not connects(cluster, *pair) for pair in pairs) == 2
+    lifecycle.wait_settled(cluster)
+    with Injection(cluster, bridge(lasting=LONG), topic=topic):
+        assert sum(not connects(cluster, *pair) for pair in pairs) == 1
+    lifecycle.wait_settled(cluster)
+
+
+@pytest.mark.parametrize("way", [None, "in", "out"])
+def test_clients_do_not_reach_a_node_that_its_peers_reach(
+    cluster: DockerCluster, topic: str, way: Any
+) -> None:
+    with Injection(cluster, cut_clients(2, lasting=LONG, one_way=way), topic=topic):
+        assert not cluster.answers(2)
+        assert connects(cluster, 1, 2)
+        assert 2 in metadata_views.unfenced(cluster.brokers[1])
+    assert eventually(lambda: cluster.answers(2))
+
+
+def test_packets_are_lost(cluster: DockerCluster, topic: str) -> None:
+    def failures() -> int:
+        tries = "for i in $(seq 20); do timeout 0.4 bash -c '</dev/tcp/{}/9092' && echo ok & done; wait"
+        _, output = cluster.nodes[1].shell(tries.format(cluster.nodes[2].addresses[0]), timeout=15)
+        return 20 - output.count("ok")
+
+    assert failures() == 0
+    with Injection(cluster, loss(2, lasting=LONG, percent=50), topic=topic):
+        assert eventually(lambda: failures() > 0)
+    assert failures() == 0
+    lifecycle.wait_settled(cluster)
+
+
+def test_a_node_sends_slowly(cluster: DockerCluster, topic: str) -> None:
+    assert produce(cluster, topic, count=1, size=300_000) == 1
+    leader = cluster.leader(topic, 0)
+
+    def fetch() -> float:
+        consumer = KafkaConsumer(
+            topic,
+            **access([cluster.brokers[leader]]),
+            auto_offset_reset="earliest",
+            max_partition_fetch_bytes=1 << 20,
+        )
+        try:
+            begun = time.monotonic()
+            while not consumer.poll(timeout_ms=200):
+                assert time.monotonic() - begun < 60
+            return time.monotonic() - begun
+        finally:
+            consumer.close()
+
+    with Injection(cluster, bandwidth("leader", lasting=LONG, kbit=400), topic=topic):
+        slow = fetch()
+    fast = min(fetch() for _ in range(3))
+    assert slow > 3 * fast
+    lifecycle.wait_settled(cluster)
+
+
+def test_names_are_not_found(cluster: DockerCluster, topic: str) -> None:
+    ask = "timeout 1 getent hosts kafka2"
+    assert cluster.nodes[1].shell(ask)[0] == 0
+    with Injection(cluster, dns(1, lasting=LONG), topic=topic):
+        assert cluster.nodes[1].shell(ask)[0] != 0
+        assert cluster.nodes[3].shell(ask)[0] == 0
+    assert cluster.nodes[1].shell(ask)[0] == 0
+
+
+@pytest.mark.parametrize("event", [
+    delay(1, lasting=LONG), duplicate(1, lasting=LONG), reorder(1, lasting=LONG),
+], ids=["delay", "duplicate", "reorder"])  # fmt: skip
+def test_delayed_duplicated_and_reordered_packets(cluster: DockerCluster, topic: str, event: Event) -> None:
+    able, _ = cluster.nodes[1].shell("tc qdisc add dev lo root netem delay 1ms && tc qdisc del dev lo root")
+    if able:
+        pytest.skip(f"{event.fault.name} needs a kernel with netem (the module sch_netem); this one has none")
+    with Injection(cluster, event, topic=topic):
+        assert "netem" in cluster.nodes[1].shell("tc qdisc show dev eth0")[1]
+    assert "netem" not in cluster.nodes[1].shell("tc qdisc show dev eth0")[1]

@@ -1,0 +1,126 @@
+"""Faults of processes, on a real cluster."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from kafka.protocol.admin import DescribeClusterRequest
+
+from nemesis.event import Event
+from pytest_kafkacheck import (
+    corrupt,
+    crash_loop,
+    kill,
+    oom,
+    pause,
+    reset,
+    restart,
+    rolling_restart,
+    stop,
+    wipe,
+)
+from pytest_kafkacheck.cluster.docker import lifecycle
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from tests.support.fault_run import LONG, Injection, eventually, produce
+from workloads.clients.connection import Connection
+
+pytestmark = pytest.mark.cluster
+
+ANY_REQUEST = DescribeClusterRequest(version=0, include_cluster_authorized_operations=False)
+
+
+def is_broken(connection: Connection) -> bool:
+    try:
+        connection.ask(ANY_REQUEST)
+    except OSError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        kill("leader", lasting=LONG),
+        stop("leader", lasting=LONG),
+        pause("leader", lasting=LONG),
+        oom("leader", lasting=LONG),
+        kill("2,3", lasting=LONG),
+        corrupt("leader", lasting=LONG),
+        corrupt("leader", lasting=LONG, how="flip"),
+        wipe("leader", lasting=LONG),
+        crash_loop("leader", lasting=LONG, every=300),
+    ],
+    ids=lambda event: (
+        f"{event.fault.name}-{event.target}-{'-'.join(map(str, event.fault.options().values()))}"
+    ),
+)
+def test_a_broker_that_is_down_does_not_answer_clients(
+    cluster: DockerCluster, topic: str, event: Event
+) -> None:
+    assert produce(cluster, topic) == 50
+    with Injection(cluster, event, topic=topic) as injection:
+        assert not any(cluster.answers(node) for node in injection.nodes)
+        others = [node for node in cluster.brokers if node not in injection.nodes]
+        assert all(cluster.answers(node) for node in others)
+    assert eventually(lambda: all(cluster.answers(node) for node in injection.nodes))
+    lifecycle.wait_settled(cluster)
+
+
+def test_a_crash_loop_starts_the_broker_repeatedly(cluster: DockerCluster, topic: str) -> None:
+    starts = set()
+    with Injection(cluster, crash_loop(3, lasting=LONG, every=0.5), topic=topic):
+
+        def restarted() -> bool:
+            starts.add(cluster.nodes[3].incarnation())
+            return len(starts) > 3
+
+        assert eventually(restarted)
+    lifecycle.wait_settled(cluster)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [restart("leader"), restart("leader", clean=False), reset("leader")],
+    ids=["restart", "restart-unclean", "reset"],
+)
+def test_connections_of_clients_break(cluster: DockerCluster, topic: str, event: Event) -> None:
+    leader = cluster.leader(topic, 0)
+    assert leader is not None
+    connection = Connection(cluster.brokers[leader], timeout=5)
+    with Injection(cluster, event, topic=topic) as injection:
+        assert injection.nodes == [leader]
+    assert eventually(lambda: is_broken(connection))  # the engine's proxy learns of it a moment later
+    connection.close()
+    assert eventually(lambda: cluster.answers(leader))
+    lifecycle.wait_settled(cluster)
+
+
+def test_a_rolling_restart_takes_down_one_broker_at_a_time(cluster: DockerCluster, topic: str) -> None:
+    before = {node.id: node.incarnation() for node in cluster.nodes.values()}
+    down: set[tuple[int, ...]] = set()
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.is_set():
+            down.add(tuple(node for node in cluster.brokers if not cluster.answers(node)))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        with Injection(cluster, rolling_restart(), topic=topic):
+            pass
+    finally:
+        done.set()
+        watcher.join()
+    assert all(node.incarnation() != before[node.id] for node in cluster.nodes.values())
+    assert max(map(len, down)) == 1, down
+    lifecycle.wait_settled(cluster)
+
+
+def test_all_brokers_are_paused_at_once(cluster: DockerCluster, topic: str) -> None:
+    with Injection(cluster, pause("all", lasting=LONG), topic=topic) as injection:
+        assert sorted(injection.nodes) == [1, 2, 3]
+        assert set(injection.injected["evidence"]["by_node"]) == {"1", "2", "3"}
+        assert not any(cluster.answers(node) for node in (1, 2, 3))
+    lifecycle.wait_settled(cluster)

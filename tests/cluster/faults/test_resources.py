@@ -1,0 +1,41 @@
+"""Limits of processor time and memory, on a real cluster."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from pytest_kafkacheck import cpu, memory
+from pytest_kafkacheck.cluster.docker import lifecycle
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from tests.support.fault_run import LONG, Injection, eventually
+
+pytestmark = pytest.mark.cluster
+
+
+def test_little_processor_time(cluster: DockerCluster, topic: str) -> None:
+    def answer() -> float:
+        begun = time.monotonic()
+        for _ in range(5):
+            cluster.answers(2)
+        return time.monotonic() - begun
+
+    with Injection(cluster, cpu(2, lasting=LONG, cores=0.02), topic=topic):
+        slow = answer()
+        assert cluster.nodes[2].cpu()[0] == pytest.approx(0.02)
+    assert eventually(lambda: 3 * answer() < slow)
+    assert cluster.nodes[2].cpu()[0] is None
+    lifecycle.wait_settled(cluster)
+
+
+def test_little_memory(cluster: DockerCluster, topic: str) -> None:
+    def allowed() -> int:
+        return int(cluster.client.api.inspect_container(cluster.nodes[2].container)["HostConfig"]["Memory"])
+
+    with Injection(cluster, memory(2, lasting=LONG), topic=topic):
+        small = allowed()
+        assert small < 2 << 30
+        assert cluster.answers(2)
+    assert allowed() > small
+    lifecycle.wait_settled(cluster)
