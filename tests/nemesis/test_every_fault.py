@@ -88,13 +88,8 @@ def test_a_heal_without_effect_is_not_proved(fake_run, name) -> None:
     assert fake_run.effective()[f"{name}-0", "heal"] is False
 
 
-# A crash loop is up half of the time, and a process that is gone cannot be killed for memory.
 COMPOSE = [
-    name
-    for name in LASTING
-    if FAULTS[name].target_family == "nodes"
-    and not FAULTS[name].restores_state
-    and name not in ("remove-broker", "crash-loop", "oom")
+    name for name in LASTING if name in NODES and CASES[name].lasts and not FAULTS[name].restores_state
 ]
 
 

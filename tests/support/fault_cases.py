@@ -21,6 +21,7 @@ class Case:
     heal    makes the heal ineffective; None where nothing can.
     valid   options that must survive a round trip through JSON.
     wrong   options that are refused, with a part of the message.
+    lasts   whether the fault is at work at every moment until its heal, also when it is injected a second time.
     """
 
     make: Callable[..., Event]
@@ -28,6 +29,7 @@ class Case:
     heal: Break | None = None
     valid: tuple[dict[str, Any], ...] = ()
     wrong: tuple[tuple[dict[str, Any], str], ...] = ()
+    lasts: bool = True
 
     def event(self, at: float = 1.0, lasting: float = 10.0, **changes: Any) -> Event:
         try:
