@@ -11,7 +11,7 @@ import pytest
 
 import pytest_kafkacheck as api
 from nemesis.event import Event
-from nemesis.registry import FAULTS as ALL_FAULTS
+from nemesis.registry import DECLARATIONS, FAULTS
 from nemesis.run import Nemesis
 from nemesis.schedule import Schedule
 from pytest_kafkacheck.cluster.docker import lifecycle
@@ -30,29 +30,28 @@ pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(3600
 
 TIMES = 30
 
-FAULTS: dict[str, Callable[[], Event]] = {
-    "kill": lambda: api.kill("leader", lasting=1),
-    "stop": lambda: api.stop("leader", lasting=1),
+FAMILIES = ("process", "network", "storage")
+
+NAMES = [name for name, fault in FAULTS.items() if fault.family in FAMILIES]
+
+WITH_OPTIONS: dict[str, Callable[[], Event]] = {
     "restart": lambda: api.restart("leader", clean=False),
     "rolling-restart": lambda: api.rolling_restart("follower"),
-    "pause": lambda: api.pause("leader", lasting=1),
     "crash-loop": lambda: api.crash_loop("leader", lasting=2, every=0.5),
-    "oom": lambda: api.oom("leader", lasting=1),
-    "isolate": lambda: api.isolate("leader", lasting=1),
     "partition": lambda: api.partition([[1], [2, 3]], lasting=1),
-    "cut-clients": lambda: api.cut_clients("leader", lasting=1),
-    "reset": lambda: api.reset("leader"),
-    "loss": lambda: api.loss("leader", lasting=1),
     "bandwidth": lambda: api.bandwidth("leader", lasting=1, kbit=2000),
-    "delay": lambda: api.delay("leader", lasting=1),
-    "duplicate": lambda: api.duplicate("leader", lasting=1),
-    "reorder": lambda: api.reorder("leader", lasting=1),
-    "dns": lambda: api.dns("leader", lasting=1),
-    "power-loss": lambda: api.power_loss("leader", lasting=1),
     "corrupt": lambda: api.corrupt("follower", lasting=1),
     "wipe": lambda: api.wipe("follower", lasting=1),
-    "log-dir-failure": lambda: api.log_dir_failure("leader", lasting=1),
 }
+"""All other faults hit the leader for a second."""
+
+
+def event_of(name: str) -> Event:
+    if name in WITH_OPTIONS:
+        return WITH_OPTIONS[name]()
+    function = next(iter(DECLARATIONS[name].functions.values()))
+    return function("leader") if FAULTS[name].momentary else function("leader", lasting=1)
+
 
 LEFT = "nft list tables inet | grep kafkacheck; tc qdisc show dev eth0 | grep -E 'tbf|netem'; true"
 """Shell command that prints the remains of any network fault."""
@@ -78,17 +77,12 @@ def loaded(
             yield cluster, workers
 
 
-def test_every_fault_of_these_families_is_repeated() -> None:
-    families = ("process", "network", "storage")
-    assert sorted(FAULTS) == sorted(name for name, fault in ALL_FAULTS.items() if fault.family in families)
-
-
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", NAMES)
 def test_verified_every_time(
     loaded: tuple[DockerCluster, WorkerPool], engine: Any, name: str, tmp_path: Path
 ) -> None:
     cluster, workers = loaded
-    event = FAULTS[name]()
+    event = event_of(name)
     missing = {
         need: why for need, why in missing_capabilities(engine, event.fault.needs).items() if why is not None
     }
