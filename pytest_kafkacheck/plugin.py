@@ -161,11 +161,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def _end_shared(config: pytest.Config, *, keep: bool) -> None:
     from pytest_kafkacheck.cluster.docker.engine import connect
     from pytest_kafkacheck.errors import KafkacheckError
-    from pytest_kafkacheck.experiment.sharing import end
+    from pytest_kafkacheck.experiment.clusters.shared_session import end_session
 
     try:
         with closing(connect()) as client:
-            _announce(config, *end(client, config.stash[SESSION], keep=keep))
+            _announce(config, *end_session(client, config.stash[SESSION], keep=keep))
     except KafkacheckError as error:
         warnings.warn(f"kafkacheck: {error}", stacklevel=2)
 
@@ -184,8 +184,8 @@ def _kafkacheck_harness(
     with warnings.catch_warnings():
         # kafka-python 3.0.12 warns at import on Python 3.11; a project with -W error shall not trip over it.
         warnings.simplefilter("ignore", DeprecationWarning)
+        from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
         from pytest_kafkacheck.experiment.harness import Harness
-        from pytest_kafkacheck.experiment.sharing import Shared
         from pytest_kafkacheck.spark import parse_settings
 
     directory = pytestconfig.getoption("kafkacheck_dir") or pytestconfig.getini("kafkacheck_dir")
@@ -199,7 +199,7 @@ def _kafkacheck_harness(
 
     shared = None
     if (told := getattr(pytestconfig, "workerinput", {}).get("kafkacheck")) is not None:
-        shared = Shared(tmp_path_factory.getbasetemp().parent, *told)
+        shared = SharedSession(tmp_path_factory.getbasetemp().parent, *told)
     harness = Harness(
         pytestconfig.rootpath / Path(directory),
         say=say,
@@ -292,7 +292,7 @@ def kafkacheck(
     for run in value.runs:
         # An experiment nobody judged must not turn a broken promise green.
         if not run.looked_at and run.result != "valid":
-            _kafkacheck_harness.failed = True
+            _kafkacheck_harness.has_failed = True
             pytest.fail(
                 f"the test looked at no verdict, and this one is not valid\n{run.text()}", pytrace=False
             )
@@ -324,7 +324,7 @@ def pytest_runtest_makereport(
     runs = item.stash.get(RUNS, None)
     harness = getattr(item, "funcargs", {}).get("_kafkacheck_harness")
     if harness is not None and report.failed:
-        harness.failed = True
+        harness.has_failed = True
     if runs and call.when == "call":
         for run in runs:
             item.user_properties.append(("kafkacheck", f"{run.result} {run.path}"))

@@ -1,4 +1,4 @@
-"""Who may use a shared cluster when: together, or alone."""
+"""Clusters that the workers of an xdist session share: who waits, who starts, who is removed."""
 
 from __future__ import annotations
 
@@ -7,142 +7,139 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from pytest_kafkacheck.experiment import sharing
-from pytest_kafkacheck.experiment.harness import Harness
-from pytest_kafkacheck.experiment.sharing import Shared
+from pytest_kafkacheck.errors import InfrastructureError
+from pytest_kafkacheck.experiment.clusters import shared, shared_session
+from pytest_kafkacheck.experiment.clusters.shared import SharedClusters
+from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession, end_session
+from tests.support.fake_clusters import A, B, FakeCluster, FakeEngine, fake_engine
 
-SPEC, OTHER = ClusterSpec(), ClusterSpec(brokers=1)
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
+    monkeypatch.setattr(shared, "prepare", lambda *_: None)
+    return fake_engine(monkeypatch)
+
+
+def clusters(engine: FakeEngine, folder: Path, name: str = "s") -> SharedClusters:
+    """What one worker has of a session."""
+    return SharedClusters(engine.connection, lambda _: None, session=SharedSession(folder, name, owner=1))
 
 
 @pytest.mark.parametrize(
     ("first", "second", "spec", "together"),
     [
-        (False, False, SPEC, True),
-        (True, False, SPEC, False),
-        (False, True, SPEC, False),
-        (True, True, SPEC, False),
-        (True, True, OTHER, True),
+        (False, False, A, True),
+        (True, False, A, False),
+        (False, True, A, False),
+        (True, True, A, False),
+        (True, True, B, True),
     ],
 )
-def test_faults_are_alone_and_others_together(
-    tmp_path: Path, first: bool, second: bool, spec: ClusterSpec, together: bool
+def test_experiments_with_faults_are_alone_and_others_run_together(
+    engine: FakeEngine, tmp_path: Path, first: bool, second: bool, spec: ClusterSpec, together: bool
 ) -> None:
-    shared = Shared(tmp_path, "s", 1)
+    source = clusters(engine, tmp_path)
     inside = threading.Event()
 
     def other() -> None:
-        with shared.turn(spec, alone=second):
+        with source.turn(spec, alone=second):
             inside.set()
 
     worker = threading.Thread(target=other)
-    with shared.turn(SPEC, alone=first):
+    with source.turn(A, alone=first):
         worker.start()
         assert inside.wait(0.5) is together
     assert inside.wait(10)
     worker.join()
 
 
-@pytest.fixture
-def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Harness]:
-    """With a shared cluster that needs no engine."""
-    made = Harness(tmp_path, shared=Shared(tmp_path, "s", 1))
-
-    def cluster_for(spec: ClusterSpec, **_: object) -> object:
-        made._cluster = cast(Any, spec)
-        return spec
-
-    monkeypatch.setattr(made, "_cluster_for", cluster_for)
-    yield made
-    made._cluster = None
-    made.close()
-
-
-@pytest.mark.parametrize("alone", [False, True])
-def test_one_test_may_use_its_cluster_twice(harness: Harness, tmp_path: Path, alone: bool) -> None:
-    """Without waiting for itself."""
-    with harness.cluster(SPEC, logs=tmp_path, alone=alone), harness.cluster(SPEC, logs=tmp_path) as again:
-        assert again == cast(Any, SPEC)
-    with harness.cluster(SPEC, logs=tmp_path, alone=True), harness.cluster(SPEC, logs=tmp_path, alone=True):
-        pass
-    with harness.cluster(OTHER, logs=tmp_path) as other:
-        assert other == cast(Any, OTHER)
-
-
-def test_one_test_cannot_have_two_clusters_or_break_what_it_shares(harness: Harness, tmp_path: Path) -> None:
-    with harness.cluster(SPEC, logs=tmp_path):
-        with (
-            pytest.raises(UsageError, match="has a cluster of 3 brokers"),
-            harness.cluster(OTHER, logs=tmp_path),
-        ):
-            pass
-        with (
-            pytest.raises(UsageError, match="alone=True"),
-            harness.cluster(SPEC, logs=tmp_path, alone=True),
-        ):
-            pass
-
-
-class Engine:
-    """The parts of an engine that sharing asks for, and the names of runs that were removed."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *runs: str, roomy: bool = False) -> None:
-        self.runs, self.removed = list(runs), list[str]()
-
-        def require(*_: object) -> None:
-            if not roomy:
-                raise InfrastructureError("no memory")
-
-        monkeypatch.setattr(sharing, "require_memory", require)
-        monkeypatch.setattr(reaper, "parts_by_run", lambda _: dict.fromkeys(self.runs, ()))
-        monkeypatch.setattr(reaper, "remove_run", lambda _, run: self.removed.append(run))
-
-
 @pytest.mark.parametrize(
-    ("used", "roomy", "removed"), [(False, False, True), (True, False, False), (False, True, False)]
+    ("is_used", "has_room", "is_removed"), [(False, False, True), (True, False, False), (False, True, False)]
 )
-def test_where_memory_is_short_idle_clusters_make_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, used: bool, roomy: bool, removed: bool
+def test_where_memory_is_short_idle_clusters_of_the_session_make_room(
+    engine: FakeEngine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_used: bool,
+    has_room: bool,
+    is_removed: bool,
 ) -> None:
-    mine, another = Shared(tmp_path, "s", 1), Shared(tmp_path, "t", 1)
-    names = [mine._run(SPEC), mine._run(OTHER), another._run(OTHER)]
-    engine = Engine(monkeypatch, *names, roomy=roomy)
-    with mine.turn(OTHER, alone=False) if used else nullcontext():
-        mine._make_room(None, SPEC)
-    assert engine.removed == ([mine._run(OTHER)] if removed else [])
+    def require(*_: object) -> None:
+        if not has_room:
+            raise InfrastructureError("no memory")
+
+    monkeypatch.setattr(shared, "require_memory", require)
+    source = clusters(engine, tmp_path)
+    ours, another = SharedSession(tmp_path, "s", 1), SharedSession(tmp_path, "t", 1)
+    engine.runs = [ours.run_of(A), ours.run_of(B), another.run_of(B)]
+    with source.turn(B, alone=False) if is_used else nullcontext():
+        source._make_room(A)
+    assert engine.removed == ([ours.run_of(B)] if is_removed else [])
 
 
 def test_a_start_that_was_not_finished_does_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shared = Shared(tmp_path, "s", 1)
     begun: list[str] = []
+    cluster = SimpleNamespace(close=lambda: None)
 
     @contextmanager
     def running(*_: object, run: str, **__: object) -> Iterator[Any]:
         begun.append(run)
         if len(begun) == 1:
             raise InfrastructureError("killed in the middle")
-        yield SimpleNamespace(close=lambda: None)
+        yield cluster
 
     def reattach(*_: object) -> Any:
         if len(begun) == 3:
-            return SimpleNamespace(close=lambda: None)
+            return cluster
         raise InfrastructureError("not whole")
 
-    Engine(monkeypatch, shared._run(SPEC))
-    monkeypatch.setattr(sharing, "running", running)
-    monkeypatch.setattr(sharing, "reattach", reattach)
-    monkeypatch.setattr(sharing.lifecycle, "repair", lambda _: None)
-    with pytest.raises(InfrastructureError, match="killed"), shared.cluster(None, SPEC, logs=tmp_path):
+    monkeypatch.setattr(shared, "require_memory", lambda *_: None)
+    monkeypatch.setattr(shared, "running", running)
+    monkeypatch.setattr(shared, "reattach", reattach)
+    monkeypatch.setattr(shared.lifecycle, "repair", lambda _: None)
+    source = clusters(engine, tmp_path)
+    with pytest.raises(InfrastructureError, match="killed"), source.open(A, logs=tmp_path):
         pass
-    # The second is a whole start, the third finds a cluster that is broken, the fourth one that is not.
+    # The second start is complete. The third use finds a broken cluster and starts again; the fourth does not.
     for number in (2, 3, 3):
-        with shared.cluster(None, SPEC, logs=tmp_path):
+        with source.open(A, logs=tmp_path):
             assert len(begun) == number
+
+
+def test_a_cluster_runs_on_when_a_worker_ends_and_belongs_to_the_controller(
+    engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owners: list[str] = []
+
+    def running(client: FakeEngine, spec: ClusterSpec, *, owner: dict[str, str], **options: Any) -> Any:
+        owners.append(owner[reaper.OWNER])
+        return client.running(spec, **options)
+
+    monkeypatch.setattr(shared, "require_memory", lambda *_: None)
+    monkeypatch.setattr(shared, "running", running)
+    source = clusters(engine, tmp_path)
+    with source.open(A, logs=tmp_path) as cluster:
+        pass
+    source.clean_up(cluster)
+    assert engine.runs == [cluster.run]
+    assert owners[0].startswith("1@")
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_the_end_of_a_session_removes_or_keeps_its_clusters_only(
+    engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: bool
+) -> None:
+    ours, another = SharedSession(tmp_path, "s", 1).run_of(A), SharedSession(tmp_path, "t", 1).run_of(A)
+    engine.runs = [ours, another]
+    monkeypatch.setattr(shared_session, "reattach", lambda _, run: FakeCluster(run, A, engine))
+    monkeypatch.setattr(shared_session, "connection_info", lambda cluster: f"reach {cluster.run}")
+    assert end_session(engine, "s", keep=keep) == ([f"reach {ours}"] if keep else [])
+    assert engine.runs == ([ours, another] if keep else [another])

@@ -1,0 +1,74 @@
+"""The strategy of ``--kafkacheck-attach``: a cluster that somebody else runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+
+from nemesis.event import Event
+from pytest_kafkacheck.cluster.docker import reaper
+from pytest_kafkacheck.cluster.docker.attach import attached
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
+from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
+
+
+class AttachedClusters:
+    """Attaches to one cluster, which serves every experiment, whatever spec that asks for.
+
+    With ``compose:shop``, experiments that ask for 3 brokers and for 5 brokers both run on the brokers of the compose
+    project `shop`, and their records name the spec that was found there. Faults that change settings, data or members
+    are refused: they could not be undone on a cluster that is not ours. At the end our sidecars are removed, and
+    nothing else.
+
+    name     of the cluster: ``compose:PROJECT``, or names of containers with commas between.
+    session  with ``--kafkacheck-share=all``: its workers take turns, as with `SharedClusters`.
+    """
+
+    takes_any_spec = True
+    may_keep = False
+
+    def __init__(
+        self,
+        engine: EngineConnection,
+        say: Callable[[str], None],
+        *,
+        name: str,
+        session: SharedSession | None = None,
+    ) -> None:
+        self._engine = engine
+        self._say = say
+        self._name = name
+        self._session = session
+
+    @property
+    def is_shared(self) -> bool:
+        return self._session is not None
+
+    def check(self, spec: ClusterSpec, events: Sequence[Event] = ()) -> None:  # noqa: ARG002 - any spec will do
+        for event in events:
+            if event.fault.changes_cluster:
+                raise UsageError(
+                    f"event {event.id!r}: {event.fault.name} changes settings, data or members of a cluster, which "
+                    f"is not done to a cluster that somebody else runs; leave it out, or run without --attach"
+                )
+
+    def turn(self, spec: ClusterSpec, *, alone: bool) -> AbstractContextManager[None]:  # noqa: ARG002 - any spec will do
+        return self._session.turn("attached", alone=alone) if self._session is not None else nullcontext()
+
+    def can_reuse(self, cluster: DockerCluster, spec: ClusterSpec) -> bool:  # noqa: ARG002 - any spec will do
+        return cluster.healthy()
+
+    @contextmanager
+    def open(self, spec: ClusterSpec, *, logs: Path) -> Iterator[DockerCluster]:  # noqa: ARG002 - starts no node
+        with attached(self._engine.client, self._name) as cluster:
+            nodes = ", ".join(map(str, cluster.nodes))
+            bootstrap = ",".join(cluster.bootstrap)
+            self._say(f"attached to {self._name}: nodes {nodes}, bootstrap {bootstrap}")
+            yield cluster
+
+    def clean_up(self, cluster: DockerCluster) -> None:
+        reaper.remove_unless_kept(self._engine.client, cluster.run)

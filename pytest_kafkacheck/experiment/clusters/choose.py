@@ -1,0 +1,32 @@
+"""The strategy that a session's options ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pytest_kafkacheck.experiment.clusters.attached import AttachedClusters
+from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
+from pytest_kafkacheck.experiment.clusters.kept import KeptClusters
+from pytest_kafkacheck.experiment.clusters.shared import SharedClusters
+from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
+from pytest_kafkacheck.experiment.clusters.source import ClusterSource
+from pytest_kafkacheck.experiment.clusters.started import StartedClusters
+
+
+def choose_source(
+    engine: EngineConnection,
+    say: Callable[[str], None],
+    *,
+    fresh: bool = False,
+    reuse: bool = False,
+    attach: str | None = None,
+    shared: SharedSession | None = None,
+) -> ClusterSource:
+    """The first strategy that applies, in this order: attached, shared, kept (unless `fresh`), started."""
+    if attach is not None:
+        return AttachedClusters(engine, say, name=attach, session=shared)
+    if shared is not None:
+        return SharedClusters(engine, say, session=shared)
+    if reuse and not fresh:
+        return KeptClusters(engine, say)
+    return StartedClusters(engine, say, fresh=fresh)

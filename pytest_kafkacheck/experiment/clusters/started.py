@@ -1,0 +1,79 @@
+"""The default strategy: start a cluster, and use it again while it fits."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from nemesis.event import Event
+from pytest_kafkacheck.cluster.docker import reaper
+from pytest_kafkacheck.cluster.docker.boot import running
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.engine import require_image
+from pytest_kafkacheck.cluster.docker.images import image_for
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
+from pytest_kafkacheck.setup.class_archives import ensure_class_archives
+
+
+class StartedClusters:
+    """Starts a cluster; the next experiment of equal spec uses it again if it is healthy.
+
+    Experiments that ask for the specs A, A, B, A start three clusters: the first serves two experiments, and each
+    change of the spec removes the cluster and starts another one. With `fresh`, they start four.
+    """
+
+    takes_any_spec = False
+    is_shared = False
+    may_keep = True
+
+    def __init__(self, engine: EngineConnection, say: Callable[[str], None], *, fresh: bool = False) -> None:
+        self._engine = engine
+        self._say = say
+        self._fresh = fresh
+
+    def check(self, spec: ClusterSpec, events: Sequence[Event] = ()) -> None:  # noqa: ARG002 - any fault will do
+        check_startable(spec)
+
+    def turn(self, spec: ClusterSpec, *, alone: bool) -> AbstractContextManager[None]:  # noqa: ARG002 - no others
+        return nullcontext()
+
+    def can_reuse(self, cluster: DockerCluster, spec: ClusterSpec) -> bool:
+        if self._fresh or cluster.spec != spec or not cluster.healthy():
+            return False
+        self._say(f"using the running cluster again ({spec.describe()})")
+        return True
+
+    @contextmanager
+    def open(self, spec: ClusterSpec, *, logs: Path) -> Iterator[DockerCluster]:
+        client = self._engine.client
+        prepare(client, spec, self._say)
+        self._say(f"starting {spec.describe()}")
+        begun = time.monotonic()
+        with running(client, spec, run=secrets.token_hex(4), logs=logs) as cluster:
+            self._say(f"every broker took and gave back a record after {time.monotonic() - begun:.1f} s")
+            yield cluster
+
+    def clean_up(self, cluster: DockerCluster) -> None:
+        reaper.remove_unless_kept(self._engine.client, cluster.run)
+
+
+def check_startable(spec: ClusterSpec) -> None:
+    """Refuse the spec of an attached cluster: it describes nodes that exist already. Raises UsageError."""
+    if spec.attached is not None:
+        raise UsageError(
+            f"ClusterSpec.attached={spec.attached!r} names nodes of a cluster that runs already, but no cluster is "
+            f"attached; say which one it is with --kafkacheck-attach (--attach on the command line), or leave it out"
+        )
+
+
+def prepare(client: Any, spec: ClusterSpec, say: Callable[[str], None]) -> None:
+    """Make sure of what a start needs: the image, and the class archives that make the start fast."""
+    image = spec.image or image_for(spec.version, client)
+    require_image(client, image)
+    ensure_class_archives(client, spec.version, image, say)
