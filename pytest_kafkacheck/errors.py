@@ -1,18 +1,18 @@
-"""Every error kafkacheck raises on purpose.
+"""Every error that kafkacheck raises on purpose.
 
-Three families, because they call for three reactions: a *usage* error is mended in the test, an
-*infrastructure* error on the machine, and a verdict that is not the wanted one is the test's result.
+There are three families, because they call for three reactions. A usage error is fixed in the test, an infrastructure
+error on the machine. A verdict other than the expected one is the result of the test.
 """
 
 from __future__ import annotations
 
 
 class KafkacheckError(Exception):
-    """Base of all."""
+    """Base class of all errors."""
 
 
 class UsageError(KafkacheckError, ValueError):
-    """What was asked for cannot be meant so. Raised before anything is started.
+    """A request that makes no sense. Raised before anything is started.
 
     Common causes: an unknown broker setting, a fault on a node the cluster does not have,
     ``min.insync.replicas`` above the replication factor.
@@ -20,7 +20,7 @@ class UsageError(KafkacheckError, ValueError):
 
 
 class InfrastructureError(KafkacheckError):
-    """The machine could not give what a run needs. Never a statement about Kafka.
+    """The machine could not provide what a run needs. Never a statement about Kafka.
 
     Common causes: no Docker engine answers, the broker image is missing, memory is short, a broker
     did not become ready. The text says what was tried and what to do next.
@@ -28,8 +28,8 @@ class InfrastructureError(KafkacheckError):
 
 
 class CapabilityError(InfrastructureError):
-    """The host cannot do a fault that an experiment asks for. In a test it is skipped, with this text."""
+    """The host is not capable of a fault that an experiment asks for. A test is then skipped, with this text."""
 
 
 class VerdictError(KafkacheckError, AssertionError):
-    """A run's verdict is not the one the test asked for; the text is the evidence."""
+    """The verdict of a run is not the one that the test expects. The text is the evidence."""

@@ -1,4 +1,4 @@
-"""The sibling packages have common names: make sure that it is ours that get imported."""
+"""A check that our sibling packages are imported from where they were installed: their names are common ones."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ SIBLINGS = ("workloads", "nemesis", "analyzers")
 
 
 def check_siblings(home: Path | None = None) -> None:
-    """Raise UsageError naming the path that shadows one of our packages.
+    """Raise UsageError if a folder or file of the same name hides one of our packages. The error names its path.
 
-    `home` is the folder that holds our packages; default: where this one lies.
+    home  the folder that holds our packages; default: the one that holds this package.
     """
     home = home or Path(__file__).resolve().parents[1]
     for name in SIBLINGS:

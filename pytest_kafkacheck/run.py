@@ -1,4 +1,4 @@
-"""A run: the directory that holds everything needed to judge it again, and its verdict."""
+"""A finished run: its directory and its verdict, as tests and the command line use them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Run:
     """What `kafkacheck(experiment)` returns.
 
     path      directory: experiment.json, environment.json, history/, logs/, verdict.json.
-    verdict   the judgement; reading it counts as having looked at it (see `looked_at`).
+    verdict   the verdict; reading it counts as having looked at it, see `looked_at`.
     """
 
     def __init__(self, path: Path, verdict: Verdict) -> None:
@@ -24,7 +24,7 @@ class Run:
 
     @property
     def result(self) -> str:
-        """valid, invalid or unknown; for reports, so reading it is not looking at it."""
+        """valid, invalid or unknown. For reports: reading it does not count as having looked at the verdict."""
         return self._verdict.result
 
     @property
@@ -54,10 +54,10 @@ class Run:
         __tracebackhide__ = True
         self._require("unknown")
 
-    def _require(self, *wanted: str) -> None:
+    def _require(self, *accepted: str) -> None:
         __tracebackhide__ = True
-        if self.verdict.result not in wanted:
-            raise VerdictError(f"expected the verdict {' or '.join(wanted)}\n{self.text()}")
+        if self.verdict.result not in accepted:
+            raise VerdictError(f"expected the verdict {' or '.join(accepted)}\n{self.text()}")
 
     def text(self) -> str:
         """The verdict with its evidence, where the run is kept, and how to run it again."""

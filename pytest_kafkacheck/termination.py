@@ -1,4 +1,4 @@
-"""SIGTERM, as continuous integration sends it, unwinds like Ctrl-C, and neither of them gets lost."""
+"""SIGTERM ends a session as Ctrl-C does, with all clean-up, and neither of the two is lost."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _interrupted = threading.Event()
 
 @contextmanager
 def terminated_like_interrupted() -> Iterator[None]:
-    """Raise KeyboardInterrupt on SIGTERM: Python's default is to die at once and leave containers behind.
+    """Raise KeyboardInterrupt on SIGTERM, which continuous integration sends when it cancels a job.
 
-    Python swallows an exception that happens to rise in a destructor, such as those of Py4J's many objects. So it is
-    remembered, for `raise_if_interrupted`. Without effect off the main thread, and on signals that somebody else
-    handles.
+    By default SIGTERM ends Python at once, and containers stay behind. The signal is also remembered, for
+    `raise_if_interrupted`: Python drops an exception that is raised in a destructor, and Py4J's many objects have
+    destructors. Has no effect off the main thread, and on a signal for which the program has a handler of its own.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -26,19 +26,19 @@ def terminated_like_interrupted() -> Iterator[None]:
         signal.SIGINT: signal.default_int_handler,
         signal.SIGTERM: signal.SIG_DFL,
     }
-    taken = [number for number, default in defaults.items() if signal.getsignal(number) is default]
+    handled = [number for number, default in defaults.items() if signal.getsignal(number) is default]
     _interrupted.clear()
-    for number in taken:
+    for number in handled:
         signal.signal(number, _interrupt)
     try:
         yield
     finally:
-        for number in taken:
+        for number in handled:
             signal.signal(number, defaults[number])
 
 
 def raise_if_interrupted() -> None:
-    """Raise the KeyboardInterrupt that Python has swallowed. For loops that wait."""
+    """Raise the KeyboardInterrupt that Python has dropped. For loops that wait."""
     if _interrupted.is_set() and threading.current_thread() is threading.main_thread():
         raise KeyboardInterrupt
 

@@ -1,4 +1,4 @@
-"""The plugin as pytest sees it. The harness is replaced where no cluster is needed to decide the point."""
+"""The plugin as pytest sees it. A fake harness runs the experiments, so that no test here needs a cluster."""
 
 from __future__ import annotations
 
@@ -45,54 +45,46 @@ def test_it(kafkacheck):
     {}
 """
 
-HEAVY = (
-    "docker",
-    "kafka",
-    "pyspark",
-    "pyarrow",
-    "py4j",
-    "tenacity",
-    "psutil",
-    "trustme",
-    "cryptography",
-    "workloads",
-    "nemesis",
-    "analyzers",
-)
+IMPORTED = """
+import sys
+import pytest
+before = set(sys.modules)
+import pytest_kafkacheck.plugin
+print(sorted({name.partition(".")[0] for name in set(sys.modules) - before} - sys.stdlib_module_names))
+"""
 
 
-def test_loading_the_plugin_imports_nothing_heavy() -> None:
-    program = (
-        f"import sys, pytest_kafkacheck.plugin\nprint([name for name in {HEAVY!r} if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+def test_loading_the_plugin_imports_pytest_and_the_standard_library_only() -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['pytest_kafkacheck']"
 
 
-def test_a_session_that_does_not_use_it_sees_nothing_of_it(pytester: pytest.Pytester) -> None:
+def test_a_session_without_its_fixtures_loads_nothing_large_and_prints_nothing(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(
-        f"""
+        """
         import sys
+        LARGE = {"docker", "kafka", "pyspark", "pyarrow", "py4j", "tenacity", "trustme", "cryptography", "psutil"}
+        OURS = {"workloads", "nemesis", "analyzers"}
         def test_quiet():
-            assert not [name for name in {HEAVY!r} if name in sys.modules]
+            assert not (LARGE | OURS) & set(sys.modules)
         """
     )
     result = pytester.runpytest_subprocess("-v")
     result.assert_outcomes(passed=1)
-    # pytest itself lists the plugins that are installed; beyond that, silence.
-    said = [line for line in result.outlines if "kafkacheck" in line and not line.startswith("plugins:")]
-    assert said == []
+    # pytest itself lists the plugins that are installed. Nothing else names ours.
+    lines = [line for line in result.outlines if "kafkacheck" in line and not line.startswith("plugins:")]
+    assert lines == []
     assert not (pytester.path / ".kafkacheck").exists()
 
 
 def test_options_and_marker_are_documented(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest_subprocess("--help", "--markers")
-    for text in (
-        "--kafkacheck-dir", "--kafkacheck-fresh", "--kafkacheck-scope", "--kafkacheck-keep", "--kafkacheck-reuse",
-        "--kafkacheck-share", "kafkacheck_share", "--kafkacheck-attach",
-        "--kafkacheck-spark-master", "kafkacheck_dir", "kafkacheck_scope",
-    ):  # fmt: skip
-        assert text in pytester.runpytest_subprocess("--help").stdout.str()
+    text = pytester.runpytest_subprocess("--help").stdout.str()
+    options = ("dir", "fresh", "scope", "keep", "reuse", "attach", "share", "spark-master", "spark-conf")
+    settings = ("dir", "scope", "share", "spark_master", "spark_conf")
+    for name in (*(f"--kafkacheck-{each}" for each in options), *(f"kafkacheck_{each}" for each in settings)):
+        assert name in text
     result = pytester.runpytest_subprocess("--markers")
     result.stdout.fnmatch_lines(["@pytest.mark.kafkacheck(unknown='fail', cluster=None, alone=False)*"])
 
@@ -140,7 +132,7 @@ def test_wrong_marker_is_a_usage_error(pytester: pytest.Pytester) -> None:
     )
 
 
-def test_a_broken_promise_nobody_looked_at_fails(pytester: pytest.Pytester) -> None:
+def test_a_verdict_that_is_not_valid_fails_a_test_that_does_not_look_at_it(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(HARNESS)
     pytester.makepyfile(TEST.format("pass"))
     result = pytester.runpytest_subprocess("--fake", "invalid")
@@ -163,13 +155,13 @@ def test_failure_names_the_verdict_and_the_command_that_runs_it_again(pytester: 
     assert 'name="kafkacheck" value="invalid' in (pytester.path / "out.xml").read_text()
 
 
-def test_every_test_with_the_fixture_carries_the_marker(pytester: pytest.Pytester) -> None:
+def test_every_test_with_the_fixture_has_the_marker(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(HARNESS)
     pytester.makepyfile(TEST.format("run.assert_valid()") + "def test_other(): pass\n")
     pytester.runpytest_subprocess("-m", "kafkacheck").assert_outcomes(passed=1, deselected=1)
 
 
-def test_a_folder_that_shadows_us_is_named(pytester: pytest.Pytester) -> None:
+def test_a_folder_that_hides_one_of_our_packages_is_named(pytester: pytest.Pytester) -> None:
     pytester.mkpydir("workloads")
     pytester.makepyfile("def test_it(kafkacheck): pass")
     result = pytester.runpytest_subprocess()
@@ -180,8 +172,10 @@ def test_a_folder_that_shadows_us_is_named(pytester: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     ("scope", "dropped"), [("session", 0), ("package", 0), ("module", 1), ("class", 2), ("function", 3)]
 )
-def test_a_cluster_serves_as_long_as_its_scope(pytester: pytest.Pytester, scope: str, dropped: int) -> None:
-    """Counted in the second module, before its own scope ends."""
+def test_a_cluster_is_dropped_at_the_end_of_its_scope(
+    pytester: pytest.Pytester, scope: str, dropped: int
+) -> None:
+    """The second module counts the clusters that were dropped before it began."""
     pytester.makeconftest(HARNESS)
     pytester.makeini(f"[pytest]\nkafkacheck_scope = {scope}")
     pytester.makepyfile(
@@ -207,7 +201,7 @@ def test_a_wrong_scope_is_a_usage_error(pytester: pytest.Pytester) -> None:
     result.stderr.fnmatch_lines(["*ini kafkacheck_scope='test': expected one of function, class*"])
 
 
-def test_the_marker_says_which_cluster(pytester: pytest.Pytester) -> None:
+def test_the_marker_decides_the_spec_of_the_cluster(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(HARNESS)
     pytester.makepyfile(
         """
@@ -226,26 +220,26 @@ def test_the_marker_says_which_cluster(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "expected"),
     [((), None), (("--kafkacheck-keep",), None), (("--kafkacheck-keep", "always"), "cluster c-1")],
 )
 def test_a_kept_cluster_is_announced(
-    pytester: pytest.Pytester, options: tuple[str, ...], says: str | None
+    pytester: pytest.Pytester, options: tuple[str, ...], expected: str | None
 ) -> None:
     pytester.makeconftest(
         HARNESS.replace("    return Fake(request.config.getoption('fake'))", "").replace(
             'return Fake(request.config.getoption("fake"))',
             """fake = Fake(request.config.getoption("fake"))
     yield fake
-    from pytest_kafkacheck.plugin import KEPT
+    from pytest_kafkacheck.plugin.reporting import KEPT
     if request.config.getoption("kafkacheck_keep") == "always":
         request.config.stash[KEPT] = ["cluster c-1"] """,
         )
     )
     pytester.makepyfile(TEST.format("run.assert_valid()"))
     text = pytester.runpytest_subprocess(*options).stdout.str()
-    assert ("kafkacheck: still running" in text) == (says is not None)
-    assert says is None or says in text
+    assert ("kafkacheck: still running" in text) == (expected is not None)
+    assert expected is None or expected in text
 
 
 @pytest.mark.parametrize("option", ["fresh", "reuse"])

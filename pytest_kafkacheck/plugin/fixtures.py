@@ -1,0 +1,80 @@
+"""The fixtures `kafkacheck` and `kafkacheck_cluster`, and the harness behind them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_kafkacheck.plugin.marker import marker_options
+from pytest_kafkacheck.plugin.options import directory_of, harness_options, scope_of
+from pytest_kafkacheck.plugin.reporting import RUNS, announce_kept, progress
+from pytest_kafkacheck.plugin.runner import Kafkacheck
+from pytest_kafkacheck.plugin.xdist import report_kept, shared_session
+
+if TYPE_CHECKING:
+    from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+    from pytest_kafkacheck.experiment.harness import Harness
+
+
+@pytest.fixture(scope="session")
+def _kafkacheck_harness(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Harness]:
+    from pytest_kafkacheck.guard import check_siblings
+
+    check_siblings()
+    with warnings.catch_warnings():
+        # kafka-python 3.0.12 warns at import on Python 3.11, which must not fail a project that runs with -W error.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from pytest_kafkacheck.experiment.harness import Harness
+
+    harness = Harness(
+        directory_of(pytestconfig),
+        say=progress(pytestconfig),
+        shared=shared_session(pytestconfig, tmp_path_factory.getbasetemp().parent),
+        **harness_options(pytestconfig),
+    )
+    # A second Ctrl-C can end the teardown of this fixture early.
+    pytestconfig.add_cleanup(harness.close)
+    with harness:
+        yield harness
+    if harness.kept:
+        announce_kept(pytestconfig, harness.kept)
+        report_kept(pytestconfig, harness.kept)
+
+
+@pytest.fixture(scope=lambda fixture_name, config: scope_of(config))  # noqa: ARG005
+def _kafkacheck_scope(_kafkacheck_harness: Harness, pytestconfig: pytest.Config) -> Iterator[None]:
+    """Ends the cluster with its scope. At the end of the session the harness does it, and may keep the cluster."""
+    yield
+    if scope_of(pytestconfig) != "session":
+        _kafkacheck_harness.drop_cluster()
+
+
+@pytest.fixture
+def kafkacheck_cluster(
+    request: pytest.FixtureRequest, _kafkacheck_harness: Harness, _kafkacheck_scope: None, tmp_path: Path
+) -> Iterator[DockerCluster]:
+    """A running cluster of the spec that the marker's `cluster` says: for tests with clients of their own."""
+    from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+
+    options = marker_options(request.node)
+    spec = options.cluster or ClusterSpec()
+    with _kafkacheck_harness.cluster(spec, logs=tmp_path / "logs", alone=options.alone) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def kafkacheck(
+    request: pytest.FixtureRequest, _kafkacheck_harness: Harness, _kafkacheck_scope: None
+) -> Iterator[Kafkacheck]:
+    """Run experiments on real Kafka clusters: ``kafkacheck(Experiment(...)).assert_valid()``."""
+    unknown = marker_options(request.node).unknown == "pass"
+    value = Kafkacheck(_kafkacheck_harness, name=request.node.name, unknown=unknown)
+    request.node.stash[RUNS] = value.runs
+    yield value
+    value.check_looked_at()

@@ -1,0 +1,129 @@
+"""The options ``--kafkacheck-*`` and ini settings: their declaration, their check, and what they mean together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+Scope = Literal["function", "class", "module", "package", "session"]
+SCOPES = ("function", "class", "module", "package", "session")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("kafkacheck", "real Kafka clusters under faults")
+    group.addoption(
+        "--kafkacheck-dir",
+        metavar="DIR",
+        help="Keep each run's history, logs and verdict in DIR. Default: ini kafkacheck_dir, else .kafkacheck",
+    )
+    group.addoption(
+        "--kafkacheck-fresh",
+        action="store_true",
+        help="Start a new cluster for every experiment instead of using one of equal spec again",
+    )
+    group.addoption(
+        "--kafkacheck-scope",
+        choices=SCOPES,
+        help="How long a cluster may serve: every test of equal spec within one of these uses it again. "
+        "Default: ini kafkacheck_scope, else session",
+    )
+    group.addoption(
+        "--kafkacheck-keep",
+        nargs="?",
+        const="failed",
+        choices=("failed", "always"),
+        help="Leave the cluster of the last failed test running (the default when no word follows), or always the "
+        "last one too, and say how to reach it",
+    )
+    group.addoption(
+        "--kafkacheck-reuse",
+        action="store_true",
+        help="Use a kept cluster of equal spec instead of starting one",
+    )
+    group.addoption(
+        "--kafkacheck-attach",
+        metavar="WHAT",
+        help="Run on a cluster that is running already: compose:PROJECT, or names of containers with commas between",
+    )
+    group.addoption(
+        "--kafkacheck-share",
+        choices=("worker", "all"),
+        help="With xdist: a cluster per worker, or one that all workers share. Default: ini kafkacheck_share, else "
+        "worker",
+    )
+    group.addoption(
+        "--kafkacheck-spark-master",
+        metavar="URL",
+        help="Judge on this Spark: local[N], spark://HOST:PORT, yarn, k8s://..., or sc://HOST:PORT (Connect). "
+        "Default: ini kafkacheck_spark_master, else local[*], embedded",
+    )
+    group.addoption(
+        "--kafkacheck-spark-conf",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="A setting of Spark; may be given again. Comes after those of ini kafkacheck_spark_conf",
+    )
+    parser.addini(
+        "kafkacheck_dir", "Folder in which runs are kept, relative to rootdir", default=".kafkacheck"
+    )
+    parser.addini(
+        "kafkacheck_scope", "How long a cluster may serve, see --kafkacheck-scope", default="session"
+    )
+    parser.addini("kafkacheck_share", "With xdist, see --kafkacheck-share", default="worker")
+    parser.addini("kafkacheck_spark_master", "See --kafkacheck-spark-master", default="local[*]")
+    parser.addini(
+        "kafkacheck_spark_conf", "Settings of Spark, KEY=VALUE on a line each", type="linelist", default=[]
+    )
+
+
+def check_options(config: pytest.Config) -> None:
+    """Refuse wrong ini settings, and options that exclude each other. Raises pytest.UsageError."""
+    if (share := share_of(config)) not in ("worker", "all"):
+        raise pytest.UsageError(f"ini kafkacheck_share={share!r}: expected worker or all")
+    if (scope := scope_of(config)) not in SCOPES:
+        raise pytest.UsageError(f"ini kafkacheck_scope={scope!r}: expected one of {', '.join(SCOPES)}")
+    if share == "all" and getattr(config.option, "dist", "no") != "no":
+        for option in ("fresh", "reuse"):
+            if config.getoption(f"kafkacheck_{option}"):
+                raise pytest.UsageError(
+                    f"--kafkacheck-{option} does not go with --kafkacheck-share=all: leave one of them out"
+                )
+
+
+def share_of(config: pytest.Config) -> str:
+    """``worker`` or ``all``."""
+    return str(_either(config, "share"))
+
+
+def scope_of(config: pytest.Config) -> Scope:
+    scope: Scope = _either(config, "scope")
+    return scope
+
+
+def directory_of(config: pytest.Config) -> Path:
+    """Where runs are kept."""
+    return config.rootpath / Path(_either(config, "dir"))
+
+
+def harness_options(config: pytest.Config) -> dict[str, Any]:
+    """Arguments of a `Harness` that options and ini settings decide. Raises UsageError for a wrong Spark setting."""
+    from pytest_kafkacheck.spark import parse_settings
+
+    return {
+        "fresh": config.getoption("kafkacheck_fresh"),
+        "keep": config.getoption("kafkacheck_keep") or "never",
+        "reuse": config.getoption("kafkacheck_reuse"),
+        "attach": config.getoption("kafkacheck_attach"),
+        "master": _either(config, "spark_master"),
+        "spark_conf": parse_settings(
+            [*config.getini("kafkacheck_spark_conf"), *config.getoption("kafkacheck_spark_conf")]
+        ),
+    }
+
+
+def _either(config: pytest.Config, name: str) -> Any:
+    """The option of that name, or the ini setting where the option was not given."""
+    return config.getoption(f"kafkacheck_{name}", None) or config.getini(f"kafkacheck_{name}")

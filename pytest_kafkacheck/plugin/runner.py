@@ -1,0 +1,50 @@
+"""What the fixture `kafkacheck` gives to a test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_kafkacheck.experiment.experiment import Experiment
+    from pytest_kafkacheck.experiment.harness import Harness
+    from pytest_kafkacheck.run import Run
+
+
+class Kafkacheck:
+    """The fixture's value: call it with an experiment, get a `Run`."""
+
+    def __init__(self, harness: Harness, *, name: str, unknown: bool) -> None:
+        self.runs: list[Run] = []
+        self._harness = harness
+        self._name = name
+        self._unknown = unknown
+
+    def __call__(self, experiment: Experiment) -> Run:
+        """Run an experiment on a real cluster and judge it; skip the test where the host cannot do a fault.
+
+        Raises InfrastructureError when it could not be carried out, UsageError when it makes no sense.
+        """
+        __tracebackhide__ = True
+        from pytest_kafkacheck.errors import CapabilityError
+
+        try:
+            run = self._harness.run(experiment, name=experiment.name or self._name)
+        except CapabilityError as error:
+            pytest.skip(str(error))
+        run.accept_unknown = self._unknown
+        self.runs.append(run)
+        return run
+
+    def check_looked_at(self) -> None:
+        """Fail the test if it ran an experiment, looked at no verdict, and the verdict is not valid.
+
+        A test that forgets to look at the verdict would otherwise pass although acknowledged writes were lost.
+        """
+        for run in self.runs:
+            if not run.looked_at and run.result != "valid":
+                self._harness.has_failed = True
+                pytest.fail(
+                    f"the test looked at no verdict, and this one is not valid\n{run.text()}", pytrace=False
+                )
