@@ -78,7 +78,7 @@ def _experiments() -> tuple[Experiment, Experiment]:
 
 COMMAND = Command(
     name="demo",
-    help="see acknowledged writes get lost, and kept",
+    help="show acknowledged writes that are lost, and how to keep them",
     order=90,
     add_options=_add_options,
     run=_run,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 AS_EXPECTED, NOT_AS_EXPECTED, USAGE, UNKNOWN, INFRASTRUCTURE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 MEANINGS = (
     "Exit status: 0 every verdict as expected, 1 one was not, 2 the command or an experiment makes no sense, "
-    "3 a verdict is unknown (and none is worse), 4 the machine could not give what was needed, 130 interrupted."
+    "3 a verdict is unknown (and none is worse), 4 the machine lacks something that is needed, 130 interrupted."
 )
 
 

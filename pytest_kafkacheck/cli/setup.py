@@ -14,10 +14,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--kafka",
         metavar="VERSION",
         nargs="+",
-        help="Kafka releases of the images; default: the one tests use",
+        help="Kafka releases to get images of; default: the release that tests use",
     )
     parser.add_argument(
-        "--compose", action="store_true", help="docker-compose as well, for the project's own tests"
+        "--compose",
+        action="store_true",
+        help="also install docker-compose, for the tests of kafkacheck itself",
     )
 
 
@@ -38,7 +40,7 @@ def _run(options: argparse.Namespace) -> int:
 
 COMMAND = Command(
     name="setup",
-    help="make sure of Java, a Docker engine and the broker image",
+    help="find or install Java, a Docker engine and the broker image",
     order=10,
     add_options=_add_options,
     run=_run,

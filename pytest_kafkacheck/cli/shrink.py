@@ -16,7 +16,7 @@ from pytest_kafkacheck.errors import UsageError
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=Path, help="the folder of an invalid run")
     parser.add_argument(
-        "--minutes", type=float, default=15.0, help="no run begins after them; default: %(default)s"
+        "--minutes", type=float, default=15.0, help="start no further run after these; default: %(default)s"
     )
     add_spark_options(parser)
 
@@ -26,7 +26,7 @@ def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.shrink.shrink import shrink
 
     if not 0 < options.minutes < math.inf:
-        raise UsageError(f"--minutes {options.minutes:g}: expected a number above 0, and an end")
+        raise UsageError(f"--minutes {options.minutes:g}: expected a finite number above 0")
     folder = options.run / "shrink"
     try:
         with Harness(folder / "runs", fresh=True, **spark_options(options)) as harness:
@@ -46,7 +46,7 @@ def _run(options: argparse.Namespace) -> int:
 
 COMMAND = Command(
     name="shrink",
-    help="find the smallest experiment that still shows what a run showed",
+    help="find the smallest experiment that still shows a run's anomalies",
     order=50,
     add_options=_add_options,
     run=_run,

@@ -21,7 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--kafkacheck-fresh",
         action="store_true",
-        help="Start a new cluster for every experiment instead of using one of equal spec again",
+        help="Start a new cluster for every experiment, also where a running one has the same spec",
     )
     group.addoption(
         "--kafkacheck-scope",
@@ -34,8 +34,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         nargs="?",
         const="failed",
         choices=("failed", "always"),
-        help="Leave the cluster of the last failed test running (the default when no word follows), or always the "
-        "last one too, and say how to reach it",
+        help="Leave the cluster of the last failed test running (failed, the default), or also the last cluster "
+        "of the session (always), and print how to reach it",
     )
     group.addoption(
         "--kafkacheck-reuse",
@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--kafkacheck-attach",
         metavar="WHAT",
-        help="Run on a cluster that is running already: compose:PROJECT, or names of containers with commas between",
+        help="Use a running cluster: compose:PROJECT, or names of containers, separated by commas",
     )
     group.addoption(
         "--kafkacheck-share",
@@ -64,7 +64,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="A setting of Spark; may be given again. Comes after those of ini kafkacheck_spark_conf",
+        help="A setting of Spark; may be repeated. Overrides ini kafkacheck_spark_conf",
     )
     parser.addini(
         "kafkacheck_dir", "Folder in which runs are kept, relative to rootdir", default=".kafkacheck"
@@ -75,7 +75,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("kafkacheck_share", "With xdist, see --kafkacheck-share", default="worker")
     parser.addini("kafkacheck_spark_master", "See --kafkacheck-spark-master", default="local[*]")
     parser.addini(
-        "kafkacheck_spark_conf", "Settings of Spark, KEY=VALUE on a line each", type="linelist", default=[]
+        "kafkacheck_spark_conf", "Settings of Spark, one KEY=VALUE on each line", type="linelist", default=[]
     )
 
 

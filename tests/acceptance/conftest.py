@@ -1,4 +1,4 @@
-"""kafkacheck as its users have it: pytest in a process of its own, in a folder with one test file."""
+"""kafkacheck as its users run it: pytest in a separate process, in a folder with one test file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def owned() -> Iterator[Callable[[int], list[str]]]:
-    """Names of what a process (by id) made in the engine and that is still there."""
+    """Lists the containers and networks that belong to a process (by its id)."""
     client = connect()
 
     def find(pid: int) -> list[str]:
@@ -57,7 +57,7 @@ def owned() -> Iterator[Callable[[int], list[str]]]:
 
 
 class Session:
-    """A pytest session in a process of its own."""
+    """A pytest session in a separate process."""
 
     def __init__(self, folder: Path, *arguments: str, python: str = sys.executable) -> None:
         self.folder = folder
@@ -78,7 +78,7 @@ class Session:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                # A job in the background of a script ignores Ctrl-C, and hands that down.
+                # A background job of a shell script ignores SIGINT, and its children inherit that.
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
                 env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
             )
@@ -91,13 +91,15 @@ class Session:
     def wait_for(self, text: str, *, limit: float = 120) -> None:
         """Wait until the session has printed a text."""
 
-        def there() -> bool:
+        def is_printed() -> bool:
             assert self._process.poll() is None or text in self.output, (
                 f"ended before {text!r}:\n{self.output}"
             )
             return text in self.output
 
-        Retrying(stop=stop_after_delay(limit), wait=wait_fixed(0.1), retry=retry_if_not_result(bool))(there)
+        Retrying(stop=stop_after_delay(limit), wait=wait_fixed(0.1), retry=retry_if_not_result(bool))(
+            is_printed
+        )
 
     def signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
@@ -118,7 +120,7 @@ class Session:
 
 @pytest.fixture
 def session(project: Path) -> Iterator[Callable[..., Session]]:
-    """Starts sessions in `project`; whatever still runs at the end is killed."""
+    """Starts sessions in `project`, and kills those that still run at the end of the test."""
     started: list[Session] = []
 
     def start(*arguments: str, python: str = sys.executable) -> Session:

@@ -1,4 +1,4 @@
-"""However a session ends, nothing of it stays behind."""
+"""A session that is interrupted, terminated or killed leaves no container, network or process behind."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_killed_session_is_swept_at_the_next_start_and_its_history_can_be_judged
     running.wait()
     assert scratch.exists()
     assert owned(running.pid), "a SIGKILL leaves the brokers: that is what the next start is for"
-    # Clients and Spark end by themselves, without anybody's help.
+    # Clients and Spark notice that the session is gone, and end.
     _wait_gone(clients)
 
     (home,) = (project / ".kafkacheck").iterdir()

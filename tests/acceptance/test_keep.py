@@ -66,8 +66,8 @@ def test_a_failed_test_keeps_its_cluster_and_the_next_session_uses_it(tmp_path: 
         assert second.returncode == pytest.ExitCode.OK, second.stdout
         assert f"using the kept cluster {run}" in second.stdout
         assert f"run is {run}" in second.stdout
-        assert run in reaper.parts_by_run(client), "reusing ends no cluster"
-        # Who does not ask for it, gets one of its own, which is gone at the end.
+        assert run in reaper.parts_by_run(client), "a session that reuses a cluster does not remove it"
+        # A session without --kafkacheck-reuse starts its own cluster, and removes it.
         third = pytest_in(tmp_path)
         (other,) = re.findall(r"run is (\w+)", third.stdout)
         assert other != run
@@ -81,7 +81,7 @@ def test_a_failed_test_keeps_its_cluster_and_the_next_session_uses_it(tmp_path: 
     "options",
     [pytest.param((), marks=pytest.mark.nightly), ("-n", "1"), ("-n", "2", "--kafkacheck-share=all")],
 )
-def test_it_is_the_failed_one_that_is_kept(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_the_cluster_of_the_failed_test_is_kept(tmp_path: Path, options: tuple[str, ...]) -> None:
     (tmp_path / "test_it.py").write_text(SPECS)
     done = pytest_in(tmp_path, "--kafkacheck-keep", *options)
     kept = re.findall(r"remove: kafkacheck cluster down (\S+)", done.stdout)

@@ -1,4 +1,4 @@
-"""A failing run is repeated on the same nodes, and shrunk to the event that matters, by the command line."""
+"""The command line repeats an invalid run on the same nodes, and shrinks it to the event that causes the anomaly."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def kafkacheck(*arguments: object, cwd: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def struck(run: Path) -> dict[str, list[int]]:
-    """Event to the nodes it struck."""
+def targets(run: Path) -> dict[str, list[int]]:
+    """Event to the nodes that its fault affected."""
     rows = pq.read_table(run / "history" / "operations").to_pylist()
     values = [json.loads(row["value"]) for row in rows if row["process"] == -1]
     return {value["event"]: value["nodes"] for value in values if value["stage"] == "inject"}
@@ -49,23 +49,23 @@ def struck(run: Path) -> dict[str, list[int]]:
 @pytest.mark.nightly  # three minutes
 def test_run_replay_shrink(tmp_path: Path) -> None:
     (tmp_path / "loses.py").write_text(EXPERIMENT)
-    status, said = kafkacheck("run", "loses.py", "--dir", "first", cwd=tmp_path)
-    assert status == AS_EXPECTED, said
+    status, output = kafkacheck("run", "loses.py", "--dir", "first", cwd=tmp_path)
+    assert status == AS_EXPECTED, output
     (first,) = (tmp_path / "first").iterdir()
-    assert f"kafkacheck replay {Path('first') / first.name}" in said
-    nodes = struck(first)
+    assert f"kafkacheck replay {Path('first') / first.name}" in output
+    nodes = targets(first)
 
-    status, said = kafkacheck("replay", first, "--dir", "again", cwd=tmp_path)
-    assert status == AS_EXPECTED, said
+    status, output = kafkacheck("replay", first, "--dir", "again", cwd=tmp_path)
+    assert status == AS_EXPECTED, output
     (again,) = (tmp_path / "again").iterdir()
-    assert struck(again) == nodes
+    assert targets(again) == nodes
     replayed = Experiment.read(again / "experiment.json")
     assert [event.target.nodes for event in replayed.schedule.events] == [
         tuple(each) for each in nodes.values()
     ]
 
-    status, said = kafkacheck("shrink", first, "--minutes", 1.5, cwd=tmp_path)
-    assert status == AS_EXPECTED, said
+    status, output = kafkacheck("shrink", first, "--minutes", 1.5, cwd=tmp_path)
+    assert status == AS_EXPECTED, output
     best = Experiment.read(first / "shrink" / "best.json")
     events = [event.fault.name for event in best.schedule.events]
     assert "isolate" in events
@@ -74,6 +74,6 @@ def test_run_replay_shrink(tmp_path: Path) -> None:
     exec((first / "shrink" / "test_minimal.py").read_text(), names)
     assert [value for value in names.values() if isinstance(value, Experiment)]
 
-    status, said = kafkacheck("shrink", tmp_path, cwd=tmp_path)
+    status, output = kafkacheck("shrink", tmp_path, cwd=tmp_path)
     assert status == USAGE
-    assert "not the folder of a run" in said
+    assert "not the folder of a run" in output

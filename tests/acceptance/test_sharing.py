@@ -1,4 +1,4 @@
-"""xdist's workers with one cluster for all, or one each; and nothing of either stays."""
+"""xdist workers share one cluster, or have one each; a session that ends in any way leaves no cluster behind."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WORKERS = 4
 
 
 def seen(folder: Path) -> list[tuple[str, str]]:
-    """(worker, cluster) of each test that got that far."""
+    """(worker, cluster) of each test that has begun."""
     found = [file.read_text().split() for file in folder.glob("seen-*")]
     return [(each[0], each[1]) for each in found if len(each) == 2]
 
@@ -61,7 +61,7 @@ def test_ctrl_c_in_the_middle_leaves_nothing_of_a_shared_cluster(
     (project / "test_readme.py").write_text(FILE)
     running = session("-n", str(WORKERS), "--kafkacheck-share=all")
     wait_until(lambda: len(seen(project)) >= WORKERS if moment == "in use" else owned(running.pid), limit=120)
-    # A terminal's Ctrl-C strikes the controller and all workers.
+    # Ctrl-C in a terminal sends SIGINT to the controller and to all workers.
     os.killpg(running.pid, signal.SIGINT)
     assert running.wait(limit=90) == pytest.ExitCode.INTERRUPTED
     assert owned(running.pid) == []
@@ -71,7 +71,7 @@ def test_ctrl_c_in_the_middle_leaves_nothing_of_a_shared_cluster(
 def test_a_controller_that_is_terminated_leaves_nothing(
     session: Any, project: Path, owned: Callable[[int], list[str]], share: str
 ) -> None:
-    """As continuous integration does when it cancels a job: the workers are told by the controller."""
+    """A cancelled job of continuous integration sends SIGTERM to the controller, which ends the workers."""
     (project / "test_readme.py").write_text(FILE)
     running = session("-n", "2", f"--kafkacheck-share={share}")
     wait_until(lambda: len(seen(project)) >= 2, limit=120)

@@ -68,7 +68,7 @@ def test_up_ls_logs_properties_down(engine: Any, name: str, capfd: pytest.Captur
     write(cluster, "t", ["one"])
     assert read(cluster, "t") == ["one"]
     assert cli.main(["cluster", "up", "--name", name]) == cli.USAGE
-    assert "there is such a cluster" in capfd.readouterr().err
+    assert "a cluster of this name exists" in capfd.readouterr().err
     assert cli.main(["cluster", "down", name]) == 0
     assert objects(engine, name) == []
     assert cli.main(["cluster", "down", name]) == cli.USAGE

@@ -1,4 +1,4 @@
-"""The command line: what it refuses, and its exit status."""
+"""Commands that refuse their arguments, files of experiments, and exit statuses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_experiment_of_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("absent.json", None, "no such file"),
         ("broken.json", "{", "broken.json"),
@@ -57,21 +57,21 @@ def test_experiment_of_a_run(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_file_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: str | None, said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: str | None, message: str
 ) -> None:
     if content is not None:
         (tmp_path / name).write_text(content)
     assert cli.main(["run", str(tmp_path / name)]) == cli.USAGE
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
-def test_folder_that_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_a_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["analyze", str(tmp_path)]) == cli.USAGE
     assert "experiment.json" in capsys.readouterr().err
 
 
-def test_no_engine_is_an_infrastructure_error(tmp_path: Path) -> None:
-    # In a process of its own: the Docker SDK leaves its socket open when it cannot connect.
+def test_a_missing_engine_is_an_infrastructure_error(tmp_path: Path) -> None:
+    # In a separate process: the Docker SDK leaves its socket open when it cannot connect.
     done = subprocess.run(
         [sys.executable, "-m", "pytest_kafkacheck", "cluster", "down"],
         env={**os.environ, "DOCKER_HOST": f"unix://{tmp_path}/nothing.sock"},
@@ -87,7 +87,7 @@ def test_no_engine_is_an_infrastructure_error(tmp_path: Path) -> None:
     ("statuses", "status"),
     [([0, 0], 0), ([0, 3], 3), ([3, 1, 0], 1), ([], 0)],
 )
-def test_worst_status_counts(statuses: list[int], status: int) -> None:
+def test_the_worst_status_is_the_exit_status(statuses: list[int], status: int) -> None:
     assert worst(statuses) == status
 
 
@@ -98,11 +98,11 @@ def test_an_experiment_with_two_names_is_run_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("minutes", ["0", "-1", "nan", "-inf", "inf"])
-def test_no_time_to_shrink_is_refused(
+def test_a_wrong_time_limit_for_shrinking_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], minutes: str
 ) -> None:
     assert cli.main(["shrink", str(tmp_path), f"--minutes={minutes}"]) == cli.USAGE
-    assert f"--minutes {minutes}: expected a number above 0" in capsys.readouterr().err
+    assert f"--minutes {minutes}: expected a finite number above 0" in capsys.readouterr().err
 
 
 def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:

@@ -28,17 +28,17 @@ class NoSpark:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What was asked for; `answers` are given."""
-    told: dict[str, Any] = {"answers": [VALID]}
+def analysis(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A fake analysis: records its arguments, and returns `answers`."""
+    calls: dict[str, Any] = {"answers": [VALID]}
 
     def analyze(_: None, files: list[Path], *, options: Options) -> list[Judged]:
-        told.update(files=files, options=options)
-        return list(told["answers"])
+        calls.update(files=files, options=options)
+        return list(calls["answers"])
 
     monkeypatch.setattr("pytest_kafkacheck.spark.Spark", NoSpark)
     monkeypatch.setattr("analyzers.jepsen.analyze.analyze", analyze)
-    return told
+    return calls
 
 
 @pytest.mark.parametrize(
@@ -49,25 +49,25 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         (["--ww-deps", "--sub-via", "assign"], True, "assign"),
     ],
 )
-def test_options(asked: dict[str, Any], options: list[str], ww_deps: bool, sub_via: Any) -> None:
+def test_options(analysis: dict[str, Any], options: list[str], ww_deps: bool, sub_via: Any) -> None:
     assert cli.main(["analyze", "--profile", "jepsen", *options, "a", "b"]) == cli.AS_EXPECTED
-    assert asked["options"] == Options(ww_deps=ww_deps, sub_via=sub_via)
-    assert asked["files"] == [Path("a"), Path("b")]
+    assert analysis["options"] == Options(ww_deps=ww_deps, sub_via=sub_via)
+    assert analysis["files"] == [Path("a"), Path("b")]
 
 
 @pytest.mark.parametrize(
     ("answers", "status"),
     [([VALID], 0), ([VALID, INVALID, UNKNOWN], 1), ([UNKNOWN, VALID], 3)],
 )
-def test_exit_status(asked: dict[str, Any], answers: list[Judged], status: int) -> None:
-    asked["answers"] = answers
+def test_exit_status(analysis: dict[str, Any], answers: list[Judged], status: int) -> None:
+    analysis["answers"] = answers
     assert cli.main(["analyze", "--profile", "jepsen", "a"]) == status
 
 
-def test_answers_are_written_and_told(
-    asked: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_answers_are_written_and_printed(
+    analysis: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked["answers"] = [INVALID, UNKNOWN]
+    analysis["answers"] = [INVALID, UNKNOWN]
     cli.main(["analyze", "--profile", "jepsen", "--json", str(tmp_path / "out.json"), "b", "c"])
     empty: dict[str, Any] = {"error-types": [], "bad-error-types": [], "errors": {}, "counts": {}}
     assert json.loads((tmp_path / "out.json").read_text()) == [
@@ -81,9 +81,9 @@ def test_answers_are_written_and_told(
         },
         {"file": "c", "valid": "unknown", **empty, "error": "c: holds no operation"},
     ]
-    said = capsys.readouterr().out
-    assert "b: invalid\n  duplicate: 40\n" in said
-    assert "c: unknown\n  c: holds no operation\n" in said
+    output = capsys.readouterr().out
+    assert "b: invalid\n  duplicate: 40\n" in output
+    assert "c: unknown\n  c: holds no operation\n" in output
 
 
 @pytest.mark.parametrize("option", [["--ww-deps"], ["--sub-via", "assign"]])

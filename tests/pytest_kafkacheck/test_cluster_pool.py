@@ -100,7 +100,7 @@ def test_one_test_has_one_cluster(engine: FakeEngine) -> None:
     pool, _ = pool_of(engine)
     with (
         pool.cluster(A, logs=logs()),
-        pytest.raises(UsageError, match=r"has a cluster of 3 brokers.*asked for was 1 broker"),
+        pytest.raises(UsageError, match=r"has a cluster of 3 brokers.*asks for one of 1 broker"),
         pool.cluster(B, logs=logs()),
     ):
         pass

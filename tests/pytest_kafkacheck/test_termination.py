@@ -1,4 +1,4 @@
-"""A signal ends what runs, wherever it strikes."""
+"""SIGINT and SIGTERM raise KeyboardInterrupt, also where Python drops an exception."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pytest_kafkacheck.termination import raise_if_interrupted, terminated_like_
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 
-class Dying:
-    """Strikes while it is destroyed, as a signal may; Python then drops what is raised."""
+class SignalsWhenDestroyed:
+    """Sends a signal from its destructor. Python drops an exception that is raised there."""
 
     def __init__(self, number: signal.Signals) -> None:
         self.number = number
@@ -29,16 +29,16 @@ def test_a_signal_raises_at_once(number: signal.Signals) -> None:
 
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_one_that_python_drops_is_raised_later(number: signal.Signals) -> None:
+def test_an_exception_that_python_drops_is_raised_later(number: signal.Signals) -> None:
     with terminated_like_interrupted():
         raise_if_interrupted()
-        dying = Dying(number)
-        del dying
+        value = SignalsWhenDestroyed(number)
+        del value
         with pytest.raises(KeyboardInterrupt):
             raise_if_interrupted()
 
 
-def test_what_was_before_comes_back_and_others_keep_theirs() -> None:
+def test_earlier_handlers_are_restored_and_foreign_handlers_stay() -> None:
     def own(number: int, frame: object) -> None: ...
 
     before = [signal.getsignal(number) for number in SIGNALS]

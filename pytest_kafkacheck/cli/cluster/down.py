@@ -13,7 +13,7 @@ from pytest_kafkacheck.errors import UsageError
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="*")
     parser.add_argument(
-        "--all", action="store_true", help="also kept ones, and those of sessions that still run"
+        "--all", action="store_true", help="all clusters: also kept ones, and those of running sessions"
     )
 
 
@@ -42,7 +42,7 @@ def _run(options: argparse.Namespace) -> int:
 
 COMMAND = Command(
     name="down",
-    help="remove clusters; without a name what killed sessions left behind",
+    help="remove clusters by name; without a name, what killed sessions left behind",
     order=60,
     add_options=_add_options,
     run=_run,

@@ -1,4 +1,4 @@
-"""``kafkacheck cluster ls``: which clusters there are, and which process owns them."""
+"""``kafkacheck cluster ls``: list clusters and the processes that own them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _run(_: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster.docker.engine import connect, is_local
     from pytest_kafkacheck.cluster.docker.plan import PART, SPEC
 
-    table = Table("name", "cluster", "nodes", "age", "whose", box=None)
+    table = Table("name", "cluster", "nodes", "age", "owner", box=None)
     now = time.time()
     with closing(connect()) as client:
         running = {each["Id"] for each in client.api.containers(filters={"label": reaper.RUN})}
@@ -30,7 +30,7 @@ def _run(_: argparse.Namespace) -> int:
             spec = next((part.labels[SPEC] for part in parts if SPEC in part.labels), None)
             table.add_row(
                 run,
-                _described(spec) if spec else "(being made or removed)",
+                _described(spec) if spec else "(is being created or removed)",
                 f"{sum(node.id in running for node in nodes)} of {len(nodes)} run",
                 _duration(now - min(part.created for part in parts)),
                 _owner(parts, now, local=is_local(client)),
@@ -45,7 +45,7 @@ def _described(spec: str) -> str:
     try:
         return ClusterSpec.from_json(json.loads(spec)).describe()
     except (TypeError, UsageError):
-        return "(made by another release of kafkacheck)"
+        return "(created by another release of kafkacheck)"
 
 
 def _owner(parts: list[Any], now: float, *, local: bool) -> str:
@@ -77,4 +77,4 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-COMMAND = Command(name="ls", help="which clusters there are, and whose", order=20, run=_run)
+COMMAND = Command(name="ls", help="list clusters and their owners", order=20, run=_run)

@@ -20,7 +20,7 @@ NAME = r"[a-z0-9][a-z0-9-]{0,31}"
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--name", help="default: made up")
+    parser.add_argument("--name", help="default: generated")
     add_spec_options(parser)
 
 
@@ -40,7 +40,7 @@ def _run(options: argparse.Namespace) -> int:
     with closing(connect()) as client:
         if name in reaper.parts_by_run(client):
             raise UsageError(
-                f"--name {name}: there is such a cluster; choose another name, or remove it: "
+                f"--name {name}: a cluster of this name exists; choose another name, or remove it: "
                 f"kafkacheck cluster down {name}"
             )
         image = spec.image or image_for(spec.version, client)

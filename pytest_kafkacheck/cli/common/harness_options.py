@@ -19,7 +19,7 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="a setting of Spark; may be given again",
+        help="a setting of Spark; may be repeated",
     )
 
 
@@ -27,7 +27,7 @@ def add_harness_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--attach",
         metavar="WHAT",
-        help="use a cluster that is running already: compose:PROJECT, or names of containers with commas between",
+        help="use a running cluster: compose:PROJECT, or names of containers, separated by commas",
     )
     parser.add_argument(
         "--dir", type=Path, default=Path(".kafkacheck"), help="where runs are kept; default: %(default)s"

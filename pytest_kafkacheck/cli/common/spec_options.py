@@ -19,20 +19,23 @@ def add_spec_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--zookeepers", type=int, metavar="N", help="ZooKeeper nodes: 0, 1 or 3")
     group.add_argument("--control-plane", action="store_true", default=None, help="ZooKeeper mode only")
     group.add_argument(
-        "--rack", action="append", metavar="NAME", help="may be repeated; given to brokers in turn"
+        "--rack",
+        action="append",
+        metavar="NAME",
+        help="may be repeated; brokers are assigned to racks in turn",
     )
     group.add_argument(
-        "--listener", action="append", metavar="NAME=PROTOCOL", help="one more; may be repeated"
+        "--listener", action="append", metavar="NAME=PROTOCOL", help="an additional listener; may be repeated"
     )
     group.add_argument("--security", metavar="PROTOCOL", help="SSL, SASL_PLAINTEXT or SASL_SSL")
-    group.add_argument("--mechanism", metavar="NAME", help="of SASL")
+    group.add_argument("--mechanism", metavar="NAME", help="SASL mechanism")
     group.add_argument("--feature", action="append", metavar="NAME=LEVEL", help="may be repeated")
     group.add_argument(
         "--set", action="append", metavar="NAME=VALUE", help="a broker setting; may be repeated"
     )
     group.add_argument("--heap-mb", type=int, metavar="MIB")
     group.add_argument(
-        "--disk-mb", type=int, metavar="MIB", help="a file system of its own for each node's data"
+        "--disk-mb", type=int, metavar="MIB", help="keep each node's data on a file system of this size"
     )
     group.add_argument("--image", metavar="NAME")
 

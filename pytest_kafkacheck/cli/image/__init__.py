@@ -2,4 +2,4 @@
 
 from pytest_kafkacheck.cli.command import CommandGroup
 
-COMMAND = CommandGroup(name="image", help="look after broker images", order=110, package=__name__)
+COMMAND = CommandGroup(name="image", help="build and list broker images", order=110, package=__name__)

@@ -11,7 +11,9 @@ from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("versions", metavar="VERSION", nargs="*", help="default: all that are tested")
+    parser.add_argument(
+        "versions", metavar="VERSION", nargs="*", help="default: all releases that kafkacheck is tested with"
+    )
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""``kafkacheck image ls``: which broker images there are."""
+"""``kafkacheck image ls``: list the broker images and their state."""
 
 from __future__ import annotations
 
@@ -24,4 +24,4 @@ def _run(_: argparse.Namespace) -> int:
     return AS_EXPECTED
 
 
-COMMAND = Command(name="ls", help="which images there are", order=20, run=_run)
+COMMAND = Command(name="ls", help="list the images and their state", order=20, run=_run)

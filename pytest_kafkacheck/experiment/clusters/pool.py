@@ -112,8 +112,8 @@ class ClusterPool:
     def _check_nested(self, outer: _Use, inner: _Use) -> None:
         if outer.spec != inner.spec and not self._source.takes_any_spec:
             raise UsageError(
-                f"this test has a cluster of {outer.spec.describe()} already ({outer.spec.digest}), and one test has "
-                f"one cluster at a time; asked for was {inner.spec.describe()} ({inner.spec.digest}). Give the "
+                f"this test has a cluster of {outer.spec.describe()} ({outer.spec.digest}) and asks for one of "
+                f"{inner.spec.describe()} ({inner.spec.digest}), but a test has one cluster at a time. Give the "
                 f"marker and the experiment the same ClusterSpec, or write two tests"
             )
         if self._source.is_shared and inner.alone and not outer.alone:
