@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from nemesis.budget import Budget
@@ -51,7 +51,18 @@ def drawn(wanted: Generated, where: str) -> Schedule:
         raise
 
 
+ONE_BY_ONE = Generated(
+    length=20.0,
+    events=2,
+    weights={"rolling-restart": 1.0},
+    lasting=(1.0, 1.0),
+    budget=Budget(brokers="minority"),
+)
+"""Draws a rolling restart of the separate controller, which takes no broker down."""
+
+
 @settings(max_examples=120, deadline=None)
+@example(ONE_BY_ONE, "apart")
 @given(WANTED, st.sampled_from(sorted(TOPOLOGIES)))
 def test_schedules_keep_length_budget_and_quiet_periods(wanted, where) -> None:
     topology, schedule = TOPOLOGIES[where], drawn(wanted, where)
