@@ -85,6 +85,18 @@ def test_fresh_clusters_are_not_used_again(engine: FakeEngine, lines: list[str])
         assert not source.can_reuse(cluster, A)
 
 
+@pytest.mark.parametrize("attach", [None, "compose:shop"])
+def test_clean_up_removes_what_an_interrupted_end_left_unless_it_is_kept(
+    engine: FakeEngine, attach: str | None
+) -> None:
+    source = choose_source(engine.connection, lambda _: None, attach=attach)
+    engine.runs = ["left", "kept"]
+    engine.kept = {"kept"}
+    for run in ("left", "kept"):
+        source.clean_up(cast(DockerCluster, FakeCluster(run, A, engine)))
+    assert engine.runs == ["kept"]
+
+
 @pytest.mark.parametrize("shares", [False, True])
 def test_the_spec_of_an_attached_cluster_cannot_be_started(
     engine: FakeEngine, tmp_path: Path, shares: bool

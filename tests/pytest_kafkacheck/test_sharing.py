@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from pytest_kafkacheck.cluster.docker import reaper
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.clusters import shared, shared_session
@@ -131,6 +132,15 @@ def test_a_cluster_runs_on_when_a_worker_ends_and_belongs_to_the_controller(
     source.clean_up(cluster)
     assert engine.runs == [cluster.run]
     assert owners[0].startswith("1@")
+
+
+def test_a_worker_uses_its_open_cluster_again_for_an_equal_spec(engine: FakeEngine, tmp_path: Path) -> None:
+    source = clusters(engine, tmp_path)
+    cluster = FakeCluster("shared-s-1", A, engine)
+    assert source.can_reuse(cast(DockerCluster, cluster), A)
+    assert not source.can_reuse(cast(DockerCluster, cluster), B)
+    cluster.is_healthy = False
+    assert not source.can_reuse(cast(DockerCluster, cluster), A)
 
 
 @pytest.mark.parametrize("keep", [False, True])
