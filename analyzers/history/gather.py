@@ -55,8 +55,16 @@ def _rows(files: Iterable[str], *, schema: pa.Schema) -> list[pa.Table]:
             parquet = pq.ParquetFile(file, pre_buffer=False, page_checksum_verification=True)
             if parquet.metadata.num_rows:
                 rows = parquet.read(use_threads=False)
-                tables.append(rows if rows.schema == schema else rows.select(schema.names).cast(schema))
+                tables.append(rows if rows.schema == schema else with_columns_of(rows, schema))
     return tables
+
+
+def with_columns_of(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The rows with the columns of the schema, in its order and types; a column that they lack is null."""
+    for field in schema:
+        if field.name not in rows.schema.names:
+            rows = rows.append_column(field, pa.nulls(len(rows), field.type))
+    return rows.select(schema.names).cast(schema)
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from analyzers.history.sources import sources
 from analyzers.history.spark_schema import spark_schema
 from analyzers.history.validate import NOT_NEGATIVE, REQUIRED, check_complete, parse_format
 from analyzers.spark.error_summary import error_summary
-from workloads.history.schema import FORMAT, TABLES
+from workloads.history.schema import FORMAT, TABLES, required_columns
 
 AT_ONCE = 8
 """Footers that are read at the same time: most of the time is latency."""
@@ -118,7 +118,7 @@ def _check_schema(spark: SparkSession, table: str, file: str, size: int) -> None
             file, f"is truncated, or not a Parquet file ({size:,} bytes; {_reason(error)})"
         ) from error
     wanted = spark_schema(TABLES[table])
-    missing = [name for name in wanted.names if name not in found.names]
+    missing = [name for name in required_columns(table) if name not in found.names]
     if missing:
         raise BadHistory(
             file,
@@ -126,6 +126,8 @@ def _check_schema(spark: SparkSession, table: str, file: str, size: int) -> None
             f"this one reads format {FORMAT}",
         )
     for field in wanted:
+        if field.name not in found.names:
+            continue
         kind = found[field.name].dataType
         if kind.simpleString() != field.dataType.simpleString():
             raise BadHistory(

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from analyzers.history.bad_history import BadHistory
 from analyzers.history.sources import local_files
 from analyzers.history.validate_rows import WORDS, check_rows, refuse_first
-from workloads.history.schema import FORMAT, TABLES
+from workloads.history.schema import FORMAT, TABLES, required_columns
 
 REQUIRED: Mapping[str, tuple[str, ...]] = {
     "records": ("run", "op", "index", "process", "f", "type", "invoked", "topic", "partition"),
@@ -133,8 +133,8 @@ def _check(path: Path, table: str) -> tuple[set[str], int]:
 
 def _check_schema(path: Path, table: str, found: pa.Schema) -> None:
     wanted = TABLES[table]
-    missing = [name for name in wanted.names if name not in found.names]
-    if len(missing) == len(wanted.names):
+    missing = [name for name in required_columns(table) if name not in found.names]
+    if not set(wanted.names) & set(found.names):
         raise BadHistory(
             path, f"is not a table of a history: its columns are {', '.join(found.names) or 'none'}"
         )
@@ -145,6 +145,8 @@ def _check_schema(path: Path, table: str, found: pa.Schema) -> None:
             f"this one reads format {FORMAT}",
         )
     for field in wanted:
+        if field.name not in found.names:
+            continue
         kind = found.field(field.name).type
         plain = kind.value_type if pa.types.is_dictionary(kind) else kind
         if not _is_compatible(plain, field.type):

@@ -51,11 +51,29 @@ def stored(run: Path, table: str = "records") -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.parametrize(("lacking", "is_read"), [("value", True), ("asked", False)])
+def test_a_segment_may_lack_only_columns_that_were_added_later(
+    tmp_path: Path, lacking: str, is_read: bool
+) -> None:
+    row = {"run": "r", "process": 5, "time": 1, "node": 1, "kind": "quorum", "asked": 1}
+    path = write(tmp_path, 5, row, table="observations")
+    older = read(path, OBSERVATIONS).drop_columns([lacking])
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, older.schema) as stream:
+        stream.write_table(older)
+    if is_read:
+        assert read(path, OBSERVATIONS).to_pylist() == [
+            dict.fromkeys(OBSERVATIONS.names) | row,
+        ]
+    else:
+        with pytest.raises(ValueError, match="schema"):
+            read(path, OBSERVATIONS)
+
+
 def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
     observation = {
         "run": "r", "process": 5, "time": 123, "node": 1, "kind": "partition", "topic": "orders", "partition": 0,
         "leader": 2, "leader_epoch": 7, "isr": [1, 2], "log_start": 0, "high_watermark": 10, "log_end": None,
-        "last_stable": 9, "asked": 120,
+        "last_stable": 9, "asked": 120, "value": '{"state": "Stable"}',
     }  # fmt: skip
     path = write(tmp_path, 5, observation, table="observations")
     assert read(path, OBSERVATIONS).to_pylist() == [observation]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -15,10 +16,14 @@ from workloads import probes
 from workloads.clients import requests
 from workloads.clients.protocol import Log
 from workloads.clients.requests import Leadership, Quorum, Watermarks
+from workloads.history.reader import read
 from workloads.history.schema import OBSERVATIONS
+from workloads.history.segments import segment
+from workloads.history.writer import Writer
 from workloads.probes.partition import PartitionProbe
 from workloads.probes.probe import all_probes
 from workloads.probes.quorum import QuorumProbe
+from workloads.roles import probe as role
 from workloads.roles.probe import samplers
 
 LOG, OTHER = ("t", 0), ("t", 1)
@@ -91,7 +96,7 @@ def test_an_observation_of_a_partition_holds_what_its_broker_reported(
     assert len(samples) == 2
     samples[1]()
     first, second = answers.rows
-    assert first.keys() == second.keys() == set(OBSERVATIONS.names)
+    assert first.keys() == second.keys() == set(OBSERVATIONS.names) - {"value"}
     offsets = ("log_start", "high_watermark", "log_end", "last_stable")
     assert [first[name] for name in offsets] == [2, 9, 12, 7]
     assert [second[name] for name in offsets] == [None] * 4
@@ -111,6 +116,30 @@ def test_one_broker_at_a_time_is_asked_for_the_quorum(monkeypatch: pytest.Monkey
         sample()
     assert [row["node"] for row in answers.rows] == [1, 2, 1]
     assert {(row["kind"], row["leader"], row["leader_epoch"]) for row in answers.rows} == {("quorum", 3, 8)}
+
+
+class GroupProbe:
+    """A kind that has no columns of its own."""
+
+    kind, interval, each_broker = "group", 1.0, False
+
+    def __init__(self, topics: Any) -> None: ...
+
+    def sample(self, ask: Any) -> Any:
+        yield {"value": {"state": ask("the state of the group"), "members": 2}}
+
+
+def test_a_probe_records_what_no_column_has_a_place_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(role, "ask", lambda *_, **__: "Stable")
+    writer = Writer(tmp_path, "observations", 50)
+    (sample,) = samplers(GroupProbe, Answers(1).context, writer)
+    sample()
+    writer.close()
+    (row,) = read(segment(tmp_path, "observations", 50), OBSERVATIONS).to_pylist()
+    assert (row["kind"], row["node"], row["leader"]) == ("group", 1, None)
+    assert json.loads(row["value"]) == {"state": "Stable", "members": 2}
 
 
 def test_an_unknown_quorum_gives_no_row(monkeypatch: pytest.MonkeyPatch) -> None:

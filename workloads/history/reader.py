@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from workloads.history.schema import LATER, TABLES
+
 
 def read(path: Path, schema: pa.Schema) -> pa.Table:
     """The rows of a segment, up to the last complete batch.
 
     A process that was killed while writing leaves a cut batch at the end, or even a cut schema. What was cut is
-    dropped. Raises ValueError for a segment of another schema.
+    dropped. Columns that were added later (`schema.LATER`) are null. Raises ValueError for a segment of another
+    schema.
     """
     return pa.Table.from_batches(batches(path, schema), schema)
 
@@ -25,10 +28,19 @@ def batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
             stream = pa.ipc.open_stream(source)
         except (pa.ArrowInvalid, OSError):
             return
-        if not stream.schema.equals(schema):
+        later = [field for field in schema if field.name not in stream.schema.names]
+        if not pa.schema([*stream.schema, *later]).equals(schema) or not _may_lack(later, schema):
             raise ValueError(f"{path}: schema {stream.schema.names}, expected {schema.names}")
         while (batch := _next(stream)) is not None:
+            for field in later:
+                batch = batch.append_column(field, pa.nulls(len(batch), field.type))
             yield batch
+
+
+def _may_lack(fields: list[pa.Field], schema: pa.Schema) -> bool:
+    """Whether segments written before these columns existed are still valid."""
+    added = {name for table, names in LATER.items() if TABLES[table].equals(schema) for name in names}
+    return all(field.name in added for field in fields)
 
 
 def _next(stream: pa.RecordBatchReader) -> pa.RecordBatch | None:

@@ -14,6 +14,8 @@ completion becomes ``info``. So the Parquet tables hold only completions: ``ok``
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 
 FORMAT = 2
@@ -118,7 +120,7 @@ OBSERVATIONS = pa.schema(
         ("process", pa.int32()),
         ("time", pa.int64()),  # ns, when the response had arrived
         ("node", pa.int32()),  # the broker that answered; null if any could have
-        ("kind", pa.string()),  # partition | quorum
+        ("kind", pa.string()),  # partition | quorum | any other kind that a probe declares
         ("topic", pa.string()),
         ("partition", pa.int32()),
         ("leader", pa.int32()),  # partition: -1 for none; quorum: the active controller
@@ -132,8 +134,19 @@ OBSERVATIONS = pa.schema(
         ("last_stable", pa.int64()),
         # ns, before the request was sent: the response has to reflect every operation that had completed by then.
         ("asked", pa.int64()),
+        # JSON object of what the other columns have no place for; its keys are documented by the probe of that kind.
+        ("value", pa.string()),
     ]
 )
 """One row per sample of the cluster's state, as reported by one broker."""
+
+LATER: Mapping[str, frozenset[str]] = {"observations": frozenset({"value"})}
+"""Columns that files of `FORMAT` may lack, because they were added later. There they count as null."""
+
+
+def required_columns(table: str) -> list[str]:
+    """The columns that every file of a table has, in the order of its schema."""
+    return [name for name in TABLES[table].names if name not in LATER.get(table, ())]
+
 
 TABLES: dict[str, pa.Schema] = {"records": RECORDS, "operations": OPERATIONS, "observations": OBSERVATIONS}

@@ -34,7 +34,8 @@ class Probe(Protocol):
 
     def sample(self, ask: Ask) -> Iterable[Row]:
         """One sample: rows by name of column, without run, process, time, node, kind and asked, which are the same
-        for all probes. Raises OSError when the broker does not answer; then the sample is left out.
+        for all probes. What no column has a place for goes into ``value``, a JSON-able mapping whose keys the
+        probe documents. Raises OSError when the broker does not answer; then the sample is left out.
         """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 
 from workloads.clients.connection import Address, Connection, ask
 from workloads.history.writer import Writer
-from workloads.probes.probe import Ask, Probe, all_probes
+from workloads.probes.probe import Ask, Probe, Row, all_probes
 from workloads.roles.context import WorkerContext
 
 TIMEOUT = 1.0
@@ -66,9 +67,17 @@ def _record(one: Probe, context: WorkerContext, writer: Writer, node: int, reque
             node=node,
             kind=one.kind,
             asked=asked,
-            **row,
+            **_with_json(row),
         )
     context.counts["samples"] += bool(rows)
+
+
+def _with_json(row: Row) -> dict[str, Any]:
+    """The columns of a row, with `value` as JSON."""
+    columns = dict(row)
+    if "value" in columns:
+        columns["value"] = json.dumps(columns["value"], sort_keys=True)
+    return columns
 
 
 class _Kept:
