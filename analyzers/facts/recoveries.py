@@ -33,8 +33,12 @@ RECOVERIES = f"""
 def recoveries(history: History) -> DataFrame:
     """One row per log.
 
-    Columns: healed (ns, when the last heal had completed); recovered (ns, from then to the first
-    acknowledgement of a send invoked since), lasted (ns, the same, or to the end of the last such send where
-    none was acknowledged), each null for none; acked_before: whether anything was acknowledged before.
+    Columns, times in ns:
+
+    - healed: when the last heal had completed.
+    - recovered: from then to the first acknowledgement of a send that began later; null if there is none.
+    - lasted: like recovered; if no such send was acknowledged, the time until the last of them ended; null if there
+      was no such send.
+    - acked_before: whether a send was acknowledged before that heal.
     """
     return history.sql(f"with {RECOVERIES} select * from recoveries")

@@ -1,4 +1,4 @@
-"""What the reference checker does not tell is told here: a history for each row of the table in the documents."""
+"""Anomalies that the reference checker misses are found here: one history for each row of the table in the docs."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def a_lost_tail(s: Any) -> Any:
     return s.send(ONE, 0).send(ONE + 1, 1).final({0: ONE}, end=1)
 
 
-TOLD: dict[Callable[[Any], Any], dict[str, int]] = {
+EXPECTED: dict[Callable[[Any], Any], dict[str, int]] = {
     a_value_nobody_wrote: {"phantom-read": 1},
     an_empty_log: {"lost-write": 1},
     overtaken_by_another_producer: {"realtime-order": 1},
@@ -104,13 +104,13 @@ TOLD: dict[Callable[[Any], Any], dict[str, int]] = {
 
 @pytest.fixture(scope="module")
 def verdicts(judged: Any, story: Any) -> Any:
-    return judged({tell.__name__: tell(story()) for tell in TOLD})
+    return judged({plant.__name__: plant(story()) for plant in EXPECTED})
 
 
-@pytest.mark.parametrize("tell", TOLD, ids=lambda tell: tell.__name__)
-def test_it_is_told(verdicts: Any, tell: Callable[[Any], Any]) -> None:
-    findings = verdicts[tell.__name__].findings
-    assert {finding.anomaly: finding.count for finding in findings} == TOLD[tell]
+@pytest.mark.parametrize("plant", EXPECTED, ids=lambda plant: plant.__name__)
+def test_it_is_found(verdicts: Any, plant: Callable[[Any], Any]) -> None:
+    findings = verdicts[plant.__name__].findings
+    assert {finding.anomaly: finding.count for finding in findings} == EXPECTED[plant]
 
 
 def test_the_document_names_the_tests_and_what_they_find() -> None:
@@ -119,7 +119,7 @@ def test_the_document_names_the_tests_and_what_they_find() -> None:
         name: set(re.findall(r"`([^`]+)`", here))
         for here, name in re.findall(r"\| ([^|]*) \| `(\w+)` \|$", table, re.MULTILINE)
     }
-    named = {tell.__name__: set(found) for tell, found in TOLD.items()}
+    named = {plant.__name__: set(found) for plant, found in EXPECTED.items()}
     assert rows.keys() == named.keys()
     for name, found in named.items():
         assert found <= rows[name], name
