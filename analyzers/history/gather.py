@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analyzers.history.bad_history import BadHistory
-from workloads.history.schema import TABLES
+from workloads.history.schema import TABLES, later_columns
 
 GATHERED = 50_000
 """Rows of a row group: what one task reads if Spark divides files as it does by default."""
@@ -60,10 +60,10 @@ def _rows(files: Iterable[str], *, schema: pa.Schema) -> list[pa.Table]:
 
 
 def with_columns_of(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The rows with the columns of the schema, in its order and types; a column that they lack is null."""
-    for field in schema:
-        if field.name not in rows.schema.names:
-            rows = rows.append_column(field, pa.nulls(len(rows), field.type))
+    """The rows with the columns of the schema, in its order and types; a later column that they lack is null."""
+    for name in later_columns(schema) - set(rows.schema.names):
+        field = schema.field(name)
+        rows = rows.append_column(field, pa.nulls(len(rows), field.type))
     return rows.select(schema.names).cast(schema)
 
 

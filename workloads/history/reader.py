@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from workloads.history.schema import LATER, TABLES
+from workloads.history.schema import later_columns
 
 
 def read(path: Path, schema: pa.Schema) -> pa.Table:
@@ -29,18 +29,13 @@ def batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         except (pa.ArrowInvalid, OSError):
             return
         later = [field for field in schema if field.name not in stream.schema.names]
-        if not pa.schema([*stream.schema, *later]).equals(schema) or not _may_lack(later, schema):
+        names, allowed = [field.name for field in later], later_columns(schema)
+        if not pa.schema([*stream.schema, *later]).equals(schema) or not allowed.issuperset(names):
             raise ValueError(f"{path}: schema {stream.schema.names}, expected {schema.names}")
         while (batch := _next(stream)) is not None:
             for field in later:
                 batch = batch.append_column(field, pa.nulls(len(batch), field.type))
             yield batch
-
-
-def _may_lack(fields: list[pa.Field], schema: pa.Schema) -> bool:
-    """Whether segments written before these columns existed are still valid."""
-    added = {name for table, names in LATER.items() if TABLES[table].equals(schema) for name in names}
-    return all(field.name in added for field in fields)
 
 
 def _next(stream: pa.RecordBatchReader) -> pa.RecordBatch | None:

@@ -144,6 +144,13 @@ LATER: Mapping[str, frozenset[str]] = {"observations": frozenset({"value"})}
 """Columns that files of `FORMAT` may lack, because they were added later. There they count as null."""
 
 
+def later_columns(schema: pa.Schema) -> frozenset[str]:
+    """The columns of `LATER` of the table that has this schema; none for a schema of no table."""
+    return next(
+        (LATER.get(table, frozenset()) for table, known in TABLES.items() if known == schema), frozenset()
+    )
+
+
 def required_columns(table: str) -> list[str]:
     """The columns that every file of a table has, in the order of its schema."""
     return [name for name in TABLES[table].names if name not in LATER.get(table, ())]
