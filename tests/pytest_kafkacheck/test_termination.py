@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -19,6 +20,17 @@ class SignalsWhenDestroyed:
 
     def __del__(self) -> None:
         signal.raise_signal(self.number)
+
+
+@pytest.fixture(autouse=True)
+def default_handlers() -> Iterator[None]:
+    """Start from Python's handlers. A session that has used a cluster keeps handlers of its own until it ends."""
+    earlier = {number: signal.getsignal(number) for number in SIGNALS}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    for number, handler in earlier.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("number", SIGNALS)
