@@ -30,7 +30,7 @@ def dependencies(history: History) -> DataFrame:
     return ww.unionByName(wr).where("source <> target")
 
 
-def circles(history: History, kinds: tuple[str, ...]) -> DataFrame:
+def cycle_candidates(history: History, kinds: tuple[str, ...]) -> DataFrame:
     """The dependencies of these kinds that may be part of a cycle, including cycles with realtime edges.
 
     Columns: run, topic, partition, kind, and source, target: structs of (ended, op, invoked, completed,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
-from analyzers.facts.dependencies import circles
+from analyzers.facts.dependencies import cycle_candidates
 from analyzers.history.load import History
 from analyzers.judge.cycle_search import LEVELS, search
 from analyzers.judge.find import Found
@@ -46,7 +46,7 @@ def find_cycles(
     found: list[Found] = []
     unsearched: list[Unsearched] = []
     for kinds, anomalies in SEARCHES:
-        for run, rows in _collect(circles(history, kinds), max_edges).items():
+        for run, rows in _collect(cycle_candidates(history, kinds), max_edges).items():
             if len(rows) > max_edges:
                 sentence = _too_many(anomalies, max_edges)
                 unsearched.append(Unsearched(run=run, judged=kinds == JUDGED, sentence=sentence))
@@ -62,7 +62,7 @@ def find_cycle(history: History, anomaly: str, number: int, *, max_edges: int = 
     """
     for kinds, anomalies in SEARCHES:
         if anomaly in anomalies:
-            for rows in _collect(circles(history, kinds), max_edges).values():
+            for rows in _collect(cycle_candidates(history, kinds), max_edges).values():
                 if len(rows) <= max_edges:
                     return search(rows, anomalies)[anomaly][number - 1].cycle
     raise IndexError(f"{anomaly}/{number}: no such cycle")

@@ -67,7 +67,7 @@ def test_a_cycle_is_explained_as_the_documentation_shows_it(
 
 
 def test_every_kind_of_edge_has_its_reason(explained: Explain, story: Any) -> None:
-    lines = explained(slower(transactions.written_against_time(story())), "G0-realtime")
+    lines = explained(slower(transactions.written_against_real_time(story())), "G0-realtime")
     assert under(lines, "The cycle: why each transaction precedes the next") == [
         "102 103 ww t-1 holds 2:1 of 102 at offset 0, and next 3:1 of 103 at offset 1",
         "103 101 realtime 101 began at 2.900 s, after 103 had ended at 1.900 s",

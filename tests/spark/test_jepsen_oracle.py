@@ -315,7 +315,7 @@ def test_the_profile_agrees_with_the_oracle(judged: Any, ww_deps: bool) -> None:
         met.update(expected.keys())
         found = {kind: n for kind, n in judged["answers"][ww_deps][name].counts.items() if kind not in cycles}
         assert found == dict(expected), history
-    # An agreement on nothing would prove nothing.
+    # Each rule must apply to several histories; otherwise the agreement is vacuous.
     rare = {"PL-1-cycle-exists", "strong-PL-1-cycle-exists"} if not ww_deps else set()
     every = {
         *("duplicate", "inconsistent-offsets", "G1a", "precommitted-read", "lost-write", "unseen"),

@@ -18,8 +18,8 @@ from analyzers.facts.registry import NEEDS
 from analyzers.judge.find import find
 from analyzers.judge.live import LIVE, find_live
 from pytest_kafkacheck.experiment.live import EITHER, LiveJudge
-from tests.support.random_histories.logs import drawn, told
-from tests.support.random_histories.transactions import transacted
+from tests.support.random_histories.logs import draw_histories, log_history
+from tests.support.random_histories.transactions import transaction_history
 from tests.support.segments import ManualClock, poll, seal, sealing_writer
 from workloads.history.schema import TABLES
 from workloads.history.window import certain
@@ -81,12 +81,12 @@ def step(anomaly: str, shown: Mapping[str, Any]) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize(
     ("strategy", "histories", "over"),
-    [(told, 250, "read"), (transacted, 100, "txn")],
+    [(log_history, 250, "read"), (transaction_history, 100, "txn")],
 )
 def test_a_finding_in_a_window_is_also_one_in_the_whole_history(
     story: Any, loaded: Any, spark: Any, strategy: Any, histories: int, over: str
 ) -> None:
-    stories = drawn(strategy(story), histories)
+    stories = draw_histories(strategy(story), histories)
     checks = [
         check
         for check in CHECKS

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def stories(story: Any) -> dict[str, Any]:
-    return {tell.__name__: tell(story()) for tell in PLANTED}
+    return {make.__name__: make(story()) for make in PLANTED}
 
 
 SWAPS = [

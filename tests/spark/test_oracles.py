@@ -17,13 +17,13 @@ from analyzers.judge import prefilter
 from analyzers.judge.cycles import find_cycles
 from analyzers.judge.find import find
 from tests.support import oracles
-from tests.support.oracles.order import keyed_back, steps
+from tests.support.oracles.order import key_regressions, steps
 from tests.support.oracles.rows import Oracle
-from tests.support.random_histories.logs import drawn, told
+from tests.support.random_histories.logs import draw_histories, log_history
 
 pytestmark = pytest.mark.spark
 
-HISTORIES = {"told": 400}
+HISTORIES = {log_history.__name__: 400}
 OTHERWISE = 300
 BOUNDS = Bounds(unavailable=3 * GRAIN / 1e9, recovery=2 * GRAIN / 1e9, orphaned=2 * GRAIN / 1e9)
 
@@ -42,12 +42,12 @@ def test_every_check_has_an_oracle() -> None:
 
 @cache
 def histories(strategy: Callable[..., Any], story: Any) -> dict[str, Any]:
-    return drawn(strategy(story), HISTORIES.get(strategy.__name__, OTHERWISE))
+    return draw_histories(strategy(story), HISTORIES.get(strategy.__name__, OTHERWISE))
 
 
 @pytest.mark.parametrize(
     ("strategy", "many"),
-    [*((strategy, prefilter.MAX_RESIDUES) for strategy in ORACLES), (told, 0)],
+    [*((strategy, prefilter.MAX_RESIDUES) for strategy in ORACLES), (log_history, 0)],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_checks_agree_with_the_oracles(
@@ -71,12 +71,12 @@ def test_checks_agree_with_the_oracles(
             expected = oracle(rows)
             met[anomaly] += bool(expected)
             assert counted.get((run, anomaly), 0) == expected, (anomaly, rows)
-    # An agreement on nothing would prove nothing.
+    # Each anomaly must occur in several histories; otherwise the agreement is vacuous.
     assert {anomaly: n for anomaly, n in met.items() if n < 5} == {}
 
 
-def test_the_histories_contain_what_chance_rarely_produces(story: Any) -> None:
-    rows = [one.rows(run) for run, one in histories(told, story).items()]
+def test_the_histories_contain_rare_combinations(story: Any) -> None:
+    rows = [one.rows(run) for run, one in histories(log_history, story).items()]
     kept_by_a_member = [
         any(
             a.get("generation") != b.get("generation")
@@ -85,4 +85,4 @@ def test_the_histories_contain_what_chance_rarely_produces(story: Any) -> None:
         for each in rows
     ]
     assert sum(kept_by_a_member) >= 5
-    assert sum(any(keyed_back(each["records"], "poll")) for each in rows) >= 5
+    assert sum(any(key_regressions(each["records"], "poll")) for each in rows) >= 5

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def stories(story: Any) -> dict[str, Any]:
-    return {tell.__name__: tell(story()) for tell in PLANTED}
+    return {make.__name__: make(story()) for make in PLANTED}
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +24,11 @@ def verdicts(judged: Any, stories: dict[str, Any]) -> Any:
     return judged(stories, bounds=BOUNDS)
 
 
-@pytest.mark.parametrize("tell", PLANTED, ids=lambda tell: tell.__name__)
-def test_exactly_the_planted_anomaly_is_found(verdicts: Any, tell: Callable[[Any], Any]) -> None:
-    verdict = verdicts[tell.__name__]
-    assert {finding.anomaly: finding.count for finding in verdict.findings} == PLANTED[tell]
-    severities = {ANOMALIES[name].severity for name in PLANTED[tell]}
+@pytest.mark.parametrize("make", PLANTED, ids=lambda make: make.__name__)
+def test_exactly_the_planted_anomaly_is_found(verdicts: Any, make: Callable[[Any], Any]) -> None:
+    verdict = verdicts[make.__name__]
+    assert {finding.anomaly: finding.count for finding in verdict.findings} == PLANTED[make]
+    severities = {ANOMALIES[name].severity for name in PLANTED[make]}
     if "invalid" in severities:
         assert verdict.result == "invalid"
     elif "unknown" in severities:

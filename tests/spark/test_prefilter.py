@@ -17,8 +17,8 @@ from analyzers.judge import prefilter
 from analyzers.judge.find import find
 from analyzers.judge.prefilter import Suspects, find_suspects
 from analyzers.judge.prefilter_plan import plan
-from tests.support.random_histories.logs import drawn, told
-from tests.support.random_histories.transactions import transacted
+from tests.support.random_histories.logs import draw_histories, log_history
+from tests.support.random_histories.transactions import transaction_history
 from tests.support.stories.planted import ALL, PLANTED
 
 pytestmark = pytest.mark.spark
@@ -34,9 +34,9 @@ Counts = dict[tuple[str, str], int]
 @pytest.fixture(scope="module")
 def history(story: Any, loaded: Any) -> History:
     """Planted and random histories together."""
-    stories = {tell.__name__: tell(story()) for tell in PLANTED}
-    for name, strategy in (("log", told), ("txn", transacted)):
-        drawings = drawn(strategy(story), HISTORIES)
+    stories = {make.__name__: make(story()) for make in PLANTED}
+    for name, strategy in (("log", log_history), ("txn", transaction_history)):
+        drawings = draw_histories(strategy(story), HISTORIES)
         stories |= {f"{name}-{run}": one for run, one in drawings.items()}
     return loaded(stories)
 

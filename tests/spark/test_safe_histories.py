@@ -1,6 +1,6 @@
-"""No false alarm: histories of a cluster that keeps its promises give no finding, whichever faults it meets.
+"""Histories of a correct cluster under faults give no finding.
 
-And one alarm for each promise that it can be told to break, so that the histories are such as would show it.
+The same cluster with one promise broken gives the finding of that promise: the histories are able to show it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ pytestmark = pytest.mark.spark
 HISTORIES = repetitions(200, shorter=100)
 
 BROKEN = repetitions(8, shorter=4)
-"""Histories for each promise that is broken. With two none shows a zombie write."""
+"""Histories for each broken promise. With two histories, none shows a zombie write."""
 
 EXERCISED = {
     "faults": 250, "elections": 200, "truncated": 150, "crashes": 50, "unknown": 50, "aborts": 200,
     "fencings": 15, "rebalances": 250, "kicked": 20, "refusals": 5,
 }  # fmt: skip
-"""The least that must have happened in 100 histories together; chance gives about twice that."""
+"""Lower limits for 100 histories together, about half of the expected counts."""
 
 FLAWS = {
     "lost": "lost-write",
@@ -43,11 +43,11 @@ FLAWS = {
     "rewind": "excess-duplicates",
     "fenced": "fenced-commit",
 }
-"""Promise that is broken, to what has to be found of it."""
+"""Broken promise to the anomaly that must be found."""
 
 
 def clusters(story: Any, seeds: range, *flaws: str) -> dict[str, Cluster]:
-    """By run id, each with its history."""
+    """Clusters by run id, each after its run."""
     found = {f"{'-'.join(flaws) or 'safe'}-{seed}": Cluster(story(), seed, flaws=flaws) for seed in seeds}
     for cluster in found.values():
         cluster.run()
@@ -60,7 +60,9 @@ def test_safe_histories_give_no_finding(spark: Any, write: Any, story: Any, tmp_
     least = {name: count * HISTORIES / 100 for name, count in EXERCISED.items()}
     assert {name: count for name, count in least.items() if exercised[name] < count} == {}, exercised
     home = write(tmp_path / "runs", {run: cluster.story for run, cluster in safe.items()})
-    assert run_ids(home) == safe.keys(), "they are histories such as the project writes"
+    assert run_ids(home) == safe.keys(), (
+        "the histories pass the validation of histories that the project writes"
+    )
     verdicts = analyze(spark, [home])
     found = {
         run: [(each.anomaly, each.count, each.examples[:1]) for each in verdict.findings if each.severity != "note"]
@@ -69,9 +71,9 @@ def test_safe_histories_give_no_finding(spark: Any, write: Any, story: Any, tmp_
     assert {run: some for run, some in found.items() if some} == {}
     assert {verdict.unknowns for verdict in verdicts.values()} == {()}
     assert Counter(verdict.result for verdict in verdicts.values()) == {"valid": HISTORIES}
-    told = [verdict.exercised for verdict in verdicts.values()]
-    assert sum(each.leader_changes for each in told) > HISTORIES
-    assert all(each.acks and each.polls and each.transactions and each.commits for each in told)
+    coverage = [verdict.exercised for verdict in verdicts.values()]
+    assert sum(each.leader_changes for each in coverage) > HISTORIES
+    assert all(each.acks and each.polls and each.transactions and each.commits for each in coverage)
 
 
 def test_each_promise_that_is_broken_is_found(judged: Any, story: Any) -> None:

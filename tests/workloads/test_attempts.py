@@ -1,4 +1,4 @@
-"""kafka-python's batches tell what was tried for them."""
+"""The batches of kafka-python carry the number and the outcome of their attempts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the anomalies of groups are, spelt out in plain Python."""
+"""Definitions of the anomalies of groups in plain Python."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from analyzers.facts.waits import GRAIN
 from tests.support.oracles.rows import Oracle, Row, Tables, log
 from tests.support.oracles.transactions import polls
-from tests.support.random_histories.groups import grouped
+from tests.support.random_histories.groups import group_history
 
 ENDS = ("left", "fenced", "died")
 
@@ -24,8 +24,8 @@ def member_events(tables: Tables) -> list[Row]:
 
 
 def deaths(tables: Tables) -> list[Row]:
-    told = [o | json.loads(o["value"]) for o in tables["operations"] if o["f"] == "worker"]
-    return [o | {"event": "died", "op": -1} for o in told]
+    events = [o | json.loads(o["value"]) for o in tables["operations"] if o["f"] == "worker"]
+    return [o | {"event": "died", "op": -1} for o in events]
 
 
 def commits(tables: Tables) -> list[Row]:
@@ -36,18 +36,18 @@ def commits(tables: Tables) -> list[Row]:
     ]
 
 
-def place(row: Row) -> Any:
+def group_log(row: Row) -> Any:
     return row["group"], log(row)
 
 
 def assigned(tables: Tables) -> list[Row]:
-    """With the next event of its process about the log or itself."""
-    told = member_events(tables)
+    """Assignments, each with the next event of its process about that log or about the process itself."""
+    events = member_events(tables)
     rows = []
-    for one in (t for t in told if t["event"] == "assigned" and t["topic"] is not None):
-        mine = [t for t in told if t["process"] == one["process"] and place(t) == place(one)]
+    for one in (t for t in events if t["event"] == "assigned" and t["topic"] is not None):
+        mine = [t for t in events if t["process"] == one["process"] and group_log(t) == group_log(one)]
         mine += [
-            t for t in told
+            t for t in events
             if t["topic"] is None and t["process"] == one["process"] and t["group"] == one["group"]
             and t["event"] in ("left", "fenced")
         ]  # fmt: skip
@@ -58,7 +58,8 @@ def assigned(tables: Tables) -> list[Row]:
     return rows
 
 
-def until(tables: Tables, one: Row) -> int:
+def owned_until(tables: Tables, one: Row) -> int:
+    """The last moment (ns) at which the assignment certainly still held."""
     following = one["next"]
     if following and following["event"] in ("revoked", "left", "assigned"):
         return int(following["invoked"])
@@ -66,16 +67,16 @@ def until(tables: Tables, one: Row) -> int:
     proofs = [
         c["invoked"]
         for c in commits(tables)
-        if c["type"] == "ok" and place(c) == place(one) and c["process"] == one["process"]
+        if c["type"] == "ok" and group_log(c) == group_log(one) and c["process"] == one["process"]
         and c["generation"] == one["generation"] and one["completed"] <= c["invoked"] and c["completed"] <= limit
     ]  # fmt: skip
     return max(proofs, default=one["completed"])
 
 
 def double(tables: Tables) -> int:
-    owned = [a | {"until": until(tables, a)} for a in assigned(tables) if a["generation"] is not None]
+    owned = [a | {"until": owned_until(tables, a)} for a in assigned(tables) if a["generation"] is not None]
     order = lambda a: (a["completed"], a["until"], a["process"], a["op"])  # noqa: E731
-    same = lambda a, b: place(a) == place(b) and a["generation"] == b["generation"]  # noqa: E731
+    same = lambda a, b: group_log(a) == group_log(b) and a["generation"] == b["generation"]  # noqa: E731
     return sum(
         any(same(a, b) and order(b) < order(a) and b["until"] > a["completed"] for b in owned) for a in owned
     )
@@ -96,34 +97,39 @@ def skipped(tables: Tables) -> int:
         group = polled_by(tables, one["group"])
         here = [p for p in group if log(p) == log(one)]
         order = lambda a: (a["completed"], a["process"], a["op"])  # noqa: E731
-        reached = [a["start_offset"] for a in began if place(a) == place(one) and order(a) < order(one)]
+        reached = [
+            a["start_offset"] for a in began if group_log(a) == group_log(one) and order(a) < order(one)
+        ]
         for op in {p["op"] for p in here}:
             mine = [p for p in here if p["op"] == op]
             if max(p["completed"] for p in mine) <= one["completed"]:
                 reached.append(max(p["offset"] for p in mine) + 1)
         reached += [
             c["offset"] for c in commits(tables)
-            if c["reset"] and c["type"] != "fail" and place(c) == place(one) and c["invoked"] <= one["completed"]
+            if c["reset"] and c["type"] != "fail" and group_log(c) == group_log(one)
+            and c["invoked"] <= one["completed"]
         ]  # fmt: skip
         if not reached:
             continue
-        careful = not group or any(p.get("committed") for p in group)
+        isolated = not group or any(p.get("committed") for p in group)
         there = {
             p["offset"] for p in polls(tables)
-            if log(p) == log(one) and p["invoked"] > one["completed"] and (p.get("committed") or not careful)
+            if log(p) == log(one) and p["invoked"] > one["completed"] and (p.get("committed") or not isolated)
         }  # fmt: skip
         broken += len(there & set(range(max(reached), one["start_offset"])) - {p["offset"] for p in here})
     return broken
 
 
 def committed(tables: Tables, at: Row, *, before: int, until: int) -> int:
-    resets = [c for c in commits(tables) if c["reset"] and c["type"] != "fail" and place(c) == place(at)]
+    resets = [
+        c for c in commits(tables) if c["reset"] and c["type"] != "fail" and group_log(c) == group_log(at)
+    ]
     begun = sum(r["invoked"] < until for r in resets)
     return max(
         (
             c["offset"]
             for c in commits(tables)
-            if c["type"] == "ok" and not c["reset"] and place(c) == place(at) and c["completed"] < before
+            if c["type"] == "ok" and not c["reset"] and group_log(c) == group_log(at) and c["completed"] < before
             and begun == sum(r["completed"] is not None and r["completed"] < c["invoked"] for r in resets)
         ),
         default=-1,
@@ -143,7 +149,7 @@ def fenced(tables: Tables) -> int:
     for c in commits(tables):
         newer = [
             (a["generation"], a["process"]) for a in assigned(tables)
-            if a["generation"] is not None and place(a) == place(c) and a["completed"] < c["invoked"]
+            if a["generation"] is not None and group_log(a) == group_log(c) and a["completed"] < c["invoked"]
         ]  # fmt: skip
         if c["type"] == "ok" and c["generation"] is not None and newer:
             generation, process = max(newer)
@@ -154,9 +160,9 @@ def fenced(tables: Tables) -> int:
 def duplicates(tables: Tables) -> int:
     broken = 0
     for who in {
-        (place(a), a["process"], a["generation"]) for a in assigned(tables) if a["generation"] is not None
+        (group_log(a), a["process"], a["generation"]) for a in assigned(tables) if a["generation"] is not None
     }:
-        mine = [a for a in assigned(tables) if (place(a), a["process"], a["generation"]) == who]
+        mine = [a for a in assigned(tables) if (group_log(a), a["process"], a["generation"]) == who]
         first = min(mine, key=lambda a: (a["invoked"], a["completed"], a["start_offset"]))
         end = committed(tables, first, before=first["invoked"], until=first["completed"])
         if first["start_offset"] >= end:
@@ -199,12 +205,12 @@ def span(life: list[Row]) -> Iterator[tuple[int, int]]:
 
 
 def orphans(bound: int, unit: int) -> Oracle:
-    """By walking through time, a unit after the other."""
+    """Walks through time in steps of `unit` ns."""
 
     def count(tables: Tables) -> int:
         broken = 0
-        for where in {place(a) for a in assigned(tables)}:
-            mine = [a for a in assigned(tables) if place(a) == where]
+        for where in {group_log(a) for a in assigned(tables)}:
+            mine = [a for a in assigned(tables) if group_log(a) == where]
             owned = [(a["invoked"], a["next"]["completed"] if a["next"] else math.inf) for a in mine]
             alive = list(lives(tables, where[0]))
             lasted = 0
@@ -222,7 +228,7 @@ def orphans(bound: int, unit: int) -> Oracle:
     return count
 
 
-RANDOM = grouped
+RANDOM = group_history
 ORACLES: dict[str, Oracle] = {
     "double-ownership": double,
     "group-skip": skipped,

@@ -1,4 +1,4 @@
-"""What a log must hold, spelt out in plain Python."""
+"""Definitions of the anomalies of durability and origin in plain Python."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from tests.support.oracles.rows import OfRows, Row, intact, log, of_tables, polls, sends
-from tests.support.random_histories.logs import told
+from tests.support.random_histories.logs import log_history
 
 
 def final_read(operations: list[Row], of: Row) -> Row | None:
@@ -15,8 +15,8 @@ def final_read(operations: list[Row], of: Row) -> Row | None:
     return max(reads, key=lambda o: (o["completed"], o["invoked"], o["process"]), default=None)
 
 
-def fate(send: Row, records: list[Row], operations: list[Row]) -> str:
-    """What became of an acknowledged write."""
+def final_state(send: Row, records: list[Row], operations: list[Row]) -> str:
+    """Where an acknowledged write is at the end: there, lost-write, expired or unseen."""
     here = [p for p in polls(records) if log(p) == log(send)]
     read = [p for p in intact(here) if p["value"] == send["value"]]
     final, offset = final_read(operations, send), send["offset"]
@@ -36,9 +36,9 @@ def fate(send: Row, records: list[Row], operations: list[Row]) -> str:
     return "lost-write" if passed else "unseen"
 
 
-def fates(name: str) -> OfRows:
+def with_final_state(name: str) -> OfRows:
     def count(records: list[Row], operations: list[Row]) -> int:
-        return sum(fate(s, records, operations) == name for s in sends(records, "ok"))
+        return sum(final_state(s, records, operations) == name for s in sends(records, "ok"))
 
     return count
 
@@ -51,27 +51,27 @@ def located(records: list[Row]) -> Iterator[tuple[Any, int, int]]:
 
 def duplicate(records: list[Row], _: list[Row]) -> int:
     seen = set(located(records))
-    values = {(place, v) for place, _, v in seen}
+    values = {(where, v) for where, _, v in seen}
     return sum(sum((p, v) == one for p, _, v in seen) > 1 for one in values)
 
 
 def conflicts(reused: bool) -> OfRows:
-    """Offsets with several values: those of which one value followed the other, or the rest."""
+    """Offsets with several values: those where each value replaced the one before in a later epoch, or all others."""
 
     def count(records: list[Row], _: list[Row]) -> int:
         views = [r for r in sends(records, "ok") + intact(polls(records)) if r["offset"] is not None]
         return sum(
-            len(values := times(views, place)) > 1
+            len(values := times(views, where)) > 1
             and reused == all(follows(a, b) for a, b in pairwise(sorted(values)))
-            for place in {(log(r), r["offset"]) for r in views}
+            for where in {(log(r), r["offset"]) for r in views}
         )
 
     return count
 
 
-def times(views: list[Row], place: Any) -> list[tuple[int, int, int, set[int]]]:
-    """Of each value there: when it was seen first, itself, when it was seen last, and in which epochs."""
-    here = [r for r in views if (log(r), r["offset"]) == place]
+def times(views: list[Row], where: Any) -> list[tuple[int, int, int, set[int]]]:
+    """One tuple per value at the offset: first seen, value, last seen, leader epochs."""
+    here = [r for r in views if (log(r), r["offset"]) == where]
     values = []
     for value in {r["value"] for r in here}:
         mine = [r for r in here if r["value"] == value]
@@ -109,12 +109,12 @@ def payload(*errors: str) -> OfRows:
     return lambda records, _: sum(p.get("error") in errors for p in polls(records))
 
 
-RANDOM = told
+RANDOM = log_history
 ORACLES = of_tables(
     {
-        "lost-write": fates("lost-write"),
-        "unseen": fates("unseen"),
-        "expired": fates("expired"),
+        "lost-write": with_final_state("lost-write"),
+        "unseen": with_final_state("unseen"),
+        "expired": with_final_state("expired"),
         "duplicate": duplicate,
         "inconsistent-offsets": conflicts(False),
         "offset-reuse": conflicts(True),

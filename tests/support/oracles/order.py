@@ -1,4 +1,4 @@
-"""In which order records must lie and be read, spelt out in plain Python."""
+"""Definitions of the anomalies of order in plain Python."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tests.support.oracles.rows import OfRows, Row, done, log, of_tables, polls, sends
-from tests.support.random_histories.logs import told
+from tests.support.random_histories.logs import log_history
 
 
-def together(rows: list[Row], *names: str) -> Iterator[list[Row]]:
+def grouped(rows: list[Row], *names: str) -> Iterator[list[Row]]:
     key = lambda r: (r["process"], log(r), r["assignment"], *(r.get(name) for name in names))  # noqa: E731
     for one in {key(r) for r in rows}:
         yield [r for r in rows if key(r) == one]
@@ -21,8 +21,8 @@ def same_operation(a: Row, b: Row) -> bool:
 
 
 def steps(records: list[Row], operations: list[Row], f: str) -> Iterator[tuple[Row, Row, bool]]:
-    """Neighbours in what one process did to one log within one assignment, and whether in one operation."""
-    for mine in together(done(records, f)):
+    """Adjacent records of one process, log and assignment, and whether both belong to one operation."""
+    for mine in grouped(done(records, f)):
         for a, b in pairwise(mine):
             if a.get("generation") == b.get("generation"):
                 yield a, b, same_operation(a, b)
@@ -36,11 +36,11 @@ def steps(records: list[Row], operations: list[Row], f: str) -> Iterator[tuple[R
                 yield a, b, False
 
 
-def keyed_back(records: list[Row], f: str) -> Iterator[tuple[Row, Row, bool]]:
-    """Neighbours of one key that went back although the step to the second of them did not."""
+def key_regressions(records: list[Row], f: str) -> Iterator[tuple[Row, Row, bool]]:
+    """Adjacent records of one key that went back, although the second is not below the record directly before it."""
     rows = done(records, f)
-    before = {id(b): a for mine in together(rows, "generation") for a, b in pairwise(mine)}
-    for mine in together([r for r in rows if r.get("key") is not None], "generation", "key"):
+    before = {id(b): a for mine in grouped(rows, "generation") for a, b in pairwise(mine)}
+    for mine in grouped([r for r in rows if r.get("key") is not None], "generation", "key"):
         for a, b in pairwise(mine):
             if b["offset"] <= a["offset"] and b["offset"] > before[id(b)]["offset"]:
                 yield a, b, same_operation(a, b)
@@ -49,7 +49,7 @@ def keyed_back(records: list[Row], f: str) -> Iterator[tuple[Row, Row, bool]]:
 def nonmonotonic(f: str, within: bool) -> OfRows:
     def count(records: list[Row], operations: list[Row]) -> int:
         back = [s for s in steps(records, operations, f) if s[1]["offset"] <= s[0]["offset"]]
-        return sum(s[2] == within for s in [*back, *keyed_back(records, f)])
+        return sum(s[2] == within for s in [*back, *key_regressions(records, f)])
 
     return count
 
@@ -83,7 +83,7 @@ def realtime(records: list[Row], _: list[Row]) -> int:
     )
 
 
-RANDOM = told
+RANDOM = log_history
 ORACLES = of_tables(
     {
         "poll-skip": poll_skip(False),

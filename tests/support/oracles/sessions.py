@@ -1,13 +1,13 @@
-"""What a session must find, spelt out in plain Python."""
+"""Definitions of the session guarantees in plain Python."""
 
 from __future__ import annotations
 
 from tests.support.oracles.rows import OfRows, Row, done, intact, log, of_tables, polls, sends, session
-from tests.support.random_histories.logs import told
+from tests.support.random_histories.logs import log_history
 
 
 def behind_own(f: str) -> OfRows:
-    """Acknowledged sends not above what their session polled or was acknowledged before it sent them."""
+    """Acknowledged sends at or below an offset that their session had polled, or had acknowledged, before."""
 
     def count(records: list[Row], _: list[Row]) -> int:
         readers = {session(p) for p in polls(records)}
@@ -63,7 +63,7 @@ def session_nonmonotonic(records: list[Row], operations: list[Row]) -> int:
     return broken
 
 
-RANDOM = told
+RANDOM = log_history
 ORACLES = of_tables(
     {
         "read-your-writes": read_your_writes,

@@ -1,4 +1,4 @@
-"""What the anomalies of transactions and of availability are, spelt out in plain Python."""
+"""Definitions of the anomalies of transactions and of availability in plain Python."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from analyzers.catalogue.registry import CYCLE_CHECKS
 from analyzers.facts.waits import GRAIN
 from tests.support.oracles.rows import Oracle, Row, Tables, log
-from tests.support.random_histories.transactions import transacted
+from tests.support.random_histories.transactions import transaction_history
 
 
 def sends(tables: Tables) -> list[Row]:
@@ -29,7 +29,7 @@ def reads(tables: Tables, of: Row) -> list[Row]:
     return [p for p in intact(tables) if log(p) == log(of) and p["value"] == of["value"]]
 
 
-def careful_reads(tables: Tables, of: Row) -> list[Row]:
+def committed_reads(tables: Tables, of: Row) -> list[Row]:
     return [p for p in reads(tables, of) if p.get("committed")]
 
 
@@ -38,7 +38,7 @@ def parts(tables: Tables) -> list[Row]:
 
 
 def ops(tables: Tables, f: str) -> list[Row]:
-    return [o | {"told": json.loads(o["value"])} for o in tables["operations"] if o["f"] == f]
+    return [o | {"fields": json.loads(o["value"])} for o in tables["operations"] if o["f"] == f]
 
 
 def transaction(tables: Tables, part: Row) -> Row | None:
@@ -69,9 +69,9 @@ def torn(tables: Tables) -> int:
     for part in parts(tables):
         passed = {r for at, r, low, high in spans(tables) if at == log(part) and part["offset"] is not None
                   and low <= part["offset"] <= high}  # fmt: skip
-        missed = passed - {reader(p) for p in careful_reads(tables, part)}
+        missed = passed - {reader(p) for p in committed_reads(tables, part)}
         others = [o for o in parts(tables) if o["transaction"] == part["transaction"]]
-        broken += bool(missed & {reader(p) for other in others for p in careful_reads(tables, other)})
+        broken += bool(missed & {reader(p) for other in others for p in committed_reads(tables, other)})
     return broken
 
 
@@ -79,10 +79,10 @@ def precommitted(tables: Tables) -> int:
     broken = 0
     for part in parts(tables):
         of = transaction(tables, part)
-        ending = of["told"]["ending"] if of else None
+        ending = of["fields"]["ending"] if of else None
         broken += any(
             (ending is not None and p["completed"] < ending) or p.get("transaction") == part["transaction"]
-            for p in careful_reads(tables, part)
+            for p in committed_reads(tables, part)
         )
     return broken
 
@@ -94,14 +94,14 @@ def future(tables: Tables) -> int:
 def aborted(tables: Tables) -> int:
     broken = 0
     for send in sends(tables):
-        of = reads(tables, send) if send.get("transaction") is None else careful_reads(tables, send)
+        of = reads(tables, send) if send.get("transaction") is None else committed_reads(tables, send)
         broken += send["type"] == "fail" and bool(of)
     return broken
 
 
 def fenced(tables: Tables, txn: Row) -> int | None:
     inits = [
-        i for i in ops(tables, "init") if i["told"]["transactional_id"] == txn["told"]["transactional_id"]
+        i for i in ops(tables, "init") if i["fields"]["transactional_id"] == txn["fields"]["transactional_id"]
     ]
     own = [i for i in inits if i["process"] == txn["process"]]
     by = [
@@ -109,7 +109,7 @@ def fenced(tables: Tables, txn: Row) -> int | None:
         for i in inits
         if i["type"] == "ok"
         and i not in own
-        and i["told"]["epoch"] > txn["told"]["epoch"]
+        and i["fields"]["epoch"] > txn["fields"]["epoch"]
         and not any(o["invoked"] > i["invoked"] for o in own)
     ]
     return min(by, default=None)
@@ -127,9 +127,9 @@ def zombie(tables: Tables) -> int:
 
 def above_lso(tables: Tables) -> int:
     broken = 0
-    careful = [p for p in polls(tables) if p.get("committed")]
-    for place, op in {(log(p), p["op"]) for p in careful}:
-        mine = [p for p in careful if (log(p), p["op"]) == (place, op)]
+    committed_polls = [p for p in polls(tables) if p.get("committed")]
+    for place, op in {(log(p), p["op"]) for p in committed_polls}:
+        mine = [p for p in committed_polls if (log(p), p["op"]) == (place, op)]
         seen = [o for o in tables["observations"] if log(o) == place]
         last = max((o["leader_epoch"] for o in seen), default=None)
         seen = [o for o in seen if o["leader_epoch"] == last and o["node"] == o["leader"]]
@@ -148,11 +148,11 @@ def edges(tables: Tables) -> Iterator[tuple[str, int, int]]:
     known = {t["op"]: t for t in ops(tables, "txn")}
     placed = []
     for part in parts(tables):
-        read = [p["offset"] for p in careful_reads(tables, part)]
+        read = [p["offset"] for p in committed_reads(tables, part)]
         at = min(read) if read else part["offset"] if part["type"] == "ok" else None
         if at is not None and part["type"] != "fail":
             placed.append((log(part), at, part["value"], part["transaction"]))
-        for p in careful_reads(tables, part):
+        for p in committed_reads(tables, part):
             if p.get("transaction") is not None:
                 yield "wr", part["transaction"], p["transaction"]
     for (here, _, _, a), (there, _, _, b) in pairwise(sorted(placed)):
@@ -172,8 +172,8 @@ LEVELS = {
 }
 
 
-def circles(tables: Tables, kinds: set[str]) -> set[frozenset[int]]:
-    """The largest sets of transactions that reach one another, of two or more."""
+def components(tables: Tables, kinds: set[str]) -> set[frozenset[int]]:
+    """The strongly connected components with two or more transactions."""
     known = {t["op"] for t in ops(tables, "txn")}
     reach = {(a, b) for kind, a, b in edges(tables) if kind in kinds and a != b and {a, b} <= known}
     for middle in known:
@@ -184,8 +184,10 @@ def circles(tables: Tables, kinds: set[str]) -> set[frozenset[int]]:
 
 def cycles(name: str) -> Oracle:
     def count(tables: Tables) -> int:
-        fewer = [each for kinds in LEVELS.values() if kinds < LEVELS[name] for each in circles(tables, kinds)]
-        return sum(not any(each <= one for each in fewer) for one in circles(tables, LEVELS[name]))
+        fewer = [
+            each for kinds in LEVELS.values() if kinds < LEVELS[name] for each in components(tables, kinds)
+        ]
+        return sum(not any(each <= one for each in fewer) for one in components(tables, LEVELS[name]))
 
     return count
 
@@ -229,7 +231,7 @@ def slow(bound: int) -> Oracle:
     return count
 
 
-RANDOM = transacted
+RANDOM = transaction_history
 ORACLES: dict[str, Oracle] = {
     "G1a": aborted,
     "future-read": future,

@@ -16,8 +16,8 @@ def group(process: int) -> str:
 
 
 @st.composite
-def grouped(draw: st.DrawFn, story: Any) -> Any:
-    """Members come and go; some of what they do is right, the more so as positions and generations are few."""
+def group_history(draw: st.DrawFn, story: Any) -> Any:
+    """Random events of members. Few offsets and generations make legal steps, and near misses, likely."""
     s = story()
     processes, generations = st.sampled_from([5, 5, 6, 6, 7]), st.sampled_from([1, 1, 1, 2, 2, None])
     events = st.sampled_from(["assigned"] * 4 + ["revoked", "lost", "left", "fenced", "joined"])
@@ -55,12 +55,12 @@ def grouped(draw: st.DrawFn, story: Any) -> Any:
     for process in draw(st.lists(processes, unique=True, max_size=1)):
         died(s, process, draw(TIME))
     if draw(st.integers(0, 3)) == 0:
-        handed_on(draw, s)
+        handover(draw, s)
     return s
 
 
-def handed_on(draw: st.DrawFn, s: Any) -> None:
-    """What is polled and committed, and then polled by the next owner: chance alone puts that in order too rarely."""
+def handover(draw: st.DrawFn, s: Any) -> None:
+    """One member polls and commits, then the next owner polls: random draws alone produce this order too rarely."""
     offset, at = draw(OFFSET), draw(st.integers(0, 6))
     moments = [((at + n) * GRAIN, (at + n + draw(st.integers(0, 1))) * GRAIN) for n in (0, 1, 3, 5)]
     s.poll(None, offset, at=moments[0], op=2000, process=5, assignment=1, generation=3)

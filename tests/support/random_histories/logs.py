@@ -21,8 +21,8 @@ SOMETIMES = st.sampled_from([0, 0, 0, 1])
 
 
 @st.composite
-def told(draw: st.DrawFn, story: Any) -> Any:
-    """A history in which hardly anything is as it should be; small, so that much meets."""
+def log_history(draw: st.DrawFn, story: Any) -> Any:
+    """A history full of anomalies. Few values, offsets and processes make their combinations likely."""
     s = story()
     values = [*(1 << 40 | sequence for sequence in range(5)), 2 << 40, 2 << 40 | 1]
     for value in draw(st.lists(st.sampled_from(values), unique=True, max_size=6)):
@@ -30,7 +30,7 @@ def told(draw: st.DrawFn, story: Any) -> Any:
         more = {"type": draw(TYPE), "partition": draw(PARTITION), "session": draw(SESSION)}
         more |= {"transaction": draw(st.sampled_from([None, 70, 70, 71])), "key": draw(KEY)}
         s.send(value, offset, at=draw(SPAN), **more)
-    # What happens to a member happens in order: it is assigned, it enters a generation, it seeks.
+    # Generations and assignments of a member only grow, as in a real history.
     generation, seeks = 1, 1
     for _ in range(draw(st.sampled_from([0, 4, 8, 12]))):
         error = draw(st.sampled_from([None] * 9 + ["foreign", "corrupt", "misrouted"]))
@@ -64,7 +64,7 @@ def told(draw: st.DrawFn, story: Any) -> Any:
             assignment=seeks if process == MEMBER else draw(st.sampled_from([1, 1, 1, 2])),
             final=draw(st.booleans()),
         )
-    # What chance hardly ever brings together: three steps of which two have a key or a transaction in common.
+    # Random draws rarely produce this: three records of one process, two of which share a key or a transaction.
     for f in draw(st.sampled_from([(), (), ("send",), ("poll",)])):
         for number, offset in enumerate(draw(st.permutations([0, 1, 2, 4]))[:3]):
             more = {"process": 4, "key": 6 if number == 1 else 5, "at": draw(SPAN), "session": draw(SESSION)}
@@ -86,8 +86,8 @@ def told(draw: st.DrawFn, story: Any) -> Any:
     return s
 
 
-def drawn(strategy: Any, histories: int) -> dict[str, Any]:
-    """By run id. Hypothesis only draws here: all histories are judged in one job, and none is shrunk."""
+def draw_histories(strategy: Any, histories: int) -> dict[str, Any]:
+    """Histories by run id. Hypothesis only draws them: one Spark job judges them all, and none is shrunk."""
     stories: dict[str, Any] = {}
 
     @settings(

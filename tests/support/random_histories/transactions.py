@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from analyzers.facts.waits import GRAIN
 from tests.support.stories.transactions import A, B, C, init, observe, txn
 
-# A moment is what availability tells apart.
+# Multiples of the resolution at which availability is measured.
 TIME = st.integers(0, 14).map(lambda t: t * GRAIN)
 SPAN = st.tuples(st.integers(0, 14), st.integers(0, 4)).map(lambda t: (t[0] * GRAIN, (t[0] + t[1]) * GRAIN))
 OFFSET = st.integers(0, 4)
@@ -20,7 +20,7 @@ TXN = st.sampled_from([A, A, B, B, C, None])
 
 
 @st.composite
-def transacted(draw: st.DrawFn, story: Any) -> Any:
+def transaction_history(draw: st.DrawFn, story: Any) -> Any:
     s = story()
     values = [process << 40 | sequence for process, sequence in product((1, 2), (0, 1, 2))]
     for value in draw(st.lists(st.sampled_from(values), unique=True, min_size=4)):

@@ -1,1 +1,1 @@
-"""Small histories written by hand, each with what a check finds in it."""
+"""Small histories written by hand, each with the anomalies that the checks must find in it."""

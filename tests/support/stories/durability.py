@@ -49,13 +49,13 @@ def lost_although_the_same_client_had_it_before(s: Any) -> Any:
     return s.final({}, end=1)
 
 
-def lost_although_the_final_client_polled_it_otherwise(s: Any) -> Any:
+def lost_although_the_final_client_polled_it_outside_its_final_read(s: Any) -> Any:
     s.send(ONE, 0).send(ONE + 1, 1).final({}, end=2)
     return s.poll(ONE, 0, process=99, final=False).poll(ONE + 1, 1, process=99, final=True, type="info")
 
 
 def lost_with_a_late_acknowledgement(s: Any) -> Any:
-    """Acknowledged after the final read began, but below the end that it was told."""
+    """Acknowledged after the final read began, but below the end offset that the final read requested."""
     return s.send(ONE, 0, at=(1, 90)).send(ONE + 1, 1, at=(2, 3)).final({1: ONE + 1}, end=2)
 
 
@@ -86,7 +86,7 @@ def unseen_without_any_read(s: Any) -> Any:
 
 
 def unseen_behind_the_final_read(s: Any) -> Any:
-    """Acknowledged after the final read had begun and beyond its end: it did not have to be there."""
+    """Acknowledged after the final read had begun, beyond its end offset: the final read need not contain it."""
     return s.send(ONE, 0).final({0: ONE}, end=1).send(ONE + 1, 1)
 
 
@@ -99,7 +99,7 @@ def expired(s: Any) -> Any:
     return s.final({3: ONE + 3}, start=3, end=4)
 
 
-def unseen_but_by_an_info_poll(s: Any) -> Any:
+def seen_by_an_info_poll_only(s: Any) -> Any:
     return s.send(ONE, 0).poll(ONE, 0, type="info")
 
 
@@ -111,7 +111,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     lost_although_an_earlier_final_read_had_it: {"lost-write": 1},
     lost_although_another_final_read_had_it: {"lost-write": 1},
     lost_although_the_same_client_had_it_before: {"lost-write": 1},
-    lost_although_the_final_client_polled_it_otherwise: {"lost-write": 2},
+    lost_although_the_final_client_polled_it_outside_its_final_read: {"lost-write": 2},
     lost_with_a_late_acknowledgement: {"lost-write": 1},
     lost_at_the_log_start: {"lost-write": 1},
     lost_at_no_known_offset: {"lost-write": 1},
@@ -122,5 +122,5 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     unseen_behind_the_final_read: {"unseen": 1},
     read_behind_the_final_read: {},
     expired: {"expired": 1},
-    unseen_but_by_an_info_poll: {},
+    seen_by_an_info_poll_only: {},
 }

@@ -1,4 +1,4 @@
-"""Stories of groups and of availability, each with what is to be found in it."""
+"""Histories with anomalies of groups and of availability, and near misses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def member(
     s: Any, process: int, event: str, at: Span, *, generation: int | None = 1, start: int | None = None,
     partition: int | None = 0, group: str = "g", kind: str = "ok",
 ) -> Any:  # fmt: skip
-    told = json.dumps({"event": event, "member": f"m{process}"})
+    value = json.dumps({"event": event, "member": f"m{process}"})
     more = {
         "topic": None if partition is None else "t",
         "partition": partition,
@@ -23,7 +23,7 @@ def member(
         "type": kind,
     }
     return s.operation(
-        "member", at=at, process=process, value=told, group=group, generation=generation, **more
+        "member", at=at, process=process, value=value, group=group, generation=generation, **more
     )
 
 
@@ -31,7 +31,7 @@ def commit(
     s: Any, process: int, offset: int, at: Span, *, generation: int | None = 1, reset: bool = False,
     group: str = "g", kind: str = "ok", partition: int = 0,
 ) -> Any:  # fmt: skip
-    told = {"member": f"m{process}"} | ({"reset": True} if reset else {})
+    value = {"member": f"m{process}"} | ({"reset": True} if reset else {})
     more = {
         "end_offset": offset,
         "type": kind,
@@ -39,16 +39,18 @@ def commit(
         "generation": generation,
         "group": group,
     }
-    return s.operation("commit", at=at, process=process, value=json.dumps(told), **more)
+    return s.operation("commit", at=at, process=process, value=json.dumps(value), **more)
 
 
 def died(s: Any, process: int, at: int) -> Any:
-    told = json.dumps({"role": "member", "process": process, "event": "killed"})
-    return s.operation("worker", at=(at, at), process=-2, type="info", value=told, topic=None, partition=None)
+    value = json.dumps({"role": "member", "process": process, "event": "killed"})
+    return s.operation(
+        "worker", at=(at, at), process=-2, type="info", value=value, topic=None, partition=None
+    )
 
 
 def log(s: Any, size: int) -> Any:
-    """Records 0, 1, ... of one log, read finally at the end of time."""
+    """Records 0, 1, ... of one log, and a final read of all of them after every other operation."""
     for offset in range(size):
         s.send(ONE + offset, offset, at=(1, 2))
     now = s.now
@@ -73,7 +75,7 @@ def polled(s: Any, process: int, offsets: range, at: Span, *, generation: int = 
 
 
 def handed_over(s: Any) -> Any:
-    """Two generations, a commit, a revocation; both members read on where the other stopped."""
+    """A regular rebalance: the first member commits and is revoked; the second starts at the committed offset."""
     log(s, 4)
     member(s, 5, "joined", (9, 10), partition=None), member(s, 5, "assigned", (10, 20), start=0)
     polled(s, 5, range(2), (20, 30)), commit(s, 5, 2, (31, 40)), member(s, 5, "revoked", (41, 50))
@@ -89,14 +91,17 @@ def owned_twice(s: Any) -> Any:
 
 
 def owned_twice_as_a_commit_proves(s: Any) -> Any:
-    """The first owner never heard that it lost the partition before that."""
+    """The first owner still commits after the second was assigned, before it learns that it lost the partition."""
     log(s, 1), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(1), (21, 25))
     member(s, 6, "assigned", (30, 40), start=0), commit(s, 5, 1, (41, 45)), member(s, 5, "lost", (50, 60))
     return s
 
 
 def owned_one_after_the_other(s: Any) -> Any:
-    """Each time until another was told, or may have been: revoked, left, lost, of another generation, group, log."""
+    """Every ownership ends, or may have ended, before the next one begins, or has another generation, group or log.
+
+    Ownership ends by revocation, by leaving, or by losing the partition; a failed assignment starts none.
+    """
     log(s, 1)
     member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(1), (20, 22)), commit(s, 5, 1, (23, 25))
     member(s, 5, "revoked", (30, 35)), member(s, 6, "assigned", (26, 30), start=1)
@@ -120,22 +125,25 @@ def owned_without_a_generation(s: Any) -> Any:
 
 
 def group_skipped(s: Any) -> Any:
-    """After a crash: 2 and 3 were neither polled nor committed by anybody of the group."""
+    """After a crash, the next owner starts at 4. No member of the group polled or committed 2 and 3."""
     log(s, 5), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(2), (20, 30)), died(s, 5, 31)
     member(s, 6, "assigned", (40, 50), generation=2, start=4)
     return polled(s, 6, range(4, 5), (60, 70), generation=2)
 
 
-def group_skipped_what_was_never_begun(s: Any) -> Any:
-    """The first owner polled nothing, but would have begun at 0."""
+def group_skipped_records_of_an_idle_owner(s: Any) -> Any:
+    """The first owner was assigned offset 0 and polled nothing."""
     log(s, 2), member(s, 5, "assigned", (10, 20), start=0), member(s, 5, "lost", (30, 35))
     member(s, 6, "assigned", (40, 50), generation=2, start=1)
     return polled(s, 6, range(1, 2), (60, 70), generation=2)
 
 
 def group_went_on(s: Any) -> Any:
-    """What lies between was polled by the group, at the same time or late; is gone; was skipped on purpose; or is
-    no record to who reads committed ones."""
+    """Starts beyond the last polled offset that are legal.
+
+    The group polled the records in between, if only later; they were deleted before the start; a reset skipped them;
+    or a read_committed reader does not get them.
+    """
     log(s, 3), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(1), (20, 30), **READ)
     polled(s, 5, range(1, 2), (90, 95), **READ), member(s, 6, "assigned", (40, 50), generation=2, start=2)
     s.poll(None, 5, error="corrupt", process=20, at=(49, 60), **READ)
@@ -157,7 +165,7 @@ def commit_went_back(s: Any) -> Any:
 
 
 def commits_in_order(s: Any) -> Any:
-    """At the same time, equal, in other groups and logs, failed, set back on purpose or possibly so."""
+    """Lower commits that are legal: concurrent, equal, of another group or log, not ok, or after a possible reset."""
     log(s, 1), commit(s, 5, 5, (10, 20)), commit(s, 5, 4, (20, 25)), commit(s, 5, 5, (26, 27))
     (
         commit(s, 5, 1, (30, 31), group="h"),
@@ -180,7 +188,11 @@ def fenced_member_committed(s: Any) -> Any:
 
 
 def commits_of_the_old_generation_in_time(s: Any) -> Any:
-    """Refused; begun before the new one was told; of the newest; of another partition; of one told to itself only."""
+    """Commits that need not be fenced.
+
+    They were refused, began before the new assignment was complete, are of the newest generation or of another
+    partition, or the newer generation belongs to the same member.
+    """
     log(s, 1), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(1), (21, 22))
     member(s, 6, "assigned", (30, 40), generation=2, start=0), commit(s, 5, 1, (40, 50))
     commit(s, 5, 1, (51, 55), kind="fail"), commit(s, 6, 1, (56, 60), generation=2)
@@ -196,7 +208,11 @@ def duplicates_beyond_the_commit(s: Any) -> Any:
 
 
 def duplicates_as_promised(s: Any) -> Any:
-    """Not committed, or not in time; after a seek; of what was not polled before; set back on purpose."""
+    """Duplicates within at-least-once delivery.
+
+    The offsets were not committed, or not before the next assignment; the member sought; the records were not polled
+    before; or a commit was reset.
+    """
     log(s, 6), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(2), (20, 30))
     commit(s, 5, 2, (31, 40)), member(s, 6, "assigned", (40, 50), generation=2, start=0)
     polled(s, 6, range(2), (50, 60), generation=2)
@@ -229,7 +245,7 @@ def orphaned_until_the_next_assignment(s: Any) -> Any:
 
 
 def owned_or_dead(s: Any) -> Any:
-    """Exactly as long as allowed; longer, but with nobody alive; never assigned again when all had left."""
+    """Without an owner for exactly the limit; for longer, but without live members; or after all members had left."""
     log(s, 1), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(1), (21, 22))
     member(s, 5, "revoked", (30, 40)), member(s, 5, "assigned", (40 + S, S + 50), start=1, generation=2)
     member(s, 5, "left", (S + 60, S + 70), partition=None)
@@ -238,7 +254,7 @@ def owned_or_dead(s: Any) -> Any:
     return member(s, 6, "left", (10 * S, 10 * S), partition=None)
 
 
-def acknowledged_nothing(s: Any) -> Any:
+def no_acknowledgements(s: Any) -> Any:
     """Once between two acknowledgements, once at the end; each longer than a second."""
     s.send(ONE, 0, at=(0, S)).send(ONE + 1, None, at=(S, 2 * S), type="info").send(
         ONE + 2, 1, at=(2 * S, 2 * S + 500)
@@ -247,8 +263,8 @@ def acknowledged_nothing(s: Any) -> Any:
     return s.final({0: ONE, 1: ONE + 2}, end=2)
 
 
-def acknowledged_often_enough(s: Any) -> Any:
-    """Exactly as often as is demanded, and nothing at all while nothing was sent."""
+def acknowledgements_within_the_limit(s: Any) -> Any:
+    """Gaps of exactly the limit, and a longer gap in which nothing was sent."""
     s.send(ONE, 0, at=(0, S)).send(ONE + 1, 1, at=(S, 2 * S)).send(ONE + 2, 2, at=(8 * S, 9 * S))
     return s.final({0: ONE, 1: ONE + 1, 2: ONE + 2}, end=3)
 
@@ -269,7 +285,7 @@ def recovered_slowly(s: Any) -> Any:
 
 
 def recovered(s: Any) -> Any:
-    """In time; not sent to again; never there before."""
+    """One partition recovers in time, one gets no further send, one had no acknowledgement before the fault."""
     s.send(ONE, 0, at=(0, 10)).send(ONE + 1, 0, at=(0, 10), partition=1)
     heal(s, (20, 30)).send(ONE + 2, 1, at=(30, 30 + S)).send(ONE + 3, 0, at=(30 + S, 31 + S), partition=2)
     s.final({0: ONE, 1: ONE + 2}, end=2).final({0: ONE + 1}, end=1, partition=1)
@@ -283,7 +299,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     owned_one_after_the_other: {},
     owned_without_a_generation: {},
     group_skipped: {"group-skip": 2},
-    group_skipped_what_was_never_begun: {"group-skip": 1},
+    group_skipped_records_of_an_idle_owner: {"group-skip": 1},
     group_went_on: {"corrupt-record": 4},
     commit_went_back: {"commit-regression": 1},
     commits_in_order: {},
@@ -294,8 +310,8 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     orphaned: {"orphaned-partition": 1},
     orphaned_until_the_next_assignment: {"orphaned-partition": 1},
     owned_or_dead: {},
-    acknowledged_nothing: {"unavailable": 2},
-    acknowledged_often_enough: {},
+    no_acknowledgements: {"unavailable": 2},
+    acknowledgements_within_the_limit: {},
     recovered_slowly: {"slow-recovery": 2},
     recovered: {},
 }

@@ -9,7 +9,7 @@ ONE = 1 << 40  # the values of process 1 start here
 TWO = 2 << 40
 
 
-def unsure(s: Any) -> Any:
+def two_unknown_sends(s: Any) -> Any:
     return s.send(ONE, None, type="info").send(TWO, None, type="info")
 
 
@@ -37,32 +37,32 @@ def inconsistent(s: Any) -> Any:
 
 
 def inconsistent_in_one_epoch(s: Any) -> Any:
-    return unsure(s).poll(ONE, 0, leader_epoch=1).final({0: TWO}, end=1, leader_epoch=1)
+    return two_unknown_sends(s).poll(ONE, 0, leader_epoch=1).final({0: TWO}, end=1, leader_epoch=1)
 
 
 def inconsistent_with_the_first_epoch(s: Any) -> Any:
-    """No epoch was before 0: the acknowledgement is of the same one."""
+    """No epoch precedes 0, so the acknowledgement belongs to the same epoch."""
     s.send(ONE, 0).send(TWO, None, type="info")
     return s.final({0: TWO}, end=1, leader_epoch=0)
 
 
 def inconsistent_in_turns(s: Any) -> Any:
-    """Two leaders at once: the old one is still read when the new one has been."""
-    unsure(s).poll(ONE, 0, leader_epoch=1).poll(TWO, 0, leader_epoch=2, process=11)
+    """Two leaders at once: a read from the old leader follows a read from the new one."""
+    two_unknown_sends(s).poll(ONE, 0, leader_epoch=1).poll(TWO, 0, leader_epoch=2, process=11)
     return s.poll(ONE, 0, leader_epoch=1, process=12).final({0: TWO}, end=1, leader_epoch=2)
 
 
 def inconsistent_backwards(s: Any) -> Any:
-    return unsure(s).poll(ONE, 0, leader_epoch=2).final({0: TWO}, end=1, leader_epoch=1)
+    return two_unknown_sends(s).poll(ONE, 0, leader_epoch=2).final({0: TWO}, end=1, leader_epoch=1)
 
 
 def inconsistent_after_a_reuse(s: Any) -> Any:
-    unsure(s).send(ONE + 1, None, type="info").poll(ONE, 0, leader_epoch=1)
+    two_unknown_sends(s).send(ONE + 1, None, type="info").poll(ONE, 0, leader_epoch=1)
     return s.poll(TWO, 0, leader_epoch=2, process=11).final({0: ONE + 1}, end=1, leader_epoch=2)
 
 
 def reused(s: Any) -> Any:
-    return unsure(s).poll(ONE, 0, leader_epoch=1).final({0: TWO}, end=1, leader_epoch=2)
+    return two_unknown_sends(s).poll(ONE, 0, leader_epoch=1).final({0: TWO}, end=1, leader_epoch=2)
 
 
 def reused_after_an_acknowledgement(s: Any) -> Any:
@@ -71,7 +71,7 @@ def reused_after_an_acknowledgement(s: Any) -> Any:
 
 
 def reused_twice(s: Any) -> Any:
-    unsure(s).send(ONE + 1, None, type="info").poll(ONE, 0, leader_epoch=1)
+    two_unknown_sends(s).send(ONE + 1, None, type="info").poll(ONE, 0, leader_epoch=1)
     return s.poll(TWO, 0, leader_epoch=2, process=11).final({0: ONE + 1}, end=1, leader_epoch=3)
 
 

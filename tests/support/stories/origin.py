@@ -1,4 +1,4 @@
-"""Histories in which readers get what was not written, was taken back, or is damaged, and near misses."""
+"""Histories in which readers get records that were never sent, were aborted, or are damaged, and near misses."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def damaged(s: Any) -> Any:
     return s.send(ONE, 0).poll(None, 1, error="corrupt").final({0: ONE}, end=2)
 
 
-def strangers(s: Any) -> Any:
+def foreign_and_misrouted(s: Any) -> Any:
     s.send(ONE, 0).poll(None, 1, error="foreign").poll(None, 2, error="corrupt").poll(
         TWO, 3, error="misrouted"
     )
@@ -50,5 +50,5 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     aborted_transaction_without_isolation: {},
     aborted_by_an_info_poll: {"G1a": 1},
     damaged: {"corrupt-record": 1},
-    strangers: {"foreign-record": 2, "corrupt-record": 1},
+    foreign_and_misrouted: {"foreign-record": 2, "corrupt-record": 1},
 }

@@ -1,7 +1,7 @@
 """All histories with a planted anomaly, and near misses, from the files of this package.
 
-To plant another anomaly, add a file here with `PLANTED`: functions that make a `Story`, each with the anomalies that
-have to be found in it, and how many of each.
+To plant another anomaly, add a file here with `PLANTED`: functions that fill a `Story`, each with the anomalies that
+the checks must find in it, and how many of each.
 """
 
 from __future__ import annotations
@@ -23,6 +23,6 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
 }
 
 BOUNDS = Bounds(unavailable=1, recovery=1, orphaned=1)
-"""Stories that are not about availability last a few hundred ns."""
+"""In s. Histories that are not about availability last a few hundred ns, far below these limits."""
 
 ALL = (*CHECKS, *bound_checks(BOUNDS))

@@ -41,7 +41,7 @@ def stood_still_inside_a_poll(s: Any) -> Any:
 
 
 def keyed_records_went_back(s: Any) -> Any:
-    """Offset 1 is not below the one before it, but below the one of the same key."""
+    """Offset 1 is above the poll before it, but below the poll before it with the same key."""
     three(s).poll(ONE + 2, 2, key=4).poll(ONE, 0, key=5).poll(ONE + 1, 1, key=4)
     return s.final(THREE, end=3)
 
@@ -52,7 +52,7 @@ def keyed_records_went_back_inside_a_poll(s: Any) -> Any:
 
 
 def keyed_records_of_several_clients(s: Any) -> Any:
-    """Neither of one process nor of one assignment."""
+    """The polls belong to different processes or assignments."""
     three(s).poll(ONE + 2, 2, key=4).poll(ONE, 0, key=4, process=11).poll(ONE + 1, 1, key=4, assignment=2)
     return s.final(THREE, end=3)
 
@@ -77,7 +77,7 @@ def kept_partition_goes_on(s: Any) -> Any:
 
 
 def partition_was_assigned_anew(s: Any) -> Any:
-    """It begins at what was committed: before or behind what this member polled last."""
+    """It begins at the committed offset: before or beyond the last offset that this member polled."""
     member(three(s), "assigned", 1).poll(ONE, 0, generation=1).poll(ONE + 1, 1, generation=1)
     member(s, "assigned", 2).poll(ONE, 0, generation=2)
     member(s, "assigned", 3).poll(ONE + 2, 2, generation=4)
@@ -95,7 +95,7 @@ def skipped_inside_a_poll(s: Any) -> Any:
 
 
 def skipped_over_blocks(s: Any) -> Any:
-    """Of the offsets that are looked at together, the first and the last: 63 and 64."""
+    """The fact `gaps` divides offsets into blocks of 64: 63 is the last of a block, 64 the first of the next."""
     s.send(ONE, 0).send(ONE + 1, 63).send(ONE + 2, 64).send(ONE + 3, 200)
     s.poll(ONE, 0).poll(ONE + 2, 64)
     s.poll(ONE + 1, 63, process=11).poll(ONE + 3, 200, process=11)
@@ -107,14 +107,14 @@ def skipped_a_hole(s: Any) -> Any:
     return s.final({0: ONE, 1_000_000_000: ONE + 1}, end=1_000_000_001)
 
 
-def skipped_what_was_aborted(s: Any) -> Any:
-    """Readers with isolation are not given it."""
+def skipped_an_aborted_record(s: Any) -> Any:
+    """A read_committed reader does not get the aborted record."""
     s.send(ONE, 0).send(ONE + 1, 1, type="fail", transaction=7).send(ONE + 2, 2)
     s.poll(ONE, 0).poll(ONE + 1, 1).poll(ONE + 2, 2)
     return s.final({0: ONE, 2: ONE + 2}, end=3, committed=True)
 
 
-def skipped_what_was_committed(s: Any) -> Any:
+def skipped_a_committed_record(s: Any) -> Any:
     three(s).poll(ONE, 0, committed=True).poll(ONE + 2, 2, committed=True)
     return s.final(THREE, end=3, committed=True)
 
@@ -141,7 +141,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     skipped_inside_a_poll: {"int-poll-skip": 1},
     skipped_over_blocks: {"poll-skip": 2},
     skipped_a_hole: {},
-    skipped_what_was_aborted: {},
-    skipped_what_was_committed: {"poll-skip": 1},
+    skipped_an_aborted_record: {},
+    skipped_a_committed_record: {"poll-skip": 1},
     skipped_a_hole_inside_a_poll: {},
 }

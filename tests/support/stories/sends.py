@@ -22,7 +22,7 @@ def keyed_sends_went_back_inside_a_transaction(s: Any) -> Any:
 
 
 def sent_out_of_order(s: Any) -> Any:
-    """In flight at once."""
+    """Both sends are in flight at the same time."""
     s.send(ONE, 1, at=(0, 20)).send(ONE + 1, 0, at=(1, 21))
     return s.final({0: ONE + 1, 1: ONE}, end=2)
 
@@ -70,13 +70,13 @@ def others_write_between_transactions(s: Any) -> Any:
 
 
 def overtaken(s: Any) -> Any:
-    """By one that is not its neighbour."""
+    """The write that overtakes is not adjacent in the log."""
     s.send(ONE, 2, at=(0, 10)).send(TWO, 1, at=(5, 30)).send(3 << 40, 0, at=(11, 40))
     return s.final({0: 3 << 40, 1: TWO, 2: ONE}, end=3)
 
 
 def concurrent(s: Any) -> Any:
-    """Acknowledged at the very moment when the other one began."""
+    """The first send is acknowledged at the same nanosecond at which the second begins."""
     return s.send(ONE, 1, at=(0, 10)).send(TWO, 0, at=(10, 20)).final({0: TWO, 1: ONE}, end=2)
 
 

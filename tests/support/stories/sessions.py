@@ -1,4 +1,4 @@
-"""Histories in which a session misses what it wrote or read before, and near misses."""
+"""Histories in which a session misses its own earlier writes or reads, and near misses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def own_write_found(s: Any) -> Any:
 
 
 def own_write_not_yet_due(s: Any) -> Any:
-    """The reads began before the acknowledgement, did not complete, or were another session's."""
+    """The reads began before the acknowledgement, did not complete, or belong to another session."""
     s.operation(**READ, start_offset=0, end_offset=0, at=(9, 20))
     s.send(ONE, 0, session=7, at=(1, 10))
     s.operation(**READ | {"type": "info"}, start_offset=0, end_offset=0, at=(30, 40))
@@ -42,7 +42,7 @@ def own_write_not_yet_due(s: Any) -> Any:
 
 
 def own_write_missed_without_session(s: Any) -> Any:
-    """A process without a session is its own."""
+    """A process without a session number is a session by itself."""
     s.send(ONE, 0)
     s.operation(**READ | {"session": None, "process": 1}, start_offset=0, end_offset=0)
     return s.final({0: ONE}, end=1)
@@ -69,7 +69,7 @@ def session_stood_still(s: Any) -> Any:
 
 
 def wrote_behind_its_own_write(s: Any) -> Any:
-    """By another client of the session."""
+    """Another client of the same session sends the second write."""
     s.send(ONE, 1, session=7, at=(1, 10)).send(TWO, 0, session=7, at=(11, 20))
     return s.final({0: TWO, 1: ONE}, end=2)
 
@@ -107,7 +107,7 @@ def wrote_while_it_read(s: Any) -> Any:
     return s.send(TWO, 0, at=(16, 20)).final({0: TWO, 1: ONE}, end=2)
 
 
-def wrote_behind_what_others_read(s: Any) -> Any:
+def wrote_behind_another_sessions_read(s: Any) -> Any:
     s.send(ONE, None, type="info", at=(1, 40)).poll(ONE, 1, process=20, session=8, at=(11, 15))
     s.send(TWO, 0, session=7, at=(16, 20)).send(TWO + 1, 0, partition=1)
     return s.final({0: TWO, 1: ONE}, end=2).final({0: TWO + 1}, end=1, partition=1)
@@ -129,5 +129,5 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     wrote_behind_its_read: {"writes-follow-reads": 1, "realtime-order": 1},
     wrote_where_it_had_read: {"writes-follow-reads": 1, "inconsistent-offsets": 1},
     wrote_while_it_read: {},
-    wrote_behind_what_others_read: {},
+    wrote_behind_another_sessions_read: {},
 }

@@ -1,4 +1,4 @@
-"""Stories of transactions, each with what is to be found in it."""
+"""Histories with anomalies of transactions, and near misses."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def txn(
     s: Any, op: int, at: Span, *, process: int = 1, kind: str = "ok", outcome: str = "commit",
     name: str = "x", epoch: int = 0, ending: int | None = None,
 ) -> Any:  # fmt: skip
-    told = {"transactional_id": name, "epoch": epoch, "outcome": outcome}
-    told["ending"] = at[1] - 1 if ending is None and at[1] is not None else ending
-    more = {"op": op, "process": process, "type": kind, "value": json.dumps(told), "topic": None}
+    value = {"transactional_id": name, "epoch": epoch, "outcome": outcome}
+    value["ending"] = at[1] - 1 if ending is None and at[1] is not None else ending
+    more = {"op": op, "process": process, "type": kind, "value": json.dumps(value), "topic": None}
     return s.operation("txn", at=at, partition=None, **more)
 
 
 def init(s: Any, process: int, epoch: int, at: Span, *, name: str = "x", kind: str = "ok") -> Any:
-    told = json.dumps({"transactional_id": name, "epoch": epoch})
-    more = {"process": process, "type": kind, "value": told, "topic": None}
+    value = json.dumps({"transactional_id": name, "epoch": epoch})
+    more = {"process": process, "type": kind, "value": value, "topic": None}
     return s.operation("init", at=at, partition=None, **more)
 
 
@@ -54,7 +54,7 @@ def committed_whole(s: Any) -> Any:
 
 
 def aborted_and_hidden(s: Any) -> Any:
-    """Who reads uncommitted is shown it, also what lies in the future of the abort."""
+    """A read_uncommitted reader gets the aborted record, too; a read_committed reader does not."""
     s.send(ONE, 0, at=(10, 90), transaction=A, type="fail")
     txn(s, A, (5, 90), outcome="abort", ending=80)
     s.send(TWO, 2, process=2).poll(ONE, 0, at=(20, 30)).poll(TWO, 2)
@@ -68,21 +68,21 @@ def aborted_and_read(s: Any) -> Any:
 
 
 def torn_in_a_partition(s: Any) -> Any:
-    """Somebody else saw all of it; this one passed over a part."""
+    """The final read gets both records; another reader passes over the second one."""
     two_parts(s).send(TWO, 2, process=2)
     s.poll(ONE, 0, **READ).poll(TWO, 2, **READ)
     return s.final({0: ONE, 1: ONE + 1, 2: TWO}, end=3, **READ)
 
 
 def torn_across_partitions(s: Any) -> Any:
-    """By the final reads, which are one reader whoever reads; it covers what was acknowledged, so it is lost too."""
+    """All final reads count as one reader. The missing record was acknowledged, so it is a lost write, too."""
     two_parts(s, other=1).send(TWO, 0, partition=1, process=2, at=(1, s.now))
     s.final({0: ONE}, end=1, process=98, **READ)
     return s.final({0: TWO}, end=2, partition=1, process=99, **READ)
 
 
 def torn_at_the_end_of_a_read(s: Any) -> Any:
-    """Nothing polled lies beyond it: that the read was completed shows that it was passed over."""
+    """No polled record lies beyond the missing one, but the read completed up to a higher end offset."""
     two_parts(s, kind="info")
     return s.final({0: ONE}, end=2, **READ)
 
@@ -95,21 +95,21 @@ def torn_by_an_earlier_assignment(s: Any) -> Any:
 
 
 def not_reached_yet(s: Any) -> Any:
-    """One reader stopped before it, one began behind it; a third was assigned anew between."""
+    """One reader stopped before the record, one began beyond it, and a third was assigned again in between."""
     two_parts(s).send(TWO, 2, process=2)
     s.poll(ONE, 0, process=11, **READ).poll(TWO, 2, process=12, **READ)
     s.poll(ONE, 0, process=13, **READ).poll(TWO, 2, process=13, assignment=2, **READ)
     return s.final({0: ONE, 1: ONE + 1, 2: TWO}, end=3, **READ)
 
 
-def passed_over_by_who_reads_uncommitted(s: Any) -> Any:
+def passed_over_by_a_read_uncommitted_reader(s: Any) -> Any:
     two_parts(s).send(TWO, 2, process=2)
     s.poll(ONE, 0, committed=False).poll(TWO, 2, committed=False)
     return s.final({0: ONE, 1: ONE + 1, 2: TWO}, end=3, **READ)
 
 
 def none_of_it_seen(s: Any) -> Any:
-    """An unknown outcome that became an abort."""
+    """The outcome is unknown to the client; the transaction was in fact aborted."""
     two_parts(s, kind="info").send(TWO, 3, process=2)
     return s.final({3: TWO}, end=4, **READ)
 
@@ -145,7 +145,7 @@ def read_when_it_was_sent(s: Any) -> Any:
 
 
 def three_on_two_logs(s: Any, orders: dict[int, list[int]], spans: dict[int, Span]) -> Any:
-    """Transactions write to logs in these orders; all is read back."""
+    """Transactions write to each log in the given order; final reads return every record."""
     for partition, order in orders.items():
         for offset, op in enumerate(order):
             value = (op - 100 << 40) + partition
@@ -166,17 +166,17 @@ def written_in_one_order(s: Any) -> Any:
     return three_on_two_logs(s, {0: [A, B], 1: [A, B]}, {A: (1, 10), B: (2, 9)})
 
 
-def written_against_time(s: Any) -> Any:
+def written_against_real_time(s: Any) -> Any:
     """C ended before A began, yet A comes before B, and B before C."""
     return three_on_two_logs(s, {0: [A, B], 1: [B, C]}, {A: (30, 40), B: (1, 50), C: (10, 20)})
 
 
-def written_not_against_time(s: Any) -> Any:
+def written_in_real_time_order(s: Any) -> Any:
     return three_on_two_logs(s, {0: [A, B], 1: [B, C]}, {A: (20, 40), B: (1, 50), C: (10, 20)})
 
 
 def each_read_the_other(s: Any) -> Any:
-    """Both read what the other one was about to commit; neither poll was over before that was asked for."""
+    """Each transaction reads a record of the other. Neither poll completed before the other's commit began."""
     for op, process, own, other in ((A, 1, 0, 1), (B, 2, 1, 0)):
         written = (ONE, TWO)
         s.send(written[own], own, transaction=op, at=(2, 40))
@@ -193,8 +193,8 @@ def one_read_the_other(s: Any) -> Any:
     return s.final({0: ONE, 1: TWO}, end=2, **READ)
 
 
-def read_what_lies_behind(s: Any) -> Any:
-    """A wrote before B in the log, and read what B had committed: no promise is broken."""
+def read_a_record_behind_its_own(s: Any) -> Any:
+    """A's record precedes B's in the log, and A read B's committed record: Kafka promises no order of writes."""
     s.send(ONE, 0, transaction=A, at=(2, 60)).send(TWO, 1, transaction=B, at=(3, 20))
     txn(s, B, (1, 20), process=2, name="x2", ending=15)
     s.poll(TWO, 1, process=1, transaction=A, at=(30, 40), **READ)
@@ -202,8 +202,8 @@ def read_what_lies_behind(s: Any) -> Any:
     return s.final({0: ONE, 1: TWO}, end=2, **READ)
 
 
-def read_against_time(s: Any) -> Any:
-    """B read what A wrote, and ended; then C began, and A read what C wrote: A's commit was read too early."""
+def read_against_real_time(s: Any) -> Any:
+    """B read A's record and ended; then C began and ended; then A read C's record. B read A's record too early."""
     s.send(ONE, 0, transaction=A, at=(2, 90))
     txn(s, A, (1, 90), name="x1", ending=20)
     s.poll(ONE, 0, process=2, transaction=B, at=(15, 25), **READ)
@@ -215,8 +215,8 @@ def read_against_time(s: Any) -> Any:
 
 
 def read_at_the_same_time(s: Any) -> Any:
-    """As before, but C began when B ended: nobody was first, and what is left takes the order of records to close."""
-    read_against_time(s)
+    """As before, but C began when B ended: no real-time edge leads from B to C, and the cycle needs a ww edge."""
+    read_against_real_time(s)
     s.operations[2] = s.operations[2] | {"invoked": 30}
     return s
 
@@ -228,8 +228,11 @@ def above_the_last_stable_offset(s: Any) -> Any:
 
 
 def not_above_the_last_stable_offset(s: Any) -> Any:
-    """Asked before the poll was over; told by others, by a former leader, by one that is still catching up; of
-    one who reads uncommitted; in another partition."""
+    """Samples that prove nothing.
+
+    They were requested before the poll completed, come from another node, a former leader, or a leader that is still
+    catching up, or belong to another partition; or the poll was read_uncommitted.
+    """
     s.send(ONE, 0).send(ONE + 1, 1).send(TWO, 0, partition=1).poll(ONE + 1, 1, at=(96, 100), **READ)
     s.poll(ONE, 0, process=11, at=(91, 95))
     s.poll(TWO, 0, partition=1, process=12, at=(91, 95))
@@ -240,7 +243,7 @@ def not_above_the_last_stable_offset(s: Any) -> Any:
 
 
 def zombie(s: Any) -> Any:
-    """Accepted, aborted in the end and never read: it should have been refused."""
+    """The fenced producer's record was accepted, later aborted, and never read: the broker had to refuse it."""
     init(s, 1, 0, (1, 5)), init(s, 2, 1, (10, 20))
     s.send(ONE, 0, transaction=A, at=(21, 40), type="fail").send(TWO, 1, at=(50, 60))
     txn(s, A, (15, 40), outcome="abort")
@@ -262,8 +265,11 @@ def zombie_that_was_committed(s: Any) -> Any:
 
 
 def no_zombies(s: Any) -> Any:
-    """Refused; sent when the init was not over; of another id; of an init that failed; newer than the init; fenced
-    by itself; with an epoch that started anew."""
+    """Sends of producers that were not fenced before.
+
+    They were refused, or sent before the init completed; the init belongs to another id, failed, has a lower epoch,
+    or was the producer's own; or the epochs started again at 0.
+    """
     init(s, 9, 5, (10, 20)), init(s, 9, 9, (10, 20), name="other"), init(s, 9, 9, (10, 20), kind="fail")
     s.send(ONE, None, transaction=A, at=(21, 30), type="fail").send(
         ONE + 1, 0, transaction=A, at=(20, 30), type="fail"
@@ -288,7 +294,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     torn_at_the_end_of_a_read: {"torn-transaction": 1},
     torn_by_an_earlier_assignment: {"torn-transaction": 1, "poll-skip": 1},
     not_reached_yet: {},
-    passed_over_by_who_reads_uncommitted: {"poll-skip": 1},
+    passed_over_by_a_read_uncommitted_reader: {"poll-skip": 1},
     none_of_it_seen: {},
     precommitted: {"precommitted-read": 1},
     read_while_it_was_committed: {},
@@ -298,12 +304,12 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     read_when_it_was_sent: {},
     written_in_opposite_orders: {"G0": 1},
     written_in_one_order: {},
-    written_against_time: {"G0-realtime": 1},
-    written_not_against_time: {},
+    written_against_real_time: {"G0-realtime": 1},
+    written_in_real_time_order: {},
     each_read_the_other: {"G1c-wr": 1},
     one_read_the_other: {},
-    read_what_lies_behind: {"G1c": 1},
-    read_against_time: {"G1c-realtime": 1},
+    read_a_record_behind_its_own: {"G1c": 1},
+    read_against_real_time: {"G1c-realtime": 1},
     read_at_the_same_time: {"G1c": 1},
     above_the_last_stable_offset: {"read-above-lso": 1},
     not_above_the_last_stable_offset: {},
