@@ -6,6 +6,40 @@ from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Value
 from analyzers.catalogue.suspicion import per_record
+from analyzers.checks.neighbours import GAP_IS_CERTAIN, KEY_OF_BOTH, STEP_IS_CERTAIN
+
+_STEP = {
+    "process": Number("the process that polled it"),
+    "op": Operation("its poll"),
+    "offset": Offset("the offset polled"),
+    "previous": Offset("the offset polled before it"),
+    "value": Value("what was polled"),
+    "key": KEY_OF_BOTH,
+}
+_GAP = {
+    "process": Number("the process that polled it"),
+    "op": Operation("its poll"),
+    "offset": Offset("the offset polled"),
+    "previous": Offset("the offset polled before it"),
+    "value": Value("what was polled"),
+    "skipped": Offset("the highest offset between them that was polled", "below"),
+}
+
+_STEP_DEFINITION = (
+    "A process polled an offset not above the one that it had polled before it, in the same "
+    "topic-partition and assignment (a member of a group continues in the next generation with the "
+    "partitions that it was not assigned anew), or not above that of the last record with the same "
+    "key, in one generation, by {operation}; counted per record."
+)
+_GAP_DEFINITION = (
+    "A process polled an offset and next a later one, in the same topic-partition and assignment (a "
+    "member of a group continues in the next generation with the partitions that it was not assigned "
+    "anew), although some process polled a record between the two, by {operation}; counted per "
+    "gap. Offsets at which no process polled a record count as holes (transaction markers, "
+    "compaction). For polls with isolation.level=read_committed, so do offsets that no such poll "
+    "returned (aborted transactions). Jepsen also takes acknowledged sends for records; here, a write "
+    "that was never polled is a lost-write."
+)
 
 POLL_SKIP = Check(
     anomaly=Anomaly(
@@ -13,24 +47,9 @@ POLL_SKIP = Check(
         family="order",
         rank=10,
         jepsen="poll-skip",
-        evidence={
-            "process": Number("the process that polled it"),
-            "op": Operation("its poll"),
-            "offset": Offset("the offset polled"),
-            "previous": Offset("the offset polled before it"),
-            "value": Value("what was polled"),
-            "skipped": Offset("the highest offset between them that was polled", "below"),
-        },
+        evidence=_GAP,
         sentence="poll(s) that skipped records",
-        definition=(
-            "A process polled an offset and next a later one, in the same topic-partition and assignment (a "
-            "member of a group continues in the next generation with the partitions that it was not assigned "
-            "anew), although some process polled a record between the two, by another operation; counted per "
-            "gap. Offsets at which no process polled a record count as holes (transaction markers, "
-            "compaction). For polls with isolation.level=read_committed, so do offsets that no such poll "
-            "returned (aborted transactions). Jepsen also takes acknowledged sends for records; here, a write "
-            "that was never polled is a lost-write."
-        ),
+        definition=_GAP_DEFINITION.format(operation="another operation"),
         means=(
             "A consumer went from one offset to a later one, although another reader got a record between the "
             "two."
@@ -52,10 +71,7 @@ POLL_SKIP = Check(
     where="f = 'poll' and not within and below > previous",
     time="time",
     suspicion=per_record("f = 'poll' and (offset > previous + 1 or generation is not null)"),
-    live=(
-        "It is a step between two rows that are certainly neighbours (see `certain` in "
-        "`workloads.history.window`) over a known record; more rows only add known records."
-    ),
+    live=GAP_IS_CERTAIN,
 )
 
 NONMONOTONIC_POLL = Check(
@@ -64,23 +80,9 @@ NONMONOTONIC_POLL = Check(
         family="order",
         rank=20,
         jepsen="nonmonotonic-poll",
-        evidence={
-            "process": Number("the process that polled it"),
-            "op": Operation("its poll"),
-            "offset": Offset("the offset polled"),
-            "previous": Offset("the offset polled before it"),
-            "value": Value("what was polled"),
-            "key": Number(
-                "the key of both records, where only the order of the key is broken", optional=True
-            ),
-        },
+        evidence=_STEP,
         sentence="poll(s) that went back in the log",
-        definition=(
-            "A process polled an offset not above the one that it had polled before it, in the same "
-            "topic-partition and assignment (a member of a group continues in the next generation with the "
-            "partitions that it was not assigned anew), or not above that of the last record with the same "
-            "key, in one generation, by another operation; counted per record."
-        ),
+        definition=_STEP_DEFINITION.format(operation="another operation"),
         means=(
             "A consumer got a record at the offset of the record before it or at a lower one; with `key`, "
             "compared with the last record of that key."
@@ -98,10 +100,7 @@ NONMONOTONIC_POLL = Check(
     where="f = 'poll' and not within and offset <= previous",
     time="time",
     suspicion=per_record("f = 'poll' and (offset <= previous or generation is not null)"),
-    live=(
-        "It is a step between two rows that are certainly neighbours (see `certain` in "
-        "`workloads.history.window`)."
-    ),
+    live=STEP_IS_CERTAIN,
 )
 
 INT_POLL_SKIP = Check(
@@ -110,24 +109,9 @@ INT_POLL_SKIP = Check(
         family="order",
         rank=30,
         jepsen="int-poll-skip",
-        evidence={
-            "process": Number("the process that polled it"),
-            "op": Operation("its poll"),
-            "offset": Offset("the offset polled"),
-            "previous": Offset("the offset polled before it"),
-            "value": Value("what was polled"),
-            "skipped": Offset("the highest offset between them that was polled", "below"),
-        },
+        evidence=_GAP,
         sentence="gap(s) inside one poll where records were skipped",
-        definition=(
-            "A process polled an offset and next a later one, in the same topic-partition and assignment (a "
-            "member of a group continues in the next generation with the partitions that it was not assigned "
-            "anew), although some process polled a record between the two, by the same operation; counted per "
-            "gap. Offsets at which no process polled a record count as holes (transaction markers, "
-            "compaction). For polls with isolation.level=read_committed, so do offsets that no such poll "
-            "returned (aborted transactions). Jepsen also takes acknowledged sends for records; here, a write "
-            "that was never polled is a lost-write."
-        ),
+        definition=_GAP_DEFINITION.format(operation="the same operation"),
         means="The same as poll-skip, between two records of one poll operation.",
         promised="One poll returns consecutive records of a partition.",
         causes="A defect in fetching or in merging fetched batches; a fetch from two replicas.",
@@ -137,10 +121,7 @@ INT_POLL_SKIP = Check(
     where="f = 'poll' and within and below > previous",
     time="time",
     suspicion=per_record("f = 'poll' and within and offset > previous + 1"),
-    live=(
-        "It is a step between two rows that are certainly neighbours (see `certain` in "
-        "`workloads.history.window`) over a known record; more rows only add known records."
-    ),
+    live=GAP_IS_CERTAIN,
 )
 
 INT_NONMONOTONIC_POLL = Check(
@@ -149,23 +130,9 @@ INT_NONMONOTONIC_POLL = Check(
         family="order",
         rank=40,
         jepsen="int-nonmonotonic-poll",
-        evidence={
-            "process": Number("the process that polled it"),
-            "op": Operation("its poll"),
-            "offset": Offset("the offset polled"),
-            "previous": Offset("the offset polled before it"),
-            "value": Value("what was polled"),
-            "key": Number(
-                "the key of both records, where only the order of the key is broken", optional=True
-            ),
-        },
+        evidence=_STEP,
         sentence="record(s) that went back in the log inside one poll",
-        definition=(
-            "A process polled an offset not above the one that it had polled before it, in the same "
-            "topic-partition and assignment (a member of a group continues in the next generation with the "
-            "partitions that it was not assigned anew), or not above that of the last record with the same "
-            "key, in one generation, by the same operation; counted per record."
-        ),
+        definition=_STEP_DEFINITION.format(operation="the same operation"),
         means="The same as nonmonotonic-poll, between two records of one poll operation.",
         promised="One poll returns the records of a partition in order.",
         causes="A defect in fetching; batches that overlap after a truncation.",
@@ -175,8 +142,5 @@ INT_NONMONOTONIC_POLL = Check(
     where="f = 'poll' and within and offset <= previous",
     time="time",
     suspicion=per_record("f = 'poll' and offset <= previous"),
-    live=(
-        "It is a step between two rows that are certainly neighbours (see `certain` in "
-        "`workloads.history.window`)."
-    ),
+    live=STEP_IS_CERTAIN,
 )

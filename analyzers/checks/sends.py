@@ -6,6 +6,16 @@ from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Span, Value
 from analyzers.catalogue.suspicion import per_record, per_send
+from analyzers.checks.neighbours import GAP_IS_CERTAIN, KEY_OF_BOTH, STEP_IS_CERTAIN
+
+_NEIGHBOURS = {
+    "process": Number("the process that wrote it"),
+    "op": Operation("its send"),
+    "offset": Offset("the offset acknowledged"),
+    "previous": Offset("the offset acknowledged before it"),
+    "value": Value("what was written: writer and sequence number"),
+}
+_STEP = {**_NEIGHBOURS, "key": KEY_OF_BOTH}
 
 NONMONOTONIC_SEND = Check(
     anomaly=Anomaly(
@@ -13,16 +23,7 @@ NONMONOTONIC_SEND = Check(
         family="order",
         rank=50,
         jepsen="nonmonotonic-send",
-        evidence={
-            "process": Number("the process that wrote it"),
-            "op": Operation("its send"),
-            "offset": Offset("the offset acknowledged"),
-            "previous": Offset("the offset acknowledged before it"),
-            "value": Value("what was written: writer and sequence number"),
-            "key": Number(
-                "the key of both records, where only the order of the key is broken", optional=True
-            ),
-        },
+        evidence=_STEP,
         sentence="acknowledged send(s) with a lower offset than an earlier one of the same producer",
         definition=(
             "An acknowledged send whose offset is not above that of the process's previous acknowledged send "
@@ -45,10 +46,7 @@ NONMONOTONIC_SEND = Check(
     where="f = 'send' and not within and offset <= previous",
     time="time",
     suspicion=per_record("f = 'send' and offset <= previous"),
-    live=(
-        "It is a step between two rows that are certainly neighbours (see `certain` in "
-        "`workloads.history.window`)."
-    ),
+    live=STEP_IS_CERTAIN,
 )
 
 INT_NONMONOTONIC_SEND = Check(
@@ -57,16 +55,7 @@ INT_NONMONOTONIC_SEND = Check(
         family="order",
         rank=60,
         jepsen="int-nonmonotonic-send",
-        evidence={
-            "process": Number("the process that wrote it"),
-            "op": Operation("its send"),
-            "offset": Offset("the offset acknowledged"),
-            "previous": Offset("the offset acknowledged before it"),
-            "value": Value("what was written: writer and sequence number"),
-            "key": Number(
-                "the key of both records, where only the order of the key is broken", optional=True
-            ),
-        },
+        evidence=_STEP,
         sentence="acknowledged send(s) with a lower offset than an earlier one of the same transaction",
         definition=(
             "An acknowledged send whose offset is not above that of the process's previous acknowledged send "
@@ -85,10 +74,7 @@ INT_NONMONOTONIC_SEND = Check(
     where="f = 'send' and within and offset <= previous",
     time="time",
     suspicion=per_record("f = 'send' and offset <= previous"),
-    live=(
-        "It is a step between two rows that are certainly neighbours (see `certain` in "
-        "`workloads.history.window`)."
-    ),
+    live=STEP_IS_CERTAIN,
 )
 
 INT_SEND_SKIP = Check(
@@ -99,11 +85,7 @@ INT_SEND_SKIP = Check(
         severity="note",
         jepsen="int-send-skip",
         evidence={
-            "process": Number("the process that wrote it"),
-            "op": Operation("its send"),
-            "offset": Offset("the offset acknowledged"),
-            "previous": Offset("the offset acknowledged before it"),
-            "value": Value("what was written: writer and sequence number"),
+            **_NEIGHBOURS,
             "skipped": Offset("the highest offset between them that holds a record", "below"),
         },
         sentence="send(s) of a transaction with records of other producers before them",
@@ -121,10 +103,7 @@ INT_SEND_SKIP = Check(
     where="f = 'send' and below > previous",
     time="time",
     suspicion=per_record("f = 'send' and within and offset > previous + 1"),
-    live=(
-        "It is a step between two rows that are certainly neighbours (see `certain` in "
-        "`workloads.history.window`) over a known record; more rows only add known records."
-    ),
+    live=GAP_IS_CERTAIN,
 )
 
 REALTIME_ORDER = Check(

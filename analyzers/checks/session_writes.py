@@ -6,17 +6,21 @@ from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Span, Value
 
+_SEND = {
+    "session": Number("the session; a negative number n: process -1-n, which has no session"),
+    "process": Number("the process that wrote it"),
+    "op": Operation("its send"),
+    "offset": Offset("the offset that was acknowledged"),
+    "value": Value("what was written: writer and sequence number"),
+}
+
 MONOTONIC_WRITES = Check(
     anomaly=Anomaly(
         name="monotonic-writes",
         family="sessions",
         rank=30,
         evidence={
-            "session": Number("the session; a negative number n: process -1-n, which has no session"),
-            "process": Number("the process that wrote it"),
-            "op": Operation("its send"),
-            "offset": Offset("the offset that was acknowledged"),
-            "value": Value("what was written: writer and sequence number"),
+            **_SEND,
             "written": Offset("the highest offset that was acknowledged to the session before"),
             "stale": Span("from that acknowledgement to the invocation of this send", "invoked - written_at"),
             "behind": Number("the number of records by which it fell short", "written - offset"),
@@ -52,11 +56,7 @@ WRITES_FOLLOW_READS = Check(
         family="sessions",
         rank=40,
         evidence={
-            "session": Number("the session; a negative number n: process -1-n, which has no session"),
-            "process": Number("the process that wrote it"),
-            "op": Operation("its send"),
-            "offset": Offset("the offset that was acknowledged"),
-            "value": Value("what was written: writer and sequence number"),
+            **_SEND,
             "read": Offset("the highest offset that the session had polled before"),
             "stale": Span("from its first poll of that to the invocation of this send", "invoked - read_at"),
             "behind": Number("the number of records by which it fell short", "read - offset"),
