@@ -76,7 +76,7 @@ G1A = Check(
         ),
     ),
     over="values",
-    # A reader without isolation may get what a transaction takes back.
+    # A read_uncommitted reader may get records of a transaction that aborts later.
     where="failed and polled and (not transactional or read_committed)",
     time="polled_at",
     suspicion=per_value("failed and polled and (not transactional or read_committed)"),

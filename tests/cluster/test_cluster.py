@@ -223,9 +223,9 @@ def test_the_agent_heals_when_its_session_is_gone(engine: Any, agent: Agent) -> 
 def test_the_agent_answers_although_the_engine_answers_late(
     cluster: DockerCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a busy machine.
+    """On a busy machine, the agent's output may arrive in the same packet as the engine's answer to `attach`.
 
-    Output in the same packet as the engine's answer would be lost with docker-py's buffer.
+    docker-py's buffer for the answer then holds that output, and must not lose it.
     """
     begin = HTTPResponse.begin
 

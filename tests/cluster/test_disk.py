@@ -198,7 +198,8 @@ def test_power_loss_of_a_frozen_disk(settled: DockerCluster) -> None:
 
 def test_a_disk_that_was_shut_down_fails_until_the_next_start(settled: DockerCluster) -> None:
     node = settled.nodes[2]
-    node.freeze()  # a running broker would end, and with it the last mount
+    # A running broker would exit when its disk fails, and the mount would go with its container.
+    node.freeze()
     node.disk.shut_down()
     assert node.disk.run("echo > /k/data/no")[0] != 0
     assert not node.disk.repair()
