@@ -1,156 +1,73 @@
-"""Clients of the miniature cluster that send: plain producers, sessions and transactional producers."""
+"""Clients that send without transactions: idempotent producers, and sessions that also read."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.support.miniature.brokers import Partition, Transaction
-from tests.support.miniature.client import MS, Client, Refused, Steps, Surroundings
+from tests.support.miniature.client import Client
+from tests.support.miniature.partition import Partition
+from tests.support.miniature.scheduler import MS, Steps
+from tests.support.miniature.state import State
+
+DELIVERY_TIMEOUT = 150 * MS
 
 
 class Producer(Client):
-    """Sends with idempotence: what it tries again is there once, and in order."""
+    """Sends with idempotence: retried records are in the log once, and in order."""
 
-    def __init__(self, cluster: Surroundings, process: int) -> None:
-        super().__init__(cluster, process, "producer")
+    def __init__(self, state: State, process: int) -> None:
+        super().__init__(state, process, "producer")
 
     def work(self) -> Steps:
-        while self.going:
-            yield from self.send_some(self.some_partition())
-            yield self.rest()
+        while self.state.is_loaded:
+            yield from self.send_batch(self.any_partition())
+            yield self.delay()
 
-    def send_some(self, partition: Partition, **more: Any) -> Steps:
-        begun = [self.begin_send(partition, **more) for _ in range(self.random.randint(1, 3))]
+    def send_batch(self, partition: Partition, **columns: Any) -> Steps:
+        batch = [self.begin_send(partition, **columns) for _ in range(self.random.randint(1, 3))]
         if self.random.random() < 0.05:
-            yield self.rest()
-            for row, _ in begun:
-                self.over(row, "fail")
+            # Refused before it reached a log.
+            yield self.delay()
+            for row, _ in batch:
+                self.complete(row, "fail")
             return
-        offsets = yield from self.deliver(partition, [entry for _, entry in begun], 150 * MS)
-        for number, (row, _) in enumerate(begun):
+        offsets = yield from self.deliver(partition, [entry for _, entry in batch], DELIVERY_TIMEOUT)
+        for number, (row, _) in enumerate(batch):
             if offsets is None:
-                self.over(row, "info")
+                self.complete(row, "info")
             else:
-                # Of what it took long ago, as it finds when it is sent again, a broker names no offset.
-                self.over(row, offset=None if self.random.random() < 0.03 else offsets[number])
+                # A broker reports no offset for a retry of a batch that it appended too long ago.
+                self.complete(row, offset=None if self.random.random() < 0.03 else offsets[number])
 
 
 class Session(Producer):
-    """Writes, and reads to the end. Who comes after it goes on where it got to."""
+    """Writes, and reads to the end. The next process of the session continues at its positions."""
 
-    def __init__(self, cluster: Surroundings, process: int, number: int, positions: dict[int, int]) -> None:
-        super().__init__(cluster, process)
+    def __init__(self, state: State, process: int, number: int, positions: dict[int, int]) -> None:
+        super().__init__(state, process)
         self.role, self.number, self.positions = "session", number, positions
 
     def work(self) -> Steps:
-        while self.going:
-            partition = self.some_partition()
-            yield from self.send_some(partition, session=self.number)
+        while self.state.is_loaded:
+            partition = self.any_partition()
+            yield from self.send_batch(partition, session=self.number)
             yield from self._read(partition)
-            yield self.rest()
+            yield self.delay()
 
     def _read(self, partition: Partition) -> Steps:
         start = self.positions.get(partition.number, 0)
-        row = self.operation("read", partition=partition.number, session=self.number, start_offset=start)
-        yield self.rest(5)
-        # A new leader does not tell the end before it knows it.
-        while not partition.serving or partition.told < partition.high:
-            yield self.rest(5)
-        end = partition.told
-        if "stale" in self.cluster.flaws:
+        row = self.begin("read", partition=partition.number, session=self.number, start_offset=start)
+        yield self.delay(5)
+        # A new leader returns no end offset before it knows the high watermark.
+        while not partition.has_leader or partition.high_watermark < partition.replicated:
+            yield self.delay(5)
+        end = partition.high_watermark
+        if "stale" in self.state.flaws:
             end = max(0, end - 4)
         row["end_offset"], position = end, start
         while position < end:
             position = yield from self.poll(
                 partition, position, committed=False, op=row["op"], session=self.number
             )
-        self.over(row)
+        self.complete(row)
         self.positions[partition.number] = max(end, position)
-
-
-class Transactor(Client):
-    """Writes in transactions, reads what others committed, and is fenced by whoever claims its id later."""
-
-    def __init__(self, cluster: Surroundings, process: int, name: str) -> None:
-        super().__init__(cluster, process, "producer")
-        self.name, self.epoch = name, -1
-        self.transaction: Transaction | None = None
-
-    def work(self) -> Steps:
-        yield from self._claim()
-        positions = dict.fromkeys(range(len(self.cluster.partitions)), 0)
-        while self.going and (self.cluster.owners[self.name].epoch == self.epoch or self._zombie()):
-            try:
-                yield from self._one(positions)
-            except Refused:
-                return
-            yield self.rest()
-
-    def _zombie(self) -> bool:
-        return "zombie" in self.cluster.flaws
-
-    def _claim(self) -> Steps:
-        row = self.operation("init", value={"transactional_id": self.name, "epoch": -1})
-        yield self.rest()
-        owner = self.cluster.owners[self.name]
-        owner.epoch += 1
-        self.epoch, going = owner.epoch, owner.going
-        if going is not None:
-            self.cluster.decide(going, "abort")
-            while not going.done:
-                yield self.rest(5)
-        self.over(row, value={"transactional_id": self.name, "epoch": self.epoch})
-
-    def _one(self, positions: dict[int, int]) -> Steps:
-        told = {"transactional_id": self.name, "epoch": self.epoch, "outcome": "commit", "ending": None}
-        row = self.operation("txn", value=told)
-        transaction = self.transaction = Transaction(row["op"], self.name, self.epoch)
-        sends: list[dict[str, Any]] = []
-        try:
-            if not self.cluster.fenced(transaction):
-                self.cluster.owners[self.name].going = transaction
-            whole = yield from self._fill(transaction, sends, positions)
-            told["outcome"] = "commit" if whole and self.random.random() < 0.7 else "abort"
-            told["ending"] = self.now
-            yield self.rest()
-            if self.cluster.fenced(transaction):
-                raise Refused
-        except Refused:
-            for each in (*sends, row):
-                self.over(each, "fail")
-            self.cluster.fencings += 1
-            raise
-        self.cluster.decide(transaction, str(told["outcome"]))
-        deadline = self.now + 120 * MS
-        while not transaction.done and self.now < deadline:
-            yield self.rest(5)
-        if transaction.done:
-            self.cluster.aborts += told["outcome"] == "abort"
-            kind = {"commit": "ok", "abort": "fail"}[str(told["outcome"])]
-            self.over(row)
-        else:
-            kind = "info"
-            self.over(row, "info")
-        for each in sends:
-            self.over(each, kind)
-        while not transaction.done:
-            yield self.rest(5)
-
-    def _fill(
-        self, transaction: Transaction, sends: list[dict[str, Any]], positions: dict[int, int]
-    ) -> Steps:
-        for _ in range(self.random.randint(1, 4)):
-            if self.random.random() < 0.3:
-                partition = self.some_partition()
-                positions[partition.number] = yield from self.poll(
-                    partition, positions[partition.number], committed=True, transaction=transaction.op
-                )
-            partition = self.some_partition()
-            row, entry = self.begin_send(partition, transaction=transaction.op)
-            entry.transaction = transaction
-            sends.append(row)
-            offsets = yield from self.deliver(partition, [entry], 150 * MS, transaction)
-            if offsets is None:
-                return False
-            row["offset"] = offsets[0]
-        return True

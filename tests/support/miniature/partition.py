@@ -1,0 +1,117 @@
+"""A partition: its log, its high watermark and last stable offset, elections and fetches. No time passes here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from random import Random
+
+TOPIC = "t"
+
+
+@dataclass(eq=False)
+class Transaction:
+    op: int
+    transactional_id: str
+    epoch: int
+    outcome: str | None = None
+    """``commit`` or ``abort`` once it is decided. Markers are then written until they are replicated."""
+    partitions: set[int] = field(default_factory=set)
+    is_complete: bool = False
+    """All of its markers are replicated."""
+
+
+@dataclass(eq=False)
+class Entry:
+    """A record, or the marker of a transaction's end, which consumers do not get."""
+
+    value: int | None
+    key: int | None = None
+    transaction: Transaction | None = None
+    epoch: int = 0
+
+    @property
+    def is_marker(self) -> bool:
+        return self.value is None
+
+
+@dataclass(eq=False)
+class Partition:
+    number: int
+    leader: int
+    random: Random
+    flaws: Collection[str]
+    epoch: int = 0
+    entries: list[Entry] = field(default_factory=list)
+    replicated: int = 0
+    """The end of what every replica has that may be elected. It is never lost."""
+    high_watermark: int = 0
+    """As the leader knows it. After an election it may lag behind `replicated`; reads end at it."""
+    has_leader: bool = True
+    is_isolated: bool = False
+    """The leader appends records, and no follower copies them."""
+    isr: list[int] = field(default_factory=lambda: [1, 2, 3])
+
+    def append(self, entries: Collection[Entry]) -> None:
+        """Append those that are missing: an idempotent producer's retry carries the same sequence numbers."""
+        for entry in entries:
+            if entry not in self.entries:
+                entry.epoch = self.epoch
+                self.entries.append(entry)
+            elif "duplicate" in self.flaws and entry.transaction is None:
+                self.entries.append(Entry(entry.value, entry.key, epoch=self.epoch))
+
+    def replicate(self) -> None:
+        if self.has_leader and not self.is_isolated:
+            self.replicated = self.random.randint(self.replicated, len(self.entries))
+            is_known = self.random.random() < 0.5
+            self.high_watermark = (
+                self.replicated if is_known else self.random.randint(self.high_watermark, self.replicated)
+            )
+
+    def elect(self, leader: int) -> int:
+        """Elect a leader that lacks some of what is not replicated. Returns the number of entries truncated."""
+        before = len(self.entries)
+        end = self.random.randint(self.replicated, before)
+        if "lost" in self.flaws:
+            self.replicated = end = max(0, self.replicated - 2)
+        del self.entries[end:]
+        self.high_watermark = max(0, self.replicated - self.random.randint(0, 5))
+        self.leader, self.epoch, self.is_isolated, self.has_leader = leader, self.epoch + 1, False, True
+        return before - end
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The first record of a transaction whose marker is not below the high watermark."""
+        below = self.entries[: self.high_watermark]
+        ended = {entry.transaction for entry in below if entry.is_marker}
+        for offset, entry in enumerate(below):
+            if entry.transaction is not None and not entry.is_marker and entry.transaction not in ended:
+                return offset
+        return self.high_watermark
+
+    def end(self, *, committed: bool) -> int:
+        """Where a reader of this isolation level stops."""
+        return self.last_stable_offset if committed and "early" not in self.flaws else self.high_watermark
+
+    def fetch(self, position: int, limit: int, *, committed: bool) -> tuple[list[tuple[int, Entry]], int]:
+        """Records with their offsets, and the next position."""
+        fetched: list[tuple[int, Entry]] = []
+        end = self.end(committed=committed)
+        while position < end and len(fetched) < limit:
+            entry = self.entries[position]
+            if self._is_visible(entry, committed=committed):
+                fetched.append((position, entry))
+            position += 1
+        if "disorder" in self.flaws:
+            fetched.reverse()
+        return fetched, position
+
+    def _is_visible(self, entry: Entry, *, committed: bool) -> bool:
+        if entry.is_marker:
+            return False
+        if entry.transaction is None or not committed or "early" in self.flaws:
+            return True
+        if "torn" in self.flaws and self.random.random() < 0.4:
+            return False
+        return entry.transaction.outcome == "commit" or "aborted" in self.flaws

@@ -1,0 +1,26 @@
+"""A client that reads logs on its own, without a group."""
+
+from __future__ import annotations
+
+from tests.support.miniature.client import Client
+from tests.support.miniature.scheduler import Steps
+from tests.support.miniature.state import State
+
+
+class Reader(Client):
+    """Reads on, and sometimes seeks."""
+
+    def __init__(self, state: State, process: int, *, committed: bool) -> None:
+        super().__init__(state, process, "reader")
+        self._committed = committed
+
+    def work(self) -> Steps:
+        positions = dict.fromkeys(range(len(self.state.partitions)), 0)
+        while self.state.is_loaded:
+            partition = self.any_partition()
+            if self.random.random() < 0.05:
+                self.assignment += 1
+                positions[partition.number] = self.random.randint(0, partition.high_watermark)
+            position = positions[partition.number]
+            positions[partition.number] = yield from self.poll(partition, position, committed=self._committed)
+            yield self.delay()

@@ -1,0 +1,84 @@
+"""What all parts of the model share: partitions, transactional ids, groups, clients, the clock and the history."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Protocol
+
+from tests.support.miniature.group import Group
+from tests.support.miniature.harness_rows import HarnessRows
+from tests.support.miniature.partition import Partition, Transaction
+from tests.support.miniature.scheduler import Actor, Scheduler, Steps
+
+NODES = (1, 2, 3)
+TRANSACTIONAL_IDS = ("x", "y")
+
+
+@dataclass
+class TransactionalId:
+    """As the transaction coordinator keeps it."""
+
+    epoch: int = -1
+    """The newest one; producers with a lower one are fenced."""
+    ongoing: Transaction | None = None
+
+
+class Process(Protocol):
+    """A client of the model."""
+
+    process: int
+    role: str
+
+    def work(self) -> Steps: ...
+
+
+class State:
+    def __init__(self, story: Any, seed: int, flaws: Collection[str]) -> None:
+        self.story, self.flaws = story, frozenset(flaws)
+        self.random = Random(seed)
+        self.scheduler = Scheduler()
+        self.rows = HarnessRows(story, self.scheduler)
+        self.counts: Counter[str] = Counter()
+        """What the run exercised, so that a history without events is not taken for a safe one."""
+        self.is_loaded = True
+        """Clients end when it is False."""
+        numbers = range(self.random.randint(1, 3))
+        self.partitions = [
+            Partition(number, self.random.choice(NODES), self.random, self.flaws) for number in numbers
+        ]
+        self.transactional_ids = {name: TransactionalId() for name in TRANSACTIONAL_IDS}
+        self.groups = [Group("g", self.random.random() < 0.5, len(self.partitions), self.flaws)]
+        self.clients: list[tuple[Actor, Process]] = []
+        self.ended_transactions: list[Transaction] = []
+        self._processes = 0
+
+    @property
+    def now(self) -> int:
+        return self.scheduler.now
+
+    def next_process(self) -> int:
+        self._processes += 1
+        return self._processes
+
+    def start_client(self, client: Process) -> Actor:
+        self.rows.worker(client.role, client.process, "started")
+        actor = self.scheduler.start(
+            client.work(), lambda: self.rows.worker(client.role, client.process, "stopped")
+        )
+        self.clients.append((actor, client))
+        return actor
+
+    def partitions_led_by(self, node: int) -> list[Partition]:
+        return [each for each in self.partitions if each.leader == node]
+
+    @property
+    def is_idle(self) -> bool:
+        """No client is alive, all is replicated, and all transactions are complete."""
+        return (
+            not any(actor.is_alive for actor, _ in self.clients)
+            and all(each.high_watermark == len(each.entries) and each.has_leader for each in self.partitions)
+            and all(each.is_complete for each in self.ended_transactions)
+        )

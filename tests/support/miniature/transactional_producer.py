@@ -1,0 +1,105 @@
+"""A client that writes in transactions and reads what others committed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.miniature.client import Client, ProducerFenced
+from tests.support.miniature.partition import Transaction
+from tests.support.miniature.producers import DELIVERY_TIMEOUT
+from tests.support.miniature.scheduler import MS, Steps
+from tests.support.miniature.state import State
+from tests.support.miniature.transactions import decide, is_fenced
+
+END_TXN_TIMEOUT = 120 * MS
+
+OUTCOME_TYPES = {"commit": "ok", "abort": "fail"}
+
+
+class TransactionalProducer(Client):
+    """A later producer that initializes the same transactional id fences it."""
+
+    def __init__(self, state: State, process: int, transactional_id: str) -> None:
+        super().__init__(state, process, "producer")
+        self.transactional_id, self.epoch = transactional_id, -1
+        self.transaction: Transaction | None = None
+
+    def work(self) -> Steps:
+        yield from self._init()
+        positions = dict.fromkeys(range(len(self.state.partitions)), 0)
+        owner = self.state.transactional_ids[self.transactional_id]
+        while self.state.is_loaded and (owner.epoch == self.epoch or "zombie" in self.state.flaws):
+            try:
+                yield from self._run_transaction(positions)
+            except ProducerFenced:
+                return
+            yield self.delay()
+
+    def _init(self) -> Steps:
+        row = self.begin("init", value={"transactional_id": self.transactional_id, "epoch": -1})
+        yield self.delay()
+        owner = self.state.transactional_ids[self.transactional_id]
+        owner.epoch += 1
+        self.epoch, ongoing = owner.epoch, owner.ongoing
+        if ongoing is not None:
+            decide(self.state, ongoing, "abort")
+            while not ongoing.is_complete:
+                yield self.delay(5)
+        self.complete(row, value={"transactional_id": self.transactional_id, "epoch": self.epoch})
+
+    def _run_transaction(self, positions: dict[int, int]) -> Steps:
+        value = {
+            "transactional_id": self.transactional_id, "epoch": self.epoch, "outcome": "commit", "ending": None,
+        }  # fmt: skip
+        row = self.begin("txn", value=value)
+        transaction = self.transaction = Transaction(row["op"], self.transactional_id, self.epoch)
+        sends: list[dict[str, Any]] = []
+        try:
+            if not is_fenced(self.state, transaction):
+                self.state.transactional_ids[self.transactional_id].ongoing = transaction
+            is_whole = yield from self._fill(transaction, sends, positions)
+            outcome = "commit" if is_whole and self.random.random() < 0.7 else "abort"
+            value |= {"outcome": outcome, "ending": self.now}
+            yield self.delay()
+            if is_fenced(self.state, transaction):
+                raise ProducerFenced
+        except ProducerFenced:
+            for each in (*sends, row):
+                self.complete(each, "fail")
+            self.state.counts["fencings"] += 1
+            raise
+        decide(self.state, transaction, outcome)
+        deadline = self.now + END_TXN_TIMEOUT
+        while not transaction.is_complete and self.now < deadline:
+            yield self.delay(5)
+        if transaction.is_complete:
+            self.state.counts["aborts"] += outcome == "abort"
+            type_of_sends = OUTCOME_TYPES[outcome]
+            self.complete(row)
+        else:
+            type_of_sends = "info"
+            self.complete(row, "info")
+        for each in sends:
+            self.complete(each, type_of_sends)
+        while not transaction.is_complete:
+            yield self.delay(5)
+
+    def _fill(
+        self, transaction: Transaction, sends: list[dict[str, Any]], positions: dict[int, int]
+    ) -> Steps:
+        """Whether every send was acknowledged."""
+        for _ in range(self.random.randint(1, 4)):
+            if self.random.random() < 0.3:
+                partition = self.any_partition()
+                positions[partition.number] = yield from self.poll(
+                    partition, positions[partition.number], committed=True, transaction=transaction.op
+                )
+            partition = self.any_partition()
+            row, entry = self.begin_send(partition, transaction=transaction.op)
+            entry.transaction = transaction
+            sends.append(row)
+            offsets = yield from self.deliver(partition, [entry], DELIVERY_TIMEOUT, transaction)
+            if offsets is None:
+                return False
+            row["offset"] = offsets[0]
+        return True

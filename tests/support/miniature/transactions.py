@@ -1,0 +1,45 @@
+"""The transaction coordinator: fencing, decisions, markers and timeouts."""
+
+from __future__ import annotations
+
+from tests.support.miniature.partition import Entry, Transaction
+from tests.support.miniature.scheduler import MS, Steps
+from tests.support.miniature.state import State
+
+TRANSACTION_TIMEOUT = 100 * MS
+
+
+def is_fenced(state: State, transaction: Transaction) -> bool:
+    newest = state.transactional_ids[transaction.transactional_id].epoch
+    return newest > transaction.epoch and "zombie" not in state.flaws
+
+
+def decide(state: State, transaction: Transaction, outcome: str) -> None:
+    """Decide once. The markers follow, whatever becomes of the client that asked."""
+    if transaction.outcome is None:
+        transaction.outcome = outcome
+        state.ended_transactions.append(transaction)
+        state.scheduler.start(_write_markers(state, transaction))
+
+
+def time_out(state: State, transaction: Transaction) -> Steps:
+    """Abort a transaction whose producer is gone, and fence the producer."""
+    yield TRANSACTION_TIMEOUT
+    owner = state.transactional_ids[transaction.transactional_id]
+    if transaction.outcome is None and owner.epoch == transaction.epoch:
+        owner.epoch += 1
+    decide(state, transaction, "abort")
+
+
+def _write_markers(state: State, transaction: Transaction) -> Steps:
+    """Write each marker again until it is replicated."""
+    owner = state.transactional_ids[transaction.transactional_id]
+    for number in sorted(transaction.partitions):
+        partition, marker = state.partitions[number], Entry(None, transaction=transaction)
+        while marker not in partition.entries[: partition.replicated]:
+            if partition.has_leader and not partition.is_isolated:
+                partition.append([marker])
+            yield state.random.randint(1, 6 * MS)
+    transaction.is_complete = True
+    if owner.ongoing is transaction:
+        owner.ongoing = None
