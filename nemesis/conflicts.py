@@ -14,7 +14,8 @@ def conflict(event: Event, other: Event, topology: Topology) -> str | None:
     stalled disk cannot be killed. Exceptions are the same fault twice, and what a fault `allows`.
     Two faults that restore an earlier state interfere where the later one would restore what the earlier one had set.
     """
-    if _restore_the_same(event, other, topology) and event.overlaps(other):
+    main_topic = next(iter(topology.topics), "")
+    if may_restore_the_same(event, other, main_topic) and event.overlaps(other):
         return (
             f"{event.fault.name} {event.target} and {other.fault.name} {other.target} may go on at the same time, "
             f"and each restores at its end what it found; let one begin after the other's end"
@@ -39,8 +40,11 @@ def may_block_the_same(event: Event, other: Event) -> bool:
     return both and event.fault.target_family == other.fault.target_family
 
 
-def _restore_the_same(event: Event, other: Event, topology: Topology) -> bool:
-    """Whether both may restore the same object: the replicas of a partition, or a setting of a topic or a broker."""
+def may_restore_the_same(event: Event, other: Event, main_topic: str) -> bool:
+    """Whether both may restore the same object: the replicas of a partition, or a setting of a topic or a broker.
+
+    main_topic  of targets that name no topic.
+    """
     both = event.fault.restores_state and other.fault.restores_state
     if not both or event.fault.target_family != other.fault.target_family:
         return False
@@ -52,8 +56,7 @@ def _restore_the_same(event: Event, other: Event, topology: Topology) -> bool:
     elif here.family == "nodes":
         may_meet = True  # a role may be any node
     else:
-        main = next(iter(topology.topics), "")
-        may_meet = here.log(main) == there.log(main)
+        may_meet = here.log(main_topic) == there.log(main_topic)
     settings, others = event.fault.options().get("settings"), other.fault.options().get("settings")
     return may_meet and (settings is None or others is None or bool(set(settings) & set(others)))
 

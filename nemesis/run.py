@@ -10,6 +10,7 @@ from typing import Any
 
 from nemesis.agenda import Action, Agenda
 from nemesis.cluster import Clients, Cluster
+from nemesis.conflicts import may_restore_the_same
 from nemesis.effects.network import Network
 from nemesis.effects.processes import Processes
 from nemesis.effects.reconciler import Reconciler
@@ -66,14 +67,17 @@ class Nemesis:
         self._resources = Reconciler(cluster.nodes)
         self._stop = threading.Event()
         self._agenda = Agenda(clock, self._stop)
+        # Events that wait for the heal of another one, by the position of that one.
+        self._deferred: dict[int, list[int]] = {}
 
     def run(self, stop: threading.Event) -> None:
         """Work through the schedule. Return when every fault is healed, or its failed heal is recorded.
 
         stop  set by others: heal at once. Events that have not begun are recorded as without effect.
 
-        A late action delays only actions that are due before it is done, and an event keeps its length. An action
-        that fails is recorded, and the run continues.
+        A late action delays only actions that are due before it is done, and an event keeps its length. An event
+        that restores the same object as another one also waits for the heal of that one. An action that fails is
+        recorded, and the run continues.
         """
         self._stop = stop
         self._agenda = Agenda(self._clock, stop)
@@ -94,6 +98,9 @@ class Nemesis:
             self._heal_everything()
 
     def _inject(self, position: int) -> None:
+        if (other := self._must_wait_for(position)) is not None:
+            self._deferred.setdefault(other, []).append(position)
+            return
         run, began = self._runs[position], self._clock()
         run.began = round(began * 1e9)
         nodes: tuple[int, ...] = ()
@@ -111,6 +118,15 @@ class Nemesis:
             return
         self._agenda.schedule(began + run.event.lasting, Action.HEAL, position)
         self._schedule_repeat(position, began)
+
+    def _must_wait_for(self, position: int) -> int | None:
+        """An event at work that restores the same object. It should be healed by now, but it began late."""
+        event = self._runs[position].event
+        for other, run in enumerate(self._runs):
+            is_at_work = run.began is not None and not run.is_finished
+            if is_at_work and may_restore_the_same(event, run.event, self._topic):
+                return other
+        return None
 
     def _context(self, event: Event, nodes: tuple[int, ...]) -> FaultContext:
         return FaultContext(
@@ -160,6 +176,8 @@ class Nemesis:
             return
         outcome = run.heal()
         run.is_finished = True  # an interrupt before this line causes another heal
+        for deferred in self._deferred.pop(position, ()):
+            self._agenda.schedule(self._clock(), Action.INJECT, deferred)
         window = run.window(began, outcome.proof)
         self._write(
             run.event, "heal", run.nodes, outcome.proof, invoked=began, error=outcome.error, window=window

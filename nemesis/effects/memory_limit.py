@@ -5,10 +5,15 @@ from __future__ import annotations
 from nemesis.cluster import Node
 from nemesis.effects.reconciler import Resource
 
+MEMORY = Resource("memory", min, lambda node, size: node.limit_memory(size))
+"""Bytes that the container may use in all.
 
-def _apply(node: Node, spare: int | None) -> None:
-    node.limit_memory(None if spare is None else node.memory()[0] + spare)
+Wishes are absolute, so that a limit can be applied again when another one is lifted. A limit relative to the
+use would have to be measured then, and a node that another fault has stopped or paused cannot be measured.
+"""
 
 
-MEMORY = Resource("memory", min, _apply)
-"""Bytes above what is in use when the limit is set."""
+def limit_above_use(node: Node, spare: int) -> int:
+    """A limit that leaves `spare` bytes above what is in use now. The node must run."""
+    used, _ = node.memory()
+    return used + spare

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 
-from nemesis.effects.memory_limit import MEMORY
+from nemesis.effects.memory_limit import MEMORY, limit_above_use
 from nemesis.event import Event
 from nemesis.fault import Fault
 from nemesis.fault_context import FaultContext, Proof
@@ -35,8 +35,9 @@ class Memory(Fault):
         count("memory spare_mb", self.spare_mb)
 
     def inject(self, context: FaultContext) -> None:
+        limit = limit_above_use(context.node, self.spare_mb << 20)
         context.notes["requested"] = True
-        context.resources.want(context.event, context.node_id, MEMORY, self.spare_mb << 20)
+        context.resources.want(context.event, context.node_id, MEMORY, limit)
 
     def verify_injected(self, context: FaultContext) -> Proof:
         """Effective when a file larger than the spare memory was written, and use grew by less than half of its size.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 
-from nemesis.effects.memory_limit import MEMORY
+from nemesis.effects.memory_limit import MEMORY, limit_above_use
 from nemesis.event import Event
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.ended_process import EndsProcess, note_process
@@ -30,9 +30,10 @@ class Oom(EndsProcess):
 
     def inject(self, context: FaultContext) -> None:
         node = context.node
+        limit = limit_above_use(node, SPARE)
         note_process(context)
         try:
-            context.resources.want(context.event, context.node_id, MEMORY, SPARE)
+            context.resources.want(context.event, context.node_id, MEMORY, limit)
         except Exception:
             context.resources.release(context.event, context.node_id, MEMORY)
             raise

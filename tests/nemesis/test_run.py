@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nemesis.schedule import Schedule
-from pytest_kafkacheck import isolate, kill, partition, pause
+from pytest_kafkacheck import configure, cpu, isolate, kill, partition, pause, reassign
 
 
 def test_events_begin_at_their_times_and_last_as_long_as_wanted(fake_run) -> None:
@@ -58,6 +58,31 @@ def test_targets_are_resolved_at_the_injection(fake_run) -> None:
     fake_run.carry_out(isolate("leader", at=1, lasting=1), isolate("leader", at=5, lasting=1))
     assert fake_run.value("isolate-0", "inject")["nodes"] == [2]
     assert fake_run.value("isolate-1", "inject")["nodes"] == [3]
+
+
+@pytest.mark.parametrize("fault", [reassign, lambda **t: configure({"retention.ms": 7}, **t)])
+def test_an_event_that_restores_the_same_object_waits_for_a_late_heal(fake_run, fault) -> None:
+    """The two do not overlap in the schedule. The first begins late, because an earlier fault takes 10 s."""
+    fake_run.cluster.nodes[1].ignores.add("limit_cpu")
+    before = dict(fake_run.cluster.kafka.topic_settings), fake_run.cluster.assignment
+    fake_run.carry_out(cpu(1, at=1, lasting=20), fault(at=2, lasting=3), fault(at=6, lasting=3))
+    _, (first, began), (second, waited) = fake_run.times("inject").items()
+    assert began == pytest.approx(11, abs=0.2)
+    assert fake_run.times("heal")[first] <= waited <= fake_run.times("heal")[second] - 3
+    assert (fake_run.cluster.kafka.topic_settings, fake_run.cluster.assignment) == before
+    assert all(
+        fake_run.effective()[event, stage] for event in (first, second) for stage in ("inject", "heal")
+    )
+
+
+def test_an_event_that_waits_for_a_late_heal_is_not_injected_after_a_stop(fake_run) -> None:
+    fake_run.cluster.nodes[1].ignores.add("limit_cpu")
+    fake_run.stop.arrange(12, fake_run.stop.set)
+    fake_run.carry_out(cpu(1, at=1, lasting=20), reassign(at=2, lasting=3), reassign(at=6, lasting=3))
+    assert fake_run.value("reassign-2", "inject")["evidence"] == {
+        "skipped": "the run was stopped before its time"
+    }
+    assert fake_run.cluster.assignment == (2, 3, 1)
 
 
 def test_a_fault_of_a_missing_leader_has_no_effect_and_the_run_continues(fake_run) -> None:

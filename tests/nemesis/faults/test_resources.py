@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_kafkacheck import bandwidth, cpu, delay, disk_full, disk_stall, memory
+import pytest
+
+from pytest_kafkacheck import bandwidth, cpu, delay, disk_full, disk_stall, kill, memory, oom, pause
 from tests.support.fault_cases import Case, on_node
 
 CASES: dict[str, Case] = {
@@ -43,6 +45,35 @@ def test_a_broker_that_memory_pressure_killed_is_started_again(fake_run) -> None
     node = fake_run.cluster.nodes[1]
     fake_run.stop.arrange(6, lambda: node.die(137, of_memory=True))
     fake_run.carry_out(CASES["memory"].event())
+    assert fake_run.cluster.clean()
+
+
+@pytest.mark.parametrize("other", [kill, pause])
+def test_one_of_two_memory_limits_is_lifted_while_the_process_cannot_answer(fake_run, other) -> None:
+    """The limit that remains must be applied although the use of memory cannot be measured."""
+    node, seen = fake_run.cluster.nodes[1], []
+    for moment in (6, 12):
+        fake_run.stop.arrange(moment, lambda: seen.append(node.bytes_allowed))
+    fake_run.carry_out(
+        memory(1, spare_mb=1, at=0, lasting=10),
+        memory(1, spare_mb=4, at=2, lasting=20),
+        other(1, at=5, lasting=10),
+    )
+    assert [row["error"] for row in fake_run.rows] == [None] * 6
+    first, second = seen
+    assert first < second, "the first limit still holds, or the second one does not"
+    assert all(fake_run.effective().values())
+    assert fake_run.cluster.clean()
+
+
+def test_a_process_stays_down_when_an_oom_kill_meets_another_memory_limit(fake_run) -> None:
+    node, seen = fake_run.cluster.nodes[1], {}
+    for moment in (8, 14):
+        fake_run.stop.arrange(moment, lambda moment=moment: seen.update({moment: node.state()}))
+    fake_run.carry_out(memory(1, at=0, lasting=10), oom(1, at=5, lasting=8))
+    assert [row["error"] for row in fake_run.rows] == [None] * 4
+    assert seen == {8: "stopped", 14: "running"}
+    assert all(fake_run.effective().values())
     assert fake_run.cluster.clean()
 
 
