@@ -2,7 +2,7 @@
 
 A workload says everything that a run needs to know about it in one class, and what its worker processes do in one
 function for each role. All else works as with the built-in `AppendLog`: the verdict, `kafkacheck replay`, `shrink`
-and `analyze`. experiment.json names this file and the class, so keep the file where it is.
+and `analyze`. experiment.json names this file and the class: keep the file where it is to replay and shrink a run.
 
 Run it: ``pytest examples/test_echo.py`` (about half a minute).
 """

@@ -66,7 +66,3 @@ class Run:
     def replay(self) -> str:
         """The command that runs the experiment again, with the same nodes as targets."""
         return f"kafkacheck replay {shlex.quote(str(self.path))}"
-
-    def save(self) -> None:
-        """Write verdict.json."""
-        (self.path / "verdict.json").write_text(self._verdict.to_json() + "\n")

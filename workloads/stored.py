@@ -1,7 +1,8 @@
 """Workloads in experiment.json: written with the place of their class, and made again by any process.
 
 A built-in workload is ``{"type": "AppendLog", ...its values}``. One of the user is ``{"type": "Counter", "module":
-"test_counter", "file": "/tests/test_counter.py", "values": {...}}``.
+"test_counter", "file": "/tests/test_counter.py", "values": {...}, "judging": {"allowed": [...]}}``. Judging a run
+needs ``judging`` only, and not the file.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -41,7 +43,41 @@ def to_json(workload: Workload) -> dict[str, Any]:
         "module": place.module,
         "file": place.file,
         "values": workload.to_json(),
+        "judging": Judging.of(workload).to_json(),
     }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judging:
+    """What judging a run needs of its workload.
+
+    allowed  names of anomalies that the workload does not promise to prevent.
+    """
+
+    allowed: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, workload: Workload) -> Judging:
+        return cls(allowed=frozenset(workload.allowed))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"allowed": sorted(self.allowed)}
+
+
+def stored_judging(data: Any) -> Judging | None:
+    """From the JSON of a workload. Raises ValueError for other values than `to_json` writes.
+
+    None where the workload itself has to be loaded for it: a built-in one, or one that an earlier version stored.
+    """
+    if not isinstance(data, Mapping) or "file" not in data or "judging" not in data:
+        return None
+    judging = data["judging"]
+    allowed = judging.get("allowed") if isinstance(judging, Mapping) else None
+    if not isinstance(allowed, list) or not all(isinstance(each, str) for each in allowed):
+        raise ValueError(
+            f"workload {data.get('type')!r}: judging {judging!r}: expected names of allowed anomalies"
+        )
+    return Judging(allowed=frozenset(allowed))
 
 
 def from_json(data: Any) -> Workload:
@@ -62,7 +98,8 @@ def from_json(data: Any) -> Workload:
             f"workload {name!r} of {values['file']}: without {error}, which to_json writes"
         ) from None
     except NotLoadable as error:
-        raise ValueError(f"workload {name!r} cannot be loaded: {error}") from error
+        judged = "; without it, runs can be judged, but not run again" if "judging" in values else ""
+        raise ValueError(f"workload {name!r} cannot be loaded: {error}{judged}") from error
     if not inspect.isclass(kind) or not hasattr(kind, "from_json"):
         raise ValueError(f"workload {place}: expected a class that inherits from Workload, or has from_json")
     return _made(kind, values.get("values", {}))

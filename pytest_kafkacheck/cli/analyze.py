@@ -115,13 +115,15 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _print(outcomes: Sequence[Outcome]) -> None:
+    from pytest_kafkacheck.experiment.run_directory import RunDirectory
+
     verdicts = [(outcome, verdict) for outcome in outcomes for verdict in outcome.verdicts]
     for outcome, verdict in verdicts:
         print(verdict.text())
         print(f"kept in:      {outcome.home}")
         if isinstance(outcome.home, Path):  # replay and explain accept local runs only
             folder = shlex.quote(str(outcome.home))
-            if (outcome.home / "experiment.json").is_file():
+            if RunDirectory(outcome.home).experiment.is_file():
                 print(f"run again:    kafkacheck replay {folder}")
             if verdict.findings:
                 print(f"evidence:     kafkacheck explain {folder}")

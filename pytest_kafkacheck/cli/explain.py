@@ -52,7 +52,7 @@ def explain(options: argparse.Namespace) -> int:
         from analyzers.explain.selection import CannotExplain, NoSuchFinding, explanations
         from pytest_kafkacheck.cli.common.explanation import parts
 
-        bounds = run.experiment.bounds if run.experiment is not None else NONE
+        bounds = run.rules.bounds if run.rules is not None else NONE
         is_empty = True
         try:
             for explanation in explanations(

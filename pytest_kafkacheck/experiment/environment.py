@@ -11,10 +11,9 @@ from pathlib import Path
 
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
+from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from workloads.clients.library import library
 from workloads.workload import Workload
-
-NAME = "environment.json"
 
 
 def write_environment(home: Path, cluster: DockerCluster, workload: Workload) -> None:
@@ -33,7 +32,7 @@ def write_environment(home: Path, cluster: DockerCluster, workload: Workload) ->
         },
         "clock": {"monotonic_ns": time.monotonic_ns(), "unix_ns": time.time_ns()},
     }
-    (home / NAME).write_text(json.dumps(facts, indent=2) + "\n")
+    RunDirectory(home).environment.write_text(json.dumps(facts, indent=2) + "\n")
 
 
 def write_layout(home: Path, cluster: DockerCluster, topic: str) -> None:
@@ -41,7 +40,7 @@ def write_layout(home: Path, cluster: DockerCluster, topic: str) -> None:
 
     A replay needs it: without it, a node id does not say which partitions the node led.
     """
-    file = home / NAME
+    file = RunDirectory(home).environment
     facts = json.loads(file.read_text())
     view = next(iter(metadata_views.views(cluster.brokers, [topic]).values()), {})
     facts["layout"] = {partition: list(each.replicas) for (_, partition), each in sorted(view.items())}

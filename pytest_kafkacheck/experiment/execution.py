@@ -23,6 +23,7 @@ from pytest_kafkacheck.experiment.environment import write_environment, write_la
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.operations import OperationLog
 from pytest_kafkacheck.experiment.recovery import log_ends, wait_agreement
+from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.termination import raise_if_interrupted
 from workloads.history.schema import HARNESS, NEMESIS
 from workloads.workers.pool import WorkerPool, WorkerPoolError
@@ -81,7 +82,7 @@ class _Execution:
         write_layout(self._home, cluster, self._main_topic)
         with ExitStack() as stack:
             stack.callback(self._restart_nodes)
-            operations = OperationLog(self._home / "history", self._run, HARNESS)
+            operations = OperationLog(RunDirectory(self._home).history, self._run, HARNESS)
             stack.callback(operations.close)
             workers = stack.enter_context(
                 WorkerPool(
@@ -138,7 +139,7 @@ class _Execution:
         if not experiment.faults:
             self._wait_until(lambda: False, experiment.duration, workers)
             return
-        operations = OperationLog(self._home / "history", self._run, NEMESIS)
+        operations = OperationLog(RunDirectory(self._home).history, self._run, NEMESIS)
         need_restart = {event.fault.name for event in experiment.schedule.events if event.fault.outlives_heal}
 
         def record(row: Mapping[str, Any]) -> None:

@@ -122,17 +122,14 @@ class Experiment:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Experiment:
-        if not isinstance(data, Mapping):
-            raise UsageError(f"not an experiment of format {FORMAT}: expected an object, got {data!r}")
-        rest = dict(data)
-        if (found := rest.pop("format", None)) != FORMAT:
-            raise UsageError(f"experiment format {found!r}: this kafkacheck reads format {FORMAT}")
+        rest = dict(read_format(data))
+        del rest["format"]
         try:
             workload = _workload(rest.pop("workload"))
             if rest.get("budget") is not None:
                 rest["budget"] = Budget.from_json(rest["budget"])
             if "bounds" in rest:
-                rest["bounds"] = _bounds(rest["bounds"])
+                rest["bounds"] = read_bounds(rest["bounds"])
             return cls(
                 workload=workload,
                 faults=Schedule.from_json(rest.pop("faults")).events,
@@ -160,6 +157,15 @@ class Experiment:
             raise UsageError(f"{file}: {error}") from error
 
 
+def read_format(data: Any) -> Mapping[str, Any]:
+    """The same data. Raises UsageError for JSON that is no experiment of a format that can be read."""
+    if not isinstance(data, Mapping):
+        raise UsageError(f"not an experiment of format {FORMAT}: expected an object, got {data!r}")
+    if (found := data.get("format")) != FORMAT:
+        raise UsageError(f"experiment format {found!r}: this kafkacheck reads format {FORMAT}")
+    return data
+
+
 def _workload(data: Any) -> Workload:
     try:
         return stored.from_json(data)
@@ -167,7 +173,8 @@ def _workload(data: Any) -> Workload:
         raise UsageError(str(error)) from error
 
 
-def _bounds(data: Any) -> Bounds:
+def read_bounds(data: Any) -> Bounds:
+    """From the JSON of an experiment. Raises UsageError naming what is wrong."""
     try:
         return Bounds.from_json(data)
     except ValueError as error:

@@ -147,9 +147,9 @@ class Harness:
 
     def judge(self, home: Path) -> Run:
         """Judge the history in a run's folder, finished or interrupted, and write verdict.json."""
-        experiment = RunDirectory(home).read_experiment()
+        rules = RunDirectory(home).read_judging_rules()
         self._spark.start()
-        (outcome,) = judge_all(self._spark, [StoredRun(home=home, experiment=experiment)], examples=EXAMPLES)
+        (outcome,) = judge_all(self._spark, [StoredRun(home=home, rules=rules)], examples=EXAMPLES)
         return Run(home, outcome.verdicts[0])
 
     def cluster(

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from analyzers.history.sources import Location, local_files
 from analyzers.judge.batch import Case, Judged, judge_batch
 from analyzers.verdict.verdict import Verdict
+from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.stored_runs import SparkProvider, StoredRun, compaction_problem
-from pytest_kafkacheck.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,13 +45,13 @@ def judge_all(
 
 
 def _case(run: StoredRun, allow: Collection[str]) -> Case:
-    experiment, problem = run.experiment, run.problem or compaction_problem(run)
-    if experiment is None:
+    rules, problem = run.rules, run.problem or compaction_problem(run)
+    if rules is None:
         return Case(home=run.home, allow=frozenset(allow), problem=problem)
     return Case(
         home=run.home,
-        bounds=experiment.bounds,
-        allow=frozenset({*allow, *experiment.workload.allowed}),
+        bounds=rules.bounds,
+        allow=frozenset({*allow, *rules.allowed}),
         is_single=True,
         problem=problem,
     )
@@ -69,12 +69,12 @@ def _local_rows(home: Location) -> int:
 
 def _outcome(run: StoredRun, judged: Judged) -> Outcome:
     verdicts = tuple(judged.verdicts.values())
-    if run.experiment is not None and isinstance(run.home, Path):
+    if run.rules is not None and isinstance(run.home, Path):
         (verdict,) = verdicts
-        Run(run.home, verdict).save()
+        RunDirectory(run.home).write_verdict(verdict)
     return Outcome(
         home=run.home,
-        expect=run.experiment.expect if run.experiment is not None else "valid",
+        expect=run.rules.expect if run.rules is not None else "valid",
         verdicts=verdicts,
         problem=judged.problem,
     )

@@ -17,6 +17,7 @@ from analyzers.history.relative_time import seconds
 from analyzers.judge.examples import example_json
 from analyzers.judge.find import Found
 from analyzers.judge.live import find_live
+from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.stored_runs import SparkProvider
 from workloads.history.window import LIMIT, Window
 
@@ -67,9 +68,9 @@ class LiveJudge:
         every: float = EVERY,
         window: Window | None = None,
     ) -> None:
-        self._file = home / "live.jsonl"
+        self._file = RunDirectory(home).live
         self._spark, self._say, self._allowed, self._every = spark, say, allowed, every
-        self._window = window or Window(home / "history")
+        self._window = window or Window(RunDirectory(home).history)
         self._began: int | None = None
         self._reported: dict[str, int] = {}
         """Anomaly to the time (ns) up to which its findings have been reported."""

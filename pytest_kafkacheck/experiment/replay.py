@@ -18,6 +18,7 @@ from nemesis.faults.partition import Partition
 from nemesis.targets import Groups, Target
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from workloads.history.reader import read
 from workloads.history.schema import NEMESIS, OPERATIONS
 from workloads.history.segments import segments
@@ -57,25 +58,26 @@ def replayed(run: Path, *, symbolic: bool) -> Experiment:
             replace(experiment, workload=workload)
         except ValueError as error:
             raise UsageError(
-                f"{run / 'environment.json'}: its layout of partitions cannot be used again: {error}; let roles be "
-                f"resolved again: kafkacheck replay --symbolic {run}"
+                f"{RunDirectory(run).environment}: its layout of partitions cannot be used again: {error}; let "
+                f"roles be resolved again: kafkacheck replay --symbolic {run}"
             ) from error
     return replace(experiment, faults=events, workload=workload)
 
 
 def read_experiment(run: Path) -> Experiment:
     """Raises UsageError for a folder that is no run."""
-    if not (run / "experiment.json").is_file():
+    directory = RunDirectory(run)
+    if not directory.experiment.is_file():
         raise UsageError(
             f"{run}: not the folder of a run, it has no experiment.json. Runs are kept below .kafkacheck/, and the "
             f"text of a failed test names its folder"
         )
-    return Experiment.read(run / "experiment.json")
+    return directory.read_experiment()
 
 
 def layout(run: Path) -> Mapping[int, tuple[int, ...]]:
     """Partition to node ids, as recorded when the run began. Raises UsageError when it was not."""
-    file = run / "environment.json"
+    file = RunDirectory(run).environment
     try:
         found = json.loads(file.read_text())["layout"]
         nodes_of = {int(partition): tuple(nodes) for partition, nodes in found.items()}
@@ -97,12 +99,13 @@ def targets(run: Path) -> dict[str, Mapping[str, Any]]:
     Raises UsageError for a history that cannot be read.
     """
     found: dict[str, Mapping[str, Any]] = {}
+    history = RunDirectory(run).history
     try:
-        for value in _injected(run / "history"):
+        for value in _injected(history):
             found.setdefault(str(value.get("event")), value)
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
         raise UsageError(
-            f"{run / 'history'}: cannot be read ({type(error).__name__}: {error}), and only it says which nodes "
+            f"{history}: cannot be read ({type(error).__name__}: {error}), and only it says which nodes "
             f"the faults hit; let roles be resolved again: kafkacheck replay --symbolic {run}"
         ) from error
     return found

@@ -8,8 +8,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.judging_rules import JudgingRules
 
 NAME_LIMIT = 80
 """Characters of an experiment's name that become part of the directory's name."""
@@ -46,12 +48,43 @@ class RunDirectory:
         return cls(path)
 
     @property
+    def experiment(self) -> Path:
+        return self.path / "experiment.json"
+
+    @property
+    def environment(self) -> Path:
+        return self.path / "environment.json"
+
+    @property
+    def history(self) -> Path:
+        return self.path / "history"
+
+    @property
     def logs(self) -> Path:
         return self.path / "logs"
 
+    @property
+    def live(self) -> Path:
+        return self.path / "live.jsonl"
+
+    @property
+    def verdict(self) -> Path:
+        return self.path / "verdict.json"
+
     def read_experiment(self) -> Experiment:
-        """Raises UsageError naming the file."""
-        return Experiment.read(self.path / "experiment.json")
+        """The experiment, to be run again. Raises UsageError naming the file, also where its workload is missing."""
+        return Experiment.read(self.experiment)
+
+    def read_judging_rules(self) -> JudgingRules:
+        """By which the run is judged. Raises UsageError naming the file."""
+        try:
+            text = self.experiment.read_text()
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{self.experiment}: {error}") from error
+        return JudgingRules.parse(text, str(self.experiment))
 
     def write_experiment(self, experiment: Experiment) -> None:
-        (self.path / "experiment.json").write_text(json.dumps(experiment.to_json(), indent=2) + "\n")
+        self.experiment.write_text(json.dumps(experiment.to_json(), indent=2) + "\n")
+
+    def write_verdict(self, verdict: Verdict) -> None:
+        self.verdict.write_text(verdict.to_json() + "\n")

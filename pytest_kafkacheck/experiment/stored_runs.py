@@ -1,4 +1,4 @@
-"""Run folders: finding them below paths and URIs, and reading the experiment that each one was made by."""
+"""Run folders: finding them below paths and URIs, and reading by which rules each one is judged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from analyzers.history.bad_history import BadHistory
 from analyzers.history.sources import Location
 from analyzers.history.validate import run_ids
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.judging_rules import JudgingRules
+from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from workloads.history.compaction.compact import compact
 
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -35,8 +36,8 @@ class StoredRun:
 
     home: Location
     """A path, or a URI of a file system that only Spark reads; see `list_remote`."""
-    experiment: Experiment | None = None
-    """None if the folder holds a history only."""
+    rules: JudgingRules | None = None
+    """Of its experiment. None if the folder holds a history only."""
     rows: int = 0
     """Number of records, if the run is remote."""
     problem: str | None = None
@@ -93,7 +94,7 @@ def compaction_problem(run: StoredRun) -> str | None:
     if not isinstance(run.home, Path):
         return None
     try:
-        if run.experiment is not None or (run.home / "history" / "segments").is_dir():
+        if run.rules is not None or (RunDirectory(run.home).history / "segments").is_dir():
             compact(run.home)
     except (ValueError, OSError, pa.ArrowException) as error:
         return f"{run.home}: its history cannot be compacted ({type(error).__name__}: {error})"
@@ -108,7 +109,7 @@ def _homes(path: Path) -> list[Path]:
 def _is_run(path: Path) -> bool:
     """Also True for a folder that cannot be read: validation reports it later, with the reason."""
     try:
-        return (path / "history").exists() or (path / "experiment.json").exists()
+        return RunDirectory(path).history.exists() or RunDirectory(path).experiment.exists()
     except OSError:
         return True
 
@@ -122,9 +123,10 @@ def _stored_run(home: Path) -> StoredRun:
             )
         return StoredRun(home=home, problem=f"{home}: {what}; runs are kept below .kafkacheck/")
     try:
-        if not (home / "experiment.json").exists():
-            return StoredRun(home=home)
-        return StoredRun(home=home, experiment=Experiment.read(home / "experiment.json"))
+        directory = RunDirectory(home)
+        return StoredRun(
+            home=home, rules=directory.read_judging_rules() if directory.experiment.exists() else None
+        )
     except UsageError as error:
         return StoredRun(home=home, problem=str(error))
     except OSError as error:
@@ -157,8 +159,8 @@ def _remote_runs(session: SparkSession, uri: str) -> Iterator[StoredRun]:
     for home in homes:
         try:
             text = remote.text_at(session, home, "experiment.json")
-            experiment = None if text is None else Experiment.parse(text, f"{home}/experiment.json")
+            rules = None if text is None else JudgingRules.parse(text, f"{home}/experiment.json")
         except (BadHistory, UsageError) as error:
             yield StoredRun(home=home, problem=str(error))
         else:
-            yield StoredRun(home=home, experiment=experiment, rows=remote.rows_at(session, home))
+            yield StoredRun(home=home, rules=rules, rows=remote.rows_at(session, home))

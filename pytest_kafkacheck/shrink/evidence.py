@@ -9,6 +9,7 @@ from analyzers.verdict.finding import Finding
 from analyzers.verdict.verdict import Verdict
 from nemesis.shrink.reductions import Evidence
 from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.experiment.run_directory import RunDirectory
 
 SLACK = 1.0
 """Seconds. A fault may lose what was acknowledged just before it."""
@@ -16,7 +17,7 @@ SLACK = 1.0
 
 def read_verdict(run: Path) -> Verdict:
     """Raises UsageError when there is none."""
-    file = run / "verdict.json"
+    file = RunDirectory(run).verdict
     try:
         return Verdict.from_json(file.read_text())
     except OSError:

@@ -10,20 +10,26 @@ from typing import Any
 
 import pytest
 
+from pytest_kafkacheck import Experiment
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.cluster.docker import lifecycle, reaper
 from pytest_kafkacheck.cluster.docker.attach import attached
 from pytest_kafkacheck.cluster.docker.images import image_for
 from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
+from pytest_kafkacheck.experiment.harness import Harness
+from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from tests.support.compose_project import NEEDS_COMPOSE, composed
 from tests.support.real_cluster import wait_until
 from workloads.clients.connection import Address
+from workloads.reference import Reference
 
 pytestmark = [pytest.mark.cluster, NEEDS_COMPOSE]
 
 CUT = "nft 'table inet kafkacheck { chain in { type filter hook input priority -300; tcp dport 1 drop; }; }'"
 RULES = "nft list ruleset"
+
+ECHO = Path(__file__).parents[2] / "examples" / "test_echo.py"
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +115,27 @@ def test_the_demo_finds_the_same_losses_in_a_compose_project(
     ready(engine, f"compose:{project}")
     assert cli.main(["demo", "--attach", f"compose:{project}", "--dir", str(tmp_path)]) == 0
     assert "acknowledged writes are lost" in capsys.readouterr().out
+
+
+@pytest.mark.spark
+def test_a_workload_of_the_user_runs_there_and_is_judged_without_its_file(
+    engine: Any, project: str, tmp_path: Path
+) -> None:
+    ready(engine, f"compose:{project}")
+    echo: Any = Reference(module="test_echo", name="Echo", file=str(ECHO)).load()
+    with Harness(tmp_path, attach=f"compose:{project}") as harness:
+        run = harness.run(Experiment(workload=echo(), duration=1, cooldown=1))
+        run.assert_valid()
+        text = RunDirectory(run.path).experiment.read_text()
+        assert str(ECHO) in text
+        RunDirectory(run.path).experiment.write_text(
+            text.replace(str(ECHO), "/absent/echo.py").replace("test_echo", "absent")
+        )
+        with pytest.raises(UsageError, match=r"/absent/echo\.py: no such file"):
+            RunDirectory(run.path).read_experiment()
+        again = harness.judge(run.path)
+        assert again.result == "valid"
+        assert again.verdict.exercised.acks == run.verdict.exercised.acks > 0
 
 
 def test_containers_without_a_cluster_are_refused_with_what_was_tried(engine: Any, project: str) -> None:

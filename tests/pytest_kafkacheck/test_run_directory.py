@@ -20,7 +20,10 @@ def test_it_is_named_after_time_experiment_and_run(tmp_path: Path, name: str, sl
     home = RunDirectory.create(tmp_path / "runs", name=name, run="ab12")
     assert home.path.is_dir()
     assert re.fullmatch(rf"\d{{8}}-\d{{6}}-{slug}-ab12", home.path.name)
-    assert home.logs == home.path / "logs"
+    files = home.experiment, home.environment, home.history, home.logs, home.live, home.verdict
+    assert [file.relative_to(home.path).as_posix() for file in files] == [
+        "experiment.json", "environment.json", "history", "logs", "live.jsonl", "verdict.json"
+    ]  # fmt: skip
 
 
 def test_the_experiment_is_read_back(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment import harness
 from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.shrink.candidate import COOLDOWN, ExperimentCandidate
 from pytest_kafkacheck.shrink.evidence import evidence
@@ -66,7 +67,7 @@ def invalid_run(home: Path) -> Path:
         json.dumps({"layout": {"0": [2, 3, 1], "1": [3, 1, 2], "2": [1, 2, 3]}})
     )
     exercised = Exercised(faults=tuple(map(began, experiment.schedule.events)))
-    Run(run, judge("r", findings=[LOST], exercised=exercised)).save()
+    RunDirectory(run).write_verdict(judge("r", findings=[LOST], exercised=exercised))
     return run
 
 

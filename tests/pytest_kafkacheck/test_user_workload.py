@@ -8,6 +8,7 @@ import runpy
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,12 @@ import pytest
 from pytest_kafkacheck import Bounds, Generated, kill, kill_client
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.judging_rules import JudgingRules
 from pytest_kafkacheck.experiment.replay import replayed
+from pytest_kafkacheck.experiment.run_directory import RunDirectory
+from pytest_kafkacheck.experiment.stored_runs import stored_runs
 from pytest_kafkacheck.shrink.candidate import ExperimentCandidate
+from pytest_kafkacheck.shrink.shrink import shrink
 from pytest_kafkacheck.shrink.source import pytest_file
 from workloads.history.schema import NEMESIS
 from workloads.history.writer import Writer
@@ -46,6 +51,7 @@ def test_an_experiment_names_class_and_file(run: Path) -> None:
     data = json.loads((run / "experiment.json").read_text())
     assert data["workload"] == {
         "type": "Echo", "module": "test_echo", "file": str(FILE), "values": {"clients": 2, "layout": None},
+        "judging": {"allowed": []},
     }  # fmt: skip
     experiment = Experiment.read(run / "experiment.json")
     assert experiment.workload == ECHO(clients=2)
@@ -127,6 +133,66 @@ def test_what_cannot_be_loaded_is_named_with_the_experiment(
     file.write_text(json.dumps(data))
     with pytest.raises(UsageError, match=re.escape(message)) as refused:
         Experiment.read(file)
+    assert str(file) in str(refused.value)
+
+
+def change_workload(run: Path, *without: str, **change: Any) -> None:
+    file = run / "experiment.json"
+    data = json.loads(file.read_text())
+    data["workload"] = {
+        name: value for name, value in data["workload"].items() if name not in without
+    } | change
+    file.write_text(json.dumps(data))
+
+
+GONE = {"file": "/gone/test_echo.py", "module": "gone"}
+
+
+def test_a_run_is_judged_without_the_file_of_its_workload_but_not_run_again(run: Path) -> None:
+    change_workload(run, **GONE, judging={"allowed": ["lost-write"]})
+    (stored,) = stored_runs([str(run)])
+    assert stored.rules == JudgingRules(allowed=frozenset({"lost-write"}))
+    needs_file = r"/gone/test_echo.py: no such file.*; without it, runs can be judged, but not run again"
+    for load in (partial(replayed, symbolic=True), partial(shrink, execute=lambda *_: None, seconds=1)):  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match=needs_file):
+            load(run)
+
+
+def test_rules_of_judging_are_read_with_bounds_and_expectation(run: Path) -> None:
+    bounds = Bounds(unavailable=2)
+    RunDirectory(run).write_experiment(
+        Experiment(workload=ECHO(), bounds=bounds, expect="invalid", faults=[kill("leader", lasting=1)])
+    )
+    change_workload(run, **GONE)
+    assert RunDirectory(run).read_judging_rules() == JudgingRules(expect="invalid", bounds=bounds)
+
+
+def test_an_older_run_is_judged_with_the_file_of_its_workload(run: Path) -> None:
+    """Earlier versions did not store what judging needs."""
+    change_workload(run, "judging")
+    assert RunDirectory(run).read_judging_rules() == JudgingRules()
+    change_workload(run, **GONE)
+    (stored,) = stored_runs([str(run)])
+    assert stored.rules is None
+    assert re.search("Echo.* cannot be loaded: /gone/test_echo.py: no such file", stored.problem or "")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"expect": "fine"}, "expect 'fine': expected one of valid, invalid, unknown"),
+        ({"bounds": {"unavailable": -1}}, "Experiment.bounds: unavailable: expected seconds"),
+        ({"format": 7}, "experiment format 7"),
+        ({"workload": {"type": "Echo", "file": "/gone.py", "judging": {}}}, "judging {}: expected names of allowed"),
+    ],
+)  # fmt: skip
+def test_wrong_rules_of_judging_are_named_with_the_file(
+    run: Path, change: dict[str, Any], message: str
+) -> None:
+    file = run / "experiment.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    with pytest.raises(UsageError, match=re.escape(message)) as refused:
+        RunDirectory(run).read_judging_rules()
     assert str(file) in str(refused.value)
 
 

@@ -107,15 +107,22 @@ def test_one_verdict_for_each_run(runs: Runs, tmp_path: Path, capsys: pytest.Cap
 
 
 def test_an_allowed_anomaly_is_reported_and_not_judged(runs: Runs, tmp_path: Path) -> None:
-    """The option allows it for all runs, the workload of an experiment for its own run only."""
-    place = runs({"lenient": twice, "strict": twice})
-    experiment = Experiment(workload=AppendLog(acks=1))
-    (place / "lenient" / "experiment.json").write_text(json.dumps(experiment.to_json()))
+    """The option allows it for all runs, the workload of an experiment for its own run only.
+
+    The workload of one run lived in a file that is not on this machine.
+    """
+    place = runs({"lenient": twice, "strict": twice, "elsewhere": twice})
+    experiment = Experiment(workload=AppendLog(acks=1)).to_json()
+    (place / "lenient" / "experiment.json").write_text(json.dumps(experiment))
+    absent = {"type": "Mine", "module": "test_mine", "file": "/absent/test_mine.py", "values": {}}
+    stored = experiment | {"workload": absent | {"judging": {"allowed": ["duplicate"]}}}
+    (place / "elsewhere" / "experiment.json").write_text(json.dumps(stored))
     status, entries = analyzed(tmp_path, str(place))
     assert status == cli.NOT_AS_EXPECTED
     assert {name: (e["valid"], e["error-types"], e["bad-error-types"]) for name, e in entries.items()} == {
         "lenient": (True, ["duplicate"], []),
         "strict": (False, ["duplicate"], ["duplicate"]),
+        "elsewhere": (True, ["duplicate"], []),
     }
     assert json.loads((place / "lenient" / "verdict.json").read_text())["result"] == "valid"
     assert analyzed(tmp_path, str(place), "--allow", "duplicate")[0] == cli.AS_EXPECTED

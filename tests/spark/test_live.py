@@ -20,7 +20,7 @@ from analyzers.judge.live import LIVE, find_live
 from pytest_kafkacheck.experiment.live import EITHER, LiveJudge
 from tests.support.random_histories.logs import draw_histories, log_history
 from tests.support.random_histories.transactions import transaction_history
-from tests.support.segments import ManualClock, poll, seal, sealing_writer
+from tests.support.segments import ManualClock, poll, record, seal, sealing_writer
 from workloads.history.schema import TABLES
 from workloads.history.window import certain
 
@@ -176,6 +176,23 @@ def test_a_finding_is_reported_once_in_the_next_round(spark: Any, tmp_path: Path
     reported = [(line["anomaly"], line["count"]) for line in lines(tmp_path)]
     assert reported == [("inconsistent-offsets", 1), ("duplicate", 1), ("inconsistent-offsets", 1)]
     assert [line["examples"][0]["offset"] for line in lines(tmp_path)] == [0, 0, 9]
+
+
+def test_moments_and_spans_are_written_in_seconds(spark: Any, tmp_path: Path) -> None:
+    clock, second = ManualClock(), 1_000_000_000
+    judge = LiveJudge(tmp_path, Session(spark), say=lambda _: None)
+    writer = sealing_writer(tmp_path, clock, process=0)
+    for sequence, (offset, invoked, completed) in enumerate([(5, 10, 11), (4, 13, 15)]):
+        times = {"invoked": invoked * second, "completed": completed * second}
+        sent = {"index": sequence, "op": sequence, "value": sequence, "offset": offset}
+        writer.append(**record(f="send", process=0, **sent, **times))
+    seal(writer, clock)
+    judge.round()
+    (line,) = [each for each in lines(tmp_path) if each["anomaly"] == "realtime-order"]
+    (example,) = line["examples"]
+    assert line["judged_to"] == 5, "the last completion, 5 s after the first operation"
+    assert example["time"] == 5
+    assert example["stale"] == 2, "invoked 2 s after the acknowledgement of a higher offset"
 
 
 def test_the_thread_reports_and_ends(spark: Any, tmp_path: Path) -> None:

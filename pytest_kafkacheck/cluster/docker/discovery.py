@@ -22,6 +22,8 @@ BROKER = 4
 TIMEOUT = 3.0
 """Seconds for each request."""
 
+UNREGISTERED = "it knows no broker yet"
+
 
 @dataclass(frozen=True)
 class Discovered:
@@ -155,7 +157,10 @@ def _possible_brokers(client: Any, containers: Sequence[Mapping[str, Any]], foun
 
 
 def _find_nodes(client: Any, containers: Sequence[Mapping[str, Any]], what: str) -> Discovered:
-    """Ask the first broker that answers on a published port for all brokers, and find their containers."""
+    """Ask the first broker that answers on a published port for all brokers, and find their containers.
+
+    Raises OSError while a broker is still starting, and UsageError when no broker can be reached.
+    """
     host, _ = reach(client)
     published = {port: each for each in containers for port in _published(each)}
     tried: dict[str, str] = {}
@@ -165,6 +170,10 @@ def _find_nodes(client: Any, containers: Sequence[Mapping[str, Any]], what: str)
             listed = _brokers(address)
         except OSError as error:
             tried[str(address)] = str(error)
+            continue
+        if not listed:
+            # It answers before it has registered itself.
+            tried[str(address)] = UNREGISTERED
             continue
         brokers, missing = {}, []
         for node, at in listed.items():
@@ -182,7 +191,8 @@ def _find_nodes(client: Any, containers: Sequence[Mapping[str, Any]], what: str)
             containers, brokers, {node: Address(host, at.port) for node, at in listed.items()}
         )
     shown = "; ".join(f"{address}: {why}" for address, why in tried.items()) or "they publish no port"
-    raise UsageError(f"attach {what!r}: no Kafka cluster that this host reaches. Tried: {shown}")
+    text = f"attach {what!r}: no Kafka cluster that this host reaches. Tried: {shown}"
+    raise OSError(text) if UNREGISTERED in tried.values() else UsageError(text)
 
 
 def _with_controllers(
