@@ -8,20 +8,16 @@ from analyzers.catalogue.evidence import Number, Offset, Operation, Value
 from analyzers.catalogue.suspicion import per_record
 from analyzers.checks.neighbours import GAP_IS_CERTAIN, KEY_OF_BOTH, STEP_IS_CERTAIN
 
-_STEP = {
+_NEIGHBOURS = {
     "process": Number("the process that polled it"),
     "op": Operation("its poll"),
     "offset": Offset("the offset polled"),
     "previous": Offset("the offset polled before it"),
     "value": Value("what was polled"),
-    "key": KEY_OF_BOTH,
 }
+_STEP = {**_NEIGHBOURS, "key": KEY_OF_BOTH}
 _GAP = {
-    "process": Number("the process that polled it"),
-    "op": Operation("its poll"),
-    "offset": Offset("the offset polled"),
-    "previous": Offset("the offset polled before it"),
-    "value": Value("what was polled"),
+    **_NEIGHBOURS,
     "skipped": Offset("the highest offset between them that was polled", "below"),
 }
 

@@ -15,7 +15,7 @@ def is_fenced(state: State, transaction: Transaction) -> bool:
 
 
 def decide(state: State, transaction: Transaction, outcome: str) -> None:
-    """Decide once. The markers follow, whatever becomes of the client that asked."""
+    """Decide the outcome once. The markers are written even if the client that asked is gone."""
     if transaction.outcome is None:
         transaction.outcome = outcome
         state.ended_transactions.append(transaction)
