@@ -75,11 +75,19 @@ def owned_until(tables: Tables, one: Row) -> int:
 
 def double(tables: Tables) -> int:
     owned = [a | {"until": owned_until(tables, a)} for a in assigned(tables) if a["generation"] is not None]
-    order = lambda a: (a["completed"], a["until"], a["process"], a["op"])  # noqa: E731
-    same = lambda a, b: group_log(a) == group_log(b) and a["generation"] == b["generation"]  # noqa: E731
     return sum(
-        any(same(a, b) and order(b) < order(a) and b["until"] > a["completed"] for b in owned) for a in owned
+        any(
+            (group_log(a), a["generation"]) == (group_log(b), b["generation"])
+            and _order(b) < _order(a)
+            and b["until"] > a["completed"]
+            for b in owned
+        )
+        for a in owned
     )
+
+
+def _order(assignment: Row) -> tuple[Any, ...]:
+    return tuple(assignment[name] for name in ("completed", "until", "process", "op"))
 
 
 def groups_of(tables: Tables) -> set[tuple[Any, Any]]:
