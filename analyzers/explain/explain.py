@@ -171,7 +171,8 @@ def _offsets(example: Mapping[str, int | None], sends: Excerpt, polls: Excerpt) 
 
 
 def _began(history: History) -> int | None:
-    starts = [table.agg(F.min("invoked").alias("began")) for table in (history.records, history.operations)]
+    tables = (history.records, history.operations.where("f <> 'topic'"))
+    starts = [table.agg(F.min("invoked").alias("began")) for table in tables]
     known = [row.began for row in starts[0].union(starts[1]).collect() if row.began is not None]
     return min(known, default=None)
 

@@ -23,7 +23,7 @@ class Tally:
     """The counts of one run, as Spark returns them."""
 
     began: int | None = None
-    """ns, of the first operation."""
+    """ns, of the first operation after the creation of the topics."""
     types: dict[str, Counter[str]] = field(default_factory=dict)
     """Count by kind of operation (f) and completion type."""
     written: set[tuple[str, int]] = field(default_factory=set)
@@ -148,7 +148,8 @@ def unknowns(run: Tally, events: Sequence[FaultEvent]) -> tuple[str, ...]:
 # are few, so all samples of a run go into one partition, which avoids a second shuffle.
 _TALLY = f"""
     with each as (
-        select run, topic, partition, f, type, {SESSION} as session, count(*) as n, min(invoked) as began
+        select run, topic, partition, f, type, {SESSION} as session, count(*) as n,
+            min(invoked) filter (where f <> 'topic') as began
         from (
             select run, topic, partition, f, type, session, process, invoked from {{records}} union all
             select run, topic, partition, f, type, session, process, invoked from {{operations}}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from nemesis.run import Nemesis
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics as cluster_topics
+from pytest_kafkacheck.cluster.kafka.topic_state import reported
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.clients import WorkerClients
 from pytest_kafkacheck.experiment.environment import write_environment, write_layout
@@ -78,12 +79,13 @@ class _Execution:
     def run_phases(self) -> None:
         experiment, workload, cluster = self._experiment, self._experiment.workload, self._cluster
         write_environment(self._home, cluster, workload)
-        self._create_topics()
-        write_layout(self._home, cluster, self._main_topic)
         with ExitStack() as stack:
-            stack.callback(self._restart_nodes)
             operations = OperationLog(RunDirectory(self._home).history, self._run, HARNESS)
             stack.callback(operations.close)
+            stack.enter_context(self._report_topics(operations))
+            self._create_topics()
+            write_layout(self._home, cluster, self._main_topic)
+            stack.callback(self._restart_nodes)
             workers = stack.enter_context(
                 WorkerPool(
                     workload.workers(),
@@ -115,19 +117,31 @@ class _Execution:
             workers.stop()
             workers.final_reads(ends, limit=FINAL_LIMIT)
             operations.phase("end")
-        for name in self._names:
-            cluster_topics.delete(cluster.brokers, name)
+            for name in self._names:
+                with reported(cluster.brokers, name, "deleted", cluster.kafka.report):
+                    cluster_topics.delete(cluster.brokers, name)
+
+    @contextmanager
+    def _report_topics(self, operations: OperationLog) -> Iterator[None]:
+        """Write a row for each topic that this run, or one of its faults, creates or deletes."""
+        kafka = self._cluster.kafka
+        kafka.report = lambda change: operations.record(change.row())
+        try:
+            yield
+        finally:
+            kafka.report = None
 
     def _create_topics(self) -> None:
         for topic in self._topics:
-            cluster_topics.create(
-                self._cluster.brokers,
-                topic.name,
-                partitions=topic.partitions,
-                replication_factor=topic.replication_factor,
-                assignment=topic.assignment,
-                config=topic.config,
-            )
+            with reported(self._cluster.brokers, topic.name, "created", self._cluster.kafka.report):
+                cluster_topics.create(
+                    self._cluster.brokers,
+                    topic.name,
+                    partitions=topic.partitions,
+                    replication_factor=topic.replication_factor,
+                    assignment=topic.assignment,
+                    config=topic.config,
+                )
         if problem := wait_agreement(self._cluster, self._names, limit=STEADY_LIMIT):
             raise InfrastructureError(
                 f"{self._names} not ready {STEADY_LIMIT:.0f} s after their creation: {problem}"

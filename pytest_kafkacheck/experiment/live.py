@@ -121,9 +121,11 @@ class LiveJudge:
         """The latest time in the window, ns; None if it is empty."""
         times = [pc.min_max(rows[name]) for rows in tables.values() for name in ("invoked", "completed")]
         if self._began is None:
-            self._began = min(
-                (low for each in times if (low := each["min"].as_py()) is not None), default=None
-            )
+            # As in the verdict, time begins after the creation of the topics.
+            operations = tables["operations"]
+            loaded = operations.filter(pc.not_equal(operations["f"], "topic"))
+            lows = [pc.min(rows["invoked"]) for rows in (tables["records"], loaded)]
+            self._began = min((low for each in lows if (low := each.as_py()) is not None), default=None)
         return max((high for each in times if (high := each["max"].as_py()) is not None), default=None)
 
     def _report(self, found: Found, now: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -195,12 +196,22 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ver
     with Harness(folder) as harness:
         experiment = Experiment(workload=AppendLog(partitions=1, rate=100), duration=3, cooldown=1)
         run = harness.run(experiment)
+        assert _topic_events(Recorded(run.path).operations) == ["created", "deleted"]
         homes = [Recorded(run.path).write(folder / "unharmed", "unharmed")]
         for anomaly, plant in PLANTS.items():
             recorded = Recorded(run.path)
             plant(recorded)
             homes.append(recorded.write(folder / anomaly, anomaly))
         yield analyze(harness._spark.session(), homes)
+
+
+def _topic_events(operations: list[Row]) -> list[str]:
+    rows = sorted((row for row in operations if row["f"] == "topic"), key=lambda row: row["invoked"])
+    values = [json.loads(row["value"]) for row in rows]
+    assert len({each["id"] for each in values}) == 1
+    assert all(each["partitions"] == 1 and each["replication_factor"] == 3 for each in values)
+    assert all(each["config"]["min.insync.replicas"] for each in values)
+    return [each["event"] for each in values]
 
 
 def test_every_anomaly_of_such_a_workload_has_a_plant() -> None:

@@ -72,7 +72,8 @@ OPERATIONS = pa.schema(
         ("op", pa.int64()),
         ("process", pa.int32()),  # a client, NEMESIS or HARNESS
         ("session", pa.int32()),
-        # read | final-read | txn | init | member | commit | <fault name> | phase | worker
+        # read | final-read | txn | init | member | commit | <fault name> | phase | worker | topic | recovery |
+        # problem | unread
         ("f", pa.string()),
         ("type", pa.string()),  # ok | fail | info
         ("invoked", pa.int64()),  # ns
@@ -87,7 +88,7 @@ OPERATIONS = pa.schema(
         ("generation", pa.int32()),  # member, commit: of the group; null if unknown
     ]
 )
-"""One row per operation that is not a record: reads as a whole, transactions, group events, faults, phases, workers.
+"""One row per operation that is not a record: reads as a whole, transactions, group events, faults, steps of the run.
 
 ``read``        a session reads a partition from where it last stopped to the reported end; ``ok`` if it got
                 there. Its records have the same ``op``.
@@ -112,6 +113,12 @@ OPERATIONS = pa.schema(
 ``phase``       by HARNESS: ``{"phase": "steady"|"faults"|"recovery"|"final"|"end"}`` began.
 ``worker``      by HARNESS: ``{"role": ..., "process": number, "event": "started"|"stopped"|"crashed"|"killed"}``.
                 Ends are recorded a moment later; ``killed`` means by a fault.
+``topic``       by HARNESS: the run, or one of its faults, created or deleted a topic, between its request and the
+                answer: ``{"event": "created"|"deleted"|"recreated", "id": text, "partitions": int,
+                "replication_factor": int, "config": {setting: text}}``. A recreated topic has a ``deleted`` row
+                and a ``recreated`` one. `id` is the topic id, which differs after a recreation; null where the
+                release has none. `config` are the effective settings, the brokers' defaults included, as a broker
+                described them; empty if none did. All of this is as after a creation, and as before a deletion.
 """
 
 OBSERVATIONS = pa.schema(

@@ -9,13 +9,14 @@ import kafka.errors
 from kafka import KafkaConsumer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError
-from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
+from kafka.protocol.metadata import FindCoordinatorRequest
 from kafka.protocol.producer import InitProducerIdRequest
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics, zookeeper
 from pytest_kafkacheck.cluster.kafka.admin import admin_client
 from pytest_kafkacheck.cluster.kafka.running_cluster import RunningCluster
+from pytest_kafkacheck.cluster.kafka.topic_state import Report, reported, topic_id
 from pytest_kafkacheck.errors import InfrastructureError
 from workloads.clients.connection import Address, ask
 from workloads.clients.kafka_python import access
@@ -51,6 +52,8 @@ class Administration:
     def __init__(self, cluster: RunningCluster, membership: Membership) -> None:
         self._cluster = cluster
         self._membership = membership
+        self.report: Report | None = None
+        """Takes each deletion and creation of a topic. A run sets it, because a fault may recreate a topic."""
 
     def elect(self, topic: str, partition: int, *, unclean: bool) -> None:
         def elected(client: Any) -> None:
@@ -109,30 +112,26 @@ class Administration:
             partition: view.replicas for (name, partition), view in self._view(topic).items() if name == topic
         }
         config = self.topic_config(topic)
-        topics.delete(self._cluster.brokers, topic)
+        brokers = self._cluster.brokers
+        with reported(brokers, topic, "deleted", self.report):
+            topics.delete(brokers, topic)
 
         def created() -> None:
             # CreateTopics reports that the topic exists until all brokers have deleted it.
-            topics.create(self._cluster.brokers, topic, assignment=layout, config=config)
+            topics.create(brokers, topic, assignment=layout, config=config)
             if not self.topic_id(topic):
                 raise ConnectionError(f"topic {topic} is still being deleted")
 
-        self._retry(created)
+        with reported(brokers, topic, "recreated", self.report):
+            self._retry(created)
 
     def topic_id(self, topic: str) -> str:
-        request = MetadataRequest(
-            version=12,
-            topics=[MetadataRequest.MetadataRequestTopic(name=topic)],
-            allow_auto_topic_creation=False,
-            include_topic_authorized_operations=False,
-        )
         ids = set()
         for address in self._cluster.brokers.values():
             try:
-                (found,) = ask(address, request, timeout=metadata_views.TIMEOUT).topics
+                ids.add(topic_id(address, topic) or "")
             except OSError:
                 continue
-            ids.add("" if found.error_code else str(found.topic_id))
         return ids.pop() if len(ids) == 1 else ""
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:

@@ -31,6 +31,7 @@ from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
+from pytest_kafkacheck.cluster.kafka.topic_state import TopicChange
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from tests.support.fault_run import LONG, Injection, eventually, produce
 from tests.support.real_cluster import own
@@ -91,10 +92,27 @@ def test_a_broker_is_added_and_removed(cluster: DockerCluster, topic: str) -> No
 
 def test_a_topic_is_recreated(cluster: DockerCluster, topic: str) -> None:
     assert produce(cluster, topic) == 50
+    changes: list[TopicChange] = []
+    cluster.kafka.report = changes.append
     with Injection(cluster, recreate_topic(), topic=topic):
         pass
+    cluster.kafka.report = None
     assert eventually(lambda: cluster.kafka.ends(topic, 0) == (0, 0))
     assert cluster.replicas(topic, 0) == (1, 2, 3)
+    deleted, recreated = changes
+    assert [each.event for each in changes] == ["deleted", "recreated"]
+    assert deleted.completed <= recreated.invoked
+    assert deleted.state.id is not None
+    assert recreated.state.id == cluster.kafka.topic_id(topic) != deleted.state.id
+    for each in changes:
+        assert (each.state.partitions, each.state.replication_factor) == (1, 3)
+        assert each.state.config["cleanup.policy"] == "delete"
+        assert each.state.config.keys() >= {
+            "retention.ms",
+            "retention.bytes",
+            "min.insync.replicas",
+            "unclean.leader.election.enable",
+        }
 
 
 def test_partitions_are_added(cluster: DockerCluster, topic: str) -> None:
