@@ -33,7 +33,7 @@ from pyspark.sql import SparkSession
 from analyzers.catalogue.registry import CHECKS
 from analyzers.history.load import load, release
 from analyzers.history.sources import sources
-from analyzers.judge.analyze import analyze, applicable
+from analyzers.judge.analyze import analyze, applies
 from analyzers.judge.coverage import tally
 from analyzers.judge.find import find
 from analyzers.spark.session import fit, spark_session
@@ -57,7 +57,7 @@ def ours(spark: SparkSession, run: Path, facts: set[str] = FACTS) -> Counts:
     try:
         # The coverage is part of every verdict, and decides which checks apply.
         done = {kind for each in tally(history).values() for kind in each.kinds()}
-        wanted = applicable([check for check in WANTED if check.over in facts], done)
+        wanted = [check for check in WANTED if check.over in facts and applies(check, done)]
         found, _ = find(history, wanted, examples=8, strict=True)
     finally:
         release(spark, history)

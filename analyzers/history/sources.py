@@ -45,8 +45,8 @@ def name_of(run: Location) -> str:
 
 
 def is_empty(spark: SparkSession, source: Source) -> bool:
-    """Whether neither an operation nor a record was recorded."""
-    files = [file for table in ("records", "operations") for file in source.files[table]]
+    """Whether its tables have no rows, so that they name no run."""
+    files = [file for table in TABLES for file in source.files[table]]
     if source.local:
         return not any(pq.read_metadata(file).num_rows for file in files)
     return not any(

@@ -16,7 +16,7 @@ from analyzers.history.load import History, load, release
 from analyzers.history.sources import Location, is_empty, sources
 from analyzers.judge.availability import availabilities, measure
 from analyzers.judge.coverage import Tally, exercised, tally, unknowns
-from analyzers.judge.cycles import CYCLES, Unsearched, find_cycles
+from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
 from analyzers.judge.examples import example_json
 from analyzers.judge.find import Crashed, Found, find
 from analyzers.judge.prefilter import find_suspects
@@ -59,12 +59,14 @@ def analyze(
             prefiltering = pool.submit(find_suspects, history, checks)
             empty = [each.name for each in directories if is_empty(spark, each)]
         tallies = {name: Tally() for name in empty} | counting.result()
-        kinds = {kind for each in tallies.values() for kind in each.kinds()}
-        wanted = applicable((*checks, *bound_checks(bounds)), kinds)
+        kinds = {run: each.kinds() for run, each in tallies.items()}
+        every_check = (*checks, *bound_checks(bounds))
+        wanted = [check for check in every_check if any(applies(check, of_run) for of_run in kinds.values())]
         found, crashed = find(
             history, wanted, examples=examples, strict=strict, prefilter=lambda *_: prefiltering.result()
         )
-        cycles, unsearched = _find_cycles(history, examples) if "txn" in kinds else ([], [])
+        transactional = any(TRANSACTIONS in of_run for of_run in kinds.values())
+        cycles, unsearched = _find_cycles(history, examples) if transactional else ([], [])
         try:
             available = availabilities(waiting.result(), {run: each.began for run, each in tallies.items()})
         except Exception as error:  # No promise depends on the report, so a crash is only a note.
@@ -76,16 +78,24 @@ def analyze(
             )
     finally:
         release(spark, history)
+    # All runs share one pass, in which a check also examines runs that it does not apply to. A verdict must not
+    # depend on the runs beside it, so those results are dropped.
+    applied = {
+        run: {check.name for check in wanted if applies(check, of_run)}
+        | (set(CYCLES) if TRANSACTIONS in of_run else set())
+        for run, of_run in kinds.items()
+    }
     by_run: dict[str, list[Found]] = {}
     for each in (*found, *cycles):
-        by_run.setdefault(each.run, []).append(each)
+        if each.anomaly in applied[each.run]:
+            by_run.setdefault(each.run, []).append(each)
     return {
         run: _verdict(
             run,
             tallies[run],
             by_run.get(run, []),
-            crashed,
-            [each for each in unsearched if each.run in (run, None)],
+            [each for each in crashed if each.anomaly in applied[run]],
+            [each for each in unsearched if each.concerns(run, kinds[run])],
             allowed,
             available.get(run, Availability()),
             bounds if isinstance(bounds, Bounds) else bounds.get(run, NONE),
@@ -94,9 +104,9 @@ def analyze(
     }
 
 
-def applicable(checks: Sequence[Check], kinds: Collection[str]) -> list[Check]:
-    """The checks that can find something in histories with these kinds of operations (f)."""
-    return [check for check in checks if NEEDS.get(check.over, "send") in {*kinds, "send"}]
+def applies(check: Check, kinds: Collection[str]) -> bool:
+    """Whether the check can find something in a run with these kinds of operations (f)."""
+    return NEEDS.get(check.over, "send") in {*kinds, "send"}
 
 
 def _find_cycles(history: History, examples: int) -> tuple[list[Found], list[Unsearched]]:
@@ -104,7 +114,12 @@ def _find_cycles(history: History, examples: int) -> tuple[list[Found], list[Uns
         return find_cycles(history, examples=examples)
     except Exception as error:  # Like a check that crashes, it does not affect the others.
         return [], [
-            Unsearched(run=None, judged=True, sentence=_crash(f"search for {', '.join(CYCLES)}", error))
+            Unsearched(
+                run=None,
+                judged=True,
+                sentence=_crash(f"search for {', '.join(CYCLES)}", error),
+                needs=TRANSACTIONS,
+            )
         ]
 
 

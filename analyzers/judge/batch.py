@@ -83,7 +83,9 @@ def judge_batch(
 
 
 def _run_ids(sessions: Sessions, home: Location) -> frozenset[str]:
-    return remote.run_ids(sessions(), str(home)) if is_uri(home) else run_ids(Path(home))
+    """The run ids of its verdicts. Tables without rows name no run; their verdict has the directory's name."""
+    ids = remote.run_ids(sessions(), str(home)) if is_uri(home) else run_ids(Path(home))
+    return ids or frozenset([name_of(home)])
 
 
 def _unjudged(case: Case, problem: str) -> Judged:

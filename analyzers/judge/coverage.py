@@ -55,10 +55,9 @@ class Tally:
 
 
 def tally(history: History) -> dict[str, Tally]:
-    """By run id, for every run with a record or an operation. Takes one Spark job, and a second if there were
-    faults."""
+    """By run id, for every run with a row in any table. Takes one Spark job, and a second if there were faults."""
     rows = history.sql(_TALLY).collect()
-    tallies = {row.run: Tally() for row in rows if row.counted is not None}
+    tallies = {row.run: Tally() for row in rows}
     for run, counted in ((tallies[row.run], row.counted) for row in rows if row.counted is not None):
         run.began = min((at for at in (run.began, counted.began) if at is not None), default=None)
         run.types.setdefault(counted.f, Counter())[counted.type] += counted.n
@@ -80,7 +79,7 @@ def tally(history: History) -> dict[str, Tally]:
         else:
             tallies[name].progress.note(operation.f, operation.value)
     for row in rows:
-        if row.changed is not None and row.run in tallies:
+        if row.changed is not None:
             run = tallies[row.run]
             run.leader_changes, run.isr_changes, run.smallest_isr = row.changed
     if any(run.nemesis for run in tallies.values()):
@@ -160,8 +159,9 @@ _TALLY = f"""
         from each group by run, f, type
     ), seen as (
         select /*+ REPARTITION(run) */ run, topic, partition, node, time, leader_epoch,
-            nullif(leader, -1) as leader, array_sort(isr) as isr
-        from {{observations}} where kind = 'partition'
+            if(kind = 'partition', nullif(leader, -1), null) as leader,
+            if(kind = 'partition', array_sort(isr), null) as isr
+        from {{observations}}
     ), beside as (
         select *, last(leader, true) over (
             partition by run, topic, partition order by leader_epoch, leader

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, Row, Window
@@ -25,6 +25,9 @@ SEARCHES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 )
 """Kinds of dependencies to collect, and the anomalies to search them for. Order in real time needs no rows."""
 
+TRANSACTIONS = "txn"
+"""The kind of operation (f) without which a run has no cycles."""
+
 CYCLES = tuple(name for _, names in SEARCHES for name in names)
 
 
@@ -37,6 +40,12 @@ class Unsearched:
     sentence: str
     judged: bool
     """Whether a promise remained unchecked. Otherwise the sentence is a note."""
+    needs: str | None = None
+    """The kind of operation (f) without which a run has no such part."""
+
+    def concerns(self, run: str, kinds: Collection[str]) -> bool:
+        """Whether it is about this run, which has these kinds of operations."""
+        return self.run in (run, None) and (self.needs is None or self.needs in kinds)
 
 
 def find_cycles(
@@ -49,7 +58,9 @@ def find_cycles(
         for run, rows in _collect(cycle_candidates(history, kinds), max_edges).items():
             if len(rows) > max_edges:
                 sentence = _too_many(anomalies, max_edges)
-                unsearched.append(Unsearched(run=run, judged=kinds == JUDGED, sentence=sentence))
+                unsearched.append(
+                    Unsearched(run=run, judged=kinds == JUDGED, sentence=sentence, needs=TRANSACTIONS)
+                )
             else:
                 found += _found(run, rows, anomalies, examples)
     return found, unsearched

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from analyzers.catalogue.bounds import Bounds
 from analyzers.catalogue.check import Check
-from analyzers.history.sources import Location, name_of
+from analyzers.history.sources import Location
 from analyzers.judge.analyze import analyze
 from analyzers.judge.failures import describe
 from analyzers.verdict.verdict import Verdict, amended, judge
@@ -27,7 +27,7 @@ def judge_isolated(
 ) -> dict[Location, dict[str, Verdict]]:
     """Verdicts by directory and run id. Judges all together; if that crashes, each half, down to a single directory.
 
-    runs    directory to the ids of its runs.
+    runs    directory to the ids of its runs, no id in two of them.
     bounds  by run id.
     """
     homes = list(runs)
@@ -47,12 +47,7 @@ def judge_isolated(
             for half in (homes[:middle], homes[middle:])
         )
         return first | second
-    return {home: {run: verdicts[run] for run in sorted(_names(home, of))} for home, of in runs.items()}
-
-
-def _names(home: Location, runs: frozenset[str]) -> frozenset[str]:
-    """The run ids under which `analyze` returns verdicts. Tables without rows name no run."""
-    return runs or frozenset([name_of(home)])
+    return {home: {run: verdicts[run] for run in sorted(of)} for home, of in runs.items()}
 
 
 def _check_by_check(
@@ -64,7 +59,7 @@ def _check_by_check(
     bounds: Mapping[str, Bounds],
 ) -> dict[str, Verdict]:
     """The verdicts on one directory with which the whole analysis crashes: first without checks, then with each."""
-    names = sorted(_names(home, runs))
+    names = sorted(runs)
     try:
         verdicts = analyze(sessions(), [home], examples=0, checks=[])
     except Exception as error:

@@ -110,6 +110,23 @@ def test_each_run_is_judged_by_its_own_bounds(
     assert found == {"none": [], "it's": ["unavailable"], "kept": [], "other": []}
 
 
+def test_a_folder_without_records_takes_no_other_run_down(
+    spark: Any, write: Any, story: Any, tmp_path: Path
+) -> None:
+    """One holds samples only, of a run that is not named as its folder; one is empty and named as another's run."""
+    sampled = story()
+    sampled.observations.append({"process": 5, "time": 1, "node": 1, "kind": "quorum"})
+    good = story().send(ONE, 0).final({0: ONE}, end=1)
+    homes = [
+        write(tmp_path / "copied", {"sampled": sampled}),
+        write(tmp_path / "first", {"good": good}),
+        write(tmp_path / "good", {"none": story()}),
+    ]
+    judged = judge_batch(lambda: spark, cases(homes), checks=[LOST_WRITE])
+    results = [{run: each.result for run, each in one.verdicts.items()} for one in judged]
+    assert results == [{"sampled": "unknown"}, {"good": "valid"}, {"good": "unknown"}]
+
+
 PROGRAM = """
 import sys
 from dataclasses import replace

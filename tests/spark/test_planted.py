@@ -39,6 +39,24 @@ def test_exactly_the_planted_anomaly_is_found(verdicts: Any, make: Callable[[Any
         assert not any("crashed" in sentence for sentence in verdict.unknowns)
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("above_the_last_stable_offset_of_others", "lost_in_the_middle", "went_back"),
+        ("owned_twice", "commit_went_back"),
+        ("session_went_back", "own_write_found_too_late"),
+    ],
+    ids=["neither groups, nor sessions, nor transactions", "groups", "sessions"],
+)
+def test_a_verdict_does_not_depend_on_the_runs_beside_it(
+    judged: Any, stories: dict[str, Any], verdicts: Any, names: tuple[str, ...]
+) -> None:
+    """Runs of one kind give the same verdicts as together with all others, whose operations need more checks."""
+    assert judged({name: stories[name] for name in names}, bounds=BOUNDS) == {
+        name: verdicts[name] for name in names
+    }
+
+
 def test_every_anomaly_of_the_catalogue_is_planted() -> None:
     assert {name for expected in PLANTED.values() for name in expected} == set(ANOMALIES)
 

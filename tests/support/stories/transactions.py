@@ -223,7 +223,7 @@ def read_at_the_same_time(s: Any) -> Any:
 
 def above_the_last_stable_offset(s: Any) -> Any:
     s.send(ONE, 0).send(ONE + 1, 1).poll(ONE, 0, at=(91, 95), **READ).poll(ONE + 1, 1, at=(96, 100), **READ)
-    observe(observe(s, 2, 101), 1, 102)
+    txn(observe(observe(s, 2, 101), 1, 102), A, (103, 110), outcome="abort")
     return s.final({0: ONE, 1: ONE + 1}, end=2)
 
 
