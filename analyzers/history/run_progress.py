@@ -1,17 +1,40 @@
-"""The progress of a run: the phase that it reached, and how its client processes ended."""
+"""The progress of a run: its phases, the steps that failed, and how its client processes ended."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+PHASES = ("steady", "recovery", "final", "end")
+"""Those that every run has. The phase of faults is not recorded as one."""
+
+FAILED: Mapping[str, str] = {
+    "load": "The load did not run to its end",
+    "faults": "Not every fault was carried out and recorded",
+    "recovery": "It is unknown whether the cluster recovered",
+    "stop": "Not every client ended as it should",
+    "final-read": "Not every partition was read at the end",
+    "delete-topics": "The topics of the run could not be deleted",
+}
+"""What it means that a step of the run failed."""
+
+Log = tuple[str, int]
 
 
 @dataclass(kw_only=True)
 class RunProgress:
-    phase: str | None = None
-    """The last phase that began; None if none is recorded."""
+    phases: list[str] = field(default_factory=list)
+    """Those that began, in order of time."""
+    is_recorded: bool = False
+    """Whether a harness recorded the run."""
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    """Step and error, of each step of the run that failed."""
+    unrecovered: list[str] = field(default_factory=list)
+    """The reasons why the cluster counts as not recovered."""
+    unread: dict[Log, str] = field(default_factory=dict)
+    """The partitions whose final read could not begin, with the reason."""
     crashed: list[str] = field(default_factory=list)
     """The reason for each client process that ended unexpectedly."""
     running: dict[int | None, str] = field(default_factory=dict)
@@ -19,13 +42,28 @@ class RunProgress:
     killed: set[int | None] = field(default_factory=set)
     """Client processes that a fault killed."""
 
-    def note(self, f: str, value: str | None) -> None:
+    @property
+    def phase(self) -> str | None:
+        """The last phase that began; None if none is recorded."""
+        return self.phases[-1] if self.phases else None
+
+    def note(self, f: str, value: str | None, log: tuple[str | None, int | None] = (None, None)) -> None:
         """Take the next operation of the harness, in order of time. Raises ValueError if its value is not an
         object."""
         fields = parse(value)
+        self.is_recorded = True
         match f, fields.get("event"):
             case "phase", _:
-                self.phase = str(fields.get("phase"))
+                self.phases.append(str(fields.get("phase")))
+            case "problem", _:
+                self.failed.append((str(fields.get("step")), str(fields.get("error"))))
+            case "recovery", _ if problem := fields.get("problem"):
+                limit = fields.get("limit")
+                seconds = f"{limit:g}" if isinstance(limit, int | float) else "?"
+                self.unrecovered.append(f"after {seconds} s: {problem}")
+            case "unread", _:
+                topic, partition = log
+                self.unread[str(topic), partition or 0] = str(fields.get("reason"))
             case "worker", "started":
                 self.running[fields.get("process")] = str(fields.get("role", "client"))
             case "worker", event:
@@ -38,14 +76,29 @@ class RunProgress:
 
     def doubts(self) -> Iterator[str]:
         """Reasons why the history may be incomplete, one sentence each."""
+        for step, error in self.failed:
+            yield f"{FAILED.get(step, f'The step {step} of the run failed')}: {_unstopped(error)}."
+        for reason in self.unrecovered:
+            yield f"The cluster had not recovered {_unstopped(reason)}."
         for trouble in self.crashed:
             yield f"A client process ended early: {trouble}. Records that it would have seen are missing."
         if self.phase not in (None, "end"):
             yield f"The run was interrupted in its phase {self.phase}: the history ends there."
+        elif self.is_recorded and (missing := [each for each in PHASES if each not in self.phases]):
+            yield no_phases(missing)
         if self.running:
             names = ", ".join(f"{role} {'?' if p is None else p}" for p, role in sorted(
                 self.running.items(), key=lambda item: (item[0] is None, item[0] or 0)))  # fmt: skip
             yield f"The history does not say how clients ended ({names}): their last operations may be missing."
+
+
+def no_phases(missing: Sequence[str] = PHASES) -> str:
+    """The reason for doubt about a recorded run whose history lacks these phases."""
+    return f"The history has no record that these phases of the run began: {', '.join(missing)}."
+
+
+def _unstopped(text: str) -> str:
+    return text.rstrip(". ")
 
 
 def parse(value: str | None) -> dict[str, Any]:

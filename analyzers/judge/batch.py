@@ -11,10 +11,12 @@ from analyzers.catalogue.check import Check
 from analyzers.catalogue.registry import CHECKS
 from analyzers.history import remote
 from analyzers.history.bad_history import BadHistory
+from analyzers.history.run_progress import no_phases
 from analyzers.history.sources import Location, is_uri, name_of
 from analyzers.history.validate import cut_segments, run_ids
 from analyzers.judge.failures import without_py4j_log
 from analyzers.judge.isolation import Sessions, judge_isolated
+from analyzers.verdict.exercised import NOTHING
 from analyzers.verdict.verdict import Verdict, amended, judge
 
 
@@ -29,6 +31,8 @@ class Case:
     """Anomalies that are reported without effect on the result."""
     is_single: bool = False
     """Whether the directory must hold one run only."""
+    schedule: Mapping[str, str] | None = None
+    """The fault events that the run was to carry out: id to a name for messages. None if that is not known."""
     problem: str | None = None
     """Why it is already known that the directory cannot be judged."""
 
@@ -122,4 +126,20 @@ def _completed(sessions: Sessions, case: Case, verdicts: Mapping[str, Verdict]) 
             f"The history is incomplete: the segments {', '.join(cuts)} end within a batch, so the last rows "
             f"written to them are missing."
         )
-    return {run: amended(verdict, unknowns=unknowns, allow=case.allow) for run, verdict in verdicts.items()}
+    return {
+        run: amended(verdict, unknowns=[*unknowns, *_unrecorded(case, verdict)], allow=case.allow)
+        for run, verdict in verdicts.items()
+    }
+
+
+def _unrecorded(case: Case, verdict: Verdict) -> Iterator[str]:
+    """What a run with a known schedule must have recorded, and has not. Both are counted by the analysis, so nothing
+    can be said where it crashed."""
+    if case.schedule is None or verdict.exercised == NOTHING:
+        return
+    recorded = {fault.event for fault in verdict.exercised.faults}
+    for event, name in case.schedule.items():
+        if event not in recorded:
+            yield f"The fault {name} ({event}) of the schedule has no record: it may not have been carried out."
+    if verdict.exercised.phase is None:
+        yield no_phases()

@@ -77,7 +77,8 @@ def tally(history: History) -> dict[str, Tally]:
         if operation.process == NEMESIS:
             tallies[name].nemesis.append(operation)
         else:
-            tallies[name].progress.note(operation.f, operation.value)
+            log = operation.topic, operation.partition
+            tallies[name].progress.note(operation.f, operation.value, log)
     for row in rows:
         if row.changed is not None:
             run = tallies[row.run]
@@ -120,22 +121,28 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         leader_changes=run.leader_changes,
         isr_changes=run.isr_changes,
         smallest_isr=run.smallest_isr,
+        phase=run.progress.phase,
+        failed_steps=tuple(step for step, _ in run.progress.failed),
     )
 
 
 def unknowns(run: Tally, events: Sequence[FaultEvent]) -> tuple[str, ...]:
     """A sentence for each reason why this run cannot be called valid, independent of the findings of checks."""
     sends, polls = run.count("send"), run.count("poll")
+    # What went wrong with the run comes first: other reasons often follow from it.
+    sentences = [*run.progress.doubts()]
     if not sends and not polls:
-        return ("The history holds no records: nothing was sent and nothing was read.",)
-    sentences = []
+        return ("The history holds no records: nothing was sent and nothing was read.", *sentences)
     if not sends["ok"]:
         sentences.append(f"No send was acknowledged (of {sends.total():,}): no promise was put to the test.")
     sentences += [sentence for event in events for sentence in event.doubts()]
-    sentences += run.progress.doubts()
     for topic, partition in sorted(run.written - run.finished):
-        attempted = (topic, partition) in run.attempted
-        reason = "no final read of it completed" if attempted else "there was no final read of it"
+        if (topic, partition) in run.progress.unread:
+            reason = f"its final read could not begin ({run.progress.unread[topic, partition]})"
+        elif (topic, partition) in run.attempted:
+            reason = "no final read of it completed"
+        else:
+            reason = "there was no final read of it"
         sentences.append(
             f"Partition {topic}-{partition} was written, but {reason}: its content at the end is unknown."
         )
@@ -183,7 +190,7 @@ _TALLY = f"""
     )
     select run, struct(f, type, n, began, logs, sessions) as counted, null as operation, null as changed from counted
     union all
-    select run, null, struct(f, op, process, invoked, completed, value), null
+    select run, null, struct(f, op, process, invoked, completed, value, topic, partition), null
     from {{operations}} where process in ({NEMESIS}, {HARNESS})
     union all
     select run, null, null, struct(leaders, isrs, smallest) from changed

@@ -56,6 +56,10 @@ class Exercised:
     isr_changes: int = 0
     smallest_isr: int | None = None
     """The fewest in-sync replicas that any broker reported of any partition; None if nothing was observed."""
+    phase: str | None = None
+    """The last phase of the run that began; None if none is recorded."""
+    failed_steps: tuple[str, ...] = ()
+    """Steps of the run that failed; the reasons are among the verdict's unknowns."""
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Exercised:
@@ -66,7 +70,7 @@ class Exercised:
         )
         for fault in faults:
             require_numbers(fault.event, fault.began, fault.ended)
-        return cls(**{**data, "faults": faults})
+        return cls(**{**data, "faults": faults, "failed_steps": tuple(data.get("failed_steps", ()))})
 
     @property
     def acks(self) -> int:

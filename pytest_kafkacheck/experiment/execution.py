@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,6 @@ from docker.errors import APIError
 from nemesis.run import Nemesis
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.kafka import topics as cluster_topics
-from pytest_kafkacheck.cluster.kafka.topic_state import reported
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.clients import WorkerClients
 from pytest_kafkacheck.experiment.environment import write_environment, write_layout
@@ -25,6 +23,8 @@ from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.operations import OperationLog
 from pytest_kafkacheck.experiment.recovery import log_ends, wait_agreement
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
+from pytest_kafkacheck.experiment.run_topics import RunTopics
+from pytest_kafkacheck.experiment.steps import Steps
 from pytest_kafkacheck.termination import raise_if_interrupted
 from workloads.history.schema import HARNESS, NEMESIS
 from workloads.workers.pool import WorkerPool, WorkerPoolError
@@ -34,7 +34,10 @@ log = logging.getLogger(__name__)
 Say = Callable[[str], None]
 
 STEADY_LIMIT = 30.0
-"""Seconds for topics to appear, and for the load to begin: a cluster that needs longer is not healthy."""
+"""Seconds for the load to begin: a cluster that needs longer is not healthy."""
+
+RECORDED = ("acks", "polled")
+"""Counters of workers that show that the history has records to judge."""
 
 FINAL_LIMIT = 120.0
 """Seconds for the final reads."""
@@ -47,7 +50,8 @@ def execute(
 
     run   unique; topics are named after it.
     stop  set from outside to end the load early; everything is healed all the same.
-    Raises InfrastructureError when the experiment could not be carried out; what was recorded stays.
+    A step that fails after the load has begun is recorded, and the run goes on, so that its history can be judged.
+    Raises InfrastructureError when nothing was recorded that could be judged.
     """
     try:
         _Execution(experiment, cluster, run=run, home=home, say=say, stop=stop).run_phases()
@@ -70,88 +74,70 @@ class _Execution:
     ) -> None:
         self._experiment, self._cluster = experiment, cluster
         self._run, self._home, self._say, self._stop = run, home, say, stop
-        self._topics = experiment.workload.topics(run)
-        self._names = [topic.name for topic in self._topics]
+        self._topics = RunTopics(experiment.workload.topics(run), cluster)
         self._main_topic = experiment.workload.main_topic(run)
+        self._operations = OperationLog(RunDirectory(home).history, run, HARNESS)
+        self._steps = Steps(self._operations, say)
         self._to_restart: set[int] = set()
         """Nodes on which a fault left something that only a restart ends."""
 
     def run_phases(self) -> None:
-        experiment, workload, cluster = self._experiment, self._experiment.workload, self._cluster
-        write_environment(self._home, cluster, workload)
+        workload, operations, step = self._experiment.workload, self._operations, self._steps.step
         with ExitStack() as stack:
-            operations = OperationLog(RunDirectory(self._home).history, self._run, HARNESS)
             stack.callback(operations.close)
-            stack.enter_context(self._report_topics(operations))
-            self._create_topics()
-            write_layout(self._home, cluster, self._main_topic)
+            write_environment(self._home, self._cluster, workload)
+            stack.enter_context(self._topics.recorded(operations))
+            self._topics.create()
+            write_layout(self._home, self._cluster, self._main_topic)
             stack.callback(self._restart_nodes)
-            workers = stack.enter_context(
-                WorkerPool(
-                    workload.workers(),
-                    run=self._run,
-                    home=self._home,
-                    brokers=cluster.brokers,
-                    topics=self._topics,
-                    record=operations.record,
-                    library=workload.library,
-                )
-            )
+            workers = stack.enter_context(self._worker_pool())
             workers.go()
-            self._wait_until(lambda: workers.total(workload.load_counter) > 0, STEADY_LIMIT, workers)
+            with step("load"):
+                self._wait_until(lambda: workers.total(workload.load_counter) > 0, STEADY_LIMIT, workers)
+            self._require_records(workers)
             operations.phase("steady")
             self._say(f"load is on: {workers.describe()}")
             self._run_faults(workers)
             operations.phase("recovery")
-            limit = experiment.recovery_limit
-            if problem := wait_agreement(cluster, self._names, limit=limit):
-                self._say(f"not recovered after {limit:.0f} s: {problem}")
-            else:
-                self._say("recovered: all brokers agree, every ISR is full")
-            self._wait_until(lambda: False, experiment.cooldown, workers)
+            with step("recovery"):
+                self._recover()
+            with step("load"):
+                self._wait_until(lambda: False, self._experiment.cooldown, workers)
             for roles in workload.stop_order:
-                workers.stop(*roles)
+                with step("stop"):
+                    workers.stop(*roles)
             operations.phase("final")
-            self._say("reading everything once more with fresh clients")
-            ends = log_ends(cluster, self._names, limit=limit)
-            workers.stop()
-            workers.final_reads(ends, limit=FINAL_LIMIT)
+            with step("final-read"):
+                self._read_finally(workers)
             operations.phase("end")
-            for name in self._names:
-                with reported(cluster.brokers, name, "deleted", cluster.kafka.report):
-                    cluster_topics.delete(cluster.brokers, name)
+            with step("delete-topics"):
+                self._topics.delete()
+            self._require_records(workers)
 
-    @contextmanager
-    def _report_topics(self, operations: OperationLog) -> Iterator[None]:
-        """Write a row for each topic that this run, or one of its faults, creates or deletes."""
-        kafka = self._cluster.kafka
-        kafka.report = lambda change: operations.record(change.row())
-        try:
-            yield
-        finally:
-            kafka.report = None
+    def _worker_pool(self) -> WorkerPool:
+        workload = self._experiment.workload
+        return WorkerPool(
+            workload.workers(),
+            run=self._run,
+            home=self._home,
+            brokers=self._cluster.brokers,
+            topics=workload.topics(self._run),
+            record=self._operations.record,
+            library=workload.library,
+        )
 
-    def _create_topics(self) -> None:
-        for topic in self._topics:
-            with reported(self._cluster.brokers, topic.name, "created", self._cluster.kafka.report):
-                cluster_topics.create(
-                    self._cluster.brokers,
-                    topic.name,
-                    partitions=topic.partitions,
-                    replication_factor=topic.replication_factor,
-                    assignment=topic.assignment,
-                    config=topic.config,
-                )
-        if problem := wait_agreement(self._cluster, self._names, limit=STEADY_LIMIT):
-            raise InfrastructureError(
-                f"{self._names} not ready {STEADY_LIMIT:.0f} s after their creation: {problem}"
-            )
+    def _require_records(self, workers: WorkerPool) -> None:
+        """Raise InfrastructureError if a step failed and there is nothing to judge."""
+        counters = {self._experiment.workload.load_counter, *RECORDED}
+        if self._steps.problems and not any(workers.total(counter) > 0 for counter in counters):
+            raise InfrastructureError(self._steps.problems[0])
 
     def _run_faults(self, workers: WorkerPool) -> None:
         """Run the schedule while clients continue. Everything is healed when this returns."""
-        experiment = self._experiment
+        experiment, step = self._experiment, self._steps.step
         if not experiment.faults:
-            self._wait_until(lambda: False, experiment.duration, workers)
+            with step("load"):
+                self._wait_until(lambda: False, experiment.duration, workers)
             return
         operations = OperationLog(RunDirectory(self._home).history, self._run, NEMESIS)
         need_restart = {event.fault.name for event in experiment.schedule.events if event.fault.outlives_heal}
@@ -177,14 +163,35 @@ class _Execution:
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafkacheck-nemesis") as pool:
             running = pool.submit(nemesis.run, end_early)
             try:
-                self._wait_until(running.done, float("inf"), workers)
+                with step("load"):
+                    self._wait_until(running.done, float("inf"), workers)
             finally:
                 end_early.set()
                 wait([running])
                 operations.close()
-        # The judgement would not know of a fault without a row, so the run must not be judged.
-        if (error := running.exception()) is not None:
-            raise InfrastructureError(f"The nemesis could not record what it did: {error!r}") from error
+        with step("faults"):
+            running.result()
+
+    def _recover(self) -> None:
+        """Wait for the cluster to recover, and record whether it did."""
+        limit, began = self._experiment.recovery_limit, time.monotonic_ns()
+        problem = wait_agreement(self._cluster, self._topics.names, limit=limit)
+        self._operations.recovery(problem, limit=limit, invoked=began)
+        if problem:
+            self._say(f"not recovered after {limit:.0f} s: {problem}")
+        else:
+            self._say("recovered: all brokers agree, every ISR is full")
+
+    def _read_finally(self, workers: WorkerPool) -> None:
+        """Read each partition that can be read, and record why another one cannot."""
+        self._say("reading everything once more with fresh clients")
+        began = time.monotonic_ns()
+        ends, unread = log_ends(self._cluster, self._topics.logs, limit=self._experiment.recovery_limit)
+        for log_, reason in sorted(unread.items()):
+            self._operations.unread(log_, reason, invoked=began)
+            self._say(f"{log_[0]}-{log_[1]} cannot be read: {reason}")
+        workers.stop()
+        workers.final_reads(ends, limit=FINAL_LIMIT)
 
     def _restart_nodes(self) -> None:
         """Leave a cluster that other experiments can use."""

@@ -123,8 +123,9 @@ class Harness:
         """Run an experiment and judge it.
 
         name  becomes part of the folder's name; default: the experiment's.
-        Raises InfrastructureError when it could not be carried out, which is never a verdict. A CapabilityError, one
-        of these, says that this host is not capable of one of the faults.
+        A run that recorded something is judged, whatever failed later; its verdict says what did. Raises
+        InfrastructureError when nothing was recorded, which is never a verdict. A CapabilityError, one of these, says
+        that this host is not capable of one of the faults.
         """
         self.check(experiment)
         spec = self._pool.actual_spec(experiment.cluster, logs=self._directory)

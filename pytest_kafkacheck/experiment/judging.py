@@ -53,6 +53,7 @@ def _case(run: StoredRun, allow: Collection[str]) -> Case:
         bounds=rules.bounds,
         allow=frozenset({*allow, *rules.allowed}),
         is_single=True,
+        schedule=rules.schedule,
         problem=problem,
     )
 

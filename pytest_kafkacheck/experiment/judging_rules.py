@@ -7,8 +7,9 @@ needs of such a workload. Built-in workloads are always there; they say it thems
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
 
 from analyzers.catalogue.bounds import NONE, Bounds
 from pytest_kafkacheck.errors import UsageError
@@ -21,19 +22,24 @@ from workloads.stored import stored_judging
 class JudgingRules:
     """By which a run is judged.
 
-    expect   the verdict expected by the command line.
-    bounds   how long clients may be kept waiting.
-    allowed  names of anomalies that the workload does not promise to prevent.
+    expect    the verdict expected by the command line.
+    bounds    how long clients may be kept waiting.
+    allowed   names of anomalies that the workload does not promise to prevent.
+    schedule  the fault events to be carried out: id to a name for messages.
     """
 
     expect: Expectation = "valid"
     bounds: Bounds = NONE
     allowed: frozenset[str] = frozenset()
+    schedule: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, experiment: Experiment) -> JudgingRules:
         return cls(
-            expect=experiment.expect, bounds=experiment.bounds, allowed=frozenset(experiment.workload.allowed)
+            expect=experiment.expect,
+            bounds=experiment.bounds,
+            allowed=frozenset(experiment.workload.allowed),
+            schedule=_schedule(experiment.schedule.to_json()),
         )
 
     @classmethod
@@ -53,6 +59,16 @@ class JudgingRules:
                 expect=expect,
                 bounds=read_bounds(data["bounds"]) if "bounds" in data else NONE,
                 allowed=stored.allowed,
+                schedule=_schedule(data.get("faults", [])),
             )
         except (ValueError, RecursionError) as error:
             raise UsageError(f"{file}: {error}") from error
+
+
+def _schedule(events: Any) -> dict[str, str]:
+    """From the JSON of a schedule. Raises ValueError for JSON of another form; a fault need not be known here."""
+    if not isinstance(events, Sequence) or not all(
+        isinstance(each, Mapping) and {"id", "fault", "target"} <= each.keys() for each in events
+    ):
+        raise ValueError(f"faults {events!r}: expected a list of events with id, fault and target")
+    return {str(each["id"]): f"{each['fault']} {each['target']}" for each in events}

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from workloads.clients.protocol import Log
 from workloads.history.schema import VALUE_BITS
 from workloads.history.writer import Writer
 
@@ -35,6 +36,27 @@ class OperationLog:
         """Record that a phase of the run begins now."""
         now = time.monotonic_ns()
         self.record({"f": "phase", "type": "ok", "invoked": now, "completed": now, "value": {"phase": name}})
+
+    def problem(self, step: str, error: str, *, invoked: int) -> None:
+        """Record that a step of the run failed."""
+        self._add("problem", "info", {"step": step, "error": error}, invoked=invoked)
+
+    def recovery(self, problem: str | None, *, limit: float, invoked: int) -> None:
+        """Record whether the brokers agreed within `limit` seconds; `problem` is the last reason against it."""
+        self._add(
+            "recovery", "info" if problem else "ok", {"problem": problem, "limit": limit}, invoked=invoked
+        )
+
+    def unread(self, log: Log, reason: str, *, invoked: int) -> None:
+        """Record that the final read of a partition could not be begun."""
+        topic, partition = log
+        self._add("unread", "info", {"reason": reason}, invoked=invoked, topic=topic, partition=partition)
+
+    def _add(self, f: str, type: str, value: Mapping[str, Any], *, invoked: int, **more: Any) -> None:
+        completed = time.monotonic_ns()
+        self.record(
+            {"f": f, "type": type, "invoked": invoked, "completed": completed, "value": value, **more}
+        )
 
     def close(self) -> None:
         self._writer.close()

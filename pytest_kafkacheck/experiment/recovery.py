@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Collection, Iterable, Mapping
 
-from tenacity import (
-    RetryError,
-    Retrying,
-    retry_if_exception_type,
-    retry_if_result,
-    stop_after_delay,
-    wait_fixed,
-)
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
-from pytest_kafkacheck.errors import InfrastructureError
 from workloads.clients.protocol import Log
 from workloads.clients.requests import EARLIEST, REPLICA
 
 Ends = dict[str, dict[int, tuple[int, int]]]
 """{topic: {partition: (first offset, end offset, exclusive)}}"""
+
+INTERVAL = 0.1
+"""Seconds between two requests to the brokers."""
 
 
 def disagreement(cluster: DockerCluster, topics: Iterable[str]) -> str | None:
@@ -51,51 +47,67 @@ def wait_agreement(cluster: DockerCluster, topics: Iterable[str], *, limit: floa
     names = tuple(topics)
     retrying = Retrying(
         stop=stop_after_delay(limit),
-        wait=wait_fixed(0.1),
+        wait=wait_fixed(INTERVAL),
         retry=retry_if_result(lambda text: text is not None),
         retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
     )
     return retrying(disagreement, cluster, names)
 
 
-def log_ends(cluster: DockerCluster, topics: Iterable[str], *, limit: float) -> Ends:
-    """First offset and end of every partition, from its leader, once every record is readable.
+def log_ends(
+    cluster: DockerCluster, logs: Collection[Log], *, limit: float
+) -> tuple[Ends, Mapping[Log, str]]:
+    """First offset and end of each partition, from its leader, once every record is readable.
 
     A record acknowledged with acks=1 may still be above the high watermark: the end is taken only
-    when the high watermark has reached the leader's log end. Raises InfrastructureError at `limit` seconds.
+    when the high watermark has reached the leader's log end.
+
+    logs  partitions to read; those that were added to their topics since are read, too.
+    Returns the ends, and for each partition that had none after `limit` seconds the reason.
     """
-    names = tuple(topics)
-
-    def once() -> Ends:
-        ends: Ends = {name: {} for name in names}
-        all_views = metadata_views.views(cluster.brokers, names)
-        for key in sorted({key for view in all_views.values() for key in view}):
-            view = metadata_views.newest(all_views.values(), key)
-            if view is None or view.leader < 0:
-                raise OSError(f"{key[0]}-{key[1]} has no leader")
-            address, epoch = cluster.brokers[view.leader], view.leader_epoch
-            start = _answer(metadata_views.offset(address, key, at=EARLIEST, leader_epoch=epoch), key)
-            readable = _answer(metadata_views.offset(address, key, leader_epoch=epoch), key)
-            written = _answer(metadata_views.offset(address, key, asker=REPLICA, leader_epoch=epoch), key)
-            if readable != written:
-                raise OSError(f"{key[0]}-{key[1]}: high watermark {readable}, log end {written}")
-            ends[key[0]][key[1]] = (start, readable)
-        return ends
-
-    retrying = Retrying(
-        stop=stop_after_delay(limit), wait=wait_fixed(0.1), retry=retry_if_exception_type(OSError)
-    )
-    try:
-        return retrying(once)
-    except RetryError as error:
-        raise InfrastructureError(
-            f"The ends of {', '.join(names)} could not be taken within {limit:.0f} s: "
-            f"{error.last_attempt.exception()}"
-        ) from error
+    topics = sorted({topic for topic, _ in logs})
+    ends: dict[Log, tuple[int, int]] = {}
+    missing: dict[Log, str] = dict.fromkeys(logs, "")
+    deadline = time.monotonic() + limit
+    while True:
+        all_views = metadata_views.views(cluster.brokers, topics)
+        known = {log for view in all_views.values() for log in view}
+        for log in sorted({*missing, *known} - ends.keys()):
+            try:
+                ends[log] = _ends_of(cluster, all_views, log)
+                missing.pop(log, None)
+            except OSError as error:
+                missing[log] = str(error)
+        if not missing or time.monotonic() >= deadline:
+            break
+        time.sleep(INTERVAL)
+    by_topic: Ends = {topic: {} for topic in topics}
+    for (topic, partition), found in ends.items():
+        by_topic[topic][partition] = found
+    return by_topic, missing
 
 
-def _answer(found: tuple[int, int], key: Log) -> int:
+def _ends_of(
+    cluster: DockerCluster, all_views: Mapping[int, metadata_views.View], log: Log
+) -> tuple[int, int]:
+    view = metadata_views.newest(all_views.values(), log)
+    if view is None:
+        raise OSError("no broker reports it")
+    if view.leader < 0:
+        raise OSError("it has no leader")
+    if view.leader not in cluster.brokers:
+        raise OSError(f"its leader, broker {view.leader}, is not in the cluster any more")
+    address, epoch = cluster.brokers[view.leader], view.leader_epoch
+    start = _answer(metadata_views.offset(address, log, at=EARLIEST, leader_epoch=epoch))
+    readable = _answer(metadata_views.offset(address, log, leader_epoch=epoch))
+    written = _answer(metadata_views.offset(address, log, asker=REPLICA, leader_epoch=epoch))
+    if readable != written:
+        raise OSError(f"its high watermark {readable} is not its log end {written}")
+    return start, readable
+
+
+def _answer(found: tuple[int, int]) -> int:
     code, offset = found
     if code:
-        raise OSError(f"{key[0]}-{key[1]}: ListOffsets answered error {code}")
+        raise OSError(f"ListOffsets answered error {code}")
     return offset

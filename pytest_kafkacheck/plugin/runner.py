@@ -24,7 +24,7 @@ class Kafkacheck:
     def __call__(self, experiment: Experiment) -> Run:
         """Run an experiment on a real cluster and judge it; skip the test where the host cannot do a fault.
 
-        Raises InfrastructureError when it could not be carried out, UsageError when it makes no sense.
+        Raises InfrastructureError when it recorded nothing to judge, UsageError when it makes no sense.
         """
         __tracebackhide__ = True
         from pytest_kafkacheck.errors import CapabilityError

@@ -116,6 +116,7 @@ class _Runs:
         for _ in range(ATTEMPTS):
             try:
                 run = self._execute(experiment)
+                self._require_an_answer(run)
             except InfrastructureError as error:
                 # Neither a reproduction nor the absence of one.
                 self._failures += 1
@@ -126,6 +127,16 @@ class _Runs:
                 self._failures = 0
                 return run
         raise Impossible
+
+    def _require_an_answer(self, run: Run) -> None:
+        """Raise InfrastructureError if steps of the run failed and it does not show the anomaly: a whole run might.
+
+        A run that shows it is a reproduction, whatever failed later.
+        """
+        failed = run.verdict.exercised.failed_steps
+        if failed and not anomalies(run.verdict) & self._names:
+            shutil.rmtree(run.path, ignore_errors=True)
+            raise InfrastructureError(run.verdict.unknowns[0])
 
     def tried(self, trial: Trial) -> None:
         self._folder.append(trial)

@@ -145,7 +145,10 @@ def test_a_verdict_stored_by_an_earlier_version_can_be_read() -> None:
     assert (verdict.result, verdict.findings[0].examples[0]["offset"]) == ("invalid", 7)
     assert verdict.exercised.faults[0].nodes == (1,)
     assert verdict.availability.logs[0].longest_wait == 1
-    assert json.loads(verdict.to_json()) == json.loads(stored)
+    again = json.loads(verdict.to_json())
+    for later in ("phase", "failed_steps"):
+        again["exercised"].pop(later)
+    assert again == json.loads(stored)
     assert verdict.text()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analyzers.catalogue.bounds import Bounds
 from analyzers.catalogue.registry import ANOMALIES, CATALOGUE
 from analyzers.judge.analyze import analyze
 from analyzers.verdict.verdict import Verdict
@@ -191,18 +193,35 @@ PLANTS: dict[str, Callable[[Recorded], None]] = {
 
 
 @pytest.fixture(scope="module")
-def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Verdict]]:
+def listeners() -> list[Callable[[str], object]]:
+    """Called with each line of progress."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def harness(
+    tmp_path_factory: pytest.TempPathFactory, listeners: list[Callable[[str], object]]
+) -> Iterator[Harness]:
+    def say(line: str) -> None:
+        for listener in listeners:
+            listener(line)
+
+    with Harness(tmp_path_factory.mktemp("runs"), say=say) as harness:
+        yield harness
+
+
+@pytest.fixture(scope="module")
+def verdicts(harness: Harness, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
     folder = tmp_path_factory.mktemp("planted")
-    with Harness(folder) as harness:
-        experiment = Experiment(workload=AppendLog(partitions=1, rate=100), duration=3, cooldown=1)
-        run = harness.run(experiment)
-        assert _topic_events(Recorded(run.path).operations) == ["created", "deleted"]
-        homes = [Recorded(run.path).write(folder / "unharmed", "unharmed")]
-        for anomaly, plant in PLANTS.items():
-            recorded = Recorded(run.path)
-            plant(recorded)
-            homes.append(recorded.write(folder / anomaly, anomaly))
-        yield analyze(harness._spark.session(), homes)
+    experiment = Experiment(workload=AppendLog(partitions=1, rate=100), duration=3, cooldown=1)
+    run = harness.run(experiment)
+    assert _topic_events(Recorded(run.path).operations) == ["created", "deleted"]
+    homes = [Recorded(run.path).write(folder / "unharmed", "unharmed")]
+    for anomaly, plant in PLANTS.items():
+        recorded = Recorded(run.path)
+        plant(recorded)
+        homes.append(recorded.write(folder / anomaly, anomaly))
+    return analyze(harness._spark.session(), homes)
 
 
 def _topic_events(operations: list[Row]) -> list[str]:
@@ -229,3 +248,30 @@ def test_planted_anomaly_is_found(verdicts: dict[str, Verdict], anomaly: str) ->
     assert anomaly in found
     severity = ANOMALIES[anomaly].severity
     assert verdicts[anomaly].result == ("valid" if severity == "note" else severity)
+
+
+def test_a_run_whose_cluster_does_not_recover_is_judged_by_what_it_recorded(
+    harness: Harness, listeners: list[Callable[[str], object]], tmp_path: Path
+) -> None:
+    """A broker is killed behind the back of the run and stays down, so the only replica of a partition is gone."""
+    experiment = Experiment(
+        workload=AppendLog(
+            partitions=2, replication_factor=1, assignment={0: [1], 1: [3]}, rate=100, sessions=0
+        ),
+        duration=3,
+        cooldown=0,
+        recovery_limit=1,
+        bounds=Bounds(unavailable=0.001),
+    )
+    with harness.cluster(experiment.cluster, logs=tmp_path) as cluster:
+        listeners.append(lambda line: line.startswith("load is on") and cluster.nodes[3].kill())
+        run = harness.run(experiment)
+        listeners.clear()
+    verdict = run.verdict
+    assert (verdict.result, [each.anomaly for each in verdict.findings]) == ("invalid", ["unavailable"])
+    assert verdict.unknowns[0] == "The cluster had not recovered after 1 s: brokers [3] do not answer."
+    assert any("-1 was written, but its final read could not begin (" in why for why in verdict.unknowns)
+    assert (verdict.exercised.phase, verdict.exercised.final_reads) == ("end", {"ok": 1})
+    assert verdict.exercised.acks > 0
+    without_bounds = replace(verdict, findings=(), result="unknown")
+    assert "had not recovered" in "\n".join(without_bounds.text().splitlines()[:4])

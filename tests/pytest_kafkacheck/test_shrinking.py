@@ -77,6 +77,8 @@ class Lab:
 
     home: Path
     before: Callable[[int], None] = lambda _: None
+    failing: Callable[[int], bool] = lambda _: False
+    """Whether a step of that run fails after the load has begun."""
     ran: list[Experiment] = field(default_factory=list)
     now: float = 0.0
 
@@ -91,7 +93,11 @@ class Lab:
         )
         # Another anomaly is no reproduction.
         other = Finding(anomaly="duplicate", count=1, summary="one duplicate")
-        return Run(home, judge("r", findings=[LOST] if loses else [other]))
+        if not self.failing(len(self.ran)):
+            return Run(home, judge("r", findings=[LOST] if loses else [other]))
+        unfinished = Exercised(failed_steps=("final-read",))
+        found = [LOST] if loses and len(self.ran) % 2 else []
+        return Run(home, judge("r", findings=found, unknowns=["no broker answered"], exercised=unfinished))
 
     def clock(self) -> float:
         return self.now
@@ -209,6 +215,17 @@ def test_a_failed_run_is_no_trial(tmp_path: Path) -> None:
     found = shrink(run, lab, seconds=900, clock=lab.clock)
     assert [event.id for event in found.experiment.schedule.events] == ["isolate-2"]
     assert len(failed) > 2
+
+
+def test_a_run_with_a_failed_step_counts_where_it_shows_the_anomaly_and_is_repeated_where_not(
+    tmp_path: Path,
+) -> None:
+    run = invalid_run(tmp_path)
+    lab = Lab(tmp_path / "runs", failing=lambda number: number % 3 == 0)
+    said: list[str] = []
+    found = shrink(run, lab, seconds=900, clock=lab.clock, say=said.append)
+    assert [event.id for event in found.experiment.schedule.events] == ["isolate-2"]
+    assert "not carried out: no broker answered" in said
 
 
 def test_repeated_failures_end_the_search(tmp_path: Path) -> None:

@@ -144,13 +144,14 @@ def change_workload(run: Path, *without: str, **change: Any) -> None:
     file.write_text(json.dumps(data))
 
 
+SCHEDULE = {"kill-0": "kill leader"}
 GONE = {"file": "/gone/test_echo.py", "module": "gone"}
 
 
 def test_a_run_is_judged_without_the_file_of_its_workload_but_not_run_again(run: Path) -> None:
     change_workload(run, **GONE, judging={"allowed": ["lost-write"]})
     (stored,) = stored_runs([str(run)])
-    assert stored.rules == JudgingRules(allowed=frozenset({"lost-write"}))
+    assert stored.rules == JudgingRules(allowed=frozenset({"lost-write"}), schedule=SCHEDULE)
     needs_file = r"/gone/test_echo.py: no such file.*; without it, runs can be judged, but not run again"
     with pytest.raises(UsageError, match=needs_file):
         replayed(run, symbolic=True)
@@ -164,13 +165,15 @@ def test_rules_of_judging_are_read_with_bounds_and_expectation(run: Path) -> Non
         Experiment(workload=ECHO(), bounds=bounds, expect="invalid", faults=[kill("leader", lasting=1)])
     )
     change_workload(run, **GONE)
-    assert RunDirectory(run).read_judging_rules() == JudgingRules(expect="invalid", bounds=bounds)
+    assert RunDirectory(run).read_judging_rules() == JudgingRules(
+        expect="invalid", bounds=bounds, schedule=SCHEDULE
+    )
 
 
 def test_an_older_run_is_judged_with_the_file_of_its_workload(run: Path) -> None:
     """Earlier versions did not store what judging needs."""
     change_workload(run, "judging")
-    assert RunDirectory(run).read_judging_rules() == JudgingRules()
+    assert RunDirectory(run).read_judging_rules() == JudgingRules(schedule=SCHEDULE)
     change_workload(run, **GONE)
     (stored,) = stored_runs([str(run)])
     assert stored.rules is None

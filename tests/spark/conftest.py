@@ -12,12 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from analyzers.history.load import History, load
+from analyzers.history.run_progress import PHASES
 from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
 from analyzers.spark.session import is_alive, spark_session
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.spark import Spark
-from workloads.history.schema import NEMESIS, TABLES, VALUE_BITS
+from workloads.history.schema import HARNESS, NEMESIS, TABLES, VALUE_BITS
 
 Row = dict[str, Any]
 
@@ -27,9 +28,13 @@ def value(process: int, sequence: int) -> int:
 
 
 class Story:
-    """A history that grows by one row per call. Without `at`, each row takes 10 ns."""
+    """A history that grows by one row per call. Without `at`, each row takes 10 ns.
+
+    has_phases  a story with rows of the harness gets all phases of a run if it names none.
+    """
 
     def __init__(self) -> None:
+        self.has_phases = True
         self.records: list[Row] = []
         self.operations: list[Row] = []
         self.observations: list[Row] = []
@@ -88,8 +93,22 @@ class Story:
         row = {"process": NEMESIS, "type": "info", "topic": None, "partition": None}
         return self.operation(f, value=json.dumps(value), **row)
 
+    def harness(self, f: str, value: Row, **more: Any) -> Story:
+        """An operation of the harness, such as a phase, a worker or a problem."""
+        row = {"process": HARNESS, "value": json.dumps(value), "topic": None, "partition": None}
+        return self.operation(f, **row | more)
+
+    def phases(self, *names: str) -> Story:
+        """The phases of a run began; default: all of those that every run has."""
+        for name in names or PHASES:
+            self.harness("phase", {"phase": name})
+        return self
+
     def rows(self, run: str) -> dict[str, list[Row]]:
         """The tables, with the columns `index`, `previous` and `within` that compaction adds."""
+        kinds = {row["f"] for row in self.operations if row["process"] == HARNESS}
+        if kinds and "phase" not in kinds and self.has_phases:
+            self.phases()
         records, last, counts = [], {}, {}
         for row in self.records:
             key = (row["process"], row["f"], row["topic"], row["partition"], row["assignment"])

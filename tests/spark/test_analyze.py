@@ -17,7 +17,7 @@ from analyzers.checks.uniqueness import DUPLICATE
 from analyzers.judge.analyze import analyze
 from analyzers.judge.warm_up import warm_up
 from analyzers.verdict.verdict import Verdict
-from workloads.history.schema import HARNESS, TABLES
+from workloads.history.schema import TABLES
 
 pytestmark = pytest.mark.spark
 
@@ -49,15 +49,29 @@ def all_stories(story: Any) -> dict[str, Any]:
     stories["fault-without-heal"] = good(story().fault("inject"))
     stories["fault-without-inject"] = good(story().fault("heal"))
     for event in ("started", "stopped", "crashed"):
-        value = f'{{"event": "{event}", "process": 1, "trouble": "producer 1 ended with status 70"}}'
-        stories[f"client-{event}"] = good(story().operation("worker", process=HARNESS, value=value))
-    started = '{"event": "started", "process": 3, "role": "reader"}'
-    began = story().operation("worker", process=HARNESS, value=started)
-    stopped = started.replace("started", "stopped")
-    stories["client-ended"] = good(began).operation("worker", process=HARNESS, value=stopped)
-    for phase in ("faults", "end"):
-        value = f'{{"phase": "{phase}"}}'
-        stories[f"phase-{phase}"] = good(story().operation("phase", process=HARNESS, value=value))
+        value = {"event": event, "process": 1, "trouble": "producer 1 ended with status 70"}
+        stories[f"client-{event}"] = good(story().phases().harness("worker", value))
+    started = {"event": "started", "process": 3, "role": "reader"}
+    began = story().phases().harness("worker", started)
+    stories["client-ended"] = good(began).harness("worker", started | {"event": "stopped"})
+    stories["phase-faults"] = good(story().phases("steady", "faults"))
+    stories["phase-end"] = good(story().phases())
+    stories["no-phases"] = good(story().harness("recovery", {"problem": None, "limit": 60}))
+    stories["no-phases"].has_phases = False
+    stories["phase-missing"] = good(story().phases("steady", "final", "end"))
+    stories["recovered"] = good(story().phases().harness("recovery", {"problem": None, "limit": 60}))
+    unrecovered = {"problem": "brokers [1] do not answer", "limit": 60.0}
+    stories["not-recovered"] = good(story().phases().harness("recovery", unrecovered))
+    died = {"step": "load", "error": "Every client process ended early: 1 producer"}
+    stories["load-failed"] = good(story().phases().harness("problem", died))
+    stories["other-step-failed"] = good(story().phases().harness("problem", {"step": "dig", "error": "x."}))
+    leaderless = good(story().phases()).send(ONE + 1, 0, partition=1).poll(ONE + 1, 0, partition=1)
+    leaderless.harness("unread", {"reason": "it has no leader"}, topic="t", partition=1)
+    stories["leaderless"] = leaderless
+    stories["lost-and-leaderless"] = (
+        story().phases().send(ONE, 0).final({}, end=0).send(ONE + 1, 0, partition=1)
+    )
+    stories["lost-and-leaderless"].harness("unread", {"reason": "it has no leader"}, topic="t", partition=1)
     stories["lost-and-unknown"] = story().fault("inject").send(ONE, 0).final({}, end=0)
     shaken = story().send(ONE, 0, at=(0, 10)).send(ONE + 1, 1, at=(1, 20)).send(ONE + 2, 2, at=(2, 25))
     shaken.fault("inject").send(ONE + 3, None, type="info").send(ONE + 4, 4).send(ONE + 5, 5).fault("heal")
@@ -96,6 +110,12 @@ def verdicts(judged: Any, story: Any) -> dict[str, Verdict]:
         ("client-crashed", "producer 1 ended with status 70"),
         ("client-started", "does not say how clients ended (client 1)"),
         ("phase-faults", "was interrupted in its phase faults"),
+        ("no-phases", "no record that these phases of the run began: steady, recovery, final, end"),
+        ("phase-missing", "no record that these phases of the run began: recovery"),
+        ("not-recovered", "The cluster had not recovered after 60 s: brokers [1] do not answer."),
+        ("load-failed", "The load did not run to its end: Every client process ended early: 1 producer."),
+        ("other-step-failed", "The step dig of the run failed: x."),
+        ("leaderless", "t-1 was written, but its final read could not begin (it has no leader)"),
         ("fault-without-inject", "isolate leader (e1) has no record of its injection"),
     ],
 )
@@ -111,10 +131,18 @@ def test_a_run_that_did_not_exercise_something_is_unknown(
 def test_one_verdict_for_each_run(verdicts: dict[str, Verdict], story: Any) -> None:
     assert set(verdicts) == set(all_stories(story))
     assert verdicts["good"].result == "valid"
-    runs = ("client-stopped", "client-ended", "phase-end")
+    runs = ("client-stopped", "client-ended", "phase-end", "recovered")
     assert {verdicts[run].result for run in runs} == {"valid"}
-    assert verdicts["lost-and-unknown"].result == "invalid"
-    assert verdicts["lost-and-unknown"].unknowns
+    for run in ("lost-and-unknown", "lost-and-leaderless"):
+        assert verdicts[run].result == "invalid"
+        assert verdicts[run].unknowns
+
+
+def test_how_far_a_run_went_is_part_of_its_verdict(verdicts: dict[str, Verdict]) -> None:
+    assert (verdicts["good"].exercised.phase, verdicts["good"].exercised.failed_steps) == (None, ())
+    did = verdicts["load-failed"].exercised
+    assert (did.phase, did.failed_steps) == ("end", ("load",))
+    assert Verdict.from_json(verdicts["load-failed"].to_json()) == verdicts["load-failed"]
 
 
 def test_what_was_exercised(verdicts: dict[str, Verdict]) -> None:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analyzers.catalogue.bounds import Bounds
+from pytest_kafkacheck import isolate, kill
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.experiment.experiment import Experiment
 from workloads.append_log import AppendLog
@@ -34,7 +35,7 @@ def lost(s: Any) -> Any:
 
 
 def twice(s: Any) -> Any:
-    return s.send(ONE, 0).final({0: ONE, 1: ONE}, end=2)
+    return s.phases().send(ONE, 0).final({0: ONE, 1: ONE}, end=2)
 
 
 def unread(s: Any) -> Any:
@@ -128,8 +129,37 @@ def test_an_allowed_anomaly_is_reported_and_not_judged(runs: Runs, tmp_path: Pat
     assert analyzed(tmp_path, str(place), "--allow", "duplicate")[0] == cli.AS_EXPECTED
 
 
+def isolated(s: Any) -> Any:
+    return good(s.phases().fault("inject", event="isolate-0").fault("heal", event="isolate-0"))
+
+
+def test_the_schedule_of_an_experiment_is_compared_with_the_history(runs: Runs, tmp_path: Path) -> None:
+    """A fault without any record, and a run without phases, are reasons for doubt; what was proved stays."""
+    stories = {"recorded": isolated, "unrecorded": isolated, "no-phases": good, "proved": lost, "bare": good}
+    place = runs(stories)
+    for name in ("recorded", "unrecorded", "no-phases", "proved"):
+        kills = [kill(1, at=5, lasting=1)] if name in ("unrecorded", "proved") else []
+        faults = [] if name == "no-phases" else [isolate("leader", at=1, lasting=1), *kills]
+        experiment = Experiment(workload=AppendLog(), faults=faults)
+        (place / name / "experiment.json").write_text(json.dumps(experiment.to_json()))
+    status, entries = analyzed(tmp_path, str(place))
+    assert status == cli.NOT_AS_EXPECTED
+    missing = ("The fault kill 1 (kill-1) of the schedule has no record: it may not have been carried out.",)
+    no_phases = (
+        "The history has no record that these phases of the run began: steady, recovery, final, end.",
+    )
+    isolation = missing[0].replace("kill 1 (kill-1)", "isolate leader (isolate-0)")
+    assert {name: (entry["valid"], tuple(entry["unknowns"])) for name, entry in entries.items()} == {
+        "recorded": (True, ()),
+        "unrecorded": ("unknown", missing),
+        "no-phases": ("unknown", no_phases),
+        "proved": (False, (isolation, *missing, *no_phases)),
+        "bare": (True, ()),
+    }
+
+
 def waited(s: Any) -> Any:
-    s.send(ONE, 0, at=(0, 1)).send(ONE + 1, 1, at=(1, 2 * 10**9))
+    s.phases().send(ONE, 0, at=(0, 1)).send(ONE + 1, 1, at=(1, 2 * 10**9))
     return s.final({0: ONE, 1: ONE + 1}, end=2)
 
 

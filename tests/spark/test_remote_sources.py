@@ -42,7 +42,11 @@ def runs(write: Any, story: Any, tmp_path: Path) -> Path:
     """Three runs: a good one, one that lost a write, and one that is slower than its experiment allows."""
     lost = story().send(ONE, 0).send(ONE + 1, 1).final({1: ONE + 1}, end=2)
     slow = (
-        story().send(ONE, 0, at=(0, 1)).send(ONE + 1, 1, at=(1, 2 * 10**9)).final({0: ONE, 1: ONE + 1}, end=2)
+        story()
+        .phases()
+        .send(ONE, 0, at=(0, 1))
+        .send(ONE + 1, 1, at=(1, 2 * 10**9))
+        .final({0: ONE, 1: ONE + 1}, end=2)
     )
     stories = {"good": story().send(ONE, 0).final({0: ONE}, end=1), "lost": lost, "slow": slow}
     for name, each in stories.items():

@@ -119,6 +119,11 @@ OPERATIONS = pa.schema(
                 and a ``recreated`` one. `id` is the topic id, which differs after a recreation; null where the
                 release has none. `config` are the effective settings, the brokers' defaults included, as a broker
                 described them; empty if none did. All of this is as after a creation, and as before a deletion.
+``recovery``    by HARNESS: whether all brokers agreed again after the faults, within `limit` seconds:
+                ``{"problem": text or null, "limit": s}``; ``ok`` or ``info``.
+``problem``     by HARNESS: a step of the run failed, and the run went on: ``{"step": "load"|"faults"|"recovery"|
+                "stop"|"final-read"|"delete-topics", "error": text}``; ``info``.
+``unread``      by HARNESS: the final read of a partition could not begin: ``{"reason": text}``; ``info``.
 """
 
 OBSERVATIONS = pa.schema(
