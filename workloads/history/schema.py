@@ -91,20 +91,26 @@ OPERATIONS = pa.schema(
 """One row per operation that is not a record: reads as a whole, transactions, group events, faults, steps of the run.
 
 ``read``        a session reads a partition from where it last stopped to the reported end; ``ok`` if it got
-                there. Its records have the same ``op``.
+                there. Its records have the same ``op``. With isolation.level=read_committed, the end is the last
+                stable offset, and the value is ``{"committed": true}``.
 ``final-read``  a new client reads a whole partition after all faults are healed; ``ok`` if it reached ``end_offset``.
+                The value is as for ``read``.
 ``txn``         a transaction as a whole; its records have its `op` as `transaction`: ``{"transactional_id": text,
                 "epoch": of the producer, "outcome": "commit"|"abort", "ending": ns}``. `ending` is when the client
                 requested the outcome; null if it never did. ``ok``: the outcome was acknowledged; ``fail``: nothing
-                of it may ever be visible; ``info``: unknown, for example because the process ended during it.
+                of it may ever be visible; ``info``: unknown, for example because the process ended during it. A row
+                with `completed` and without `ending` says that the client gave up and did not request an end.
 ``init``        a producer claimed its transactional id, which fences earlier producers: ``{"transactional_id": text,
-                "epoch": int}``.
+                "epoch": int}``, and ``"producer_id": int`` where known.
 ``member``      an event of a group member, one row per partition: ``{"event": "assigned"|"revoked"|"lost",
                 "member": id}``; `start_offset` of ``assigned`` is the first offset to read. With topic and
-                partition null: ``{"event": "joined"|"left"|"fenced", "member": id}``.
+                partition null: ``{"event": "joined"|"left"|"fenced", "member": id}``. ``assigned`` also has what is
+                set of ``"auto_offset_reset": "earliest"|"latest"|"none"`` and ``"instance": group.instance.id``.
 ``commit``      a member commits a position of a group, one row per partition: `end_offset` is the next offset
                 to read; ``{"member": id}``, and ``"reset": true`` if it was deliberately set to another offset
-                than the member's position. In a transaction it completes with the transaction.
+                than the member's position. In a transaction it completes with the transaction, and has its op:
+                ``"transaction": int``. All that the member had polled before, and its assignments, are on disk before
+                the request is sent (see `workloads.commits`).
 ``<fault>``     by NEMESIS, one row for inject and one for heal: ``{"event": id, "stage": "inject"|"heal",
                 "target": as in the schedule, "nodes": [ids], "effective": bool, "evidence": {...}}``; type ``info``.
                 The row of heal also has ``"active": {"possibly": [ns, ns], "surely": [ns, ns]}``: the time in which

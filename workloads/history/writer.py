@@ -1,7 +1,7 @@
 """Writes the rows of one process to its segments, in a form that a SIGKILL at any moment leaves readable.
 
 A worker may be killed by a fault at any time, and its history must survive: a send that the history does not know
-could neither be missed nor explained when it turns up in the log. Three decisions follow:
+could neither be missed nor explained when it turns up in the log. Four decisions follow:
 
 - A row is handed to the operating system with one unbuffered ``write()`` per batch. What ``write()`` took survives
   the process. A crash of the machine is not covered, and so there is no ``fsync``: the run is lost with its cluster
@@ -10,6 +10,8 @@ could neither be missed nor explained when it turns up in the log. Three decisio
   all; a stream can be read up to its last complete batch.
 - The invocation of a send is flushed before the client gets the record. A record in a log therefore always has an
   invocation in the history, and a send without completion counts as unknown (``info``).
+- What a member of a group has polled is flushed before it sends a commit. Otherwise the next owner would start behind
+  records that no member of the group is known to have polled.
 
 What a SIGKILL leaves: sealed segments, and one open segment per table whose last batch may be cut. The reader drops
 the cut batch, and compaction notes the segment in ``format.json``, so that the verdict can say that rows may be

@@ -14,6 +14,7 @@ from workloads.clients.leaders import Leaders
 from workloads.clients.library import library
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import Consumer, Log, Producer
+from workloads.commits import Commits
 from workloads.history.schema import VALUE_BITS
 from workloads.history.writer import Writer
 from workloads.recording import Reads, Records
@@ -99,6 +100,17 @@ class WorkerContext:
 
     def reads(self, f: str) -> Reads:
         return Reads(self.writer("operations"), run=self.run, process=self.process, session=self.session, f=f)
+
+    def commits(self, *, group: str, member: str) -> Commits:
+        """For a role that is a member of a group and commits its positions."""
+        return Commits(
+            records=self.writer("records"),
+            operations=self.writer("operations"),
+            run=self.run,
+            process=self.process,
+            group=group,
+            member=member,
+        )
 
     def flush(self) -> None:
         for writer in tuple(self._writers.values()):
