@@ -25,7 +25,9 @@ BROKEN = repetitions(8, shorter=4)
 
 EXERCISED = {
     "faults": 250, "elections": 200, "truncated": 150, "crashes": 50, "unknown": 50, "aborts": 200,
-    "fencings": 15, "rebalances": 250, "removals": 20, "refusals": 5,
+    "fencings": 15, "rebalances": 200, "removals": 20, "refusals": 5,
+    "unmarked": 400, "unended": 15,
+    "unstable": 100, "replaced": 10,
 }  # fmt: skip
 """Lower limits for 100 histories together, about half of the expected counts."""
 
@@ -37,9 +39,13 @@ FLAWS = {
     "early": "precommitted-read",
     "torn": "torn-transaction",
     "zombie": "zombie-write",
+    "unended": "precommitted-read",
     "stale": "read-your-writes",
     "double": "double-ownership",
+    "held": "double-ownership",
     "skip": "group-skip",
+    "middle": "group-skip",
+    "beyond": "commit-beyond-polls",
     "rewind": "excess-duplicates",
     "fenced": "fenced-commit",
 }

@@ -56,13 +56,15 @@ class Cluster:
         state = self._state
         for _ in range(state.random.randint(1, 2)):
             state.start_client(Producer(state, state.next_process()))
-        state.start_client(Session(state, state.next_process(), 0, {}))
+        for number, committed in enumerate((False, True)):
+            state.start_client(Session(state, state.next_process(), number, {}, committed=committed))
         state.start_client(Reader(state, state.next_process(), committed=False))
         state.start_client(Reader(state, state.next_process(), committed=True))
         for name in TRANSACTIONAL_IDS[: state.random.randint(1, 2)]:
             state.start_client(TransactionalProducer(state, state.next_process(), name))
-        for _ in range(state.random.randint(2, 3)):
-            state.start_client(GroupMember(state, state.next_process(), state.groups[0]))
+        for number in range(state.random.randint(2, 3)):
+            instance = f"i{number}" if state.random.random() < 0.5 else None
+            state.start_client(GroupMember(state, state.next_process(), state.groups[0], instance))
 
     def _read_finally(self) -> None:
         """All reads share one time, because nothing changes any more."""

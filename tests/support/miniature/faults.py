@@ -80,6 +80,8 @@ def _pause_client(state: State, event: str) -> Steps:
     if isinstance(client, TransactionalProducer):
         # Its supervisor takes it for dead, and starts another one.
         state.start_client(TransactionalProducer(state, state.next_process(), client.transactional_id))
+    if isinstance(client, GroupMember) and client.instance is not None:
+        state.start_client(GroupMember(state, state.next_process(), client.group, client.instance))
     yield from _fault(state, "pause_client", event, _wait(duration), processes=[client.process])
 
 
@@ -103,9 +105,10 @@ def _kill_client(state: State, event: str) -> Steps:
                     TransactionalProducer(state, state.next_process(), client.transactional_id)
                 )
         case Session():
-            state.start_client(Session(state, state.next_process(), client.number, client.positions))
+            number, positions, committed = client.number, client.positions, client.committed
+            state.start_client(Session(state, state.next_process(), number, positions, committed=committed))
         case GroupMember():
-            state.start_client(GroupMember(state, state.next_process(), client.group))
+            state.start_client(GroupMember(state, state.next_process(), client.group, client.instance))
         case _:
             state.start_client(Producer(state, state.next_process()))
 

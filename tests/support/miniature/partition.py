@@ -13,7 +13,8 @@ TOPIC = "t"
 class Transaction:
     op: int
     transactional_id: str
-    epoch: int
+    identity: tuple[int, int]
+    """Id and epoch of its producer."""
     outcome: str | None = None
     """``commit`` or ``abort`` once it is decided. Markers are then written until they are replicated."""
     partitions: set[int] = field(default_factory=set)

@@ -43,9 +43,12 @@ class Producer(Client):
 class Session(Producer):
     """Writes, and reads to the end. The next process of the session continues at its positions."""
 
-    def __init__(self, state: State, process: int, number: int, positions: dict[int, int]) -> None:
+    def __init__(
+        self, state: State, process: int, number: int, positions: dict[int, int], *, committed: bool
+    ) -> None:
         super().__init__(state, process)
         self.role, self.number, self.positions = "session", number, positions
+        self.committed = committed
 
     def work(self) -> Steps:
         while self.state.is_loaded:
@@ -56,18 +59,21 @@ class Session(Producer):
 
     def _read(self, partition: Partition) -> Steps:
         start = self.positions.get(partition.number, 0)
-        row = self.begin("read", partition=partition.number, session=self.number, start_offset=start)
+        columns = {"value": {"committed": True}} if self.committed else {}
+        row = self.begin(
+            "read", partition=partition.number, session=self.number, start_offset=start, **columns
+        )
         yield self.delay(5)
         # A new leader returns no end offset before it knows the high watermark.
         while not partition.has_leader or partition.high_watermark < partition.replicated:
             yield self.delay(5)
-        end = partition.high_watermark
+        end = partition.end(committed=self.committed)
         if "stale" in self.state.flaws:
             end = max(0, end - 4)
         row["end_offset"], position = end, start
         while position < end:
             position = yield from self.poll(
-                partition, position, committed=False, op=row["op"], session=self.number
+                partition, position, committed=self.committed, op=row["op"], session=self.number
             )
         self.complete(row)
         self.positions[partition.number] = max(end, position)

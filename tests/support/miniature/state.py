@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
 
+from tests.support.miniature.epoch_group import EpochGroup
 from tests.support.miniature.group import Group
 from tests.support.miniature.harness_rows import HarnessRows
 from tests.support.miniature.partition import Partition, Transaction
@@ -21,9 +22,14 @@ TRANSACTIONAL_IDS = ("x", "y")
 class TransactionalId:
     """As the transaction coordinator keeps it."""
 
+    producer_id: int = 0
     epoch: int = -1
-    """The newest one; producers with a lower one are fenced."""
+    """The newest ones; earlier ones are fenced. Each producer id has its own epochs."""
     ongoing: Transaction | None = None
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        return self.producer_id, self.epoch
 
 
 class Process(Protocol):
@@ -50,10 +56,16 @@ class State:
             Partition(number, self.random.choice(NODES), self.random, self.flaws) for number in numbers
         ]
         self.transactional_ids = {name: TransactionalId() for name in TRANSACTIONAL_IDS}
-        self.groups = [Group("g", self.random.random() < 0.5, len(self.partitions), self.flaws)]
+        self.groups = [self._group()]
         self.clients: list[tuple[Actor, Process]] = []
         self.ended_transactions: list[Transaction] = []
         self._processes = 0
+
+    def _group(self) -> Group:
+        has_epochs, is_careful = self.random.random() < 0.4, self.random.random() < 0.5
+        policy = "earliest" if self.random.random() < 0.7 or "middle" in self.flaws else "latest"
+        kind = EpochGroup if has_epochs or "held" in self.flaws else Group
+        return kind("g", is_careful, len(self.partitions), self.flaws, policy)
 
     @property
     def now(self) -> int:

@@ -7,11 +7,9 @@ from typing import Any
 from tests.support.miniature.client import Client, ProducerFenced
 from tests.support.miniature.partition import Transaction
 from tests.support.miniature.producers import DELIVERY_TIMEOUT
-from tests.support.miniature.scheduler import MS, Steps
+from tests.support.miniature.scheduler import Steps
 from tests.support.miniature.state import State
-from tests.support.miniature.transactions import decide, is_fenced
-
-END_TXN_TIMEOUT = 120 * MS
+from tests.support.miniature.transactions import decide, is_fenced, time_out
 
 OUTCOME_TYPES = {"commit": "ok", "abort": "fail"}
 
@@ -21,14 +19,14 @@ class TransactionalProducer(Client):
 
     def __init__(self, state: State, process: int, transactional_id: str) -> None:
         super().__init__(state, process, "producer")
-        self.transactional_id, self.epoch = transactional_id, -1
+        self.transactional_id, self.identity = transactional_id, (-1, -1)
         self.transaction: Transaction | None = None
 
     def work(self) -> Steps:
         yield from self._init()
         positions = dict.fromkeys(range(len(self.state.partitions)), 0)
         owner = self.state.transactional_ids[self.transactional_id]
-        while self.state.is_loaded and (owner.epoch == self.epoch or "zombie" in self.state.flaws):
+        while self.state.is_loaded and (owner.identity == self.identity or "zombie" in self.state.flaws):
             try:
                 yield from self._run_transaction(positions)
             except ProducerFenced:
@@ -39,25 +37,37 @@ class TransactionalProducer(Client):
         row = self.begin("init", value={"transactional_id": self.transactional_id, "epoch": -1})
         yield self.delay()
         owner = self.state.transactional_ids[self.transactional_id]
-        owner.epoch += 1
-        self.epoch, ongoing = owner.epoch, owner.ongoing
+        if self.random.random() < 0.2:
+            # The epochs of the producer id are exhausted.
+            owner.producer_id, owner.epoch = owner.producer_id + 1, 0
+        else:
+            owner.epoch += 1
+        self.identity, ongoing = owner.identity, owner.ongoing
         if ongoing is not None:
             decide(self.state, ongoing, "abort")
             while not ongoing.is_complete:
                 yield self.delay(5)
-        self.complete(row, value={"transactional_id": self.transactional_id, "epoch": self.epoch})
+        self.complete(row, value=self._claim())
+
+    def _claim(self) -> dict[str, Any]:
+        """Its id as the history names it."""
+        producer_id, epoch = self.identity
+        return {"transactional_id": self.transactional_id, "producer_id": producer_id, "epoch": epoch}
 
     def _run_transaction(self, positions: dict[int, int]) -> Steps:
-        value = {
-            "transactional_id": self.transactional_id, "epoch": self.epoch, "outcome": "commit", "ending": None,
-        }  # fmt: skip
+        value = {**self._claim(), "outcome": "commit", "ending": None}
         row = self.begin("txn", value=value)
-        transaction = self.transaction = Transaction(row["op"], self.transactional_id, self.epoch)
+        transaction = self.transaction = Transaction(row["op"], self.transactional_id, self.identity)
         sends: list[dict[str, Any]] = []
         try:
             if not is_fenced(self.state, transaction):
                 self.state.transactional_ids[self.transactional_id].ongoing = transaction
             is_whole = yield from self._fill(transaction, sends, positions)
+            if self.random.random() < 0.04:
+                for each in (*sends, row):
+                    self.complete(each, "info")
+                yield from self._give_up(transaction)
+                return
             outcome = "commit" if is_whole and self.random.random() < 0.7 else "abort"
             value |= {"outcome": outcome, "ending": self.now}
             yield self.delay()
@@ -68,21 +78,31 @@ class TransactionalProducer(Client):
                 self.complete(each, "fail")
             self.state.counts["fencings"] += 1
             raise
+        # The coordinator answers once the outcome is decided. It writes the markers later, and refuses the next
+        # transaction until they are written.
         decide(self.state, transaction, outcome)
-        deadline = self.now + END_TXN_TIMEOUT
-        while not transaction.is_complete and self.now < deadline:
-            yield self.delay(5)
-        if transaction.is_complete:
+        yield self.delay(5)
+        if self.random.random() < 0.95:
             self.state.counts["aborts"] += outcome == "abort"
+            self.state.counts["unmarked"] += not transaction.is_complete
             type_of_sends = OUTCOME_TYPES[outcome]
             self.complete(row)
         else:
+            # The answer is lost.
             type_of_sends = "info"
             self.complete(row, "info")
         for each in sends:
             self.complete(each, type_of_sends)
         while not transaction.is_complete:
             yield self.delay(5)
+
+    def _give_up(self, transaction: Transaction) -> Steps:
+        """Leave the transaction to the coordinator's timeout, then claim the id again."""
+        self.state.counts["unended"] += 1
+        self.state.scheduler.start(time_out(self.state, transaction))
+        while not transaction.is_complete:
+            yield self.delay(5)
+        yield from self._init()
 
     def _fill(
         self, transaction: Transaction, sends: list[dict[str, Any]], positions: dict[int, int]

@@ -10,8 +10,8 @@ TRANSACTION_TIMEOUT = 100 * MS
 
 
 def is_fenced(state: State, transaction: Transaction) -> bool:
-    newest = state.transactional_ids[transaction.transactional_id].epoch
-    return newest > transaction.epoch and "zombie" not in state.flaws
+    newest = state.transactional_ids[transaction.transactional_id].identity
+    return newest > transaction.identity and "zombie" not in state.flaws
 
 
 def decide(state: State, transaction: Transaction, outcome: str) -> None:
@@ -26,9 +26,9 @@ def time_out(state: State, transaction: Transaction) -> Steps:
     """Abort a transaction whose producer is gone, and fence the producer."""
     yield TRANSACTION_TIMEOUT
     owner = state.transactional_ids[transaction.transactional_id]
-    if transaction.outcome is None and owner.epoch == transaction.epoch:
+    if transaction.outcome is None and owner.identity == transaction.identity:
         owner.epoch += 1
-    decide(state, transaction, "abort")
+    decide(state, transaction, "commit" if "unended" in state.flaws else "abort")
 
 
 def _write_markers(state: State, transaction: Transaction) -> Steps:
