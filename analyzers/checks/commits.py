@@ -1,4 +1,4 @@
-"""Committed offsets do not go back, and only the current owner commits."""
+"""Committed offsets do not go back or ahead of what was polled, and only the current owner commits."""
 
 from __future__ import annotations
 
@@ -71,4 +71,45 @@ FENCED_COMMIT = Check(
     where="generation < newest and process != newest_process",
     time="time",
     # Not live: the newest generation may turn out to be of the same member.
+)
+
+COMMIT_BEYOND_POLLS = Check(
+    anomaly=Anomaly(
+        name="commit-beyond-polls",
+        family="groups",
+        rank=25,
+        evidence={
+            "process": Number("the member's process"),
+            "op": Operation("the operation"),
+            "generation": Number("its generation"),
+            "offset": Offset("the offset committed"),
+            "reached": Offset("the end (exclusive) of what the group had reached"),
+            "below": Offset("the offset of a record that no member had polled"),
+        },
+        sentence="commit(s) beyond what the group had polled",
+        definition=(
+            "An ok commit has an offset above everything that the group had polled, started to read at, or "
+            "been reset to, by operations that began before the commit completed, and the record next below "
+            "the committed offset was not polled by then, although a poll that began after the commit found "
+            "it; counted per commit. If the group reads with isolation.level=read_committed, that poll did so "
+            "too. Nothing is reported of a group without polls, starts and resets."
+        ),
+        means="A member committed an offset, and the group had not polled the records below it.",
+        promised=(
+            "A consumer commits its position, which it moves past a record only when it returns it. If the "
+            "member crashes after the commit, every record below the commit had been polled."
+        ),
+        causes=(
+            "A client that commits what it has fetched but not returned; a seek or a reset that is missing "
+            "from the history; offsets that were committed for another partition."
+        ),
+        look_further=(
+            "The member's polls before the commit, `group-skip` of the next owner, and whether the member "
+            "was fenced meanwhile."
+        ),
+    ),
+    over="commit_reaches",
+    where="reached <= below and time < returned",
+    time="time",
+    # Not live: another member of the group may have polled it outside the window.
 )

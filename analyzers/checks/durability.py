@@ -23,7 +23,8 @@ LOST_WRITE = Check(
         definition=(
             "The value of an acknowledged send is not in its log at the end; counted per value. If the log "
             "has a completed final read, that read decides about every send that was acknowledged before it "
-            "began or lies below the end offset that it used: the value is lost if the read did not return it "
+            "began or lies below the end offset that it used (with isolation.level=read_committed only about "
+            "the latter, because it ends at the last stable offset): the value is lost if the read did not return it "
             "and the acknowledged offset is not below the log start that it found. Without one (an "
             "interrupted run, an imported history), the value is lost if no poll ever returned it and a poll "
             "returned its offset or a later one. Jepsen also counts info sends that are proven to have "

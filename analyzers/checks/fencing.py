@@ -22,10 +22,11 @@ ZOMBIE_WRITE = Check(
         sentence="record(s) of a fenced producer that were accepted",
         definition=(
             "A send within a transaction was acknowledged (even if its transaction was aborted later) or "
-            "read, although it was invoked after an ok init of the same transactional id with a higher "
-            "producer epoch had completed in another process; counted per value. An init does not count if "
-            "the sending process began an init of its own later, because epochs start again from the "
-            "beginning in the end."
+            "read, although it was invoked after an ok init of the same transactional id had completed in "
+            "another process, and this init began after the sending process's own last ok init before the "
+            "transaction had completed, or has a higher producer epoch of the same producer id (as far as ids "
+            "are recorded); counted per value. An init does not count if the sending process began an init of "
+            "its own later."
         ),
         means=(
             "A producer that a newer one of its transactional id had fenced sent a record, and a broker "

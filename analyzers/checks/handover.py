@@ -24,18 +24,22 @@ GROUP_SKIP = Check(
             "A member was assigned a partition at a position above everything that the group had polled, "
             "started to read at, or been reset to before, and in between lies a record that no member ever "
             "polled, although a poll that began after the assignment found it; counted per record and "
-            "assignment. If the group reads with isolation.level=read_committed, that poll did so too."
+            "assignment. If the group reads with isolation.level=read_committed, that poll did so too. A group "
+            "that starts for the first time, with auto.offset.reset=earliest and without a commit, has reached "
+            "offset 0. Until a commit of the group has taken effect, only members that are recorded with "
+            "auto.offset.reset=earliest or none count: with latest, a member starts at the log end."
         ),
         means=(
-            "The next owner started above everything that the group had polled, and no member ever polled the "
-            "records in between."
+            "The next owner started above everything that the group had polled, or the first owner in the "
+            "middle of the log, and no member ever polled the records in between."
         ),
         promised=(
-            "The next owner starts where the group committed. Records that were polled but not committed may "
-            "be polled twice, but none is left out."
+            "The next owner starts where the group committed, and without a commit where "
+            "`auto.offset.reset` says: with `earliest` at the log start. Records that were polled but not "
+            "committed may be polled twice, but none is left out."
         ),
         causes=(
-            "`auto.offset.reset=latest` with an offset that expired, was out of range or was never committed; "
+            "`auto.offset.reset=latest` with an offset that expired or was out of range; "
             "offsets committed before the records were processed; a loss of `__consumer_offsets`."
         ),
         look_further=(
@@ -44,7 +48,7 @@ GROUP_SKIP = Check(
         ),
     ),
     over="handovers",
-    where="there and not polled",
+    where="there and not polled and (stored or policy in ('earliest', 'none'))",
     time="time",
     # Not live: another member of the group may have polled it outside the window.
 )

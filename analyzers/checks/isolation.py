@@ -23,16 +23,19 @@ PRECOMMITTED_READ = Check(
         sentence="value(s) read as committed before the commit of their transaction was requested",
         definition=(
             "A poll with isolation.level=read_committed returned a value of the very transaction in which it "
-            "polled, or completed before the end of the value's transaction was requested; counted per value. "
+            "polled, or completed before the end of the value's transaction was requested, or returned a value "
+            "of a transaction whose client gave up without requesting an end; counted per value. A client that "
+            "died during the transaction may have requested its end. "
             "Jepsen reports only the former, and counts it per transaction and partition."
         ),
         means=(
             "A `read_committed` poll returned a value of a transaction whose end had not been requested yet, "
-            "or of the transaction in which it polled."
+            "or never was, or of the transaction in which it polled."
         ),
         promised=(
             "Readers of committed records stop at the last stable offset, which lies before the first record "
-            "of any open transaction."
+            "of any open transaction. Nobody but its producer commits a transaction: the coordinator's timeout "
+            "and a later `initTransactions` abort it."
         ),
         causes=(
             "An off-by-one error at the last stable offset; a leader that started without the open "
@@ -42,11 +45,11 @@ PRECOMMITTED_READ = Check(
         look_further="`read-above-lso` for the same partition, and elections before the poll.",
     ),
     over="transactional_writes",
-    where="first_read < ending or array_contains(within, transaction)",
+    where="first_read < ending or (unended and size(readers) > 0) or array_contains(within, transaction)",
     time="first_read",
     live=(
         "Two rows suffice, and more rows only add such pairs: the time at which the end of a transaction was "
-        "requested is recorded once."
+        "requested is recorded once, or that there is none."
     ),
 )
 

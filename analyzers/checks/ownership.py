@@ -17,22 +17,28 @@ DOUBLE_OWNERSHIP = Check(
             "generation": Number("its generation"),
             "held": Moment("until when another member owned it for certain"),
         },
-        sentence="assignment(s) of a partition that another member of the same generation still owned",
+        sentence="assignment(s) of a partition that another member of the group still owned",
         definition=(
-            "A partition was assigned to a member while another member certainly owned it by an assignment of "
-            "the same generation; counted per assignment, the later one. A member certainly owns a partition "
-            "from the completion of its assignment until the beginning of its next event about the partition "
-            "or about itself. If that event says that it lost the partition or was fenced, or if there is no "
-            "such event, it certainly owned the partition only until its last ok commit before."
+            "A partition was assigned to a member while another member certainly owned it; counted per "
+            "assignment, the later one. A member certainly owns a partition from the completion of its "
+            "assignment until the beginning of its next event about the partition or about itself. If that "
+            "event says that it lost the partition or was fenced, if there is no such event, or if another "
+            "process with its group.instance.id was assigned the partition in the same generation, it "
+            "certainly owned the partition only until its last ok commit of that generation before the event. "
+            "If the later assignment has another generation, only commits count, and only those that are of no "
+            "older generation than any assignment of the partition before them (such a commit is a "
+            "fenced-commit)."
         ),
-        means="Two members certainly owned a partition at the same time in one generation.",
+        means="Two members certainly owned a partition at the same time.",
         promised=(
-            "An assignment of a generation gives each partition to one member. A paused member may still "
-            "believe in an old generation while another member owns the partition in a newer one; this is not "
-            "reported."
+            "An assignment of a generation gives each partition to one member, and a partition changes its "
+            "owner only after the former one gave it up or was removed. A removed or paused member may still "
+            "believe that it owns the partition while another one owns it in a newer generation, or with its "
+            "`group.instance.id`; this is not reported as long as its commits are refused."
         ),
         causes=(
-            "A faulty assignor; a coordinator that lost the state of its group and issued a generation twice."
+            "A faulty assignor; a coordinator that lost the state of its group and issued a generation twice, "
+            "or that assigned a partition before its former owner had given it up."
         ),
         look_further="The `member` rows of both processes; the coordinator's log around the rebalance.",
     ),

@@ -28,7 +28,9 @@ READ_YOUR_WRITES = Check(
         definition=(
             "A send of a session was acknowledged, the session's next completed read of the partition began "
             "at or after the acknowledgement, and by the end of that read the session had not polled the "
-            "value; counted per value."
+            "value; counted per value. If the session reads with isolation.level=read_committed, the read "
+            "must also have ended above the offset of the write: it ends at the last stable offset, which "
+            "open transactions and markers that are not written yet hold back."
         ),
         means=(
             "A session's write was acknowledged, and the session then read to the end of the partition "
@@ -48,7 +50,9 @@ READ_YOUR_WRITES = Check(
         ),
     ),
     over="session_writes",
-    where="read_end is not null and (seen is null or seen > read_end)",
+    where=(
+        "read_end is not null and (seen is null or seen > read_end) and (not isolated or offset < end_offset)"
+    ),
     time="read_end",
     # Not live: the poll that returned the write may lie in a segment that is still open.
 )

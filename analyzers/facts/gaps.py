@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.facts.columns import ACKED, LOG
+from analyzers.facts.columns import ACKED, LOG, POLLED
 from analyzers.facts.fact import fact
 from analyzers.facts.steps import log_steps
 from analyzers.history.load import History
@@ -28,8 +28,9 @@ def gaps(history: History) -> DataFrame:
     """One row per poll that is not of the offset after the one before it, and per such send within a transaction.
 
     Columns: those of `steps`, and below: the highest offset under this one at which a record is known.
-    For polls, that is one that any poll returned (with ``committed``, any such poll); for sends, one that was polled
-    or acknowledged. The step left out a record if and only if ``below > previous``, so the offsets of a gap need not
+    For polls, that is one that any poll returned; with ``committed``, one that any such poll returned, or any poll if
+    the record was sent outside of transactions and acknowledged there. For sends, it is one that was polled or
+    acknowledged. The step left out a record if and only if ``below > previous``, so the offsets of a gap need not
     be enumerated.
     """
     left_out = log_steps(history).where("offset > previous + 1 and (f = 'poll' or within)")
@@ -45,7 +46,11 @@ def gaps(history: History) -> DataFrame:
 
 def _blocks(history: History) -> DataFrame:
     """Per block of a log with a record: its bits, and the highest offset with a record in the blocks before."""
-    records = history.records.where(f"offset is not null and (f = 'poll' or ({ACKED}))")
+    records = (
+        history.records.where(f"offset is not null and (f = 'poll' or ({ACKED}))")
+        .select(*LOG, "offset", "f", "committed")
+        .unionByName(_plain_records(history))
+    )
     bits = [
         F.expr(f"coalesce(bit_or(shiftleft(1L, {PLACE})) filter (where {which}), 0L) as bits_{name}")
         for name, which in BITS.items()
@@ -56,6 +61,24 @@ def _blocks(history: History) -> DataFrame:
         highest = F.expr(_highest(f"bits_{name}"))
         blocks = blocks.withColumn(f"{name}_before", F.max(highest).over(before))
     return blocks
+
+
+def _plain_records(history: History) -> DataFrame:
+    """Records that readers of committed records get as well, whatever becomes of any transaction.
+
+    They were sent outside of transactions and acknowledged at the offset at which some other reader found them. They
+    count like polls of committed records. Only runs with such readers are examined.
+    """
+    careful = history.records.where("f = 'poll' and committed").select("run").distinct()
+    acked, polled = f"({ACKED} and transaction is null)", f"({POLLED} and not coalesce(committed, false))"
+    return (
+        history.records.where(f"offset is not null and value is not null and ({acked} or {polled})")
+        .join(F.broadcast(careful), "run", "left_semi")
+        .groupBy(*LOG, "offset", "value")
+        .agg(F.expr("bool_or(f = 'send') and bool_or(f = 'poll') as both"))
+        .where("both")
+        .selectExpr(*LOG, "offset", "'poll' as f", "true as committed")
+    )
 
 
 def _highest(bits: str) -> str:

@@ -7,22 +7,25 @@ from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG
 from analyzers.facts.fact import fact
-from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, commits, members, of_groups
+from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, binding_commits, commits, members
+from analyzers.facts.reaches import isolation, reaches
 from analyzers.history.load import History
 
 # Of events in the same nanosecond, what was reached counts for the assignment.
 REACHES, BEGINS = 0, 1
+
+ASSIGNMENT = [*GROUP_LOG, "process", "op", "generation", "time", "reached", "position", "policy", "stored"]
 
 
 @fact(needs="member")
 def handovers(history: History) -> DataFrame:
     """One row per assignment and record between what the group had reached before it and where it began.
 
-    Columns: process, op, generation, time (ns, its completion), reached, position, offset; polled: by any member of
-    the group at any time; there: polled after the assignment, by any process with the isolation level of the group.
+    Columns: process, op, generation, time (ns, its completion), reached, position, offset; policy: the member's
+    auto.offset.reset; stored: whether a commit of the group had taken effect before; polled: by any member of the
+    group at any time; there: polled after the assignment, by any process with the isolation level of the group.
     """
     gaps = _gaps(history).where("reached < position")
-    isolation = of_groups(history).groupBy("run", "group").agg(F.expr("bool_or(committed)").alias("careful"))
     of = members(history).withColumn("mine", F.lit(True))
     polls = history.records.where("f = 'poll' and offset is not null")
     visible = "invoked > time and (coalesce(committed, false) or not coalesce(careful, true))"
@@ -30,9 +33,9 @@ def handovers(history: History) -> DataFrame:
         polls.selectExpr(*LOG, "process as poller", "offset", "invoked", "committed")
         .join(F.broadcast(gaps), LOG)
         .where("offset between reached and position - 1")
-        .join(F.broadcast(isolation), ["run", "group"], "left")
+        .join(F.broadcast(isolation(history)), ["run", "group"], "left")
         .join(F.broadcast(of.withColumnRenamed("process", "poller")), ["run", "group", "poller"], "left")
-        .groupBy(*GROUP_LOG, "process", "op", "generation", "time", "reached", "position", "offset")
+        .groupBy(*ASSIGNMENT, "offset")
         .agg(
             F.expr("bool_or(coalesce(mine, false))").alias("polled"),
             F.expr(f"bool_or({visible})").alias("there"),
@@ -41,26 +44,30 @@ def handovers(history: History) -> DataFrame:
 
 
 def _gaps(history: History) -> DataFrame:
-    """Per assignment with a position: where it started, and what the group had reached before."""
+    """Per assignment with a position: the columns of `ASSIGNMENT`.
+
+    A group that starts for the first time, with auto.offset.reset=earliest and without a commit, has reached 0: it
+    starts at the log start.
+    """
     began = assignments(history).where("start_offset is not null").selectExpr(
-        *GROUP_LOG, "process", "op", "generation", "completed as at", f"{BEGINS} as kind", "start_offset as reached"
+        *GROUP_LOG, "process", "op", "generation", "invoked", "completed as time", f"{BEGINS} as kind",
+        "start_offset as reached", "policy",
     )  # fmt: skip
-    polled = (
-        of_groups(history)
-        .groupBy(*GROUP_LOG, "op")
-        .agg(F.max("completed").alias("at"), F.expr("max(offset) + 1").alias("reached"))
-        .withColumn("kind", F.lit(REACHES))
-        .drop("op")
+    earlier = (
+        reaches(history).selectExpr(*GROUP_LOG, "known as time", "reached").withColumn("kind", F.lit(REACHES))
     )
-    resets = commits(history).where("reset and type <> 'fail'")
-    resets = resets.selectExpr(*GROUP_LOG, "invoked as at", f"{REACHES} as kind", "offset as reached")
-    line = Window.partitionBy(*GROUP_LOG).orderBy("at", "kind", "process", "op").rowsBetween(UNBOUNDED, -1)
+    line = Window.partitionBy(*GROUP_LOG).orderBy("time", "kind", "process", "op").rowsBetween(UNBOUNDED, -1)
+    tried = commits(history).where("type <> 'fail'").groupBy(*GROUP_LOG).agg(F.min("invoked").alias("tried"))
+    done = binding_commits(history).groupBy(*GROUP_LOG).agg(F.min("completed").alias("done"))
+    first = "if(policy = 'earliest' and coalesce(time < tried, true), 0, null)"
     return (
-        began.unionByName(polled, allowMissingColumns=True)
-        .unionByName(resets, allowMissingColumns=True)
+        began.unionByName(earlier, allowMissingColumns=True)
         .withColumn("position", F.col("reached"))
         .withColumn("reached", F.max("reached").over(line))
         .where(f"kind = {BEGINS}")
-        .withColumnRenamed("at", "time")
-        .drop("kind")
+        .join(F.broadcast(tried), GROUP_LOG, "left")
+        .join(F.broadcast(done), GROUP_LOG, "left")
+        .withColumn("reached", F.expr(f"coalesce(reached, {first})"))
+        .withColumn("stored", F.expr("coalesce(done < invoked, false)"))
+        .select(*ASSIGNMENT)
     )

@@ -18,20 +18,39 @@ ENDLESS = (1 << 63) - 1
 
 def events(history: History) -> DataFrame:
     """One row per ``member`` operation that did not fail. Columns: run, group, topic, partition, process, op,
-    generation, event, invoked, completed (ns; never null), start_offset."""
+    generation, event, invoked, completed (ns; never null), start_offset, policy (auto.offset.reset), instance
+    (group.instance.id)."""
     return history.operations.where("f = 'member' and type <> 'fail'").selectExpr(
         *GROUP_LOG, "process", "op", "generation", "get_json_object(value, '$.event') as event", "invoked",
         "coalesce(completed, invoked) as completed", "start_offset",
+        "get_json_object(value, '$.auto_offset_reset') as policy", "get_json_object(value, '$.instance') as instance",
     )  # fmt: skip
 
 
 def commits(history: History) -> DataFrame:
     """One row per ``commit`` operation. Columns: run, group, topic, partition, process, op, generation, type,
-    invoked, completed (ns), offset, reset."""
+    invoked, completed (ns), offset, reset, transaction (op; null for none)."""
     return history.operations.where("f = 'commit'").selectExpr(
         *GROUP_LOG, "process", "op", "generation", "type", "invoked", "completed", "end_offset as offset",
         "coalesce(get_json_object(value, '$.reset') = 'true', false) as reset",
+        "cast(get_json_object(value, '$.transaction') as bigint) as transaction",
     )  # fmt: skip
+
+
+def binding_commits(history: History) -> DataFrame:
+    """The ok commits that had taken effect when they completed; columns of `commits`.
+
+    Offsets that were sent to a transaction are pending until its markers are written, which is after the commit of
+    the transaction was acknowledged. Only members with read_committed wait for that when they ask where to start.
+    """
+    waits = of_groups(history).groupBy("run", "group").agg(F.expr("bool_and(committed)").alias("waits"))
+    return (
+        commits(history)
+        .where("type = 'ok' and completed is not null")
+        .join(F.broadcast(waits), ["run", "group"], "left")
+        .where("transaction is null or waits")
+        .drop("waits")
+    )
 
 
 def members(history: History) -> DataFrame:
@@ -51,9 +70,9 @@ def deaths(history: History) -> DataFrame:
 def assignments(history: History) -> DataFrame:
     """One row per ``assigned`` of a log.
 
-    Columns: run, group, topic, partition, process, op, generation, invoked, completed (ns), start_offset; and
-    ending, ended (ns; null for never): when the process's next event about the log, or about itself, began
-    and was over; ending_event: which.
+    Columns: run, group, topic, partition, process, op, generation, invoked, completed (ns), start_offset, policy,
+    instance; and ending, ended (ns; null for never): when the process's next event about the log, or about itself,
+    began and was over; ending_event: which.
     """
     known = events(history)
     of_logs = known.where("topic is not null")
@@ -75,7 +94,7 @@ def assignments(history: History) -> DataFrame:
 
 
 def committed_before(history: History, moments: DataFrame, *, at: str, until: str) -> DataFrame:
-    """The rows with the column `committed`: the highest offset of an ok commit that had completed before `at`.
+    """The rows with the column `committed`: the highest offset of a binding commit that had completed before `at`.
 
     moments    have the columns of `GROUP_LOG`, and at and until, in ns.
     at, until  a commit does not count if a reset began before `until` and was not completed when the commit began.
@@ -90,8 +109,8 @@ def committed_before(history: History, moments: DataFrame, *, at: str, until: st
     begun = f"coalesce(size(filter(resets, r -> r.invoked < {until})), 0)"
     over = "coalesce(size(filter(resets, r -> r.completed < invoked)), 0)"
     done = (
-        commits(history)
-        .where("type = 'ok' and not reset and completed is not null")
+        binding_commits(history)
+        .where("not reset")
         .join(F.broadcast(resets), GROUP_LOG, "left")
         .selectExpr(*GROUP_LOG, "completed as moment", "1 as kind", "offset as committed", f"{over} as era")
     )
@@ -115,13 +134,13 @@ def of_groups(history: History) -> DataFrame:
     """Records polled by members of groups.
 
     Columns: run, topic, partition, group, process, op, offset, value, generation, assignment, committed,
-    completed (ns, or when it began).
+    invoked, completed (ns; if it never completed, when it began).
     """
     return (
         history.records.where("f = 'poll' and offset is not null")
         .join(F.broadcast(members(history)), ["run", "process"])
         .selectExpr(
             *GROUP_LOG, "process", "op", "offset", "value", "generation", "assignment",
-            "coalesce(committed, false) as committed", "coalesce(completed, invoked) as completed",
+            "coalesce(committed, false) as committed", "invoked", "coalesce(completed, invoked) as completed",
         )
     )  # fmt: skip

@@ -17,9 +17,12 @@ def session_writes(history: History) -> DataFrame:
 
     Columns: session, process, value, offset, time (ns, of the acknowledgement), seen (ns, when the
     session first polled the value), read_op, read_end (ns, completion) and end_offset of the session's
-    first completed read of the log that began at or after the acknowledgement. Each may be null.
+    first completed read of the log that began at or after the acknowledgement. Each may be null. And isolated:
+    whether the session ever reads with read_committed, so that the last stable offset may have ended that read.
     """
     reads = completed_reads(history)
+    polls = of_readers(history.records, reads).where("f = 'poll' and committed").select("run", "session")
+    isolated = polls.union(reads.where("committed").select("run", "session")).distinct()
     writes = (
         of_readers(history.records, reads)
         .where(f"value is not null and (({ACKED}) or ({POLLED}))")
@@ -39,7 +42,7 @@ def session_writes(history: History) -> DataFrame:
     # In the order of time, the read is the next one. Of a write and a read at the same time, the write comes first.
     line = Window.partitionBy(*LOG, "session").orderBy("at", F.col("next_read").asc_nulls_first())
     onwards = line.rowsBetween(Window.currentRow, Window.unboundedFollowing)
-    return (
+    seen = (
         writes.unionByName(begun, allowMissingColumns=True)
         .withColumn("next_read", F.first("next_read", ignorenulls=True).over(onwards))
         .where("time is not null")
@@ -48,3 +51,6 @@ def session_writes(history: History) -> DataFrame:
             "next_read.op as read_op", "next_read.completed as read_end", "next_read.end_offset as end_offset",
         )
     )  # fmt: skip
+    return seen.join(
+        F.broadcast(isolated.withColumn("isolated", F.lit(True))), ["run", "session"], "left"
+    ).withColumn("isolated", F.expr("coalesce(isolated, false)"))

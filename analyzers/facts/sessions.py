@@ -10,11 +10,13 @@ from analyzers.history.load import History
 
 
 def completed_reads(history: History) -> DataFrame:
-    """The ok reads. Columns: session, process, op, invoked, completed (ns), end_offset."""
+    """The ok reads. Columns: session, process, op, invoked, completed (ns), end_offset, committed (whether it is
+    recorded to have read with read_committed)."""
     reads = history.operations.where("f = 'read' and type = 'ok'")
     return reads.selectExpr(
-        *LOG, f"{SESSION} as session", "process", "op", "invoked", "completed", "end_offset"
-    )
+        *LOG, f"{SESSION} as session", "process", "op", "invoked", "completed", "end_offset",
+        "coalesce(get_json_object(value, '$.committed') = 'true', false) as committed",
+    )  # fmt: skip
 
 
 def of_readers(records: DataFrame, reads: DataFrame) -> DataFrame:

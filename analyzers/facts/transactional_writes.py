@@ -51,6 +51,7 @@ def transactional_writes(history: History) -> DataFrame:
     - missed: readers (read_committed) that passed the offset and never found the value,
     - saw: readers that polled any record of the transaction,
     - ending (ns): when the end of the transaction was requested,
+    - unended: whether its client gave up and did not request an end,
     - fenced (ns): when its producer had been fenced; null for never.
     """
     passed = "filter(spans, s -> offset between s.low and s.high and not array_contains(readers, s.reader))"
@@ -61,12 +62,13 @@ def transactional_writes(history: History) -> DataFrame:
         .withColumn("missed", F.expr(f"coalesce(transform({passed}, s -> s.reader), array())"))
         .drop("spans")
     )
-    known = transactions(history).selectExpr("run", "op as transaction", "ending", "fenced")
+    known = transactions(history).selectExpr("run", "op as transaction", "ending", "unended", "fenced")
     of = Window.partitionBy("run", "transaction")
     return (
         parts.unionByName(known, allowMissingColumns=True)
         .withColumn("saw", F.array_distinct(F.flatten(F.collect_list("readers").over(of))))
         .withColumn("ending", F.max("ending").over(of))
+        .withColumn("unended", F.max("unended").over(of))
         .withColumn("fenced", F.max("fenced").over(of))
         .where("value is not null")
     )

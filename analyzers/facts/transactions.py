@@ -11,32 +11,46 @@ NAMED = [
     "run", "op", "process", "type", "invoked", "completed",
     "get_json_object(value, '$.transactional_id') as name",
     "cast(get_json_object(value, '$.epoch') as bigint) as epoch",
+    "get_json_object(value, '$.producer_id') as producer_id",
 ]  # fmt: skip
 
 
 def transactions(history: History) -> DataFrame:
     """One row per operation ``txn``.
 
-    Columns: run, op, process, type, invoked, completed (ns), outcome, ending (ns, null for none), and
-    fenced (ns): the first completion of an init that fenced its producer; null for none.
+    Columns: run, op, process, type, invoked, completed (ns), outcome, ending (ns, null for none), unended
+    (whether its client gave up and did not request an end), and fenced (ns): the first completion of an
+    init that fenced its producer; null for none.
+
+    The later of two inits fences the producer of the earlier one. An epoch tells which was later only where they
+    overlap, or where the producer's own init is not known: a transactional id gets a new producer id, with new
+    epochs, when its epochs are exhausted or it has expired.
     """
     ends = [
         "get_json_object(value, '$.outcome') as outcome",
         "cast(get_json_object(value, '$.ending') as bigint) as ending",
+        "completed is not null and get_json_object(value, '$.ending') is null as unended",
     ]
     known = history.operations.where("f = 'txn'").selectExpr(*NAMED, *ends)
     inits = (
         history.operations.where("f = 'init'")
         .selectExpr(*NAMED)
         .groupBy("run", "name")
-        .agg(F.expr("collect_list(struct(process, type, invoked, completed, epoch))").alias("inits"))
+        .agg(
+            F.expr("collect_list(struct(process, type, invoked, completed, epoch, producer_id))").alias(
+                "inits"
+            )
+        )
     )
-    # Epochs start again from the beginning in the end, so they are not compared after a later init of the process.
     own = "exists(inits, o -> o.process = process and o.invoked > i.invoked)"
-    fencing = f"i.type = 'ok' and i.process <> process and i.epoch > epoch and not {own}"
+    claims = "filter(inits, o -> o.process = process and o.type = 'ok' and o.invoked <= invoked)"
+    claimed = f"array_max(transform({claims}, o -> o.completed))"
+    later = f"coalesce(i.invoked > {claimed}, false)"
+    higher = "(i.epoch > epoch and coalesce(i.producer_id = producer_id, true))"
+    fencing = f"i.type = 'ok' and i.process <> process and ({later} or {higher}) and not {own}"
     fenced = f"array_min(transform(filter(inits, i -> coalesce({fencing}, false)), i -> i.completed))"
     return (
         known.join(F.broadcast(inits), ["run", "name"], "left")
         .withColumn("fenced", F.expr(fenced))
-        .drop("inits", "name", "epoch")
+        .drop("inits", "name", "epoch", "producer_id")
     )

@@ -52,7 +52,7 @@ def values(history: History) -> DataFrame:
     - until: when the run's last record completed (ns),
     - final_start, final_end, final_invoked: see `final_reads`; null without a completed one,
     - settled: whether that final read had to find the value, because it was acknowledged before the read began or
-      below the end of the read.
+      below the end of the read. With read_committed, only what lies below its end, the last stable offset, counts.
     """
     finals = F.broadcast(final_reads(history))
     said = " | ".join(f"if(coalesce({sql}, false), {1 << bit}, 0)" for bit, sql in enumerate(SEEN.values()))
@@ -63,18 +63,22 @@ def values(history: History) -> DataFrame:
     aggregates = [F.expr(f"{sql} as {name}") for name, sql in COLUMNS.items()]
     fates = placed.groupBy(*LOG, "value").agg(F.bit_or("said").alias("said"), *aggregates)
     bits = [f"said & {1 << bit} <> 0 as {name}" for bit, name in enumerate(SEEN)]
-    settled = "coalesce(acked_at <= final_invoked, false) or coalesce(acked_offset < final_end, false)"
+    in_time = "acked_at <= final_invoked and not final_committed and not coalesce(isolated, false)"
+    settled = f"coalesce({in_time}, false) or coalesce(acked_offset < final_end, false)"
     return (
         fates.selectExpr("*", *bits)
         .join(F.broadcast(_bounds(history)), LOG, "left")
         .join(finals.drop("final_process"), LOG, "left")
         .withColumn("settled", F.expr(settled))
+        .drop("isolated")
     )
 
 
 def _bounds(history: History) -> DataFrame:
     logs = history.records.groupBy(*LOG).agg(
-        F.expr("max(offset) filter (where f = 'poll') as top"), F.expr(f"max({TIME}) as last")
+        F.expr("max(offset) filter (where f = 'poll') as top"),
+        F.expr(f"max({TIME}) as last"),
+        F.expr("bool_or(committed) filter (where f = 'poll' and final) as isolated"),
     )
     run = Window.partitionBy("run")
     return logs.withColumn("until", F.max("last").over(run)).drop("last")

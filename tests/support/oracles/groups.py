@@ -17,9 +17,7 @@ ENDS = ("left", "fenced", "died")
 
 def member_events(tables: Tables) -> list[Row]:
     return [
-        o | {"event": json.loads(o["value"])["event"]}
-        for o in tables["operations"]
-        if o["f"] == "member" and o["type"] != "fail"
+        o | json.loads(o["value"]) for o in tables["operations"] if o["f"] == "member" and o["type"] != "fail"
     ]
 
 
@@ -30,7 +28,7 @@ def deaths(tables: Tables) -> list[Row]:
 
 def commits(tables: Tables) -> list[Row]:
     return [
-        o | {"reset": json.loads(o["value"]).get("reset", False), "offset": o["end_offset"]}
+        o | {"reset": False, "transaction": None} | json.loads(o["value"]) | {"offset": o["end_offset"]}
         for o in tables["operations"]
         if o["f"] == "commit"
     ]
@@ -61,25 +59,55 @@ def assigned(tables: Tables) -> list[Row]:
 def owned_until(tables: Tables, one: Row) -> int:
     """The last moment (ns) at which the assignment certainly still held."""
     following = one["next"]
-    if following and following["event"] in ("revoked", "left", "assigned"):
-        return int(following["invoked"])
-    limit = following["invoked"] if following else math.inf
-    proofs = [
-        c["invoked"]
-        for c in commits(tables)
-        if c["type"] == "ok" and group_log(c) == group_log(one) and c["process"] == one["process"]
-        and c["generation"] == one["generation"] and one["completed"] <= c["invoked"] and c["completed"] <= limit
+    same = [
+        a for a in assigned(tables)
+        if group_log(a) == group_log(one) and a["generation"] == one["generation"]
+        and one.get("instance") is not None and a.get("instance") == one["instance"]
     ]  # fmt: skip
+    turn = lambda a: (a["completed"], a["process"], a["op"])  # noqa: E731
+    after = min((turn(a) for a in same if turn(a) > turn(one)), default=None)
+    is_replaced = after is not None and after[1] != one["process"]
+    if following and following["event"] in ("revoked", "left", "assigned") and not is_replaced:
+        return int(following["invoked"])
+    proofs = [c["invoked"] for c in accepted(tables, one) if c["generation"] == one["generation"]]
     return max(proofs, default=one["completed"])
 
 
+def accepted(tables: Tables, one: Row) -> list[Row]:
+    """The ok commits of the owner during an assignment."""
+    limit = one["next"]["invoked"] if one["next"] else math.inf
+    return [
+        c for c in commits(tables)
+        if c["type"] == "ok" and group_log(c) == group_log(one) and c["process"] == one["process"]
+        and one["completed"] <= c["invoked"] and c["completed"] <= limit
+    ]  # fmt: skip
+
+
+def proved_until(tables: Tables, one: Row) -> float:
+    """The last commit of the owner that no member of a newer generation makes doubtful."""
+    others = [a for a in assigned(tables) if a["generation"] is not None and group_log(a) == group_log(one)]
+    return max(
+        (
+            c["invoked"]
+            for c in accepted(tables, one)
+            if c["generation"] is not None
+            and all(a["generation"] <= c["generation"] for a in others if a["completed"] < c["invoked"])
+        ),
+        default=-1,
+    )
+
+
 def double(tables: Tables) -> int:
-    owned = [a | {"until": owned_until(tables, a)} for a in assigned(tables) if a["generation"] is not None]
+    owned = [
+        a | {"until": owned_until(tables, a), "proved": proved_until(tables, a)}
+        for a in assigned(tables)
+        if a["generation"] is not None
+    ]
     return sum(
         any(
-            (group_log(a), a["generation"]) == (group_log(b), b["generation"])
+            group_log(a) == group_log(b)
             and _order(b) < _order(a)
-            and b["until"] > a["completed"]
+            and (b["until"] if a["generation"] == b["generation"] else b["proved"]) > a["completed"]
             for b in owned
         )
         for a in owned
@@ -117,7 +145,11 @@ def skipped(tables: Tables) -> int:
             if c["reset"] and c["type"] != "fail" and group_log(c) == group_log(one)
             and c["invoked"] <= one["completed"]
         ]  # fmt: skip
-        if not reached:
+        tried = [c for c in commits(tables) if c["type"] != "fail" and group_log(c) == group_log(one)]
+        if not reached and one.get("auto_offset_reset") == "earliest":
+            reached = [] if any(c["invoked"] <= one["completed"] for c in tried) else [0]
+        stored = [c for c in binding(tables, one) if c["completed"] < one["invoked"]]
+        if not reached or not (stored or one.get("auto_offset_reset") in ("earliest", "none")):
             continue
         isolated = not group or any(p.get("committed") for p in group)
         there = {
@@ -128,6 +160,16 @@ def skipped(tables: Tables) -> int:
     return broken
 
 
+def binding(tables: Tables, at: Row) -> list[Row]:
+    """The ok commits of a group and log that had taken effect when they completed."""
+    group = polled_by(tables, at["group"])
+    waits = bool(group) and all(p.get("committed") for p in group)
+    return [
+        c for c in commits(tables)
+        if c["type"] == "ok" and group_log(c) == group_log(at) and (c["transaction"] is None or waits)
+    ]  # fmt: skip
+
+
 def committed(tables: Tables, at: Row, *, before: int, until: int) -> int:
     resets = [
         c for c in commits(tables) if c["reset"] and c["type"] != "fail" and group_log(c) == group_log(at)
@@ -136,12 +178,38 @@ def committed(tables: Tables, at: Row, *, before: int, until: int) -> int:
     return max(
         (
             c["offset"]
-            for c in commits(tables)
-            if c["type"] == "ok" and not c["reset"] and group_log(c) == group_log(at) and c["completed"] < before
+            for c in binding(tables, at)
+            if not c["reset"] and c["completed"] < before
             and begun == sum(r["completed"] is not None and r["completed"] < c["invoked"] for r in resets)
         ),
         default=-1,
     )  # fmt: skip
+
+
+def beyond(tables: Tables) -> int:
+    broken = 0
+    for c in (c for c in commits(tables) if c["type"] == "ok" and not c["reset"]):
+        group = polled_by(tables, c["group"])
+        mine = [p for p in group if log(p) == log(c)]
+        reached = [
+            max(q["offset"] for q in mine if q["op"] == p["op"]) + 1
+            for p in mine
+            if min(q["invoked"] for q in mine if q["op"] == p["op"]) <= c["completed"]
+        ]
+        reached += [
+            a["start_offset"] for a in assigned(tables)
+            if group_log(a) == group_log(c) and a["invoked"] <= c["completed"]
+        ]  # fmt: skip
+        reached += [
+            r["offset"] for r in commits(tables)
+            if r["reset"] and r["type"] != "fail" and group_log(r) == group_log(c) and r["invoked"] <= c["completed"]
+        ]  # fmt: skip
+        careful = not group or any(p.get("committed") for p in group)
+        visible = [p for p in polls(tables) if log(p) == log(c) and (p.get("committed") or not careful)]
+        under = max((p["offset"] for p in visible if p["offset"] < c["offset"]), default=None)
+        if reached and under is not None and under >= max(reached):
+            broken += max(p["invoked"] for p in visible if p["offset"] == under) > c["invoked"]
+    return broken
 
 
 def regression(tables: Tables) -> int:
@@ -240,6 +308,7 @@ RANDOM = group_history
 ORACLES: dict[str, Oracle] = {
     "double-ownership": double,
     "group-skip": skipped,
+    "commit-beyond-polls": beyond,
     "commit-regression": regression,
     "fenced-commit": fenced,
     "excess-duplicates": duplicates,

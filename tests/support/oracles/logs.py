@@ -20,8 +20,11 @@ def final_state(send: Row, records: list[Row], operations: list[Row]) -> str:
     here = [p for p in polls(records) if log(p) == log(send)]
     read = [p for p in intact(here) if p["value"] == send["value"]]
     final, offset = final_read(operations, send), send["offset"]
+    finals = [p for p in here if p["final"]]
+    isolated = any(p.get("committed") for p in finals) or "true" in ((final or {}).get("value") or "")
     if final and (
-        send["completed"] <= final["invoked"] or (offset is not None and offset < final["end_offset"])
+        (send["completed"] <= final["invoked"] and not isolated)
+        or (offset is not None and offset < final["end_offset"])
     ):
         for p in read:
             of_it = p["process"] == final["process"] and p["invoked"] >= final["invoked"]

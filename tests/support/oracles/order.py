@@ -59,11 +59,24 @@ def between(a: Row, b: Row, rows: list[Row]) -> bool:
     return any(a["offset"] < offset < b["offset"] for offset in offsets)
 
 
+def is_plain(poll: Row, records: list[Row]) -> bool:
+    """Whether the record was acknowledged at its offset, and sent outside of transactions."""
+    return poll.get("error") is None and any(
+        s["transaction"] is None
+        and (log(s), s["offset"], s["value"]) == (log(poll), poll["offset"], poll["value"])
+        for s in sends(records, "ok")
+    )
+
+
 def poll_skip(within: bool) -> OfRows:
     def count(records: list[Row], operations: list[Row]) -> int:
         return sum(
             inside == within
-            and between(a, b, [p for p in polls(records) if p["committed"] or not b["committed"]])
+            and between(
+                a,
+                b,
+                [p for p in polls(records) if p["committed"] or not b["committed"] or is_plain(p, records)],
+            )
             for a, b, inside in steps(records, operations, "poll")
         )
 

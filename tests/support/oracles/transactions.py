@@ -81,7 +81,9 @@ def precommitted(tables: Tables) -> int:
         of = transaction(tables, part)
         ending = of["fields"]["ending"] if of else None
         broken += any(
-            (ending is not None and p["completed"] < ending) or p.get("transaction") == part["transaction"]
+            (ending is not None and p["completed"] < ending)
+            or p.get("transaction") == part["transaction"]
+            or (of is not None and of["completed"] is not None and ending is None)
             for p in committed_reads(tables, part)
         )
     return broken
@@ -99,6 +101,16 @@ def aborted(tables: Tables) -> int:
     return broken
 
 
+def is_later(init: Row, txn: Row, own: list[Row]) -> bool:
+    """Whether the init certainly came after the one by which the producer of the transaction claimed its id."""
+    claims = [o["completed"] for o in own if o["type"] == "ok" and o["invoked"] <= txn["invoked"]]
+    ids = [row["fields"].get("producer_id") for row in (init, txn)]
+    same_id = None in ids or ids[0] == ids[1]
+    return (bool(claims) and init["invoked"] > max(claims)) or (
+        same_id and init["fields"]["epoch"] > txn["fields"]["epoch"]
+    )
+
+
 def fenced(tables: Tables, txn: Row) -> int | None:
     inits = [
         i for i in ops(tables, "init") if i["fields"]["transactional_id"] == txn["fields"]["transactional_id"]
@@ -109,7 +121,7 @@ def fenced(tables: Tables, txn: Row) -> int | None:
         for i in inits
         if i["type"] == "ok"
         and i not in own
-        and i["fields"]["epoch"] > txn["fields"]["epoch"]
+        and is_later(i, txn, own)
         and not any(o["invoked"] > i["invoked"] for o in own)
     ]
     return min(by, default=None)

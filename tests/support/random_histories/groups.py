@@ -22,11 +22,17 @@ def group_history(draw: st.DrawFn, story: Any) -> Any:
     processes, generations = st.sampled_from([5, 5, 6, 6, 7]), st.sampled_from([1, 1, 1, 2, 2, None])
     events = st.sampled_from(["assigned"] * 4 + ["revoked", "lost", "left", "fenced", "joined"])
     kinds, here = st.sampled_from(["ok"] * 6 + ["info", "fail"]), st.sampled_from([0] * 6 + [1])
+    policies, instances = (
+        st.sampled_from([None, "earliest", "earliest", "latest", "none"]),
+        st.sampled_from([None, "i"]),
+    )
+    is_careful = draw(st.sampled_from([None, None, True]))
     for _ in range(draw(st.integers(3, 9))):
         event, process = draw(events), draw(processes)
         whole = event in ("left", "fenced", "joined")
         start = draw(OFFSET) if event == "assigned" else None
         more = {"generation": draw(generations), "start": start, "kind": draw(kinds)}
+        more |= {"policy": draw(policies), "instance": draw(instances)}
         member(
             s,
             process,
@@ -39,6 +45,7 @@ def group_history(draw: st.DrawFn, story: Any) -> Any:
     for _ in range(draw(st.integers(1, 6))):
         process = draw(processes)
         more = {"generation": draw(generations), "reset": draw(st.integers(0, 5)) == 0, "kind": draw(kinds)}
+        more["transaction"] = draw(st.sampled_from([None, None, 8]))
         commit(s, process, draw(OFFSET), draw(SPAN), group=group(process), **more)
     for number in range(draw(st.integers(3, 12))):
         s.poll(
@@ -49,7 +56,7 @@ def group_history(draw: st.DrawFn, story: Any) -> Any:
             process=draw(st.sampled_from([5, 5, 6, 6, 7, 20])),
             partition=draw(here),
             assignment=draw(st.sampled_from([1, 1, 2])),
-            committed=draw(st.booleans()),
+            committed=draw(st.booleans()) if is_careful is None else True,
             generation=draw(generations),
         )
     for process in draw(st.lists(processes, unique=True, max_size=1)):

@@ -17,6 +17,7 @@ PROCESS = st.sampled_from([1, 2, 3])
 MEMBER = 3
 """The process that polls as a member of a group."""
 KEY = st.sampled_from([None, 5, 5, 6])
+ISOLATION = st.sampled_from([None, None, '{"committed": true}'])
 SOMETIMES = st.sampled_from([0, 0, 0, 1])
 
 
@@ -75,13 +76,24 @@ def log_history(draw: st.DrawFn, story: Any) -> Any:
     for _ in range(draw(st.integers(0, 4))):
         more = {"type": draw(TYPE), "partition": draw(PARTITION), "session": draw(SESSION)}
         s.operation(
-            "read", end_offset=draw(OFFSET), start_offset=0, process=draw(PROCESS), at=draw(SPAN), **more
+            "read",
+            end_offset=draw(OFFSET),
+            start_offset=0,
+            process=draw(PROCESS),
+            at=draw(SPAN),
+            value=draw(ISOLATION),
+            **more,
         )
     for _ in range(draw(st.integers(0, 2))):
         start, length = draw(st.sampled_from([0, 0, 1, 3, 5])), draw(st.integers(0, 4))
         ends = {"start_offset": start, "end_offset": start + length}
         kind = draw(st.sampled_from(["ok", "ok", "ok", "fail"]))
-        more = {"type": kind, "partition": draw(PARTITION), "process": draw(PROCESS)}
+        more = {
+            "type": kind,
+            "partition": draw(PARTITION),
+            "process": draw(PROCESS),
+            "value": draw(ISOLATION),
+        }
         s.operation("final-read", at=draw(SPAN), **ends, **more)
     return s
 

@@ -43,13 +43,22 @@ def transaction_history(draw: st.DrawFn, story: Any) -> Any:
     for _ in range(draw(st.integers(0, 1))):
         more = {"partition": draw(PARTITION), "process": draw(st.sampled_from([10, 11]))}
         s.operation("final-read", at=draw(SPAN), start_offset=0, end_offset=draw(st.integers(1, 5)), **more)
+    ids = st.sampled_from([None, 7, 8])
     names, epochs = st.sampled_from(["x", "y"]), st.integers(0, 2)
     for op in draw(st.lists(st.sampled_from([A, B, C]), unique=True, min_size=2)):
-        more = {"process": draw(st.sampled_from([1, 2])), "kind": draw(TYPE), "ending": draw(TIME)}
-        txn(s, op, draw(SPAN), name=draw(names), epoch=draw(epochs), **more)
+        more = {"process": draw(st.sampled_from([1, 2])), "kind": draw(TYPE), "producer_id": draw(ids)}
+        ending = draw(st.sampled_from([True, True, False])) and draw(TIME)
+        span = draw(SPAN) if draw(st.integers(0, 4)) else (0, None)
+        if span[1] is None:
+            more["kind"] = "info"
+        more |= {"ending": None if ending is False else ending, "is_ended": ending is not False}
+        txn(s, op, span, name=draw(names), epoch=draw(epochs), **more)
     for _ in range(draw(st.integers(0, 3))):
         kind = draw(st.sampled_from(["ok", "ok", "info"]))
-        init(s, draw(st.sampled_from([1, 2, 3])), draw(epochs), draw(SPAN), name=draw(names), kind=kind)
+        init(
+            s, draw(st.sampled_from([1, 2, 3])), draw(epochs), draw(SPAN), name=draw(names), kind=kind,
+            producer_id=draw(ids),
+        )  # fmt: skip
     for _ in range(draw(st.integers(0, 4))):
         observe(
             s, draw(st.one_of(st.none(), OFFSET, OFFSET)), draw(TIME), node=draw(st.sampled_from([1, 1, 2])),

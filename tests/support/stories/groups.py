@@ -11,11 +11,18 @@ S = 1_000_000_000
 Span = tuple[int, int | None]
 
 
+READ = {"committed": True}
+EARLIEST = {"policy": "earliest"}
+
+
 def member(
     s: Any, process: int, event: str, at: Span, *, generation: int | None = 1, start: int | None = None,
-    partition: int | None = 0, group: str = "g", kind: str = "ok",
+    partition: int | None = 0, group: str = "g", kind: str = "ok", policy: str | None = None,
+    instance: str | None = None,
 ) -> Any:  # fmt: skip
-    value = json.dumps({"event": event, "member": f"m{process}"})
+    config = {"auto_offset_reset": policy, "instance": instance}
+    known = {name: each for name, each in config.items() if each is not None}
+    value = json.dumps({"event": event, "member": f"m{process}", **known})
     more = {
         "topic": None if partition is None else "t",
         "partition": partition,
@@ -29,9 +36,11 @@ def member(
 
 def commit(
     s: Any, process: int, offset: int, at: Span, *, generation: int | None = 1, reset: bool = False,
-    group: str = "g", kind: str = "ok", partition: int = 0,
+    group: str = "g", kind: str = "ok", partition: int = 0, transaction: int | None = None,
 ) -> Any:  # fmt: skip
-    value = {"member": f"m{process}"} | ({"reset": True} if reset else {})
+    value: dict[str, Any] = {"member": f"m{process}"} | ({"reset": True} if reset else {})
+    if transaction is not None:
+        value["transaction"] = transaction
     more = {
         "end_offset": offset,
         "type": kind,
@@ -126,15 +135,20 @@ def owned_without_a_generation(s: Any) -> Any:
 
 def group_skipped(s: Any) -> Any:
     """After a crash, the next owner starts at 4. No member of the group polled or committed 2 and 3."""
-    log(s, 5), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(2), (20, 30)), died(s, 5, 31)
-    member(s, 6, "assigned", (40, 50), generation=2, start=4)
+    (
+        log(s, 5),
+        member(s, 5, "assigned", (10, 20), start=0, **EARLIEST),
+        polled(s, 5, range(2), (20, 30)),
+        died(s, 5, 31),
+    )
+    member(s, 6, "assigned", (40, 50), generation=2, start=4, **EARLIEST)
     return polled(s, 6, range(4, 5), (60, 70), generation=2)
 
 
 def group_skipped_records_of_an_idle_owner(s: Any) -> Any:
     """The first owner was assigned offset 0 and polled nothing."""
-    log(s, 2), member(s, 5, "assigned", (10, 20), start=0), member(s, 5, "lost", (30, 35))
-    member(s, 6, "assigned", (40, 50), generation=2, start=1)
+    log(s, 2), member(s, 5, "assigned", (10, 20), start=0, **EARLIEST), member(s, 5, "lost", (30, 35))
+    member(s, 6, "assigned", (40, 50), generation=2, start=1, **EARLIEST)
     return polled(s, 6, range(1, 2), (60, 70), generation=2)
 
 
@@ -144,19 +158,23 @@ def group_went_on(s: Any) -> Any:
     The group polled the records in between, if only later; they were deleted before the start; a reset skipped them;
     or a read_committed reader does not get them.
     """
-    log(s, 3), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(1), (20, 30), **READ)
-    polled(s, 5, range(1, 2), (90, 95), **READ), member(s, 6, "assigned", (40, 50), generation=2, start=2)
+    (
+        log(s, 3),
+        member(s, 5, "assigned", (10, 20), start=0, **EARLIEST),
+        polled(s, 5, range(1), (20, 30), **READ),
+    )
+    (
+        polled(s, 5, range(1, 2), (90, 95), **READ),
+        member(s, 6, "assigned", (40, 50), generation=2, start=2, **EARLIEST),
+    )
     s.poll(None, 5, error="corrupt", process=20, at=(49, 60), **READ)
     s.poll(None, 6, error="corrupt", process=20, at=(49, 60), **READ)
     s.poll(None, 7, error="corrupt", process=20, at=(80, 85))
     polled(s, 6, range(2, 3), (51, 55), generation=2, **READ)
-    member(s, 7, "assigned", (60, 70), generation=3, start=8)
+    member(s, 7, "assigned", (60, 70), generation=3, start=8, **EARLIEST)
     s.poll(None, 9, error="corrupt", process=20, at=(101, 102), **READ)
     commit(s, 7, 10, (71, 75), generation=3, reset=True)
-    return member(s, 8, "assigned", (75, 100), generation=4, start=10)
-
-
-READ = {"committed": True}
+    return member(s, 8, "assigned", (75, 100), generation=4, start=10, **EARLIEST)
 
 
 def commit_went_back(s: Any) -> Any:
@@ -211,7 +229,7 @@ def duplicates_as_promised(s: Any) -> Any:
     """Duplicates within at-least-once delivery.
 
     The offsets were not committed, or not before the next assignment; the member sought; the records were not polled
-    before; or a commit was reset.
+    before, although one was committed; or a commit was reset.
     """
     log(s, 6), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(2), (20, 30))
     commit(s, 5, 2, (31, 40)), member(s, 6, "assigned", (40, 50), generation=2, start=0)
@@ -306,7 +324,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     fenced_member_committed: {"fenced-commit": 1},
     commits_of_the_old_generation_in_time: {},
     duplicates_beyond_the_commit: {"excess-duplicates": 1},
-    duplicates_as_promised: {},
+    duplicates_as_promised: {"commit-beyond-polls": 1},
     orphaned: {"orphaned-partition": 1},
     orphaned_until_the_next_assignment: {"orphaned-partition": 1},
     owned_or_dead: {},

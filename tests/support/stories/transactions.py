@@ -13,16 +13,22 @@ Span = tuple[int, int | None]
 
 def txn(
     s: Any, op: int, at: Span, *, process: int = 1, kind: str = "ok", outcome: str = "commit",
-    name: str = "x", epoch: int = 0, ending: int | None = None,
+    name: str = "x", epoch: int = 0, ending: int | None = None, is_ended: bool = True, producer_id: int | None = None,
 ) -> Any:  # fmt: skip
-    value = {"transactional_id": name, "epoch": epoch, "outcome": outcome}
-    value["ending"] = at[1] - 1 if ending is None and at[1] is not None else ending
+    value = {"transactional_id": name, "epoch": epoch, "outcome": outcome, **known(producer_id)}
+    value["ending"] = at[1] - 1 if ending is None and at[1] is not None and is_ended else ending
     more = {"op": op, "process": process, "type": kind, "value": json.dumps(value), "topic": None}
     return s.operation("txn", at=at, partition=None, **more)
 
 
-def init(s: Any, process: int, epoch: int, at: Span, *, name: str = "x", kind: str = "ok") -> Any:
-    value = json.dumps({"transactional_id": name, "epoch": epoch})
+def known(producer_id: int | None) -> dict[str, Any]:
+    return {} if producer_id is None else {"producer_id": producer_id}
+
+
+def init(
+    s: Any, process: int, epoch: int, at: Span, *, name: str = "x", kind: str = "ok", producer_id: int | None = None
+) -> Any:  # fmt: skip
+    value = json.dumps({"transactional_id": name, "epoch": epoch, **known(producer_id)})
     more = {"process": process, "type": kind, "value": value, "topic": None}
     return s.operation("init", at=at, partition=None, **more)
 

@@ -1,0 +1,35 @@
+"""How far groups got in logs: what they polled, and where they were reset to."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.facts.members import GROUP_LOG, commits, of_groups
+from analyzers.history.load import History
+
+
+def reaches(history: History) -> DataFrame:
+    """One row per poll of a log, and per reset that may have taken effect.
+
+    Columns: run, group, topic, partition, began (ns), known (ns: when the poll completed; of a reset, when it
+    began), reached (the next offset to read).
+    """
+    polled = (
+        of_groups(history)
+        .groupBy(*GROUP_LOG, "op")
+        .agg(
+            F.min("invoked").alias("began"),
+            F.max("completed").alias("known"),
+            F.expr("max(offset) + 1").alias("reached"),
+        )
+        .drop("op")
+    )
+    resets = commits(history).where("reset and type <> 'fail'")
+    resets = resets.selectExpr(*GROUP_LOG, "invoked as began", "invoked as known", "offset as reached")
+    return polled.unionByName(resets)
+
+
+def isolation(history: History) -> DataFrame:
+    """One row per group that polled. Columns: run, group, careful: whether a member read with read_committed."""
+    return of_groups(history).groupBy("run", "group").agg(F.expr("bool_or(committed)").alias("careful"))
