@@ -17,6 +17,9 @@ def inject_faults(state: State) -> Steps:
         if number == 0:
             state.rows.phase("faults")
         fault = state.random.choice([_isolate_leader, _kill_leader, _pause_client, _kill_client])
+        if "fenced" in state.flaws:
+            # Only a member that was paused commits in an old generation.
+            fault = _pause_client
         yield from fault(state, f"e{number}")
 
 
@@ -71,6 +74,8 @@ def _pause_client(state: State, event: str) -> Steps:
     kinds = state.random.choice([
         (GroupMember,), (TransactionalProducer,), (GroupMember, TransactionalProducer, Producer),
     ])  # fmt: skip
+    if "fenced" in state.flaws:
+        kinds = (GroupMember,)
     target = _choose_client(state, *kinds)
     if target is None:
         return

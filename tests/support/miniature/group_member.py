@@ -51,7 +51,8 @@ class GroupMember(Client):
         while True:
             member.last_heartbeat = self.now
             # It learns of its removal from a refused commit or, some time, from a heartbeat; until then it polls.
-            if member.is_removed and (self._is_refused or self.random.random() < 0.2):
+            chance = 0.02 if "fenced" in self.state.flaws else 0.2
+            if member.is_removed and (self._is_refused or self.random.random() < chance):
                 yield from self._end_ownership("lost", member)
                 self.state.counts["removals"] += 1
                 return
@@ -145,7 +146,9 @@ class GroupMember(Client):
             columns = {"group": self.group.name, "generation": generation, "end_offset": offset}
             rows.append(self.begin("commit", partition=number, value=value, **columns))
         yield self.delay()
-        is_accepted = self.group.accepts(member, generation)
+        # A transaction that timed out takes no more offsets.
+        is_open = transaction is None or transaction["op"] not in self._outcomes
+        is_accepted = is_open and self.group.accepts(member, generation)
         if is_accepted:
             for row in rows:
                 self.group.commit(
