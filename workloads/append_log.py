@@ -151,6 +151,17 @@ class AppendLog(Workload):
             allowed.add("read-your-writes")
         return frozenset(allowed)
 
+    @property
+    def requires(self) -> frozenset[str]:
+        """Not acknowledgements during faults: with acks="all", a partition without enough replicas rightly
+        acknowledges nothing."""
+        required = {
+            "acks-after-faults": self.acknowledges,
+            "session-reads": self.sessions > 0,
+            "polls-to-the-end": self.readers > 0,
+        }
+        return frozenset(name for name, is_required in required.items() if is_required)
+
     def _check_topic_config(self) -> None:
         if not isinstance(self.topic_config, Mapping):
             raise ValueError(

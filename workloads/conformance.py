@@ -104,6 +104,9 @@ def _check_properties(workload: Workload, kind: str) -> None:
     allowed: Any = workload.allowed
     if not isinstance(allowed, (set, frozenset)) or not all(isinstance(each, str) for each in allowed):
         raise ValueError(f"{kind}.allowed={allowed!r}: expected a set of names of anomalies")
+    requires: Any = workload.requires
+    if not isinstance(requires, (set, frozenset)) or not all(isinstance(each, str) for each in requires):
+        raise ValueError(f"{kind}.requires={requires!r}: expected a set of names of promises")
     roles = {worker.role.name for worker in workload.workers()}
     order: Any = workload.stop_order
     stages = [*order] if isinstance(order, (tuple, list)) else [None]

@@ -1,8 +1,8 @@
 """Workloads in experiment.json: written with the place of their class, and made again by any process.
 
 A built-in workload is ``{"type": "AppendLog", ...its values}``. One of the user is ``{"type": "Counter", "module":
-"test_counter", "file": "/tests/test_counter.py", "values": {...}, "judging": {"allowed": [...]}}``. Judging a run
-needs ``judging`` only, and not the file.
+"test_counter", "file": "/tests/test_counter.py", "values": {...}, "judging": {"allowed": [...], "requires":
+[...]}}``. Judging a run needs ``judging`` only, and not the file.
 """
 
 from __future__ import annotations
@@ -51,17 +51,19 @@ def to_json(workload: Workload) -> dict[str, Any]:
 class Judging:
     """What judging a run needs of its workload.
 
-    allowed  names of anomalies that the workload does not promise to prevent.
+    allowed   names of anomalies that the workload does not promise to prevent.
+    requires  names of the promises that a run has to exercise.
     """
 
     allowed: frozenset[str] = frozenset()
+    requires: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, workload: Workload) -> Judging:
-        return cls(allowed=frozenset(workload.allowed))
+        return cls(allowed=frozenset(workload.allowed), requires=frozenset(workload.requires))
 
     def to_json(self) -> dict[str, Any]:
-        return {"allowed": sorted(self.allowed)}
+        return {"allowed": sorted(self.allowed), "requires": sorted(self.requires)}
 
 
 def stored_judging(data: Any) -> Judging | None:
@@ -72,12 +74,16 @@ def stored_judging(data: Any) -> Judging | None:
     if not isinstance(data, Mapping) or "file" not in data or "judging" not in data:
         return None
     judging = data["judging"]
-    allowed = judging.get("allowed") if isinstance(judging, Mapping) else None
-    if not isinstance(allowed, list) or not all(isinstance(each, str) for each in allowed):
+    lists: list[Any] = [None, None]
+    if isinstance(judging, Mapping):
+        lists = [judging.get("allowed"), judging.get("requires", [])]
+    if not all(isinstance(names, list) and all(isinstance(each, str) for each in names) for names in lists):
         raise ValueError(
-            f"workload {data.get('type')!r}: judging {judging!r}: expected names of allowed anomalies"
+            f"workload {data.get('type')!r}: judging {judging!r}: expected names of allowed anomalies, and of "
+            f"required promises"
         )
-    return Judging(allowed=frozenset(allowed))
+    allowed, requires = lists
+    return Judging(allowed=frozenset(allowed), requires=frozenset(requires))
 
 
 def from_json(data: Any) -> Workload:

@@ -155,6 +155,13 @@ class Workload(Protocol):
         return frozenset()
 
     @property
+    def requires(self) -> frozenset[str]:
+        """Names of the promises (docs/promises.md) that every run has to exercise, unless its experiment names
+        others; a run that did not is unknown. Default: acknowledgements after the faults, if sends are acknowledged.
+        """
+        return frozenset({"acks-after-faults"} if self.acknowledges else ())
+
+    @property
     def library(self) -> str:
         """Name of the client library of the final reads. Default: "kafka-python"."""
         return DEFAULT_LIBRARY

@@ -17,6 +17,7 @@ from analyzers.history.validate import cut_segments, run_ids
 from analyzers.judge.failures import without_py4j_log
 from analyzers.judge.isolation import Sessions, judge_isolated
 from analyzers.verdict.exercised import NOTHING
+from analyzers.verdict.promises import unmet
 from analyzers.verdict.verdict import Verdict, amended, judge
 
 
@@ -29,6 +30,8 @@ class Case:
     """How long clients may be kept waiting."""
     allow: frozenset[str] = frozenset()
     """Anomalies that are reported without effect on the result."""
+    requires: frozenset[str] = frozenset()
+    """Promises without which the verdict is unknown, unless the run exercised them."""
     is_single: bool = False
     """Whether the directory must hold one run only."""
     schedule: Mapping[str, str] | None = None
@@ -117,7 +120,8 @@ def _without_shared_runs(runs: Mapping[Location, frozenset[str]]) -> Iterator[li
 
 
 def _completed(sessions: Sessions, case: Case, verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
-    """With the allowed anomalies, and with an unknown if the history is incomplete."""
+    """With the allowed anomalies, and with an unknown if the history is incomplete, or for each promise that was
+    required and not exercised."""
     home = case.home
     cuts = remote.cut_segments(sessions(), str(home)) if is_uri(home) else cut_segments(Path(home))
     unknowns = []
@@ -127,9 +131,18 @@ def _completed(sessions: Sessions, case: Case, verdicts: Mapping[str, Verdict]) 
             f"written to them are missing."
         )
     return {
-        run: amended(verdict, unknowns=[*unknowns, *_unrecorded(case, verdict)], allow=case.allow)
+        run: amended(
+            verdict,
+            unknowns=[*unknowns, *_unrecorded(case, verdict), *_not_exercised(case, verdict)],
+            allow=case.allow,
+        )
         for run, verdict in verdicts.items()
     }
+
+
+def _not_exercised(case: Case, verdict: Verdict) -> Sequence[str]:
+    """The required promises that the run did not exercise. Nothing can be said where the analysis crashed."""
+    return () if verdict.exercised == NOTHING else unmet(verdict.exercised, case.requires)
 
 
 def _unrecorded(case: Case, verdict: Verdict) -> Iterator[str]:

@@ -10,10 +10,12 @@ from pyspark.sql import Row
 
 from analyzers.facts.columns import ACKED, SESSION
 from analyzers.facts.fact import SENDS_AND_POLLS
+from analyzers.facts.steps import DONE
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.load import History
 from analyzers.history.relative_time import seconds
 from analyzers.history.run_progress import RunProgress
+from analyzers.judge.readers import readers
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from workloads.history.schema import HARNESS, NEMESIS
 
@@ -36,6 +38,8 @@ class Tally:
     """Sessions with an acknowledged send. A process without a session counts as one, with a negative number."""
     pollers: set[int] = field(default_factory=set)
     """Sessions that polled."""
+    session_readers: set[int] = field(default_factory=set)
+    """Processes that read partitions as sessions (operation ``read``)."""
     nemesis: list[Row] = field(default_factory=list)
     """Its operations, in order of time."""
     acks: dict[str, tuple[int, int, int]] = field(default_factory=dict)
@@ -43,7 +47,27 @@ class Tally:
     leader_changes: int = 0
     isr_changes: int = 0
     smallest_isr: int | None = None
+    brokers: set[int] = field(default_factory=set)
+    """In sync with some partition, according to any sample."""
+    sampled: set[int] = field(default_factory=set)
+    """Brokers that answered with the state of a partition."""
+    committed: int = 0
+    """Transactions whose commit was acknowledged."""
+    unlinked: int = 0
+    """Records without `previous` or `within`, although a record of the same client comes before them."""
+    last_send: int | None = None
+    """ns, of the last invocation of a send."""
+    first_send: int | None = None
+    """ns, of the first one."""
+    polled: list[Row] = field(default_factory=list)
+    """Per client and log: process, topic, partition, n (records polled), top (the highest offset), last (ns, the last
+    completion), final (by final reads), grouped (as a member of a group)."""
     progress: RunProgress = field(default_factory=RunProgress)
+
+    @property
+    def middle(self) -> int:
+        """ns, of the load; 0 without any."""
+        return ((self.first_send or 0) + (self.last_send or 0)) // 2
 
     def count(self, f: str) -> Counter[str]:
         return self.types.get(f, Counter())
@@ -72,6 +96,14 @@ def tally(history: History) -> dict[str, Tally]:
             run.senders |= set(counted.sessions)
         if counted.f == "poll":
             run.pollers |= set(counted.sessions)
+            run.polled += counted.clients
+        if counted.f == "send":
+            run.first_send = min(at for at in (run.first_send, counted.began) if at is not None)
+            run.last_send = max(at for at in (run.last_send, counted.last_begun) if at is not None)
+        if counted.f == "read":
+            run.session_readers |= {client.process for client in counted.clients}
+        run.committed += counted.committed
+        run.unlinked += counted.unlinked
     controlling = [(row.run, row.operation) for row in rows if row.operation is not None]
     for name, operation in sorted(controlling, key=lambda each: (each[0], each[1].invoked, each[1].op)):
         if operation.process == NEMESIS:
@@ -82,7 +114,10 @@ def tally(history: History) -> dict[str, Tally]:
     for row in rows:
         if row.changed is not None:
             run = tallies[row.run]
-            run.leader_changes, run.isr_changes, run.smallest_isr = row.changed
+            changed = row.changed
+            run.leader_changes, run.isr_changes = changed.leaders, changed.isrs
+            run.smallest_isr = changed.smallest
+            run.sampled, run.brokers = set(changed.nodes), set(changed.members)
     if any(run.nemesis for run in tallies.values()):
         for row in history.sql(_ACKS).collect():
             tallies[row.run].acks[row.event] = (row.before, row.during, row.after)
@@ -114,6 +149,7 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         sends=dict(run.count("send")),
         polls=run.count("poll").total(),
         transactions=dict(run.count("txn")),
+        committed=run.committed,
         commits=dict(run.count("commit")),
         final_reads=dict(run.count("final-read")),
         session_reads=dict(run.count("read")),
@@ -123,6 +159,14 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         smallest_isr=run.smallest_isr,
         phase=run.progress.phase,
         failed_steps=tuple(step for step, _ in run.progress.failed),
+        readers=readers(
+            run.polled,
+            excluded=run.session_readers | run.progress.killed,
+            since=max((each.ended for each in events if each.ended is not None), default=run.middle),
+            began=run.began,
+        ),
+        brokers=tuple(sorted(run.brokers)),
+        sampled=tuple(sorted(run.sampled)),
     )
 
 
@@ -135,6 +179,11 @@ def unknowns(run: Tally, events: Sequence[FaultEvent]) -> tuple[str, ...]:
         return ("The history holds no records: nothing was sent and nothing was read.", *sentences)
     if not sends["ok"]:
         sentences.append(f"No send was acknowledged (of {sends.total():,}): no promise was put to the test.")
+    if run.unlinked:
+        sentences.append(
+            f"{run.unlinked:,} records lack the offset of the record before them (columns previous and within, which "
+            f"compaction fills in): the order of polls and of sends cannot be checked."
+        )
     sentences += [sentence for event in events for sentence in event.doubts()]
     for topic, partition in sorted(run.written - run.finished):
         if (topic, partition) in run.progress.unread:
@@ -153,21 +202,35 @@ def unknowns(run: Tally, events: Sequence[FaultEvent]) -> tuple[str, ...]:
 # one broker saw them, because brokers lag behind each other; the broker that saw the most changes counts. Samples
 # are few, so all samples of a run go into one partition, which avoids a second shuffle.
 _TALLY = f"""
-    with each as (
-        select run, topic, partition, f, type, {SESSION} as session, count(*) as n,
-            min(invoked) filter (where f <> 'topic') as began
-        from (
-            select run, topic, partition, f, type, session, process, invoked from {{records}} union all
-            select run, topic, partition, f, type, session, process, invoked from {{operations}}
-        ) group by run, topic, partition, f, type, {SESSION}
+    with rows as (
+        select run, topic, partition, f, type, session, process, assignment, generation, invoked, completed, offset,
+            coalesce(final, false) as final, false as committed, previous is not null and within is null as loose,
+            {DONE} and offset is not null and previous is null as first
+        from {{records}} union all
+        select run, topic, partition, f, type, session, process, null, null, invoked, completed, null, false,
+            f = 'txn' and type = 'ok' and coalesce(get_json_object(value, '$.outcome') = 'commit', false),
+            false, false
+        from {{operations}}
+    ), lines as (
+        select run, topic, partition, f, type, session, process, final, generation, count(*) as n,
+            min(invoked) as began, max(invoked) as last_begun, max(completed) as last, max(offset) as top,
+            count_if(committed) as committed, greatest(count_if(first) - 1, 0) + count_if(loose) as unlinked
+        from rows group by run, topic, partition, f, type, session, process, final, generation, assignment
+    ), each as (
+        select run, topic, partition, f, type, {SESSION} as session, process, final, sum(n) as n,
+            bool_or(generation is not null) as grouped, min(began) as began, max(last_begun) as last_begun,
+            max(last) as last, max(top) as top, sum(committed) as committed, sum(unlinked) as unlinked
+        from lines group by run, topic, partition, f, type, {SESSION}, process, final
     ), counted as (
         select run, f, type, sum(n) as n, min(began) as began, collect_set(struct(topic, partition)) as logs,
-            collect_set(session) as sessions
+            collect_set(session) as sessions, max(last_begun) as last_begun, sum(committed) as committed,
+            sum(unlinked) as unlinked, collect_list(struct(process, topic, partition, n, top, last, final, grouped))
+                filter (where f in ('poll', 'read')) as clients
         from each group by run, f, type
     ), seen as (
         select /*+ REPARTITION(run) */ run, topic, partition, node, time, leader_epoch,
             if(kind = 'partition', nullif(leader, -1), null) as leader,
-            if(kind = 'partition', array_sort(isr), null) as isr
+            if(kind = 'partition', array_sort(isr), null) as isr, if(kind = 'partition', node, null) as sampled
         from {{observations}}
     ), beside as (
         select *, last(leader, true) over (
@@ -179,25 +242,31 @@ _TALLY = f"""
         from seen
     ), by_node as (
         select run, topic, partition, node, count_if(leader <> last_leader) as leaders,
-            count_if(isr <> last_isr) as isrs, min(size(isr)) as smallest
+            count_if(isr <> last_isr) as isrs, min(size(isr)) as smallest, collect_set(sampled) as nodes,
+            flatten(collect_set(isr)) as members
         from beside group by run, topic, partition, node
     ), by_log as (
-        select run, topic, partition, sum(leaders) as leaders, max(isrs) as isrs, min(smallest) as smallest
+        select run, topic, partition, sum(leaders) as leaders, max(isrs) as isrs, min(smallest) as smallest,
+            flatten(collect_list(nodes)) as nodes, flatten(collect_list(members)) as members
         from by_node group by run, topic, partition
     ), changed as (
-        select run, sum(leaders) as leaders, sum(isrs) as isrs, min(smallest) as smallest
+        select run, sum(leaders) as leaders, sum(isrs) as isrs, min(smallest) as smallest,
+            array_distinct(flatten(collect_list(nodes))) as nodes,
+            array_distinct(flatten(collect_list(members))) as members
         from by_log group by run
     )
-    select run, struct(f, type, n, began, logs, sessions) as counted, null as operation, null as changed from counted
+    select run, struct(f, type, n, began, last_begun, logs, sessions, committed, unlinked, clients) as counted,
+        null as operation, null as changed
+    from counted
     union all
     select run, null, struct(f, op, process, invoked, completed, value, topic, partition), null
     from {{operations}} where process in ({NEMESIS}, {HARNESS})
     union all
-    select run, null, null, struct(leaders, isrs, smallest) from changed
+    select run, null, null, struct(leaders, isrs, smallest, nodes, members) from changed
 """
-"""Rows of three kinds. `counted`: per run, f and type the number, the first invocation (ns), the logs and the
-sessions. `operation`: an operation of the nemesis or the harness. `changed`: per run the numbers of leader and ISR
-changes."""
+"""Rows of three kinds. `counted`: per run, f and type the number, the first and the last invocation (ns), the logs,
+the sessions, and of polls and reads the clients. `operation`: an operation of the nemesis or the harness. `changed`:
+per run the numbers of leader and ISR changes, the brokers that answered, and those that were in sync."""
 
 _ACKS = f"""
     with stages as (

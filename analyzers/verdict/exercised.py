@@ -36,6 +36,20 @@ class FaultExercised:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReaderExercised:
+    """A client that follows logs on its own: neither a session that reads, nor a group member, nor a final read."""
+
+    process: int
+    polls: int
+    """Records polled."""
+    last: float | None = None
+    """When it got its last record, s since the run's first operation."""
+    behind: tuple[str, ...] = ()
+    """Partitions of which it got records, but none after the last heal, although it had not read them to the end. In
+    a run without faults, the second half of the load counts."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Exercised:
     """The operations, faults and cluster changes of one run, counted."""
 
@@ -45,6 +59,8 @@ class Exercised:
     """Records polled, including those of final reads."""
     transactions: Mapping[str, int] = field(default_factory=dict)
     """By completion type; committed and aborted transactions together."""
+    committed: int = 0
+    """Transactions whose commit was acknowledged."""
     commits: Mapping[str, int] = field(default_factory=dict)
     """Commits of group offsets by completion type; one per partition."""
     final_reads: Mapping[str, int] = field(default_factory=dict)
@@ -60,6 +76,12 @@ class Exercised:
     """The last phase of the run that began; None if none is recorded."""
     failed_steps: tuple[str, ...] = ()
     """Steps of the run that failed; the reasons are among the verdict's unknowns."""
+    readers: tuple[ReaderExercised, ...] = ()
+    """Without those that a fault killed."""
+    brokers: tuple[int, ...] = ()
+    """Those that any sample names as a replica in sync."""
+    sampled: tuple[int, ...] = ()
+    """The brokers that answered with the state of a partition."""
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Exercised:
@@ -70,7 +92,14 @@ class Exercised:
         )
         for fault in faults:
             require_numbers(fault.event, fault.began, fault.ended)
-        return cls(**{**data, "faults": faults, "failed_steps": tuple(data.get("failed_steps", ()))})
+        readers = tuple(
+            ReaderExercised(**reader | {"behind": tuple(reader["behind"])})
+            for reader in data.get("readers", ())
+        )
+        for reader in readers:
+            require_numbers(f"reader {reader.process}", reader.last)
+        lists = {name: tuple(data.get(name, ())) for name in ("failed_steps", "brokers", "sampled")}
+        return cls(**{**data, **lists, "faults": faults, "readers": readers})
 
     @property
     def acks(self) -> int:

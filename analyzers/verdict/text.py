@@ -33,6 +33,7 @@ def render(
     exercised: Exercised,
     availability: Availability,
     notes: Sequence[str],
+    not_exercised: Sequence[str] = (),
 ) -> str:
     """Lines of any length; the last one has no line end."""
     lines = [f"{HEADLINES[result]}  (run {run})"]
@@ -41,6 +42,7 @@ def render(
     for title, section in (
         ("What is unknown:", [f"- {sentence}" for sentence in unknowns]),
         ("What was exercised:", [*_exercised(exercised)]),
+        ("What was not exercised (docs/promises.md):", [", ".join(not_exercised)] if not_exercised else []),
         ("What was not checked (no promise depends on it):", [f"- {sentence}" for sentence in notes]),
         ("Availability:", [*_availability(availability)]),
     ):

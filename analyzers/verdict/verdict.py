@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from analyzers.verdict.availability import NOT_MEASURED, Availability
 from analyzers.verdict.exercised import NOTHING, Exercised
 from analyzers.verdict.finding import Finding, rank
+from analyzers.verdict.promises import not_exercised
 from analyzers.verdict.text import render
 
 Result = Literal["valid", "invalid", "unknown"]
@@ -29,6 +30,9 @@ class Verdict:
     notes: tuple[str, ...] = ()
     """A sentence for each thing that was not checked and on which no promise depends. Without effect on the
     result."""
+    not_exercised: tuple[str, ...] = ()
+    """The promises (see `analyzers.verdict.promises`) that the run is about and did not exercise. Those that the
+    experiment requires are also among the unknowns."""
 
     def __post_init__(self) -> None:
         if self.result not in get_args(Result):
@@ -52,6 +56,7 @@ class Verdict:
             exercised=Exercised.from_data(data["exercised"]),
             availability=Availability.from_data(data["availability"]),
             notes=tuple(data["notes"]),
+            not_exercised=tuple(data.get("not_exercised", ())),
         )
 
     def text(self) -> str:
@@ -64,6 +69,7 @@ class Verdict:
             exercised=self.exercised,
             availability=self.availability,
             notes=self.notes,
+            not_exercised=self.not_exercised,
         )
 
 
@@ -86,6 +92,7 @@ def judge(
         exercised=exercised,
         availability=availability,
         notes=tuple(notes),
+        not_exercised=not_exercised(exercised),
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from analyzers.catalogue.bounds import NONE, Bounds
+from analyzers.verdict.promises import require_promises
 from nemesis.budget import Budget
 from nemesis.event import Event
 from nemesis.generate import Generated, generate
@@ -39,6 +40,8 @@ class Experiment:
     recovery_limit  seconds after the last heal within which the brokers must agree again.
     seed            of every random choice of the schedule.
     bounds          how long clients may be kept waiting; a longer wait makes the run invalid. None by default.
+    requires        names of promises (docs/promises.md) that the run has to exercise, or its verdict is unknown;
+                    None: those that the workload names.
     live_checks     judge during the run as well, and report findings at once; the verdict stays the same.
     expect          the verdict expected by the command line.
     name            shown to people.
@@ -53,6 +56,7 @@ class Experiment:
     recovery_limit: float = 60.0
     seed: int = 0
     bounds: Bounds = NONE
+    requires: Collection[str] | None = None
     live_checks: bool = False
     expect: Expectation = "valid"
     name: str = ""
@@ -71,6 +75,8 @@ class Experiment:
             raise UsageError(f"Experiment.faults: {error}") from error
         validation.check_settings_of_faults(schedule, self.cluster.version)
         object.__setattr__(self, "faults", schedule.events)
+        if self.requires is not None:
+            object.__setattr__(self, "requires", tuple(sorted(set(self.requires))))
 
     @property
     def schedule(self) -> Schedule:
@@ -103,6 +109,11 @@ class Experiment:
         main = self.workload.main_topic("check")
         return next(topic.assignment for topic in self.workload.topics("check") if topic.name == main)
 
+    @property
+    def required(self) -> frozenset[str]:
+        """The names of the promises that the run has to exercise."""
+        return frozenset(self.workload.requires if self.requires is None else self.requires)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
@@ -116,6 +127,7 @@ class Experiment:
             "recovery_limit": self.recovery_limit,
             "seed": self.seed,
             **({"bounds": self.bounds.to_json()} if self.bounds != NONE else {}),
+            **({"requires": list(self.requires)} if self.requires is not None else {}),
             **({"live_checks": True} if self.live_checks else {}),
             "expect": self.expect,
         }
@@ -130,6 +142,8 @@ class Experiment:
                 rest["budget"] = Budget.from_json(rest["budget"])
             if "bounds" in rest:
                 rest["bounds"] = read_bounds(rest["bounds"])
+            if "requires" in rest:
+                rest["requires"] = read_requires(rest["requires"])
             return cls(
                 workload=workload,
                 faults=Schedule.from_json(rest.pop("faults")).events,
@@ -179,3 +193,11 @@ def read_bounds(data: Any) -> Bounds:
         return Bounds.from_json(data)
     except ValueError as error:
         raise UsageError(f"Experiment.bounds: {error}") from error
+
+
+def read_requires(data: Any) -> frozenset[str]:
+    """From the JSON of an experiment. Raises UsageError naming what is wrong."""
+    try:
+        return require_promises(data)
+    except ValueError as error:
+        raise UsageError(f"Experiment.requires: {error}") from error

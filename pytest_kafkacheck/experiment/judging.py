@@ -52,6 +52,7 @@ def _case(run: StoredRun, allow: Collection[str]) -> Case:
         home=run.home,
         bounds=rules.bounds,
         allow=frozenset({*allow, *rules.allowed}),
+        requires=rules.requires,
         is_single=True,
         schedule=rules.schedule,
         problem=problem,

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from analyzers.catalogue.bounds import NONE, Bounds
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.experiment.experiment import Experiment, read_bounds, read_format
+from pytest_kafkacheck.experiment.experiment import Experiment, read_bounds, read_format, read_requires
 from pytest_kafkacheck.experiment.validation import Expectation
 from workloads.stored import stored_judging
 
@@ -26,12 +26,14 @@ class JudgingRules:
     bounds    how long clients may be kept waiting.
     allowed   names of anomalies that the workload does not promise to prevent.
     schedule  the fault events to be carried out: id to a name for messages.
+    requires  names of promises that the run has to exercise.
     """
 
     expect: Expectation = "valid"
     bounds: Bounds = NONE
     allowed: frozenset[str] = frozenset()
     schedule: Mapping[str, str] = field(default_factory=dict)
+    requires: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, experiment: Experiment) -> JudgingRules:
@@ -40,6 +42,7 @@ class JudgingRules:
             bounds=experiment.bounds,
             allowed=frozenset(experiment.workload.allowed),
             schedule=_schedule(experiment.schedule.to_json()),
+            requires=experiment.required,
         )
 
     @classmethod
@@ -60,6 +63,7 @@ class JudgingRules:
                 bounds=read_bounds(data["bounds"]) if "bounds" in data else NONE,
                 allowed=stored.allowed,
                 schedule=_schedule(data.get("faults", [])),
+                requires=read_requires(data["requires"]) if "requires" in data else stored.requires,
             )
         except (ValueError, RecursionError) as error:
             raise UsageError(f"{file}: {error}") from error

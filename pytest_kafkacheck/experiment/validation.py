@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Protocol, get_args
 
 from analyzers.catalogue.bounds import Bounds
+from analyzers.verdict.promises import require_promises
 from nemesis.budget import Budget
 from nemesis.event import Event
 from nemesis.generate import Generated
@@ -36,6 +37,8 @@ class Values(Protocol):
     @property
     def bounds(self) -> Bounds: ...
     @property
+    def requires(self) -> Any: ...
+    @property
     def live_checks(self) -> bool: ...
     @property
     def name(self) -> str: ...
@@ -59,6 +62,7 @@ def check_values(experiment: Values) -> None:
     if isinstance(experiment.seed, bool) or not isinstance(experiment.seed, int):
         raise UsageError(f"Experiment.seed={experiment.seed!r}: expected a whole number")
     _check_bounds(experiment.bounds, experiment.workload)
+    _check_requires(experiment.requires, experiment.workload)
     if not isinstance(experiment.live_checks, bool):
         raise UsageError(f"Experiment.live_checks={experiment.live_checks!r}: expected True or False")
     if not isinstance(experiment.name, str):
@@ -110,6 +114,18 @@ def _check_bounds(bounds: Bounds, workload: Workload) -> None:
                 f"Experiment.bounds: {name}={value!r} is about acknowledgements, and {type(workload).__name__} has "
                 f"none, as with acks=0; leave it out, or let the workload ask for acknowledgements"
             )
+
+
+def _check_requires(requires: Any, workload: Workload) -> None:
+    for where, names in (
+        (f"Experiment.workload: {type(workload).__name__}.requires", workload.requires),
+        ("Experiment.requires", requires),
+    ):
+        try:
+            if names is not None:
+                require_promises(names)
+        except ValueError as error:
+            raise UsageError(f"{where}={names!r}: {error}") from error
 
 
 def _check_topics(workload: Workload, cluster: ClusterSpec) -> None:

@@ -104,6 +104,7 @@ def test_every_fault_is_written_by_its_function(name: str) -> None:
             cooldown=0,
             seed=11,
             bounds=Bounds(unavailable=0.5, recovery=20),
+            requires={"session-reads", "acks-during-faults"},
             expect="invalid",
         ),
     ],

@@ -24,6 +24,12 @@ from pytest_kafkacheck.experiment.harness import Harness
 from workloads.append_log import AppendLog
 
 
+class RequiresTooMuch(AppendLog):
+    @property
+    def requires(self) -> frozenset[str]:
+        return frozenset({"everything"})
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -159,6 +165,10 @@ def test_usage_errors_are_value_errors_and_kafkacheck_errors() -> None:
         ({"bounds": Bounds(orphaned=60)}, "orphaned=60 is about partitions of groups, and AppendLog has none"),
         ({"bounds": Bounds(recovery=5), "workload": AppendLog(acks=0, idempotence=False)},
          "recovery=5 is about acknowledgements, and AppendLog has none, as with acks=0"),
+        ({"requires": ["acks"]}, "Experiment.requires=['acks']: no promise named acks; there are acks-"),
+        ({"requires": "transactions"}, "Experiment.requires='transactions': expected a collection of names"),
+        ({"requires": 3}, "Experiment.requires=3: expected a collection of names of promises"),
+        ({"workload": RequiresTooMuch()}, "RequiresTooMuch.requires=frozenset({'everything'}): no promise named"),
         ({"expect": "fine"}, "Experiment.expect='fine'"),
         ({"cluster": ClusterSpec(brokers=1)}, "replication_factor=3"),
         ({"workload": AppendLog(topic_config={"min.insync": 1})}, "Kafka knows no topic setting"),
@@ -188,11 +198,19 @@ def test_an_experiment_round_trips_through_json() -> None:
         cluster=ClusterSpec(config={"replica.lag.time.max.ms": 3000}),
         seed=7,
         bounds=Bounds(unavailable=20, recovery=9.5),
+        requires=["transactions", "acks-during-faults"],
         live_checks=True,
         expect="invalid",
     )
     again = Experiment.from_json(json.loads(json.dumps(experiment.to_json())))
     assert again == experiment
+    assert again.required == {"transactions", "acks-during-faults"}
+    assert Experiment(workload=AppendLog()).required == AppendLog().requires
+
+
+def test_no_promise_may_be_required() -> None:
+    none = Experiment(workload=AppendLog(), requires=())
+    assert Experiment.from_json(none.to_json()).required == frozenset()
 
 
 def test_only_stated_bounds_are_written() -> None:

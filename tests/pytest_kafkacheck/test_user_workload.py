@@ -50,7 +50,7 @@ def test_an_experiment_names_class_and_file(run: Path) -> None:
     data = json.loads((run / "experiment.json").read_text())
     assert data["workload"] == {
         "type": "Echo", "module": "test_echo", "file": str(FILE), "values": {"clients": 2, "layout": None},
-        "judging": {"allowed": []},
+        "judging": {"allowed": [], "requires": ["acks-after-faults"]},
     }  # fmt: skip
     experiment = Experiment.read(run / "experiment.json")
     assert experiment.workload == ECHO(clients=2)
@@ -149,9 +149,12 @@ GONE = {"file": "/gone/test_echo.py", "module": "gone"}
 
 
 def test_a_run_is_judged_without_the_file_of_its_workload_but_not_run_again(run: Path) -> None:
-    change_workload(run, **GONE, judging={"allowed": ["lost-write"]})
+    judging = {"allowed": ["lost-write"], "requires": ["session-reads"]}
+    change_workload(run, **GONE, judging=judging)
     (stored,) = stored_runs([str(run)])
-    assert stored.rules == JudgingRules(allowed=frozenset({"lost-write"}), schedule=SCHEDULE)
+    assert stored.rules == JudgingRules(
+        allowed=frozenset({"lost-write"}), requires=frozenset({"session-reads"}), schedule=SCHEDULE
+    )
     needs_file = r"/gone/test_echo.py: no such file.*; without it, runs can be judged, but not run again"
     with pytest.raises(UsageError, match=needs_file):
         replayed(run, symbolic=True)
@@ -161,19 +164,23 @@ def test_a_run_is_judged_without_the_file_of_its_workload_but_not_run_again(run:
 
 def test_rules_of_judging_are_read_with_bounds_and_expectation(run: Path) -> None:
     bounds = Bounds(unavailable=2)
-    RunDirectory(run).write_experiment(
-        Experiment(workload=ECHO(), bounds=bounds, expect="invalid", faults=[kill("leader", lasting=1)])
-    )
-    change_workload(run, **GONE)
-    assert RunDirectory(run).read_judging_rules() == JudgingRules(
-        expect="invalid", bounds=bounds, schedule=SCHEDULE
-    )
+    faults = [kill("leader", lasting=1)]
+    requires = frozenset({"acks-after-faults"})
+    rules = JudgingRules(expect="invalid", bounds=bounds, requires=requires, schedule=SCHEDULE)
+    for stated in (None, ["transactions"]):
+        RunDirectory(run).write_experiment(
+            Experiment(workload=ECHO(), bounds=bounds, expect="invalid", faults=faults, requires=stated)
+        )
+        change_workload(run, **GONE)
+        assert RunDirectory(run).read_judging_rules() == rules
+        rules = replace(rules, requires=frozenset({"transactions"}))
 
 
 def test_an_older_run_is_judged_with_the_file_of_its_workload(run: Path) -> None:
     """Earlier versions did not store what judging needs."""
+    by_default = JudgingRules(requires=frozenset({"acks-after-faults"}), schedule=SCHEDULE)
     change_workload(run, "judging")
-    assert RunDirectory(run).read_judging_rules() == JudgingRules(schedule=SCHEDULE)
+    assert RunDirectory(run).read_judging_rules() == by_default
     change_workload(run, **GONE)
     (stored,) = stored_runs([str(run)])
     assert stored.rules is None

@@ -16,7 +16,9 @@ from analyzers.catalogue.registry import CHECKS
 from analyzers.checks.uniqueness import DUPLICATE
 from analyzers.judge.analyze import analyze
 from analyzers.judge.warm_up import warm_up
+from analyzers.verdict.promises import unmet
 from analyzers.verdict.verdict import Verdict
+from workloads.append_log import AppendLog
 from workloads.history.schema import TABLES
 
 pytestmark = pytest.mark.spark
@@ -33,6 +35,34 @@ def sample(
 ) -> None:
     common = {"process": 50, "node": node, "kind": "partition", "topic": "t", "partition": 0, "time": time}
     s.observations.append(common | {"leader": leader, "leader_epoch": epoch, "isr": list(isr)})
+
+
+def two(s: Any) -> Any:
+    s.send(ONE, 0).send(ONE + 1, 1).poll(ONE, 0).poll(ONE + 1, 1)
+    return s.final({0: ONE, 1: ONE + 1}, end=2)
+
+
+def hardly_exercised(s: Any) -> Any:
+    """One acknowledgement before the fault, no answers during and after it, and clients that saw hardly anything."""
+    s.send(ONE, 0).poll(ONE, 0).fault("inject")
+    for sequence in range(1, 51):
+        s.send(ONE + sequence, None, type="info")
+    s.fault("heal").operation("read", session=1, process=7, type="info", start_offset=0, end_offset=9)
+    s.poll(ONE, 0, process=7, session=1)
+    sample(s, 5, node=1, isr=(1, 2))
+    return s.final({offset: ONE + offset for offset in range(9)}, end=9)
+
+
+def without(s: Any, **columns: Any) -> Any:
+    """The same history from a tool that does not fill these columns of records."""
+    filled = s.rows
+
+    def rows(run: str) -> Any:
+        tables = filled(run)
+        return tables | {"records": [row | columns for row in tables["records"]]}
+
+    s.rows = rows
+    return s
 
 
 def all_stories(story: Any) -> dict[str, Any]:
@@ -87,6 +117,9 @@ def all_stories(story: Any) -> dict[str, Any]:
     for sequence, span in enumerate(spans):
         edges.send(ONE + sequence, sequence, at=span)
     stories["edges"] = edges
+    stories["hardly-exercised"] = hardly_exercised(story())
+    stories["unlinked"] = without(two(story()), previous=None, within=None)
+    stories["half-linked"] = without(two(story()), within=None)
     return stories
 
 
@@ -117,6 +150,8 @@ def verdicts(judged: Any, story: Any) -> dict[str, Verdict]:
         ("other-step-failed", "The step dig of the run failed: x."),
         ("leaderless", "t-1 was written, but its final read could not begin (it has no leader)"),
         ("fault-without-inject", "isolate leader (e1) has no record of its injection"),
+        ("unlinked", "3 records lack the offset of the record before them"),
+        ("half-linked", "3 records lack the offset of the record before them"),
     ],
 )
 def test_a_run_that_did_not_exercise_something_is_unknown(
@@ -157,6 +192,26 @@ def test_what_was_exercised(verdicts: dict[str, Verdict]) -> None:
     assert (fault.effective, fault.healed) == (True, True)
     assert (fault.acks_before, fault.acks_during, fault.acks_after) == (3, 2, 1)
     assert (fault.began, fault.ended) == (pytest.approx(31e-9), pytest.approx(79e-9))
+
+
+def test_what_was_hardly_exercised_is_listed(verdicts: dict[str, Verdict]) -> None:
+    verdict = verdicts["hardly-exercised"]
+    assert (verdict.result, verdict.findings) == ("valid", ())
+    assert verdict.not_exercised == (
+        "acks-during-faults", "acks-after-faults", "session-reads", "polls-to-the-end", "samples-of-every-broker",
+    )  # fmt: skip
+    sentences = [
+        each.partition("): ")[2] for each in unmet(verdict.exercised, [*AppendLog().requires, "transactions"])
+    ]
+    assert sentences == [
+        "no send was acknowledged after the end of isolate leader (e1; 1 before it, 0 during).",
+        "no session read was completed, of 1.",
+        "1 of 1 readers got nothing more after the last heal: process 10 got 1 records, the last at 0.0 s, and had "
+        "not reached the end of t-0.",
+        "no commit was acknowledged, of 0 transactions.",
+    ]
+    assert verdicts["good"].not_exercised == ()
+    assert verdicts["shaken"].not_exercised == ("session-reads",)
 
 
 def test_acknowledgements_during_injection_or_healing_are_not_counted(verdicts: dict[str, Verdict]) -> None:
@@ -276,6 +331,7 @@ def healthy(operations: int) -> Iterator[tuple[str, dict[str, Any]]]:
             | {
                 "offset": offset if kind == "ok" else None,
                 "previous": last.get((writer, partition)),
+                "within": False if (writer, partition) in last else None,
                 "session": 1 if writer == 0 else None,
             },
         )
@@ -300,6 +356,7 @@ def healthy(operations: int) -> Iterator[tuple[str, dict[str, Any]]]:
                 }
                 row |= {"invoked": when + 1, "completed": when + 2, "topic": "t", "partition": partition}
                 row |= {"offset": offset, "previous": previous, "assignment": partition, "session": session}
+                row |= {"within": None if previous is None else True}
                 yield "records", row | {"final": final}
                 previous = offset
             if final or session:

@@ -122,9 +122,12 @@ def test_a_folder_without_records_takes_no_other_run_down(
         write(tmp_path / "first", {"good": good}),
         write(tmp_path / "good", {"none": story()}),
     ]
-    judged = judge_batch(lambda: spark, cases(homes), checks=[LOST_WRITE])
+    requiring = [replace(case, requires=frozenset({"session-reads"})) for case in cases(homes)]
+    judged = judge_batch(lambda: spark, requiring, checks=[LOST_WRITE])
+    (why,) = judged[1].verdicts["good"].unknowns
+    assert why == "Not exercised, but required (session-reads): no session read was completed, of 0."
     results = [{run: each.result for run, each in one.verdicts.items()} for one in judged]
-    assert results == [{"sampled": "unknown"}, {"good": "valid"}, {"good": "unknown"}]
+    assert results == [{"sampled": "unknown"}, {"good": "unknown"}, {"good": "unknown"}]
 
 
 PROGRAM = """

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from analyzers.catalogue.registry import ANOMALIES
+from analyzers.verdict.promises import PROMISES
 from workloads.append_log import AppendLog
 
 
@@ -84,6 +85,20 @@ def test_allowed_anomalies_follow_from_settings(
     log = AppendLog(**values)
     assert (log.idempotent, log.allowed) == (idempotent, allowed)
     assert allowed <= set(ANOMALIES)
+
+
+@pytest.mark.parametrize(
+    ("values", "requires"),
+    [
+        ({}, {"acks-after-faults", "session-reads", "polls-to-the-end"}),
+        ({"acks": 0}, {"session-reads", "polls-to-the-end"}),
+        ({"sessions": 0}, {"acks-after-faults", "polls-to-the-end"}),
+        ({"readers": 0}, {"acks-after-faults", "session-reads"}),
+    ],
+)
+def test_required_promises_follow_from_settings(values: dict[str, Any], requires: set[str]) -> None:
+    assert AppendLog(**values).requires == requires
+    assert requires <= set(PROMISES)
 
 
 def test_it_survives_json() -> None:

@@ -57,6 +57,7 @@ def test_topics_and_workers_suffice() -> None:
     assert Counter().stop_order == (("counter",),)
     assert (Counter().load_counter, Counter().acknowledges, Counter().has_groups) == ("acks", True, False)
     assert (Counter().allowed, list(Counter().smaller())) == (frozenset(), [])
+    assert Counter().requires == {"acks-after-faults"}
     with pytest.raises(ValueError, match="Counter does not define with_layout"):
         Counter().with_layout({0: [1]})
 
@@ -103,6 +104,7 @@ def gives(value: Any) -> Callable[..., Any]:
         ({"workers": gives(role(3))}, "expected a function or 'module:name', got 3"),
         ({"workers": gives(role(count, "final"))}, "role 'final': this name belongs to the final reads"),
         ({"allowed": ["duplicate"]}, "Wrong.allowed=['duplicate']: expected a set of names"),
+        ({"requires": "session-reads"}, "Wrong.requires='session-reads': expected a set of names of promises"),
         ({"library": "java"}, "Wrong.library='java': no such client library; there are kafka-python"),
         ({"load_counter": 3}, "Wrong.load_counter=3: expected text"),
         ({"acknowledges": None}, "Wrong.acknowledges=None: expected True or False"),
@@ -164,7 +166,9 @@ def test_a_workload_of_a_user_is_loaded_from_its_file(user_file: Path) -> None:
     assert type(made).__name__ == "Counter"
     assert made.topics("r")[0].partitions == 2
     check_workload(made)
-    assert stored.to_json(made) == entry(user_file, judging={"allowed": []})
+    assert stored.to_json(made) == entry(
+        user_file, judging={"allowed": [], "requires": ["acks-after-faults"]}
+    )
     assert type(stored.from_json(entry(user_file))) is type(made), "the file was executed twice"
     assert made.workers()[0].role.reference == Reference(
         module="user_workload", name="count", file=str(user_file)

@@ -1,0 +1,173 @@
+"""What has to happen in a run before a promise can be called kept, and whether it happened.
+
+A check that finds nothing shows something only if clients did what it is about: no lost write can be found in a run
+that acknowledged nothing. An experiment names what it is about (`Experiment.requires`), and without it the run is
+unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from analyzers.verdict.exercised import Exercised
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    name: str
+    """Stable: experiments and stored verdicts refer to it."""
+    exercised_by: str
+    """What has to happen, for the documents."""
+    concerns: Callable[[Exercised], bool]
+    """Whether the run did anything that it is about. If not, it is missing only where it is required."""
+    missing: Callable[[Exercised], str | None]
+    """A sentence with figures that says what did not happen; None where it was exercised."""
+
+
+def not_exercised(exercised: Exercised) -> tuple[str, ...]:
+    """The names of the promises that the run is about and did not exercise."""
+    return tuple(
+        name
+        for name, promise in PROMISES.items()
+        if promise.concerns(exercised) and promise.missing(exercised) is not None
+    )
+
+
+def unmet(exercised: Exercised, requires: Collection[str]) -> tuple[str, ...]:
+    """A sentence for each required promise that the run did not exercise. Raises KeyError for an unknown name."""
+    sentences = ((name, PROMISES[name].missing(exercised)) for name in _in_order(requires))
+    return tuple(f"Not exercised, but required ({name}): {why}" for name, why in sentences if why is not None)
+
+
+def require_promises(names: object) -> frozenset[str]:
+    """The names as a set. Raises ValueError for one that is no promise."""
+    if isinstance(names, str) or not isinstance(names, Collection):
+        raise ValueError(f"expected a collection of names of promises, got {names!r}")
+    if unknown := sorted(str(name) for name in names if name not in PROMISES):
+        raise ValueError(f"no promise named {', '.join(unknown)}; there are {', '.join(PROMISES)}")
+    return frozenset(names)
+
+
+def _in_order(names: Collection[str]) -> list[str]:
+    return sorted(names, key=list(PROMISES).index)
+
+
+def _acks_during_faults(exercised: Exercised) -> str | None:
+    silent = [fault for fault in exercised.faults if not fault.acks_during]
+    if not silent:
+        return None
+    each = ", ".join(f"{fault.fault} {fault.target} ({fault.event})" for fault in silent)
+    return (
+        f"no send was invoked and acknowledged during {each}; "
+        f"{exercised.acks:,} of {sum(exercised.sends.values()):,} sends were acknowledged in the whole run."
+    )
+
+
+def _acks_after_faults(exercised: Exercised) -> str | None:
+    silent = [fault for fault in exercised.faults if not fault.acks_after]
+    if not silent:
+        return None
+    each = ", ".join(
+        f"{fault.fault} {fault.target} ({fault.event}; {fault.acks_before:,} before it, {fault.acks_during:,} during)"
+        for fault in silent
+    )
+    return f"no send was acknowledged after the end of {each}."
+
+
+def _session_reads(exercised: Exercised) -> str | None:
+    if exercised.session_reads.get("ok", 0):
+        return None
+    return f"no session read was completed, of {sum(exercised.session_reads.values()):,}."
+
+
+def _polls_to_the_end(exercised: Exercised) -> str | None:
+    if not exercised.readers:
+        return "no reader polled a record."
+    behind = [reader for reader in exercised.readers if reader.behind]
+    if not behind:
+        return None
+    each = "; ".join(
+        f"process {reader.process} got {reader.polls:,} records, the last at "
+        f"{'an unknown time' if reader.last is None else f'{reader.last:.1f} s'}, and had not reached the end of "
+        f"{', '.join(reader.behind)}"
+        for reader in behind
+    )
+    until = "after the last heal" if exercised.faults else "in the second half of the load"
+    return f"{len(behind):,} of {len(exercised.readers):,} readers got nothing more {until}: {each}."
+
+
+def _transactions(exercised: Exercised) -> str | None:
+    if exercised.committed:
+        return None
+    return f"no commit was acknowledged, of {sum(exercised.transactions.values()):,} transactions."
+
+
+def _group_commits(exercised: Exercised) -> str | None:
+    if exercised.commits.get("ok", 0):
+        return None
+    return f"no commit of a group's offsets succeeded, of {sum(exercised.commits.values()):,}."
+
+
+def _samples_of_every_broker(exercised: Exercised) -> str | None:
+    if not exercised.sampled:
+        return "no broker answered with the state of a partition."
+    silent = sorted({*exercised.brokers} - {*exercised.sampled})
+    if not silent:
+        return None
+    every = len({*exercised.brokers, *exercised.sampled})
+    names = ", ".join(map(str, silent))
+    return f"{len(silent)} of {every} brokers never answered with the state of a partition: {names}."
+
+
+PROMISES: Mapping[str, Promise] = {
+    promise.name: promise
+    for promise in (
+        Promise(
+            name="acks-during-faults",
+            exercised_by="a send was invoked and acknowledged during each fault, while it was certainly active",
+            concerns=lambda exercised: bool(exercised.faults),
+            missing=_acks_during_faults,
+        ),
+        Promise(
+            name="acks-after-faults",
+            exercised_by="a send was acknowledged after the end of each fault",
+            concerns=lambda exercised: bool(exercised.faults),
+            missing=_acks_after_faults,
+        ),
+        Promise(
+            name="session-reads",
+            exercised_by="a session read a partition to the end that its leader reported",
+            concerns=lambda exercised: bool(exercised.session_reads),
+            missing=_session_reads,
+        ),
+        Promise(
+            name="polls-to-the-end",
+            exercised_by=(
+                "every reader got records of each partition after the last heal (without faults: in the second half "
+                "of the load), or had read it to its end; readers that a fault killed do not count"
+            ),
+            concerns=lambda exercised: bool(exercised.readers),
+            missing=_polls_to_the_end,
+        ),
+        Promise(
+            name="transactions",
+            exercised_by="the commit of a transaction was acknowledged",
+            concerns=lambda exercised: bool(exercised.transactions),
+            missing=_transactions,
+        ),
+        Promise(
+            name="group-commits",
+            exercised_by="a group committed an offset",
+            concerns=lambda exercised: bool(exercised.commits),
+            missing=_group_commits,
+        ),
+        Promise(
+            name="samples-of-every-broker",
+            exercised_by="every broker that was ever in an ISR answered with the state of a partition",
+            concerns=lambda exercised: bool(exercised.brokers or exercised.sampled),
+            missing=_samples_of_every_broker,
+        ),
+    )
+}
+"""By name, in the order of documents and verdicts."""

@@ -1,0 +1,148 @@
+"""What counts as exercised, and the sentences about what is missing. No JVM."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzers.judge.readers import readers
+from analyzers.verdict.exercised import NOTHING, Exercised, FaultExercised, ReaderExercised
+from analyzers.verdict.promises import PROMISES, not_exercised, require_promises, unmet
+from analyzers.verdict.verdict import Verdict, amended, judge
+
+ISOLATE = FaultExercised(
+    event="e1", fault="isolate", target="leader", effective=True, healed=True, acks_before=7, acks_during=2,
+    acks_after=1,
+)  # fmt: skip
+ALL_DONE = Exercised(
+    sends={"ok": 10, "info": 4},
+    polls=9,
+    transactions={"ok": 3},
+    committed=1,
+    commits={"ok": 1, "fail": 2},
+    session_reads={"ok": 1, "info": 5},
+    faults=(ISOLATE,),
+    readers=(ReaderExercised(process=3, polls=4, last=2.0),),
+    brokers=(1, 2),
+    sampled=(1, 2, 3),
+)
+STUCK = ReaderExercised(process=4, polls=1200, last=0.25, behind=("t-0", "t-1"))
+SILENT = replace(ISOLATE, event="e2", acks_during=0, acks_after=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("acks-during-faults", {"faults": (ISOLATE, replace(SILENT, acks_after=3))},
+         "no send was invoked and acknowledged during isolate leader (e2); 10 of 14 sends were acknowledged in the "
+         "whole run."),
+        ("acks-after-faults", {"faults": (ISOLATE, replace(SILENT, acks_during=3))},
+         "no send was acknowledged after the end of isolate leader (e2; 7 before it, 3 during)."),
+        ("session-reads", {"session_reads": {"info": 1200}}, "no session read was completed, of 1,200."),
+        ("polls-to-the-end", {"readers": (*ALL_DONE.readers, STUCK)},
+         "1 of 2 readers got nothing more after the last heal: process 4 got 1,200 records, the last at 0.2 s, and "
+         "had not reached the end of t-0, t-1."),
+        ("polls-to-the-end", {"readers": (replace(STUCK, last=None),), "faults": ()},
+         "1 of 1 readers got nothing more in the second half of the load: process 4 got 1,200 records, the last at "
+         "an unknown time, and had not reached the end of t-0, t-1."),
+        ("transactions", {"committed": 0}, "no commit was acknowledged, of 3 transactions."),
+        ("group-commits", {"commits": {"fail": 2}}, "no commit of a group's offsets succeeded, of 2."),
+        ("samples-of-every-broker", {"brokers": (1, 2, 4, 5)},
+         "2 of 5 brokers never answered with the state of a partition: 4, 5."),
+        ("samples-of-every-broker", {"sampled": ()}, "no broker answered with the state of a partition."),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_said_with_figures(name: str, change: dict[str, Any], said: str) -> None:
+    exercised = replace(ALL_DONE, **change)
+    assert not_exercised(exercised) == (name,)
+    assert unmet(exercised, PROMISES) == (f"Not exercised, but required ({name}): {said}",)
+    assert unmet(exercised, set(PROMISES) - {name}) == ()
+
+
+def test_nothing_is_missing_where_all_was_exercised() -> None:
+    assert not_exercised(ALL_DONE) == unmet(ALL_DONE, PROMISES) == ()
+
+
+def test_a_run_is_not_about_what_it_did_not_do() -> None:
+    """A run without faults, groups and transactions lacks none of them, unless they are required."""
+    assert not_exercised(NOTHING) == ()
+    named = [sentence.partition(": ")[0] for sentence in unmet(NOTHING, PROMISES)]
+    assert named == [
+        f"Not exercised, but required ({name})"
+        for name in PROMISES
+        if name not in ("acks-during-faults", "acks-after-faults")
+    ]
+
+
+def test_unknown_names_are_refused() -> None:
+    assert require_promises(["transactions"]) == {"transactions"}
+    with pytest.raises(ValueError, match=r"no promise named acks; there are acks-during-faults, acks-after-"):
+        require_promises(["acks", "transactions"])
+    for wrong in ("transactions", 3):
+        with pytest.raises(ValueError, match="expected a collection of names"):
+            require_promises(wrong)
+
+
+def test_a_verdict_lists_what_was_not_exercised() -> None:
+    verdict = judge("r", exercised=replace(ALL_DONE, committed=0, readers=(STUCK,)))
+    assert (verdict.result, verdict.not_exercised) == ("valid", ("polls-to-the-end", "transactions"))
+    assert "What was not exercised (docs/promises.md):\n  polls-to-the-end, transactions" in verdict.text()
+    assert Verdict.from_json(verdict.to_json()) == verdict
+    required = amended(verdict, unknowns=unmet(verdict.exercised, {"transactions"}))
+    assert (required.result, required.not_exercised) == ("unknown", verdict.not_exercised)
+
+
+def test_the_document_explains_each_promise() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "promises.md").read_text()
+    table = dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", text.partition("## ")[0], re.MULTILINE))
+    assert table == {name: promise.exercised_by for name, promise in PROMISES.items()}
+
+
+@dataclass(kw_only=True)
+class Row:
+    process: int = 3
+    topic: str = "t"
+    partition: int = 0
+    n: int = 5
+    top: int | None = 9
+    last: int | None = 10**9
+    final: bool = False
+    grouped: bool = False
+
+
+FINAL = Row(process=9, top=9, final=True)
+LAST_HEAL = 2 * 10**9
+
+
+def behind(*rows: Row) -> dict[int, tuple[str, ...]]:
+    found = readers(rows, excluded={7}, since=LAST_HEAL, began=0)
+    return {reader.process: reader.behind for reader in found}
+
+
+def test_a_reader_is_behind_if_it_stopped_before_the_last_heal_and_below_the_end() -> None:
+    assert behind(FINAL, Row(top=8)) == {3: ("t-0",)}
+    assert behind(FINAL, Row(top=8, last=LAST_HEAL)) == {3: ("t-0",)}
+    assert behind(FINAL, Row(top=None, last=None)) == {3: ("t-0",)}
+    assert behind(FINAL, Row(top=8, last=LAST_HEAL + 1)) == {3: ()}
+    assert behind(FINAL, Row(top=9)) == {3: ()}
+    assert behind(FINAL, Row(partition=1, top=8)) == {3: ()}, "the final read found nothing there"
+    assert behind(Row(top=8)) == {3: ()}
+
+
+def test_polls_of_several_kinds_count_together() -> None:
+    """Polls of type ``info`` are counted apart from those of type ``ok``; a log may have several final reads."""
+    assert behind(FINAL, Row(top=8), Row(top=9)) == {3: ()}
+    assert behind(FINAL, Row(top=9), Row(top=8)) == {3: ()}
+    assert behind(FINAL, replace(FINAL, top=3), Row(top=8), Row(top=7)) == {3: ("t-0",)}
+    (reader,) = readers(
+        [Row(last=5), Row(last=10**9), Row(last=None)], excluded=(), since=LAST_HEAL, began=10**8
+    )
+    assert (reader.polls, reader.last) == (15, 0.9)
+
+
+def test_members_sessions_and_killed_processes_are_no_readers() -> None:
+    assert behind(FINAL, Row(grouped=True), Row(process=7)) == {}
