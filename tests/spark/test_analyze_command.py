@@ -110,11 +110,14 @@ def test_one_verdict_for_each_run(runs: Runs, tmp_path: Path, capsys: pytest.Cap
 def test_an_allowed_anomaly_is_reported_and_not_judged(runs: Runs, tmp_path: Path) -> None:
     """The option allows it for all runs, the workload of an experiment for its own run only.
 
-    The workload of one run lived in a file that is not on this machine.
+    The workload of one run lived in a file that is not on this machine. Another one requires sessions and readers.
     """
-    place = runs({"lenient": twice, "strict": twice, "elsewhere": twice})
-    experiment = Experiment(workload=AppendLog(acks=1)).to_json()
+    place = runs({"lenient": twice, "strict": twice, "elsewhere": twice, "idle": twice})
+    experiment = Experiment(workload=AppendLog(acks=1, readers=0, sessions=0)).to_json()
     (place / "lenient" / "experiment.json").write_text(json.dumps(experiment))
+    (place / "idle" / "experiment.json").write_text(
+        json.dumps(Experiment(workload=AppendLog(acks=1)).to_json())
+    )
     absent = {"type": "Mine", "module": "test_mine", "file": "/absent/test_mine.py", "values": {}}
     stored = experiment | {"workload": absent | {"judging": {"allowed": ["duplicate"]}}}
     (place / "elsewhere" / "experiment.json").write_text(json.dumps(stored))
@@ -124,9 +127,14 @@ def test_an_allowed_anomaly_is_reported_and_not_judged(runs: Runs, tmp_path: Pat
         "lenient": (True, ["duplicate"], []),
         "strict": (False, ["duplicate"], ["duplicate"]),
         "elsewhere": (True, ["duplicate"], []),
+        "idle": ("unknown", ["duplicate"], []),
     }
+    assert [text.partition(": ")[0] for text in entries["idle"]["unknowns"]] == [
+        "Not exercised, but required (session-reads)", "Not exercised, but required (polls-to-the-end)",
+    ]  # fmt: skip
     assert json.loads((place / "lenient" / "verdict.json").read_text())["result"] == "valid"
-    assert analyzed(tmp_path, str(place), "--allow", "duplicate")[0] == cli.AS_EXPECTED
+    allowed = [str(place / name) for name in ("lenient", "strict", "elsewhere")]
+    assert analyzed(tmp_path, *allowed, "--allow", "duplicate")[0] == cli.AS_EXPECTED
 
 
 def isolated(s: Any) -> Any:

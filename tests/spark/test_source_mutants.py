@@ -1,0 +1,131 @@
+"""Each part of the prefilter and of the facts behind several checks matters: without it, a planted history is judged
+differently.
+
+A mutant is the source text of a module with one piece replaced. Conditions of checks have mutants of their own, see
+``test_mutants``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from analyzers.catalogue.registry import CHECKS
+from analyzers.facts import coverage, final_reads, transactional_writes
+from analyzers.history.load import History
+from analyzers.judge import prefilter, prefilter_plan
+from analyzers.judge.find import find
+from analyzers.judge.prefilter import Suspects
+from tests.support.stories.planted import PLANTED
+
+pytestmark = pytest.mark.spark
+
+JUDGED = [check for check in CHECKS if check.name in ("lost-write", "realtime-order", "torn-transaction")]
+"""Between them they use all that is mutated here."""
+
+Counts = dict[tuple[str, str], int]
+"""Of findings by anomaly and run."""
+
+
+def mutated(module: ModuleType, old: str, new: str) -> dict[str, Any]:
+    """What the module defines if its source has `new` instead of `old`, which it has once."""
+    source = inspect.getsource(module)
+    assert source.count(old) == 1, f"{old!r} occurs {source.count(old)} times in {module.__name__}"
+    defined: dict[str, Any] = {"__name__": module.__name__}
+    # Dataclasses look up the module of their name, which is the original: the mutant's classes only use its imports.
+    exec(compile(source.replace(old, new), f"mutant of {module.__file__}", "exec"), defined)
+    return defined
+
+
+@pytest.fixture(scope="module")
+def history(story: Any, loaded: Any) -> History:
+    result: History = loaded({make.__name__: make(story()) for make in PLANTED})
+    return result
+
+
+def counts(history: History, look: Any) -> Counts:
+    found, crashed = find(history, JUDGED, examples=0, prefilter=look)
+    assert not crashed
+    return {(one.anomaly, one.run): one.count for one in found}
+
+
+@pytest.fixture(scope="module")
+def expected(history: History) -> Counts:
+    """Without the prefilter."""
+    return counts(history, lambda *_: Suspects(runs={}))
+
+
+def test_the_prefilter_changes_nothing(history: History, expected: Counts) -> None:
+    suspects = prefilter.find_suspects(history, JUDGED)
+    assert suspects.values is not None
+    assert len(suspects.values) < prefilter.MAX_RESIDUES, "the prefilter narrows facts down to some values"
+    assert counts(history, lambda *_: suspects) == expected
+
+
+BLOCKS = "explode(array(block, coalesce(later.block, block)))"
+ALL_HIGHER = "unbounded preceding and 1 preceding\n        ) as later"
+
+STEPS = {
+    "no look at higher blocks": (" or later.at <= last", ""),
+    "no look into a block": ("first <= last or later.at <= last", "later.at <= last"),
+    "the next block only": (ALL_HIGHER, ALL_HIGHER.replace("unbounded", "1")),
+    "without the block of the overtaker": (BLOCKS, "block"),
+    "only the block of the overtaker": (BLOCKS, "coalesce(later.block, block)"),
+    "the last acknowledgement of a block": ("min(completed) as first", "max(completed) as first"),
+    "the first invocation of a block": ("max(invoked) as last", "min(invoked) as last"),
+    "overtaken by a lower offset": ("order by offset desc range", "order by offset range"),
+}
+"""Mutants of the steps that find overtaken sends."""
+
+
+def test_no_step_of_the_prefilter_can_be_altered_unnoticed(history: History, expected: Counts) -> None:
+    """All mutants run in one job. Each must rule out a run in which realtime-order is found."""
+    (check,) = (check for check in JUDGED if check.name == "realtime-order")
+    plans = {"original": prefilter_plan.plan([check])} | {
+        name: mutated(prefilter_plan, *change)["plan"]([check]) for name, change in STEPS.items()
+    }
+    each = (
+        f"select {number} as mutant, run from ({plan.sql()})" for number, plan in enumerate(plans.values())
+    )
+    suspected: Mapping[str, set[str]] = {name: set() for name in plans}
+    for row in history.sql(" union all ".join(each)).collect():
+        suspected[[*plans][row.mutant]].add(row.run)
+    guilty = {run for anomaly, run in expected if anomaly == check.name}
+    survivors = [name for name, runs in suspected.items() if guilty <= runs]
+    assert survivors == ["original"]
+
+
+def test_the_other_values_at_an_offset_are_looked_up(history: History, expected: Counts) -> None:
+    look = mutated(prefilter, "values |= _residues(row.bits for row in bitmaps)", "pass")["find_suspects"]
+    assert counts(history, look) != expected
+
+
+def test_the_last_final_read_is_the_one_that_ended_last(
+    history: History, expected: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_invocation = mutated(final_reads, "struct(completed, invoked,", "struct(invoked, completed,")
+    monkeypatch.setattr(final_reads, "FINAL_READS", by_invocation["FINAL_READS"])
+    altered = counts(history, lambda *_: Suspects(runs={}))
+    differing = {run for (_, run), _ in altered.items() ^ expected.items()}
+    assert differing == {
+        "found_by_the_final_read_that_ended_last", "lost_before_the_final_read_that_ended_last",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"end_offset - 1 as high"', '"end_offset as high"'),
+        ('"start_offset as low"', '"start_offset - 1 as low"'),
+    ],
+)
+def test_a_read_covers_exactly_its_offsets(
+    history: History, expected: Counts, monkeypatch: pytest.MonkeyPatch, old: str, new: str
+) -> None:
+    monkeypatch.setattr(transactional_writes, "coverage", mutated(coverage, old, new)["coverage"])
+    altered = counts(history, lambda *_: Suspects(runs={}))
+    assert altered == expected | {("torn-transaction", "transaction_up_to_the_end_of_a_read"): 1}
