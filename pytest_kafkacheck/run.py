@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
+from analyzers.causes.story import story
+from analyzers.verdict.one_line import one_line
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.errors import VerdictError
+
+NAME = re.compile(r"\d{8}-\d{6}-(.+)-[0-9a-f]+")
+"""The name of a run's directory: time, name, id (see `RunDirectory.create`)."""
 
 
 class Run:
@@ -47,7 +53,7 @@ class Run:
         self._require("invalid")
         found = {finding.anomaly for finding in self.verdict.findings if not finding.allowed}
         if missing := [name for name in anomalies if name not in found]:
-            raise VerdictError(f"expected {', '.join(missing)} among the findings\n{self.text()}")
+            self._fail(f"expected also {', '.join(missing)}")
 
     def assert_unknown(self) -> None:
         """Raise VerdictError unless the verdict is unknown."""
@@ -57,11 +63,44 @@ class Run:
     def _require(self, *accepted: str) -> None:
         __tracebackhide__ = True
         if self.verdict.result not in accepted:
-            raise VerdictError(f"expected the verdict {' or '.join(accepted)}\n{self.text()}")
+            self._fail("" if accepted[0] == "valid" else f"expected {' or '.join(accepted)}")
+
+    def _fail(self, expected: str) -> None:
+        """The first line is what pytest's short summary and JUnit's message show."""
+        __tracebackhide__ = True
+        first = f"{self.headline()}{', ' * bool(expected)}{expected}"
+        raise VerdictError("\n".join([first, *self.text().splitlines()[1:]]))
+
+    @property
+    def name(self) -> str:
+        """Of the experiment or test, as the directory's name has it; empty for another directory."""
+        match = NAME.fullmatch(self.path.name)
+        return match[1] if match else ""
+
+    def headline(self) -> str:
+        """The result, and the anomalies or the reason that decide it, in one line."""
+        return self._verdict.headline()
+
+    def one_line(self) -> str:
+        """What the run showed, in one line."""
+        return one_line(self._verdict)
 
     def text(self) -> str:
-        """The verdict with its evidence, where the run is kept, and how to run it again."""
-        return f"{self._verdict.text()}\nkept in:      {self.path}\nrun again:    {self.replay()}"
+        """The verdict as a story of about 15 lines, with the commands that show more and that run it again."""
+        lines = [story(self._verdict, name=self.name)]
+        if self._verdict.findings:
+            lines.append(f"   more   {self.explain()}")
+        if self._verdict.result == "valid":
+            lines.append(f"   kept   {self.path}")
+        return "\n".join([*lines, f"   again  {self.replay()}"])
+
+    def details(self) -> str:
+        """Every finding with its examples, what was exercised, and availability."""
+        return self._verdict.text()
+
+    def explain(self) -> str:
+        """The command that shows the evidence as a time line."""
+        return f"kafkacheck explain {shlex.quote(str(self.path))}"
 
     def replay(self) -> str:
         """The command that runs the experiment again, with the same nodes as targets."""

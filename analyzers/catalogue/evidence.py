@@ -67,14 +67,21 @@ class Value(Evidence):
             return super().to_text(value)
         return f"{value >> VALUE_BITS}:{value & ((1 << VALUE_BITS) - 1)}"
 
+    def names_write(self, value: int) -> bool:
+        """Whether the number identifies what one send wrote."""
+        return 0 <= value >> VALUE_BITS < WRITERS
+
 
 class Operation(Value):
     """The number of an operation. That of a send is the value it wrote; others are plain numbers."""
 
     def to_text(self, value: Any) -> str:
-        if _is_integer(value) and not 0 < value >> VALUE_BITS < WRITERS:
+        if _is_integer(value) and not self.names_write(value):
             return str(value)
         return super().to_text(value)
+
+    def names_write(self, value: int) -> bool:
+        return 0 < value >> VALUE_BITS < WRITERS
 
 
 class Span(Evidence):

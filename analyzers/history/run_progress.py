@@ -41,6 +41,21 @@ class RunProgress:
     """Client process to role, of processes without a recorded end."""
     killed: set[int | None] = field(default_factory=set)
     """Client processes that a fault killed."""
+    roles: dict[int, str] = field(default_factory=dict)
+    """By process number, of every client that was started."""
+
+    topic_configs: list[dict[str, str]] = field(default_factory=list)
+    """The settings of each topic that the run created."""
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings that all topics of the run have in common."""
+        if not self.topic_configs:
+            return {}
+        first, *others = self.topic_configs
+        return {
+            name: value for name, value in first.items() if all(each.get(name) == value for each in others)
+        }
 
     @property
     def phase(self) -> str | None:
@@ -64,8 +79,13 @@ class RunProgress:
             case "unread", _:
                 topic, partition = log
                 self.unread[str(topic), partition or 0] = str(fields.get("reason"))
+            case "topic", "created" if isinstance(config := fields.get("config"), dict):
+                self.topic_configs.append({str(name): str(value) for name, value in config.items()})
             case "worker", "started":
-                self.running[fields.get("process")] = str(fields.get("role", "client"))
+                process, role = fields.get("process"), str(fields.get("role", "client"))
+                self.running[process] = role
+                if isinstance(process, int):
+                    self.roles[process] = role
             case "worker", event:
                 process = fields.get("process")
                 self.running.pop(process, None)

@@ -10,11 +10,13 @@ from pyspark.sql import SparkSession
 from analyzers.catalogue.bounds import NONE, Bounds
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.registry import ANOMALIES, CHECKS, bound_checks, require_known
+from analyzers.causes.evidence import Change
 from analyzers.facts.registry import NEEDS
 from analyzers.history.fault_events import FaultEvent, fault_events, faults_at
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import Location, is_empty, sources
 from analyzers.judge.availability import availabilities, measure
+from analyzers.judge.causes import causes_of, changes_of
 from analyzers.judge.coverage import Tally, exercised, tally, unknowns
 from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
 from analyzers.judge.examples import example_json
@@ -22,6 +24,7 @@ from analyzers.judge.find import Crashed, Found, find
 from analyzers.judge.prefilter import find_suspects
 from analyzers.verdict.availability import Availability
 from analyzers.verdict.finding import Finding
+from analyzers.verdict.names import client_names
 from analyzers.verdict.verdict import Verdict, judge
 
 
@@ -76,6 +79,7 @@ def analyze(
             unsearched.append(
                 Unsearched(run=None, judged=False, sentence=_crash("report on availability", error))
             )
+        changes = _changes(history, found, unsearched, strict=strict)
     finally:
         release(spark, history)
     # All runs share one pass, in which a check also examines runs that it does not apply to. A verdict must not
@@ -99,9 +103,23 @@ def analyze(
             allowed,
             available.get(run, Availability()),
             bounds if isinstance(bounds, Bounds) else bounds.get(run, NONE),
+            changes.get(run, {}),
         )
         for run in sorted(tallies)
     }
+
+
+def _changes(
+    history: History, found: Sequence[Found], unsearched: list[Unsearched], *, strict: bool
+) -> dict[str, dict[str, list[Change]]]:
+    """Of the runs with findings. A crash is only a note: the findings do not depend on their causes."""
+    try:
+        return changes_of(history, {each.run for each in found if each.extents})
+    except Exception as error:
+        if strict:
+            raise
+        unsearched.append(Unsearched(run=None, judged=False, sentence=_crash("search for causes", error)))
+        return {}
 
 
 def applies(check: Check, kinds: Collection[str]) -> bool:
@@ -137,8 +155,11 @@ def _verdict(
     allowed: Collection[str],
     available: Availability,
     bounds: Bounds,
+    changes: Mapping[str, list[Change]],
 ) -> Verdict:
     events = fault_events(counts.nemesis)
+    clients = client_names(counts.progress.roles)
+    extents = [extent for each in found for extent in each.extents]
     crashes = (f"The check {crash.anomaly} crashed: {crash.error}" for crash in crashed)
     missing = (each.sentence for each in unsearched if each.judged)
     return judge(
@@ -148,6 +169,10 @@ def _verdict(
         exercised=exercised(counts, events),
         availability=available,
         notes=[each.sentence for each in unsearched if not each.judged],
+        clients=clients,
+        causes=causes_of(extents, changes, events, counts.began, clients),
+        settings=counts.progress.settings,
+        began=counts.began,
     )
 
 

@@ -14,10 +14,23 @@ from pyspark.sql import functions as F
 
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
+from analyzers.causes.evidence import Extent
 from analyzers.facts.fact import Rows
 from analyzers.facts.registry import FACTS
 from analyzers.history.load import History
 from analyzers.judge.prefilter import Suspects, find_suspects
+
+PLACE = {"topic": "string", "partition": "bigint", "offset": "bigint"}
+"""Evidence that says where findings lie: name to Spark's type. Null where an anomaly has none."""
+
+EXTENT = {
+    "in_log": "count(*)",
+    "first": "min(time)",
+    "last": "max(time)",
+    "low": "min(offset)",
+    "high": "max(offset)",
+}
+"""Of the findings of one anomaly in one log; see `Extent`."""
 
 Prefilter = Callable[[History, Sequence[Check]], Suspects]
 
@@ -29,6 +42,8 @@ class Found:
     count: int
     examples: tuple[Mapping[str, Any], ...]
     """As Spark computes them (see `Evidence`): the subject, time (ns), the evidence. In order of time and subject."""
+    extents: tuple[Extent, ...] = ()
+    """One for each log with findings: how many, when and at which offsets."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,24 +95,30 @@ def _run(
     hits = [_hits(facts[fact](part), wanted[fact]) for fact, part in parts.items() if part is not None]
     if not hits:
         return
+    # Rows that are together by run and anomaly are together by log, too: the second window costs no shuffle.
     kind = Window.partitionBy("run", "anomaly")
+    of_log = Window.partitionBy("run", "anomaly", "topic", "partition")
     rows = (
         reduce(DataFrame.unionByName, hits)
         .withColumn("rank", F.row_number().over(kind.orderBy("time", "texts", "numbers")))
         .withColumn("total", F.count("*").over(kind))
-        .where(F.col("rank") <= max(1, examples))
+        .withColumn("first_rank", F.min("rank").over(of_log))
+        .withColumns({name: F.expr(each).over(of_log) for name, each in EXTENT.items()})
+        .where((F.col("rank") <= max(1, examples)) | (F.col("rank") == F.col("first_rank")))
         .collect()
     )
     # These rows are few. If Spark sorted them, it would run the job twice.
     rows.sort(key=lambda row: (row.run, row.anomaly, row.rank))
     anomalies = {check.name: check.anomaly for check in checks}
     for (run, name, total), group in groupby(rows, key=lambda row: (row.run, row.anomaly, row.total)):
-        shown = [_example(anomalies[name], row) for row in group][:examples]
-        yield Found(run=run, anomaly=name, count=total, examples=tuple(shown))
+        of_kind = list(group)
+        shown = [_example(anomalies[name], row) for row in of_kind if row.rank <= examples]
+        extents = tuple(_extent(row) for row in of_kind if row.rank == row.first_rank)
+        yield Found(run=run, anomaly=name, count=total, examples=tuple(shown), extents=extents)
 
 
 def _hits(fact: DataFrame, checks: Sequence[Check]) -> DataFrame:
-    """One row per broken row and check: run, anomaly, time, texts, numbers."""
+    """One row per broken row and check: run, anomaly, time, topic, partition, offset, texts, numbers."""
     broken = " or ".join(f"({check.where})" for check in checks)
     hits = ", ".join(f"if({check.where}, {_hit(check)}, null)" for check in checks)
     return fact.where(broken).selectExpr("run", f"inline(filter(array({hits}), hit -> hit is not null))")
@@ -106,10 +127,14 @@ def _hits(fact: DataFrame, checks: Sequence[Check]) -> DataFrame:
 def _hit(check: Check) -> str:
     """The subject and the evidence in two arrays, because all checks have to return rows of one type."""
     columns = check.anomaly.columns
+    place = ", ".join(
+        f"'{name}', cast({columns[name].column(name) if name in columns else 'null'} as {kind})"
+        for name, kind in PLACE.items()
+    )
     texts = ", ".join(each.column(name) for name, each in columns.items() if each.textual)
     numbers = ", ".join(each.column(name) for name, each in columns.items() if not each.textual)
     return (
-        f"named_struct('anomaly', '{check.name}', 'time', cast({check.time} as bigint), "
+        f"named_struct('anomaly', '{check.name}', 'time', cast({check.time} as bigint), {place}, "
         f"'texts', cast(array({texts}) as array<string>), 'numbers', cast(array({numbers}) as array<bigint>))"
     )
 
@@ -119,3 +144,16 @@ def _example(anomaly: Anomaly, row: Row) -> dict[str, Any]:
     values = {name: next(texts if each.textual else numbers) for name, each in anomaly.columns.items()}
     subject = {name: values.pop(name) for name in anomaly.subject.columns}
     return {**subject, "time": row.time, **values}
+
+
+def _extent(row: Row) -> Extent:
+    return Extent(
+        anomaly=row.anomaly,
+        topic=row.topic,
+        partition=row.partition,
+        count=row.in_log,
+        first=row.first,
+        last=row.last,
+        low=row.low,
+        high=row.high,
+    )

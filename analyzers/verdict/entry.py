@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from analyzers.verdict.verdict import Verdict
@@ -24,4 +25,5 @@ def entry(verdict: Verdict, file: str) -> dict[str, Any]:
             for each in findings
         },
         "unknowns": list(verdict.unknowns),
+        "causes": [asdict(cause) for cause in verdict.causes],
     }

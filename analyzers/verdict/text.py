@@ -1,4 +1,4 @@
-"""A verdict as text."""
+"""A verdict in full, as text: every finding with its examples, what was exercised, and availability."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analyzers.catalogue.anomaly import Anomaly
-from analyzers.catalogue.evidence import Number
+from analyzers.catalogue.evidence import Evidence, Number, Span, Value
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.history.fault_events import affected
 from analyzers.verdict.availability import Availability, PhaseAvailability
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
+from analyzers.verdict.headline import headline
+from analyzers.verdict.names import client_name, write_name
+from analyzers.verdict.wording import count, seconds
+from workloads.history.schema import VALUE_BITS
 
-HEADLINES = {
-    "valid": "VALID: every promise that was checked was kept",
-    "invalid": "INVALID: promises were broken",
-    "unknown": "UNKNOWN: no promise is known to be broken, but not all could be checked",
-}
-FIRST = ("op", "process", "session", "value", "other_value", "offset")
+FIRST = ("value", "other_value", "op", "process", "session", "offset")
 """Evidence that is shown before all other evidence."""
 
 UNDECLARED = Number("evidence of another version", optional=True)
@@ -34,11 +33,15 @@ def render(
     availability: Availability,
     notes: Sequence[str],
     not_exercised: Sequence[str] = (),
+    clients: Mapping[int, str],
 ) -> str:
-    """Lines of any length; the last one has no line end."""
-    lines = [f"{HEADLINES[result]}  (run {run})"]
+    """Lines of any length; the last one has no line end.
+
+    clients  names of processes, see `client_names`.
+    """
+    lines = [headline(run=run, result=result, findings=findings, unknowns=unknowns)]
     for finding in findings:
-        lines += ["", *_finding(finding)]
+        lines += ["", *_finding(finding, clients)]
     for title, section in (
         ("What is unknown:", [f"- {sentence}" for sentence in unknowns]),
         ("What was exercised:", [*_exercised(exercised)]),
@@ -51,7 +54,7 @@ def render(
     return "\n".join(lines)
 
 
-def _finding(finding: Finding) -> Iterator[str]:
+def _finding(finding: Finding, clients: Mapping[int, str]) -> Iterator[str]:
     effect = ""
     if finding.allowed:
         effect = "  [allowed: not judged]"
@@ -60,31 +63,60 @@ def _finding(finding: Finding) -> Iterator[str]:
     elif finding.severity == "note":
         effect = "  [note: not judged]"
     yield f"{finding.anomaly}: {finding.count:,} {finding.summary}{effect}"
-    yield from (f"    {_example(ANOMALIES[finding.anomaly], example)}" for example in finding.examples)
+    yield from (
+        f"    {_example(ANOMALIES[finding.anomaly], example, clients)}" for example in finding.examples
+    )
     more = finding.count - len(finding.examples)
     if finding.examples and more:
         yield f"    ... and {more:,} more"
 
 
-def _example(anomaly: Anomaly, example: Mapping[str, Any]) -> str:
+def _example(anomaly: Anomaly, example: Mapping[str, Any], clients: Mapping[int, str]) -> str:
     time, faults = example.get("time"), example.get("faults") or ()
-    moment = "at an unknown time" if time is None else f"at {time:.3f} s"
+    moment = "at an unknown time" if time is None else f"at {seconds(time)}"
     shown = {name: anomaly.evidence.get(name, UNDECLARED) for name in [*FIRST, *example] if name in example}
     facts = [
-        f"{name.replace('_', ' ')} {kind.to_text(example[name])}"
+        _fact(name, kind, example[name], clients)
         for name, kind in shown.items()
         if name not in {*anomaly.subject.columns, "time", "faults"}
         and not (kind.optional and example[name] is None)
+        and not _is_repeated(name, example)
     ]
     during = f"during {', '.join(faults)}" if faults else "no fault active"
     return "  ".join([moment, anomaly.about(example), *facts, f"({during})"])
 
 
+def _fact(name: str, kind: Evidence, value: Any, clients: Mapping[int, str]) -> str:
+    """One item of evidence, with clients and writes named as people think of them. JSON has the plain numbers."""
+    label = name.replace("_", " ")
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return f"{label} {kind.to_text(value)}"
+    if isinstance(kind, Span):
+        return f"{label} {seconds(value)}"
+    if name == "process" and isinstance(value, int):
+        return client_name(value, clients)
+    if isinstance(kind, Value) and isinstance(value, int) and kind.names_write(value):
+        # "value" and "op" add nothing to the words; another label, such as "other value", does.
+        return ("" if name in ("value", "op") else f"{label} ") + write_name(value, clients)
+    return f"{label} {kind.to_text(value)}"
+
+
+def _is_repeated(name: str, example: Mapping[str, Any]) -> bool:
+    """Whether the name of the written value says it already: its number is that of its send, and it names the
+    writer."""
+    value = example.get("value")
+    if not isinstance(value, int) or value < 0:
+        return False
+    return (name == "op" and example["op"] == value) or (
+        name == "process" and example["process"] == value >> VALUE_BITS
+    )
+
+
 def _exercised(exercised: Exercised) -> Iterator[str]:
     failed, unknown = exercised.sends.get("fail", 0), exercised.sends.get("info", 0)
     yield (
-        f"{_count(sum(exercised.sends.values()), 'send')}: {exercised.acks:,} acknowledged, {failed:,} failed, "
-        f"{unknown:,} with unknown outcome; {_count(exercised.polls, 'record')} polled"
+        f"{count(sum(exercised.sends.values()), 'send')}: {exercised.acks:,} acknowledged, {failed:,} failed, "
+        f"{unknown:,} with unknown outcome; {count(exercised.polls, 'record')} polled"
     )
     final, session = _completed(exercised.final_reads), _completed(exercised.session_reads)
     yield f"final reads: {final}; session reads: {session}"
@@ -98,10 +130,6 @@ def _exercised(exercised: Exercised) -> Iterator[str]:
     yield from map(_fault, exercised.faults)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def _completed(counts: Mapping[str, int]) -> str:
     total = sum(counts.values())
     return f"{counts.get('ok', 0):,} of {total:,} completed" if total else "none"
@@ -109,7 +137,7 @@ def _completed(counts: Mapping[str, int]) -> str:
 
 def _fault(fault: FaultExercised) -> str:
     began, ended = (
-        "an unknown time" if time is None else f"{time:.3f} s" for time in (fault.began, fault.ended)
+        "an unknown time" if time is None else seconds(time) for time in (fault.began, fault.ended)
     )
     effect = "took effect" if fault.effective else "did NOT take effect"
     healing = "was healed" if fault.healed else "is NOT known to be healed"
@@ -123,26 +151,26 @@ def _fault(fault: FaultExercised) -> str:
 def _availability(availability: Availability) -> Iterator[str]:
     if availability.logs:
         log = max(availability.logs, key=lambda log: log.longest_wait)
-        began = "" if log.began is None else f", beginning at {log.began:.3f} s"
+        began = "" if log.began is None else f", beginning at {seconds(log.began)}"
         where = f" on {log.topic}-{log.partition}{began}" if log.longest_wait else ""
-        yield f"longest time without an acknowledgement: {log.longest_wait:.3f} s{where}"
+        yield f"longest time without an acknowledgement: {seconds(log.longest_wait)}{where}"
     recoveries = [log.recovery for log in availability.logs if log.recovery is not None]
     if recoveries:
         yield (
             f"after the last heal, {len(recoveries)} of {len(availability.logs)} partitions acknowledged a new send, "
-            f"the last of them after {max(recoveries):.3f} s"
+            f"the last of them after {seconds(max(recoveries))}"
         )
     yield from map(_phase, availability.phases)
     if availability.worst_lag is not None:
-        yield f"worst real-time lag of a reader: {availability.worst_lag:.3f} s"
+        yield f"worst real-time lag of a reader: {seconds(availability.worst_lag)}"
 
 
 def _phase(phase: PhaseAvailability) -> str:
-    rate = f"{_count(phase.sends, 'send')}, {phase.errors / phase.sends:.1%} not acknowledged"
+    rate = f"{count(phase.sends, 'send')}, {phase.errors / phase.sends:.1%} not acknowledged"
     latencies = {
         "median": phase.latency_median,
         "99th percentile": phase.latency_99,
         "worst": phase.latency_worst,
     }
-    known = [f"{name} {time:.3f} s" for name, time in latencies.items() if time is not None]
+    known = [f"{name} {seconds(time)}" for name, time in latencies.items() if time is not None]
     return f"phase {phase.phase}: {rate}{'; latency ' + ', '.join(known) if known else ''}"

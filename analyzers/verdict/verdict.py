@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal, get_args
 
 from analyzers.verdict.availability import NOT_MEASURED, Availability
+from analyzers.verdict.cause import Cause
 from analyzers.verdict.exercised import NOTHING, Exercised
 from analyzers.verdict.finding import Finding, rank
+from analyzers.verdict.headline import headline
 from analyzers.verdict.promises import not_exercised
 from analyzers.verdict.text import render
 
@@ -33,6 +35,14 @@ class Verdict:
     not_exercised: tuple[str, ...] = ()
     """The promises (see `analyzers.verdict.promises`) that the run is about and did not exercise. Those that the
     experiment requires are also among the unknowns."""
+    clients: Mapping[int, str] = field(default_factory=dict)
+    """Names of client processes, such as ``producer 0``, by process number; those whose role is recorded."""
+    causes: tuple[Cause, ...] = ()
+    """What the findings came from; every finding of a check is under exactly one of them."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Of the topics and the producers, as far as they are recorded and the same for all."""
+    began: int | None = None
+    """Of the run's first operation: CLOCK_MONOTONIC of the host in ns. All times count from there."""
 
     def __post_init__(self) -> None:
         if self.result not in get_args(Result):
@@ -57,10 +67,18 @@ class Verdict:
             availability=Availability.from_data(data["availability"]),
             notes=tuple(data["notes"]),
             not_exercised=tuple(data.get("not_exercised", ())),
+            clients={int(process): str(name) for process, name in data.get("clients", {}).items()},
+            causes=tuple(Cause.from_data(each) for each in data.get("causes", ())),
+            settings={str(name): str(value) for name, value in data.get("settings", {}).items()},
+            began=data.get("began"),
         )
 
+    def headline(self) -> str:
+        """The result and the reason for it, in one line."""
+        return headline(run=self.run, result=self.result, findings=self.findings, unknowns=self.unknowns)
+
     def text(self) -> str:
-        """For people: the result, the findings with examples, what is unknown, what was exercised, availability."""
+        """In full: the result, the findings with examples, what is unknown, what was exercised, availability."""
         return render(
             run=self.run,
             result=self.result,
@@ -70,6 +88,7 @@ class Verdict:
             availability=self.availability,
             notes=self.notes,
             not_exercised=self.not_exercised,
+            clients=self.clients,
         )
 
 
@@ -81,6 +100,10 @@ def judge(
     exercised: Exercised = NOTHING,
     availability: Availability = NOT_MEASURED,
     notes: Collection[str] = (),
+    clients: Mapping[int, str] | None = None,
+    causes: Collection[Cause] = (),
+    settings: Mapping[str, str] | None = None,
+    began: int | None = None,
 ) -> Verdict:
     """The verdict that follows from these. Its findings are sorted: worst first, then as in the catalogue."""
     order = sorted(findings, key=lambda finding: (finding.allowed, rank(finding.anomaly)))
@@ -93,6 +116,10 @@ def judge(
         availability=availability,
         notes=tuple(notes),
         not_exercised=not_exercised(exercised),
+        clients=dict(clients or {}),
+        causes=tuple(causes),
+        settings=dict(settings or {}),
+        began=began,
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.harness_options import add_spark_options
+from pytest_kafkacheck.cli.common.harness_options import add_spark_options, add_verbose_option
 from pytest_kafkacheck.cli.common.jepsen_profile import add_jepsen_options, analyze_jepsen
 from pytest_kafkacheck.cli.common.json_output import check_json, write_json
 from pytest_kafkacheck.cli.exit_status import status, worst
@@ -56,6 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="the rules to judge by; jepsen: the rules of its Kafka checker, for its histories in EDN or JSON; "
         "default: %(default)s",
     )
+    add_verbose_option(parser)
     add_jepsen_options(parser)
     add_spark_options(parser)
 
@@ -90,7 +91,7 @@ def analyze(options: argparse.Namespace) -> int:
             [entry(each, str(outcome.home)) for outcome in outcomes for each in outcome.verdicts],
         )
     if options.json != "-":
-        _print(outcomes)
+        _print(outcomes, verbose=options.verbose)
     return worst([status(each.result, outcome.expect) for outcome in outcomes for each in outcome.verdicts])
 
 
@@ -114,19 +115,22 @@ def _check(options: argparse.Namespace) -> None:
             raise UsageError(f"--{option.replace('_', '-')} requires --profile jepsen")
 
 
-def _print(outcomes: Sequence[Outcome]) -> None:
+def _print(outcomes: Sequence[Outcome], *, verbose: bool) -> None:
+    from analyzers.causes.story import story
     from pytest_kafkacheck.experiment.run_directory import RunDirectory
+    from pytest_kafkacheck.run import Run
 
     verdicts = [(outcome, verdict) for outcome in outcomes for verdict in outcome.verdicts]
     for outcome, verdict in verdicts:
-        print(verdict.text())
-        print(f"kept in:      {outcome.home}")
-        if isinstance(outcome.home, Path):  # replay and explain accept local runs only
-            folder = shlex.quote(str(outcome.home))
-            if RunDirectory(outcome.home).experiment.is_file():
-                print(f"run again:    kafkacheck replay {folder}")
-            if verdict.findings:
-                print(f"evidence:     kafkacheck explain {folder}")
+        if isinstance(outcome.home, Path) and RunDirectory(outcome.home).experiment.is_file():
+            print(Run(outcome.home, verdict).text())
+        else:  # It cannot be run again.
+            print(story(verdict))
+            print(f"   kept   {outcome.home}")
+            if isinstance(outcome.home, Path) and verdict.findings:  # explain accepts local runs only
+                print(f"   more   kafkacheck explain {shlex.quote(str(outcome.home))}")
+        if verbose:
+            print(f"\n{verdict.text()}")
         if len(verdicts) > 1:
             print()
     if len(verdicts) > 1:

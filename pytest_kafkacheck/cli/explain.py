@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.harness_options import add_spark_options
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pytest_kafkacheck.experiment.stored_runs import StoredRun
 
 WIDTH = 160
 """Characters per line if the output is no terminal, so that a file always gets the same text."""
@@ -19,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "finding",
         metavar="FINDING",
         nargs="?",
-        help="an anomaly, or one of its findings by number, such as lost-write/2; default: the first of each anomaly",
+        help="an anomaly, or one of its findings by number, such as lost-write/2; default: all causes",
     )
     parser.add_argument(
         "--around",
@@ -32,11 +39,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def explain(options: argparse.Namespace) -> int:
-    """Status 0 whether or not there is anything to explain: this command does not judge."""
+    """Status 0 whether or not there is anything to explain: this command does not judge.
+
+    Without FINDING, and where the verdict is stored, it needs no Spark and answers at once.
+    """
     from rich.console import Console
 
+    from pytest_kafkacheck.experiment.run_directory import RunDirectory
     from pytest_kafkacheck.experiment.stored_runs import local_run
-    from pytest_kafkacheck.spark import Spark, parse_settings
 
     anomaly, number = _finding(options.finding)
     if options.around < 0:
@@ -45,6 +55,23 @@ def explain(options: argparse.Namespace) -> int:
     console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console = Console(highlight=False, emoji=False, width=WIDTH)
+    verdict = RunDirectory(Path(run.home)).read_verdict() if anomaly is None else None
+    if verdict is not None and (verdict.causes or not verdict.findings):
+        from pytest_kafkacheck.cli.common.overview import parts
+
+        for part in parts(verdict, RunDirectory(Path(run.home))):
+            console.print(part, markup=False, soft_wrap=isinstance(part, str))
+    else:
+        _explain_findings(options, run, console, anomaly, number)
+    return AS_EXPECTED
+
+
+def _explain_findings(
+    options: argparse.Namespace, run: StoredRun, console: Console, anomaly: str | None, number: int
+) -> None:
+    """One occurrence of an anomaly, or of each, with the rows of the history around it."""
+    from pytest_kafkacheck.spark import Spark, parse_settings
+
     spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf))
     try:
         spark.start()
@@ -74,7 +101,6 @@ def explain(options: argparse.Namespace) -> int:
             console.print("Nothing to explain: no anomaly was found.")
     finally:
         spark.stop()
-    return AS_EXPECTED
 
 
 def _finding(text: str | None) -> tuple[str | None, int]:

@@ -9,6 +9,7 @@ from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.harness_options import (
     add_harness_options,
     add_spark_options,
+    add_verbose_option,
     harness_options,
 )
 from pytest_kafkacheck.cli.common.progress import say
@@ -20,6 +21,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--symbolic", action="store_true", help="resolve targets such as leader afresh, as in the first run"
     )
+    add_verbose_option(parser)
     add_spark_options(parser)
     add_harness_options(parser)
 
@@ -32,6 +34,8 @@ def _run(options: argparse.Namespace) -> int:
     with Harness(options.dir, say=say, **harness_options(options)) as harness:
         run = harness.run(experiment)
     print(run.text(), flush=True)
+    if options.verbose:
+        print(run.details(), flush=True)
     return status(run.result, experiment.expect)
 
 

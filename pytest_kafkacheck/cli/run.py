@@ -12,6 +12,7 @@ from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.harness_options import (
     add_harness_options,
     add_spark_options,
+    add_verbose_option,
     harness_options,
 )
 from pytest_kafkacheck.cli.common.progress import say
@@ -26,6 +27,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", type=Path, help="experiment.json of an earlier run, or a Python file with Experiments"
     )
+    add_verbose_option(parser)
     add_spark_options(parser)
     add_harness_options(parser)
 
@@ -40,9 +42,10 @@ def _run(options: argparse.Namespace) -> int:
         for experiment in experiments:
             harness.check(experiment)
         for experiment in experiments:
-            print(experiment.name or options.file.name, flush=True)
             run = harness.run(experiment)
             print(run.text(), flush=True)
+            if options.verbose:
+                print(run.details(), flush=True)
             statuses.append(status(run.result, experiment.expect))
     return worst(statuses)
 

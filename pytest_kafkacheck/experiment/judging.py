@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -70,7 +70,10 @@ def _local_rows(home: Location) -> int:
 
 
 def _outcome(run: StoredRun, judged: Judged) -> Outcome:
-    verdicts = tuple(judged.verdicts.values())
+    of_producers = run.rules.settings if run.rules is not None else {}
+    verdicts = tuple(
+        replace(each, settings={**of_producers, **each.settings}) for each in judged.verdicts.values()
+    )
     if run.rules is not None and isinstance(run.home, Path):
         (verdict,) = verdicts
         RunDirectory(run.home).write_verdict(verdict)

@@ -16,6 +16,10 @@ from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment, read_bounds, read_format, read_requires
 from pytest_kafkacheck.experiment.validation import Expectation
 from workloads.stored import stored_judging
+from workloads.workload import Workload
+
+PRODUCER_SETTINGS = {"acks": "acks", "idempotence": "enable.idempotence"}
+"""Option of a worker to setting of a producer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +31,7 @@ class JudgingRules:
     allowed   names of anomalies that the workload does not promise to prevent.
     schedule  the fault events to be carried out: id to a name for messages.
     requires  names of promises that the run has to exercise.
+    settings  of its producers, as Kafka spells them: what the causes of findings are explained with.
     """
 
     expect: Expectation = "valid"
@@ -34,6 +39,7 @@ class JudgingRules:
     allowed: frozenset[str] = frozenset()
     schedule: Mapping[str, str] = field(default_factory=dict)
     requires: frozenset[str] = frozenset()
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, experiment: Experiment) -> JudgingRules:
@@ -43,6 +49,7 @@ class JudgingRules:
             allowed=frozenset(experiment.workload.allowed),
             schedule=_schedule(experiment.schedule.to_json()),
             requires=experiment.required,
+            settings=producer_settings(experiment.workload),
         )
 
     @classmethod
@@ -76,3 +83,13 @@ def _schedule(events: Any) -> dict[str, str]:
     ):
         raise ValueError(f"faults {events!r}: expected a list of events with id, fault and target")
     return {str(each["id"]): f"{each['fault']} {each['target']}" for each in events}
+
+
+def producer_settings(workload: Workload) -> dict[str, str]:
+    """Those that all workers with them have in common, as Kafka spells them."""
+    values: dict[str, set[str]] = {}
+    for worker in workload.workers():
+        for option, name in PRODUCER_SETTINGS.items():
+            if option in worker.options:
+                values.setdefault(name, set()).add(str(worker.options[option]).lower())
+    return {name: value for name, (value, *others) in values.items() if not others}

@@ -83,6 +83,26 @@ class RunDirectory:
             raise UsageError(f"{self.experiment}: {error}") from error
         return JudgingRules.parse(text, str(self.experiment))
 
+    def read_verdict(self) -> Verdict | None:
+        """The stored verdict; None where there is none, or one that this version cannot read."""
+        try:
+            return Verdict.from_json(self.verdict.read_text())
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def read_clock(self) -> tuple[int, int] | None:
+        """CLOCK_MONOTONIC and the date (Unix) of one instant, ns; None where environment.json does not say."""
+        try:
+            clock = json.loads(self.environment.read_text())["clock"]
+            return int(clock["monotonic_ns"]), int(clock["unix_ns"])
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def node_logs(self) -> dict[str, Path]:
+        """The log of each node, by its name; those of client processes are not among them."""
+        found = {file.stem: file for file in sorted(self.logs.glob("*.log"))}
+        return {name: file for name, file in found.items() if not name.startswith("client-")}
+
     def write_experiment(self, experiment: Experiment) -> None:
         self.experiment.write_text(json.dumps(experiment.to_json(), indent=2) + "\n")
 

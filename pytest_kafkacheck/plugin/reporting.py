@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 RUNS = pytest.StashKey[list["Run"]]()
 """Of a test: the runs it made."""
 
+ONE_LINE = "kafkacheck-summary"
+"""The property of a test's report that says what a run of it showed."""
+
 KEPT = pytest.StashKey[list[str]]()
 """Of a session: how to reach each cluster that was kept."""
 
@@ -45,16 +48,44 @@ def pytest_runtest_makereport(
     harness = getattr(item, "funcargs", {}).get("_kafkacheck_harness")
     if harness is not None and report.failed:
         harness.has_failed = True
+    if call.excinfo is not None and report.failed:
+        _shorten_message(report, call.excinfo.value)
     if runs and call.when == "call":
+        shown = "" if call.excinfo is None else str(call.excinfo.value)
         for run in runs:
             item.user_properties.append(("kafkacheck", f"{run.result} {run.path}"))
-            report.sections.append((f"kafkacheck {run.result}", run.text()))
+            report.user_properties.append((ONE_LINE, run.one_line()))
+            # The text of a VerdictError is the run's own text, which is not printed twice.
+            if run.replay() not in shown:
+                report.sections.append((f"kafkacheck {run.result}", run.text()))
+            if item.config.get_verbosity() > 0:
+                report.sections.append(("kafkacheck details", run.details()))
     return report
 
 
+def _shorten_message(report: pytest.TestReport, error: BaseException) -> None:
+    """Make the first line of a VerdictError the message of the short summary and of JUnit: pytest starts it with the
+    name of the class, which leaves no space for the anomalies in a terminal's line."""
+    if type(error).__name__ == "VerdictError" and (crash := getattr(report.longrepr, "reprcrash", None)):
+        crash.message = str(error).partition("\n")[0]
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    _summarize_passed(terminalreporter, config)
     if kept := config.stash.get(KEPT, []):
         terminalreporter.section("kafkacheck: still running")
         for text in kept:
             terminalreporter.line(text)
         terminalreporter.line("again:  pytest --kafkacheck-reuse --kafkacheck-keep")
+
+
+def _summarize_passed(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """One line for each run of a test that passed: what it showed."""
+    passed = [each for each in terminalreporter.stats.get("passed", ()) if each.when == "call"]
+    lines = [
+        (report.nodeid, text) for report in passed for key, text in report.user_properties if key == ONE_LINE
+    ]
+    if lines and config.get_verbosity() >= 0:
+        terminalreporter.section("kafkacheck: what the runs of passed tests showed")
+        for test, text in lines:
+            terminalreporter.line(f"{test}\n    {text}")

@@ -45,6 +45,5 @@ class Kafkacheck:
         for run in self.runs:
             if not run.looked_at and run.result != "valid":
                 self._harness.has_failed = True
-                pytest.fail(
-                    f"the test looked at no verdict, and this one is not valid\n{run.text()}", pytrace=False
-                )
+                reason = "the test looked at no verdict, and this one is not valid"
+                pytest.fail(f"{reason}: {run.text()}", pytrace=False)

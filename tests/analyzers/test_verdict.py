@@ -57,7 +57,13 @@ EXERCISED = Exercised(
     leader_changes=1,
     isr_changes=4,
 )  # fmt: skip
-FULL = judge("r1", findings=[TWICE, UNSEEN, LOST], unknowns=["Something was not seen."], exercised=EXERCISED)
+FULL = judge(
+    "r1",
+    findings=[TWICE, UNSEEN, LOST],
+    unknowns=["Something was not seen."],
+    exercised=EXERCISED,
+    clients={1: "producer 0"},
+)
 
 CYCLE = Finding(anomaly="G0", count=1, summary="set of transactions")
 AVAILABLE = judge(
@@ -149,7 +155,7 @@ def test_a_verdict_stored_by_an_earlier_version_can_be_read() -> None:
     again.pop("not_exercised")
     for later in ("phase", "failed_steps", "committed", "readers", "brokers", "sampled"):
         again["exercised"].pop(later)
-    assert again == json.loads(stored)
+    assert again.items() >= json.loads(stored).items(), "only keys are added"
     assert verdict.text()
 
 
@@ -176,12 +182,11 @@ def test_a_verdict_cannot_contradict_itself() -> None:
 
 def test_the_text_shows_what_a_user_needs() -> None:
     assert FULL.text().splitlines() == [
-        "INVALID: promises were broken  (run r1)",
+        "INVALID lost-write ×1,234 (run r1)",
         "",
         "lost-write: 1,234 acknowledged writes missing from the log at the end",
-        "    at 4.213 s  orders-0  op 1:17  process 1  value 1:17  offset 7312  "
-        "(during isolate leader (nodes 2))",
-        "    at an unknown time  orders-2  op 1:18  process 1  value 1:18  offset unknown  (no fault active)",
+        "    at 4.2 s  orders-0  producer 0's 18th write  offset 7312  (during isolate leader (nodes 2))",
+        "    at an unknown time  orders-2  producer 0's 19th write  offset unknown  (no fault active)",
         "    ... and 1,232 more",
         "",
         "unseen: 1 acknowledged write that nobody read  [makes the verdict unknown]",
@@ -195,7 +200,7 @@ def test_the_text_shows_what_a_user_needs() -> None:
         "  12,030 sends: 12,000 acknowledged, 0 failed, 30 with unknown outcome; 24,000 records polled",
         "  final reads: 3 of 3 completed; session reads: none",
         "  leader changes observed: 1; ISR changes: 4",
-        "  e1: isolate leader (nodes 2), from 3.000 s to an unknown time, took effect and is NOT known to be "
+        "  e1: isolate leader (nodes 2), from 3.0 s to an unknown time, took effect and is NOT known to be "
         "healed; acknowledged sends: 4,000 before, 3,000 during, 0 after",
         "",
         "What was not exercised (docs/promises.md):",
@@ -205,9 +210,7 @@ def test_the_text_shows_what_a_user_needs() -> None:
 
 def test_the_text_of_a_valid_run() -> None:
     text = judge("r2", exercised=Exercised(sends={"ok": 1}, polls=1, final_reads={"ok": 1})).text()
-    assert text.startswith(
-        "VALID: every promise that was checked was kept  (run r2)\n\nWhat was exercised:\n"
-    )
+    assert text.startswith("VALID (run r2)\n\nWhat was exercised:\n")
     assert text.endswith("no faults")
 
 
@@ -220,12 +223,12 @@ def test_the_text_shows_the_availability() -> None:
         "  - Cycles were not searched.",
         "",
         "Availability:",
-        "  longest time without an acknowledgement: 1.500 s on t-0, beginning at 2.000 s",
-        "  after the last heal, 1 of 2 partitions acknowledged a new send, the last of them after 0.250 s",
+        "  longest time without an acknowledgement: 1.5 s on t-0, beginning at 2.0 s",
+        "  after the last heal, 1 of 2 partitions acknowledged a new send, the last of them after 0.2 s",
         "  phase steady: 3 sends, 0.0% not acknowledged; "
-        "latency median 0.001 s, 99th percentile 0.010 s, worst 0.500 s",
+        "latency median 1 ms, 99th percentile 10 ms, worst 0.5 s",
         "  phase faults: 1 send, 100.0% not acknowledged",
-        "  worst real-time lag of a reader: 0.750 s",
+        "  worst real-time lag of a reader: 0.8 s",
     ]
 
 
@@ -269,7 +272,7 @@ def test_the_text_shows_times_in_seconds_and_omits_a_missing_key() -> None:
     common = {"topic": "t", "partition": 0, "time": 1.0, "faults": []}
     example = common | {"offset": 3, "outstanding": 2.5, "key": None}
     text = judge("r", findings=[Finding(anomaly="unseen", count=1, summary="", examples=(example,))]).text()
-    assert "offset 3  outstanding 2.500 s  (no fault active)" in text
+    assert "offset 3  outstanding 2.5 s  (no fault active)" in text
     assert "key" not in text
 
 

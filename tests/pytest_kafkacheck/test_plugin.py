@@ -141,18 +141,60 @@ def test_a_verdict_that_is_not_valid_fails_a_test_that_does_not_look_at_it(pytes
     pytester.runpytest_subprocess("--fake", "valid").assert_outcomes(passed=1)
 
 
-def test_failure_names_the_verdict_and_the_command_that_runs_it_again(pytester: pytest.Pytester) -> None:
+def test_a_failure_names_the_anomalies_first_and_shows_its_evidence_once(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(HARNESS)
-    pytester.makepyfile(TEST.format("run.assert_valid()"))
-    result = pytester.runpytest_subprocess("--fake", "invalid", "--junitxml=out.xml")
+    pytester.makepyfile(test_a=TEST.format("run.assert_valid()"))
+    result = pytester.runpytest_subprocess("--fake", "invalid", "--junitxml=out.xml", "-ra")
     result.stdout.fnmatch_lines(
-        [
-            "E *expected the verdict valid*",
-            "E *kafkacheck replay kept/test_it*",
-            "*kafkacheck invalid*",
-        ]
+        ["E *kafkacheck replay kept/test_it", "FAILED test_a.py::test_it - INVALID duplicate ×1 (run r1)"]
     )
-    assert 'name="kafkacheck" value="invalid' in (pytester.path / "out.xml").read_text()
+    assert sum("kafkacheck replay" in line for line in result.outlines) == 1
+    report = (pytester.path / "out.xml").read_text()
+    assert 'name="kafkacheck" value="invalid' in report
+    assert 'message="INVALID duplicate ×1 (run r1)"' in report
+    verbose = pytester.runpytest_subprocess("--fake", "invalid", "-v").stdout.str()
+    assert "What was exercised:" not in result.stdout.str()
+    assert verbose.count("What was exercised:") == 1
+
+
+@pytest.mark.parametrize(
+    ("verdict", "line", "expected"),
+    [
+        ("valid", "run.assert_invalid()", "VALID (run r1), expected invalid"),
+        (
+            "invalid",
+            "run.assert_invalid('lost-write')",
+            "INVALID duplicate ×1 (run r1), expected also lost*",
+        ),
+        ("unknown", "run.assert_valid()", "UNKNOWN nothing was acknowledged (run r1)"),
+    ],
+)
+def test_the_short_summary_says_what_was_expected(
+    pytester: pytest.Pytester, verdict: str, line: str, expected: str
+) -> None:
+    pytester.makeconftest(HARNESS)
+    pytester.makepyfile(test_a=TEST.format(line))
+    result = pytester.runpytest_subprocess("--fake", verdict)
+    result.stdout.fnmatch_lines([f"FAILED test_a.py::test_it - {expected}"])
+
+
+def test_an_assertion_of_the_test_itself_is_shown_with_the_verdict(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(HARNESS)
+    pytester.makepyfile(test_a=TEST.format("assert run.result == 'valid'"))
+    result = pytester.runpytest_subprocess("--fake", "invalid")
+    result.stdout.fnmatch_lines(
+        ["*- kafkacheck invalid -*", "INVALID  duplicate ×1*", "*again  kafkacheck replay*"]
+    )
+
+
+@pytest.mark.parametrize("options", [(), ("-n1",)])
+def test_a_passed_test_says_what_its_run_showed(pytester: pytest.Pytester, options: tuple[str, ...]) -> None:
+    pytester.makeconftest(HARNESS)
+    pytester.makepyfile(test_a=TEST.format("run.assert_valid()"))
+    result = pytester.runpytest_subprocess(*options)
+    result.stdout.fnmatch_lines(
+        ["*kafkacheck: what the runs of passed tests showed*", "*::test_it", "    valid  0 acked  no faults"]
+    )
 
 
 def test_every_test_with_the_fixture_has_the_marker(pytester: pytest.Pytester) -> None:

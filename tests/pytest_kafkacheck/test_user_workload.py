@@ -180,7 +180,8 @@ def test_an_older_run_is_judged_with_the_file_of_its_workload(run: Path) -> None
     """Earlier versions did not store what judging needs."""
     by_default = JudgingRules(requires=frozenset({"acks-after-faults"}), schedule=SCHEDULE)
     change_workload(run, "judging")
-    assert RunDirectory(run).read_judging_rules() == by_default
+    settings = {"acks": "all", "enable.idempotence": "true"}
+    assert RunDirectory(run).read_judging_rules() == replace(by_default, settings=settings)
     change_workload(run, **GONE)
     (stored,) = stored_runs([str(run)])
     assert stored.rules is None

@@ -99,10 +99,13 @@ def test_one_verdict_for_each_run(runs: Runs, tmp_path: Path, capsys: pytest.Cap
         "bad-error-types": [],
         "errors": {},
         "unknowns": [],
+        "causes": [],
     }
     assert (entries["lost"]["error-types"], entries["lost"]["bad-error-types"]) == (["lost-write"],) * 2
     found = entries["lost"]["errors"]["lost-write"]
     assert (found["count"], [each["offset"] for each in found["examples"]]) == (3, [0, 1])
+    (cause,) = entries["lost"]["causes"]
+    assert (cause["kind"], cause["findings"]) == ("unknown", {"lost-write": 3}), "nothing was observed"
     assert "there was no final read" in entries["unread"]["unknowns"][0]
     assert "3 runs: 1 invalid, 1 unknown, 1 valid" in capsys.readouterr().out
 

@@ -98,13 +98,13 @@ def history(story: Any) -> Any:
 
 
 LINES = {
-    "planted-node": "at 0.000 s  node 2  offset 7  since -1.000 s  lasted 2.000 s  state of 2  known 1, 2  names x  "
+    "planted-node": "at 0.0 s  node 2  offset 7  since -1.0 s  lasted 2.0 s  state of 2  known 1, 2  names x  "
     "none none  missing unknown  (no fault active)",
-    "planted-replica": "at 0.000 s  t-0 on node 2  epoch 3  (no fault active)",
-    "planted-group": "at 2.000 s  group g  value 1:3  (no fault active)",
-    "planted-quorum": "at 0.000 s  the controller quorum  leader 2  (no fault active)",
-    "planted-id": "at 0.000 s  transactional id tx  op 12  (no fault active)",
-    "planted-run": "at 0.000 s  the run  (no fault active)",
+    "planted-replica": "at 0.0 s  t-0 on node 2  epoch 3  (no fault active)",
+    "planted-group": "at 2.0 s  group g  process 1's 4th write  (no fault active)",
+    "planted-quorum": "at 0.0 s  the controller quorum  leader 2  (no fault active)",
+    "planted-id": "at 0.0 s  transactional id tx  op 12  (no fault active)",
+    "planted-run": "at 0.0 s  the run  (no fault active)",
 }
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from analyzers.explain.explanation import Explanation
+from pytest_kafkacheck.cli.common.table import table
 
 
 def parts(explanation: Explanation) -> Iterator[object]:
@@ -19,19 +18,19 @@ def parts(explanation: Explanation) -> Iterator[object]:
     facts = ", ".join(f"{name.replace('_', ' ')} {fact}" for name, fact in explanation.facts.items())
     yield f"  run {explanation.run}{subject}: {facts}"
     yield ""
-    yield from _table(
+    yield from table(
         "Timeline",
         ("s", "who", "what"),
         [("?" if m.time is None else f"{m.time:.6f}", m.who, m.what) for m in explanation.line],
         marked=[m.who == "finding" for m in explanation.line],
         right=(0,),
     )
-    for table in explanation.tables:
-        marked = [position in table.marked for position in range(len(table.rows))]
-        right = [position for position, heading in enumerate(table.headings) if heading == "offset"]
-        yield from _table(table.title, table.headings, table.rows, marked=marked, right=right)
+    for each in explanation.tables:
+        marked = [position in each.marked for position in range(len(each.rows))]
+        right = [position for position, heading in enumerate(each.headings) if heading == "offset"]
+        yield from table(each.title, each.headings, each.rows, marked=marked, right=right)
     if explanation.slots:
-        yield from _table(
+        yield from table(
             f"The log near the finding ({explanation.log})",
             ("", "offset", "value", "epoch", "written", "read by"),
             [
@@ -49,7 +48,7 @@ def parts(explanation: Explanation) -> Iterator[object]:
             right=(1, 3),
         )
     if explanation.readers:
-        yield from _table(
+        yield from table(
             "Readers near the finding, with records in the order read",
             ("who", "offset=value"),
             explanation.readers,
@@ -57,23 +56,3 @@ def parts(explanation: Explanation) -> Iterator[object]:
     yield from (f"  {note}" for note in explanation.notes)
     if explanation.notes:
         yield ""
-
-
-def _table(
-    title: str,
-    headings: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    marked: Sequence[bool] = (),
-    right: Sequence[int] = (),
-) -> Iterator[object]:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for position, heading in enumerate(headings):
-        justify = "right" if position in right else "left"
-        table.add_column(Text(heading), justify=justify, overflow="fold")  # type: ignore[arg-type]
-    for position, row in enumerate(rows):
-        bold = bool(marked) and marked[position]
-        table.add_row(*(Text(cell) for cell in row), style="bold" if bold else None)
-    yield Text(title, style="underline")
-    yield Padding(table, (0, 0, 0, 2), expand=False)
-    yield ""

@@ -1,10 +1,19 @@
-"""Options of commands that judge on Spark, and of those that run experiments."""
+"""Options of commands that print verdicts, that judge on Spark, and that run experiments."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 from typing import Any
+
+
+def add_verbose_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="also print each finding's examples, what was exercised, and availability",
+    )
 
 
 def add_spark_options(parser: argparse.ArgumentParser) -> None:

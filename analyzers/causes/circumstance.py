@@ -1,0 +1,14 @@
+"""What made a cause possible, as `Cause.circumstances` and the table of hints name it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+ABOVE_HIGH_WATERMARK: Final = "acknowledged above the high watermark"
+"""The deposed leader acknowledged what its followers did not have."""
+UNCLEAN_ELECTION: Final = "unclean election"
+"""The new leader was not in the ISR."""
+LAST_REPLICA: Final = "last replica"
+"""The replica that was cut or lost had been the only one in the ISR."""
+PAUSED_MEMBER: Final = "paused member"
+"""A fault held a group member, or cut it off, while the group went on without it."""

@@ -1,0 +1,39 @@
+"""Groups the findings of a run by what caused them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from analyzers.causes.evidence import Extent, LogEvidence, RunEvidence
+from analyzers.causes.other import duplicate_delivery, group_handover, unknown
+from analyzers.causes.truncation import truncation
+from analyzers.causes.two_leaders import two_leaders
+from analyzers.verdict.cause import Cause
+
+OF_LOGS: tuple[Callable[[LogEvidence, RunEvidence], Cause | None], ...] = (truncation, two_leaders)
+"""Each may explain findings of one log that those before it do not explain."""
+
+OF_RUNS: tuple[Callable[[Sequence[Extent], RunEvidence], Cause | None], ...] = (
+    duplicate_delivery,
+    group_handover,
+)
+
+
+def derive(run: RunEvidence) -> tuple[Cause, ...]:
+    """The causes with the most findings first; every finding is under exactly one cause, and those that nothing
+    explains are under the last, of the kind ``unknown``."""
+    rest = list(run.extents)
+    causes: list[Cause] = []
+    for log in sorted({each.log for each in run.extents if each.log is not None}):
+        for explain in OF_LOGS:
+            of_log = [each for each in rest if each.log == log]
+            evidence = LogEvidence(log=log, extents=of_log, changes=run.changes.get(log, []))
+            if of_log and (cause := explain(evidence, run)) is not None:
+                causes.append(cause)
+                rest = [each for each in rest if each.log != log or each.anomaly not in cause.findings]
+    for explain_run in OF_RUNS:
+        if (cause := explain_run(rest, run)) is not None:
+            causes.append(cause)
+            rest = [each for each in rest if each.anomaly not in cause.findings]
+    causes.sort(key=lambda cause: -sum(cause.findings.values()))
+    return (*causes, *([unknown(rest, run)] if rest else []))

@@ -1,0 +1,90 @@
+"""A verdict as a story for people: what happened, in which order and why, in about 15 lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from analyzers.causes.hints import hint_for
+from analyzers.verdict.cause import Cause, Step
+from analyzers.verdict.finding import Finding
+from analyzers.verdict.headline import reasons
+from analyzers.verdict.one_line import one_line
+from analyzers.verdict.verdict import Verdict
+from analyzers.verdict.wording import count
+
+INDENT = " " * 10
+"""Width of the column of times."""
+
+MOST_CAUSES = 2
+"""Causes that are told, the second one without its steps; the others are counted."""
+
+MOST_STEPS = 8
+"""Of one cause, so that the story fits on a screen."""
+
+MOST_SENTENCES = {"unknown": 5, "invalid": 2}
+"""Reasons why not everything is known that are shown, by result; the details have all of them."""
+
+
+def story(verdict: Verdict, *, name: str = "") -> str:
+    """Lines of any length; the last one has no line end. name: of the experiment or test."""
+    run = [each for each in (name, f"run {verdict.run}") if each]
+    if verdict.result == "valid":
+        line = "   ".join([one_line(verdict).replace("valid", "VALID", 1), *run])
+        missing = ", ".join(verdict.not_exercised)
+        return f"{line}\n   but    not exercised: {missing}" if missing else line
+    deciding = reasons(result=verdict.result, findings=verdict.findings, unknowns=())
+    title = "  ".join([verdict.result.upper(), *([deciding] if deciding else [])])
+    return "\n".join(["   ".join([title, *run]), *_body(verdict), *_unknowns(verdict)])
+
+
+def _body(verdict: Verdict) -> Iterator[str]:
+    judged = {each.anomaly: each for each in verdict.findings if not each.allowed and each.severity != "note"}
+    causes = [cause for cause in verdict.causes if judged.keys() & cause.findings.keys()]
+    for number, cause in enumerate(causes[:MOST_CAUSES]):
+        yield from _cause(cause, judged, verdict, steps=MOST_STEPS if number == 0 else 0)
+    if len(causes) > MOST_CAUSES:
+        yield f"{INDENT}... and {count(len(causes) - MOST_CAUSES, 'more cause')}"
+    told = {anomaly for cause in causes for anomaly in cause.findings}
+    yield from (f"{INDENT}{_sentence(each)}" for each in judged.values() if each.anomaly not in told)
+
+
+def _cause(cause: Cause, judged: dict[str, Finding], verdict: Verdict, *, steps: int) -> Iterator[str]:
+    hint = hint_for(cause, verdict.settings)
+    yield from _steps(cause.steps, steps)
+    yield from _effects(cause, judged)
+    yield f"   why    {hint.why}"
+    if hint.change:
+        yield f"   try    {hint.change}"
+
+
+def _steps(steps: Sequence[Step], most: int) -> Iterator[str]:
+    for step in steps[:most]:
+        time = " " * 8 if step.time is None else f"{step.time:6,.1f} s"
+        yield f"{time}  {step.text}"
+    if most and len(steps) > most:
+        yield f"{INDENT}... and {count(len(steps) - most, 'more step')}"
+
+
+def _effects(cause: Cause, judged: dict[str, Finding]) -> Iterator[str]:
+    """The worst finding as a sentence, and the others by name: they are the same event seen from elsewhere."""
+    worst, *others = [each for name, each in judged.items() if name in cause.findings]
+    yield f"{INDENT}→ {cause.findings[worst.anomaly]:,} {worst.summary}"
+    if not others:
+        return
+    names = ", ".join(f"{each.anomaly} {cause.findings[each.anomaly]:,}" for each in others)
+    same = "the same cut also shows as" if cause.kind == "truncation" else "also"
+    yield f"{INDENT}{same}: {names}"
+
+
+def _sentence(finding: Finding) -> str:
+    return f"{finding.count:,} {finding.summary}"
+
+
+def _unknowns(verdict: Verdict) -> Iterator[str]:
+    sentences, most = verdict.unknowns, MOST_SENTENCES[verdict.result]
+    if not sentences:
+        return
+    yield "   unknown"
+    yield from (f"{INDENT}{sentence}" for sentence in sentences[:most])
+    if len(sentences) > most:
+        yield f"{INDENT}... and {len(sentences) - most:,} more"

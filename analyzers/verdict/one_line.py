@@ -1,0 +1,33 @@
+"""What a run showed, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzers.verdict.exercised import FaultExercised
+from analyzers.verdict.verdict import Verdict
+from analyzers.verdict.wording import count, seconds
+
+
+def one_line(verdict: Verdict) -> str:
+    """Such as ``valid  31,951 acked  isolate ✓  1 election  longest wait 3.0 s``."""
+    return "  ".join([verdict.result, *_parts(verdict)])
+
+
+def _parts(verdict: Verdict) -> Iterator[str]:
+    exercised = verdict.exercised
+    yield f"{exercised.acks:,} acked"
+    if exercised.faults:
+        yield from map(_fault, exercised.faults)
+    else:
+        yield "no faults"
+    if exercised.leader_changes:
+        yield count(exercised.leader_changes, "election")
+    waits = [log.longest_wait for log in verdict.availability.logs if log.longest_wait]
+    if waits:
+        yield f"longest wait {seconds(max(waits))}"
+
+
+def _fault(fault: FaultExercised) -> str:
+    """A tick for one that certainly took effect and was certainly healed."""
+    return f"{fault.fault} {'✓' if fault.effective and fault.healed else '✗'}"

@@ -1,0 +1,46 @@
+"""A stored verdict as what a console prints: its story, and each cause's time line with the brokers' log lines."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from analyzers.causes.story import story
+from analyzers.explain.broker_logs import Clock
+from analyzers.explain.overview import timeline
+from analyzers.verdict.verdict import Verdict
+from pytest_kafkacheck.cli.common.table import table
+from pytest_kafkacheck.experiment.run_directory import RunDirectory
+
+
+def parts(verdict: Verdict, home: RunDirectory) -> Iterator[object]:
+    """What the console prints, in order."""
+    if not verdict.findings:
+        yield "Nothing to explain: no anomaly was found."
+        return
+    head, _, rest = story(verdict).partition("\n")
+    yield Text(head, style="bold red", end="\n")
+    yield rest
+    yield ""
+    anchor = home.read_clock()
+    clock = (
+        None
+        if anchor is None or verdict.began is None
+        else Clock(monotonic=anchor[0], unix=anchor[1], began=verdict.began)
+    )
+    for cause in verdict.causes:
+        moments, notes = timeline(cause, home.node_logs(), clock)
+        where = f" of {', '.join(cause.logs)}" if cause.logs else ""
+        yield from table(
+            f"Time line: {cause.kind}{where}",
+            ("s", "who", "what"),
+            [("?" if each.time is None else f"{each.time:.3f}", each.who, each.what) for each in moments],
+            right=(0,),
+        )
+        yield from (f"  {note}" for note in notes)
+    yield verdict.text()
+    yield ""
+    place = shlex.quote(str(home.path))
+    yield f"The rows of the history around one finding: kafkacheck explain {place} {verdict.findings[0].anomaly}/1"

@@ -1,0 +1,228 @@
+"""Causes are derived from samples, findings, faults and settings. Needs no JVM."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from analyzers.causes.circumstance import ABOVE_HIGH_WATERMARK, LAST_REPLICA, PAUSED_MEMBER, UNCLEAN_ELECTION
+from analyzers.causes.derive import derive
+from analyzers.causes.evidence import Change, Extent, RunEvidence, Sample
+from analyzers.causes.hints import HINTS, Hint, hint_for
+from analyzers.history.fault_events import FaultEvent, Stage
+from analyzers.verdict.cause import Cause
+from analyzers.verdict.verdict import Verdict, judge
+
+S = 10**9
+LOG = "t-0"
+
+
+def extent(
+    anomaly: str, *, low: int | None = 10, high: int | None = 19, first: int = 5, last: int = 7
+) -> Extent:
+    return Extent(
+        anomaly=anomaly, topic="t", partition=0, count=10, first=first * S, last=last * S, low=low, high=high
+    )
+
+
+def sample(
+    at: int,
+    node: int,
+    leader: int,
+    epoch: int,
+    end: int | None,
+    *,
+    isr: Sequence[int] = (1, 2),
+    mark: int = 10,
+) -> Sample:
+    return Sample(
+        time=at * S, node=node, leader=leader, epoch=epoch, isr=tuple(isr), high_watermark=mark, log_end=end
+    )
+
+
+def changes(*samples: Sample) -> dict[str, list[Change]]:
+    """Of one log: each sample follows the last one of its node."""
+    last: dict[int, Sample] = {}
+    found = []
+    for each in sorted(samples, key=lambda one: one.time):
+        found.append(Change(before=last.get(each.node), after=each))
+        last[each.node] = each
+    return {LOG: found}
+
+
+def fault(
+    name: str, began: int, ended: int, *, nodes: tuple[int, ...] = (), processes: tuple[int, ...] = ()
+) -> FaultEvent:
+    inject = Stage(
+        invoked=began * S,
+        completed=began * S,
+        effective=True,
+        target="leader",
+        nodes=nodes,
+        processes=processes,
+    )
+    heal = replace(inject, invoked=ended * S, completed=ended * S)
+    return FaultEvent(event=f"{name}-0", fault=name, inject=inject, heal=heal)
+
+
+def causes(
+    extents: Sequence[Extent], samples: dict[str, list[Change]] | None = None, *events: FaultEvent
+) -> tuple[Cause, ...]:
+    clients = {3: "member 0"}
+    return derive(
+        RunEvidence(began=0, extents=extents, changes=samples or {}, events=events, clients=clients)
+    )
+
+
+ISOLATED = changes(
+    sample(1, 1, 1, 0, 5), sample(1, 2, 1, 0, 5), sample(6, 2, 2, 1, 10), sample(8, 1, 1, 0, 20),
+    sample(9, 1, 2, 1, 10),
+)  # fmt: skip
+"""Broker 1 goes on with its log up to 20, while broker 2 leads from offset 10 on."""
+
+
+def test_a_cut_that_the_findings_confirm_explains_all_that_it_shows_as() -> None:
+    found = [
+        extent("lost-write"),
+        extent("offset-reuse"),
+        extent("realtime-order"),
+        extent("duplicate", low=1, high=1),
+    ]
+    cut, twice = causes(found, ISOLATED, fault("isolate", 4, 8, nodes=(1,)))
+    assert (cut.kind, cut.logs, cut.faults) == ("truncation", (LOG,), ("isolate-0",))
+    assert cut.findings == {"lost-write": 10, "offset-reuse": 10, "realtime-order": 10}
+    assert cut.circumstances == (ABOVE_HIGH_WATERMARK,)
+    (largest,) = cut.cuts
+    assert (largest.node, largest.log_end, largest.offset, largest.epoch, largest.time) == (1, 20, 10, 0, 9.0)
+    assert cut.election is not None
+    assert (cut.election.leader, cut.election.epoch, cut.election.time) == (2, 1, 6.0)
+    assert [step.text for step in cut.steps] == [
+        "broker 1 (leader of t-0, epoch 0) is cut off from the other brokers",
+        "the first of 10 acknowledged writes that will be lost, offsets 10 to 19; the last at 7.0 s",
+        "broker 2 leads t-0, epoch 1, from offset 10, ISR {1, 2}",
+        "the fault isolate is healed",
+        "broker 1 follows broker 2 and has cut its log back from 20 to 10",
+    ]
+    assert (twice.kind, twice.findings) == ("duplicate delivery", {"duplicate": 10})
+
+
+def test_a_cut_that_no_sample_caught_is_placed_by_the_findings() -> None:
+    """Broker 1 had fetched more than it had cut off before it was asked again."""
+    late = changes(
+        sample(1, 1, 1, 0, 5), sample(6, 2, 2, 1, 10), sample(8, 1, 1, 0, 20), sample(12, 1, 2, 1, 90)
+    )
+    (cause,) = causes([extent("lost-write")], late)
+    assert (cause.cuts[0].log_end, cause.cuts[0].offset) == (20, 10)
+    (cause,) = causes([extent("poll-skip")], late)
+    assert cause.kind == "unknown", "no finding shows that the log was cut where a reader skipped"
+
+
+def test_a_leader_that_steps_down_keeps_its_log_if_its_successor_has_it() -> None:
+    """Writes that are lost for another reason are not said to be cut off there."""
+    handed_over = changes(sample(1, 1, 1, 0, 40, mark=40), sample(6, 2, 2, 1, 41), sample(8, 1, 2, 1, 42))
+    (cause,) = causes([extent("lost-write")], handed_over)
+    assert cause.kind == "unknown"
+    elected_again = changes(sample(1, 1, 1, 0, 40), sample(6, 1, 1, 1, 42))
+    (cause,) = causes([extent("lost-write")], elected_again)
+    assert cause.kind == "unknown"
+
+
+def test_a_follower_that_lost_its_disk_explains_no_loss() -> None:
+    wiped = changes(sample(1, 2, 1, 0, 40), sample(6, 2, 1, 0, 0))
+    (cause,) = causes([extent("lost-write")], wiped, fault("wipe", 4, 8, nodes=(2,)))
+    assert (cause.kind, cause.faults) == ("unknown", ("wipe-0",))
+
+
+def test_a_cut_after_the_broker_had_begun_to_follow_is_that_of_a_leader() -> None:
+    slow = changes(
+        sample(1, 1, 1, 0, 20), sample(6, 2, 2, 1, 10), sample(8, 1, 2, 1, 20), sample(9, 1, 2, 1, 10)
+    )
+    (cause,) = causes([extent("lost-write")], slow)
+    (cut,) = cause.cuts
+    assert (cut.node, cut.log_end, cut.offset, cut.epoch, cut.time) == (1, 20, 10, 0, 9.0)
+
+
+@pytest.mark.parametrize(
+    "found", [extent("lost-write", low=30, high=39), extent("lost-write", low=1, high=9)]
+)
+def test_a_cut_elsewhere_explains_nothing(found: Extent) -> None:
+    (cause,) = causes([found], ISOLATED)
+    assert cause.kind == "unknown"
+
+
+def test_a_log_of_a_new_topic_was_not_cut() -> None:
+    (cause,) = causes([extent("lost-write")], ISOLATED, fault("recreate_topic", 8, 10))
+    assert cause.kind == "unknown"
+
+
+def test_an_election_outside_the_isr_is_unclean() -> None:
+    killed = changes(
+        sample(1, 1, 1, 0, 20, isr=(1,), mark=20), sample(2, 2, 1, 0, 10, isr=(1,)), sample(3, 2, 2, 1, 10, isr=(2,)),
+        sample(9, 1, 2, 1, 10, isr=(2,)),
+    )  # fmt: skip
+    (cause,) = causes([extent("lost-write")], killed)
+    assert cause.circumstances == (UNCLEAN_ELECTION, LAST_REPLICA)
+    assert "broker 2 leads t-0, epoch 1, from offset 10, ISR {2}; it was not in the ISR" in [
+        step.text for step in cause.steps
+    ]
+
+
+def test_a_replica_that_was_alone_and_lost_its_disk() -> None:
+    wiped = changes(
+        sample(1, 1, 1, 0, 8), sample(2, 1, 1, 0, 20, isr=(1,), mark=20), sample(2, 2, 1, 0, 10, isr=(1,)),
+        sample(9, 1, 1, 1, 0, isr=(1,), mark=0),
+    )  # fmt: skip
+    (cause,) = causes([extent("lost-write", low=0)], wiped, fault("wipe", 4, 8, nodes=(1,)))
+    assert cause.circumstances == (LAST_REPLICA,)
+    texts = [step.text for step in cause.steps]
+    assert "ISR {1}: broker 1 is the only in-sync replica" in texts
+    assert "broker 1 (leader of t-0, epoch 0) loses its disk" in texts
+    assert "broker 1 has lost the end of its log, which goes back from 20 to 0" in texts
+
+
+def test_a_deposed_leader_explains_stale_reads_of_its_time() -> None:
+    found = [extent("read-your-writes", first=7, last=7)]
+    (cause,) = causes(found, ISOLATED)
+    assert (cause.kind, cause.findings) == ("two leaders", {"read-your-writes": 10})
+    assert cause.steps[-1].text == "broker 1 still regarded itself as leader of epoch 0 until here"
+    (late,) = causes([extent("read-your-writes", first=20, last=21)], ISOLATED)
+    assert late.kind == "unknown"
+
+
+def test_a_paused_member_explains_what_its_group_shows_meanwhile() -> None:
+    found = [extent("double-ownership", low=None, high=None)]
+    (cause,) = causes(found, None, fault("pause_client", 4, 8, processes=(3,)))
+    assert (cause.kind, cause.circumstances) == ("group handover", (PAUSED_MEMBER,))
+    assert cause.steps[0].text == "member 0 is paused"
+    (other,) = causes(found, None, fault("pause", 4, 8, nodes=(3,)))
+    assert (other.kind, other.faults) == ("unknown", ("pause-0",))
+
+
+def test_every_finding_is_under_exactly_one_cause() -> None:
+    found = [
+        extent(name)
+        for name in ("lost-write", "duplicate", "torn-transaction", "foreign-record", "group-skip")
+    ]
+    counted = [name for cause in causes(found, ISOLATED) for name in cause.findings]
+    assert sorted(counted) == sorted(each.anomaly for each in found)
+    assert causes([]) == ()
+
+
+def test_causes_survive_json_and_older_verdicts_have_none() -> None:
+    verdict = judge("r", causes=causes([extent("lost-write")], ISOLATED), settings={"acks": "1"})
+    assert Verdict.from_json(verdict.to_json()) == verdict
+    older = json.loads(judge("r").to_json())
+    for name in ("causes", "settings", "clients", "began"):
+        del older[name]
+    assert Verdict.from_json(json.dumps(older)) == judge("r")
+
+
+@pytest.mark.parametrize("hint", HINTS, ids=lambda hint: f"{hint.kind}, {hint.circumstance}, {hint.setting}")
+def test_every_hint_is_reachable_and_has_a_source(hint: Hint) -> None:
+    shown = Cause(kind=hint.kind, circumstances=(hint.circumstance,) if hint.circumstance else ())
+    assert hint_for(shown, dict([hint.setting]) if hint.setting else {}) is hint
+    assert hint.source
+    assert hint.why

@@ -1,0 +1,126 @@
+"""The short texts of a verdict: one line, the headline, the story. Needs no JVM."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzers.causes.story import story
+from analyzers.verdict.availability import Availability, LogAvailability
+from analyzers.verdict.cause import Cause, Step
+from analyzers.verdict.exercised import Exercised, FaultExercised
+from analyzers.verdict.finding import Finding
+from analyzers.verdict.names import client_name, client_names, write_name
+from analyzers.verdict.one_line import one_line
+from analyzers.verdict.verdict import judge
+from analyzers.verdict.wording import ordinal, seconds
+
+
+def finding(anomaly: str, count: int, *, allowed: bool = False) -> Finding:
+    return Finding(anomaly=anomaly, count=count, summary=f"of {anomaly}", allowed=allowed)
+
+
+def fault(*, healed: bool) -> FaultExercised:
+    return FaultExercised(event="e", fault="isolate", target="leader", effective=True, healed=healed)
+
+
+def test_the_headline_names_the_anomalies_that_decide() -> None:
+    found = [finding("lost-write", 3623), finding("unseen", 2), finding("duplicate", 1, allowed=True)]
+    verdict = judge("afd28129", findings=found, unknowns=["Why."])
+    assert verdict.headline() == "INVALID lost-write ×3,623 (run afd28129)"
+    names = (
+        "lost-write",
+        "offset-reuse",
+        "duplicate",
+        "realtime-order",
+        "monotonic-writes",
+        "torn-transaction",
+    )
+    many = judge("r", findings=[finding(name, 1) for name in names])
+    assert many.headline().endswith("×1 and 2 others (run r)")
+
+
+def test_the_headline_of_an_unknown_verdict_gives_the_reason() -> None:
+    verdict = judge("r", findings=[finding("unseen", 2)], unknowns=["One thing.", "Another."])
+    assert verdict.headline() == "UNKNOWN unseen ×2; One thing and 1 more reason (run r)"
+    assert judge("r", unknowns=["One thing."]).headline() == "UNKNOWN One thing (run r)"
+    assert judge("r").headline() == "VALID (run r)"
+
+
+def test_one_line_says_what_a_run_showed() -> None:
+    verdict = judge(
+        "r",
+        exercised=Exercised(
+            sends={"ok": 31951}, faults=(fault(healed=True), fault(healed=False)), leader_changes=1
+        ),
+        availability=Availability(logs=(LogAvailability(topic="t", partition=0, longest_wait=3.04),)),
+    )
+    assert one_line(verdict) == "valid  31,951 acked  isolate ✓  isolate ✗  1 election  longest wait 3.0 s"
+    assert one_line(judge("r")) == "valid  0 acked  no faults"
+    assert story(verdict, name="test_it").startswith("VALID  31,951 acked  isolate ✓")
+
+
+def test_a_story_omits_what_was_not_judged() -> None:
+    found = [finding("lost-write", 3), finding("duplicate", 1, allowed=True), finding("int-send-skip", 1)]
+    assert story(judge("r", findings=found), name="test_it").splitlines() == [
+        "INVALID  lost-write ×3   test_it   run r",
+        "          3 of lost-write",
+    ]
+
+
+def test_the_story_of_an_unknown_verdict_gives_the_first_reasons() -> None:
+    lines = story(judge("r", unknowns=[f"Reason {number}." for number in range(7)])).splitlines()
+    assert lines == [
+        "UNKNOWN   run r",
+        "   unknown",
+        *(f"          Reason {number}." for number in range(5)),
+        "          ... and 2 more",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [(0, "0.0 s"), (4.81, "4.8 s"), (0.0031, "3 ms"), (0.0004, "below 1 ms"), (1234.5, "1,234.5 s")],
+)
+def test_times_have_one_decimal(time: float, text: str) -> None:
+    assert seconds(time) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (112, "112th"), (7121, "7,121st")],
+)
+def test_ordinals(number: int, text: str) -> None:
+    assert ordinal(number) == text
+
+
+def test_clients_are_numbered_within_their_role() -> None:
+    names = client_names({7: "producer", 2: "reader", 0: "producer"})
+    assert names == {0: "producer 0", 2: "reader 0", 7: "producer 1"}
+    assert write_name(7 << 40 | 7115, names) == "producer 1's 7,116th write"
+    assert client_name(9, names) == "process 9"
+
+
+def test_an_invalid_story_leaves_most_doubts_to_the_details() -> None:
+    verdict = judge("r", findings=[finding("lost-write", 3)], unknowns=["One.", "Two.", "Three."])
+    assert story(verdict).splitlines()[-3:] == [
+        "          One.",
+        "          Two.",
+        "          ... and 1 more",
+    ]
+
+
+def test_the_story_fits_on_a_screen_however_much_happened() -> None:
+    """The first cause with its steps, the second one without, the others counted."""
+    names = ("lost-write", "duplicate", "foreign-record")
+    kinds = ("truncation", "duplicate delivery", "unknown")
+    steps = tuple(Step(time=float(second), text=f"step {second}") for second in range(20))
+    told = [
+        Cause(kind=kind, findings={name: 5}, steps=steps) for kind, name in zip(kinds, names, strict=True)
+    ]  # type: ignore[arg-type]
+    verdict = judge("r", findings=[finding(name, 5) for name in names], causes=told)
+    lines = story(verdict).splitlines()
+    assert len(lines) == 15
+    assert lines[1:3] == ["   0.0 s  step 0", "   1.0 s  step 1"]
+    assert "          ... and 12 more steps" in lines
+    assert lines[-1] == "          ... and 1 more cause"
+    assert "          → 5 of duplicate" in lines

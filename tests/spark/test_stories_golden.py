@@ -1,0 +1,46 @@
+"""The story of each class of failure, word for word, as tests/data/stories has it; all judged in one job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzers.causes.story import story as story_of
+from analyzers.history.validate import run_ids
+from analyzers.judge.analyze import analyze
+from analyzers.verdict.verdict import Verdict
+from pytest_kafkacheck.experiment.run_directory import RunDirectory
+from tests.support.stories.failures import FAILURES
+
+pytestmark = pytest.mark.spark
+
+DATA = Path(__file__).parents[1] / "data"
+RECORDED = sorted((DATA / "runs").iterdir())
+"""Recorded on real clusters, at a low rate."""
+
+
+@pytest.fixture(scope="module")
+def verdicts(
+    spark: Any, write: Any, story: Any, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Verdict]:
+    made = write(tmp_path_factory.mktemp("runs") / "run", {make.__name__: make(story()) for make in FAILURES})
+    return analyze(spark, [made, *RECORDED])
+
+
+@pytest.mark.parametrize("make", FAILURES, ids=lambda make: make.__name__)
+def test_each_failure_tells_its_story(verdicts: dict[str, Verdict], make: Callable[[Any], Any]) -> None:
+    expected = (DATA / "stories" / f"{make.__name__}.txt").read_text()
+    assert story_of(verdicts[make.__name__]) + "\n" == expected
+    assert len(expected.splitlines()) <= 15
+
+
+def test_a_recorded_run_tells_its_story(verdicts: dict[str, Verdict]) -> None:
+    for home in RECORDED:
+        (run,) = run_ids(home)
+        of_producers = RunDirectory(home).read_judging_rules().settings
+        verdict = replace(verdicts[run], settings={**of_producers, **verdicts[run].settings})
+        assert story_of(verdict) + "\n" == (DATA / "stories" / f"{home.name}.txt").read_text()
