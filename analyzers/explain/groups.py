@@ -68,13 +68,16 @@ def _member_entries(rows: Sequence[Row], axis: TimeAxis, with_group: bool) -> It
         log = "" if row.topic is None else f" {row.topic}-{row.partition}"
         generation = "" if row.generation is None else f" in generation {row.generation}"
         start = "" if row.start_offset is None else f", starting at offset {row.start_offset}"
+        settings = {"group.instance.id": row.instance, "auto.offset.reset": row.policy}
+        known = ", ".join(f"{name}={each}" for name, each in settings.items() if each is not None)
+        known = f" with {known}" if known and row.event == "assigned" else ""
         begun = "" if row.completed in (None, row.invoked) else f" (begun {axis.at(row.invoked)})"
         failed = "" if row.type == "ok" else f" ({row.type})"
         yield Entry(
             time=row.invoked if row.completed is None else row.completed,
             order=1 if row.event in OWNERSHIP_ENDS else 2,
             who=_member(row, with_group),
-            what=f"{EVENTS.get(row.event, row.event)}{log}{generation}{start}{begun}{failed}",
+            what=f"{EVENTS.get(row.event, row.event)}{log}{generation}{start}{known}{begun}{failed}",
         )
 
 
@@ -83,7 +86,8 @@ def _commit_entries(rows: Sequence[Row], log: Log, with_group: bool) -> Iterator
         who = _member(row, with_group)
         generation = "" if row.generation is None else f" in generation {row.generation}"
         reset = " (a deliberate reset)" if row.reset else ""
-        commit = f"offset {row.offset} of {log}{generation}{reset}"
+        pending = "" if row.transaction is None else f" in transaction {row.transaction}"
+        commit = f"offset {row.offset} of {log}{generation}{pending}{reset}"
         yield Entry(time=row.invoked, order=3, who=who, what=f"commits {commit}")
         if row.completed is None:
             yield Entry(time=row.invoked, order=4, who=who, what=f"gets no answer to its commit of {commit}")

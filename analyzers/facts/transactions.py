@@ -29,7 +29,7 @@ def transactions(history: History) -> DataFrame:
     ends = [
         "get_json_object(value, '$.outcome') as outcome",
         "cast(get_json_object(value, '$.ending') as bigint) as ending",
-        "completed is not null and get_json_object(value, '$.ending') is null as unended",
+        "type <> 'ok' and completed is not null and get_json_object(value, '$.ending') is null as unended",
     ]
     known = history.operations.where("f = 'txn'").selectExpr(*NAMED, *ends)
     inits = (

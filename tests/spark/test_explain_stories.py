@@ -15,7 +15,7 @@ from analyzers.explain.evidence.excerpt import MAX_ROWS
 from analyzers.explain.explain import explain
 from analyzers.judge.find import find
 from pytest_kafkacheck.cli import main as cli
-from tests.support.stories import groups, transactions
+from tests.support.stories import groups, owners, transactions
 from tests.support.stories.pace import slower
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_of_tests")]
@@ -143,6 +143,14 @@ def test_a_skip_after_a_crash_is_shown_with_the_crash(explained: Explain, story:
         "process 6 2 at 4.900 s 4 (unknown)",
     ]
     assert any(row.startswith("> 2 1:2") for row in under(lines, "The log near the finding (t-0)"))
+
+
+def test_settings_of_members_and_transactions_of_commits_are_shown(explained: Explain, story: Any) -> None:
+    s = owners.static_member_not_fenced(story())
+    groups.commit(s, 6, 1, (66, 68), transaction=8)
+    lines = "\n".join(explained(slower(s), "double-ownership"))
+    assert "process 6 is assigned t-0 in generation 1, starting at offset 1 with group.instance.id=i" in lines
+    assert "process 6 commits offset 1 of t-0 in generation 1 in transaction 8" in lines
 
 
 def test_the_commit_before_a_regression_is_shown_however_old_it_is(explained: Explain, story: Any) -> None:

@@ -36,7 +36,8 @@ def member_events(
 ) -> Excerpt:
     """The membership events of groups nearest to a span (ns): those about a log, or about all logs for None.
 
-    Columns: group, process, op, type, event, generation, topic, partition, start_offset, invoked, completed.
+    Columns: group, process, op, type, event, generation, topic, partition, start_offset, policy (auto.offset.reset),
+    instance (group.instance.id), invoked, completed.
     """
     rows = _of(history, "member", names)
     if log is not None:
@@ -45,6 +46,7 @@ def member_events(
         )
     rows = rows.selectExpr(
         "group", "process", "op", "type", f"{EVENT} as event", "generation", "topic", "partition", "start_offset",
+        "get_json_object(value, '$.auto_offset_reset') as policy", "get_json_object(value, '$.instance') as instance",
         "invoked", "completed",
     )  # fmt: skip
     return nearest_rows(rows, TIME, began, ended, ["invoked", "process", "op"])
@@ -53,7 +55,7 @@ def member_events(
 def commits(history: History, names: Collection[str], log: Log, began: int, ended: int) -> Excerpt:
     """The commits for a log nearest to a span (ns).
 
-    Columns: group, process, op, type, generation, offset, reset, invoked, completed.
+    Columns: group, process, op, type, generation, offset, reset, transaction (op; null for none), invoked, completed.
     """
     return nearest_rows(_commits(history, names, log), TIME, began, ended, ["invoked", "process", "op"])
 
@@ -82,5 +84,6 @@ def _of(history: History, f: str, names: Collection[str]) -> DataFrame:
 def _commits(history: History, names: Collection[str], log: Log) -> DataFrame:
     return log.rows(_of(history, "commit", names)).selectExpr(
         "group", "process", "op", "type", "generation", "end_offset as offset",
-        "coalesce(get_json_object(value, '$.reset') = 'true', false) as reset", "invoked", "completed",
+        "coalesce(get_json_object(value, '$.reset') = 'true', false) as reset",
+        "get_json_object(value, '$.transaction') as transaction", "invoked", "completed",
     )  # fmt: skip

@@ -83,7 +83,7 @@ def precommitted(tables: Tables) -> int:
         broken += any(
             (ending is not None and p["completed"] < ending)
             or p.get("transaction") == part["transaction"]
-            or (of is not None and of["completed"] is not None and ending is None)
+            or (of is not None and of["type"] != "ok" and of["completed"] is not None and ending is None)
             for p in committed_reads(tables, part)
         )
     return broken

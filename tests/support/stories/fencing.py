@@ -49,10 +49,12 @@ def ended_by_the_timeout(s: Any) -> Any:
 
 
 def may_have_been_ended(s: Any) -> Any:
-    """The client died during the transaction, possibly after it had requested the end."""
+    """One client died, possibly after it had requested the end; of another, only the acknowledged end is known."""
     s.send(ONE, 0, at=(10, None), transaction=A, type="info")
     txn(s, A, (5, None), kind="info", is_ended=False)
-    return s.final({0: ONE}, end=2, **READ)
+    s.send(TWO, 2, at=(10, 50), transaction=B, process=2)
+    txn(s, B, (5, 50), process=2, name="y", is_ended=False)
+    return s.final({0: ONE, 2: TWO}, end=4, **READ)
 
 
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
