@@ -1,15 +1,12 @@
 """Each part of the prefilter and of the facts behind several checks matters: without it, a planted history is judged
 differently.
 
-A mutant is the source text of a module with one piece replaced. Conditions of checks have mutants of their own, see
-``test_mutants``.
+Conditions of checks have mutants of their own, see ``test_mutants``.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -20,6 +17,7 @@ from analyzers.history.load import History
 from analyzers.judge import prefilter, prefilter_plan
 from analyzers.judge.find import find
 from analyzers.judge.prefilter import Suspects
+from tests.support.source_mutants import mutated
 from tests.support.stories.planted import PLANTED
 
 pytestmark = pytest.mark.spark
@@ -29,16 +27,6 @@ JUDGED = [check for check in CHECKS if check.name in ("lost-write", "realtime-or
 
 Counts = dict[tuple[str, str], int]
 """Of findings by anomaly and run."""
-
-
-def mutated(module: ModuleType, old: str, new: str) -> dict[str, Any]:
-    """What the module defines if its source has `new` instead of `old`, which it has once."""
-    source = inspect.getsource(module)
-    assert source.count(old) == 1, f"{old!r} occurs {source.count(old)} times in {module.__name__}"
-    defined: dict[str, Any] = {"__name__": module.__name__}
-    # Dataclasses look up the module of their name, which is the original: the mutant's classes only use its imports.
-    exec(compile(source.replace(old, new), f"mutant of {module.__file__}", "exec"), defined)
-    return defined
 
 
 @pytest.fixture(scope="module")

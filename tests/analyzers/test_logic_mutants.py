@@ -1,0 +1,181 @@
+"""Each piece of the logic of verdicts matters: without it, one of a few cases comes out differently. No JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from analyzers.judge import readers
+from analyzers.verdict import promises, verdict
+from analyzers.verdict.exercised import NOTHING, Exercised, FaultExercised, ReaderExercised
+from analyzers.verdict.finding import Finding
+from tests.support.source_mutants import mutated
+
+LOST = Finding(anomaly="lost-write", count=1, summary="lost")
+TWICE = Finding(anomaly="duplicate", count=2, summary="twice", allowed=True)
+AGAIN = replace(TWICE, allowed=False, count=5)
+UNSEEN = Finding(anomaly="unseen", count=1, summary="unseen")
+NOTE = Finding(anomaly="G0", count=1, summary="cycle")
+SOME: tuple[tuple[Finding, ...], ...] = ((), (LOST,), (TWICE,), (AGAIN, UNSEEN), (UNSEEN, LOST), (NOTE,))
+
+FAULT = FaultExercised(
+    event="e1", fault="kill", target="1", effective=True, healed=True, acks_during=1, acks_after=1
+)
+DONE = Exercised(
+    sends={"ok": 3}, transactions={"ok": 2}, committed=1, commits={"ok": 1}, session_reads={"ok": 1}, faults=(FAULT,),
+    readers=(ReaderExercised(process=3, polls=4, last=2.0),), brokers=(1, 2), sampled=(1, 2, 3),
+)  # fmt: skip
+RUNS = (
+    NOTHING,
+    DONE,
+    replace(DONE, committed=0),
+    replace(DONE, commits={"fail": 1}, session_reads={"info": 1}),
+    replace(DONE, faults=(FAULT, replace(FAULT, event="e2", acks_after=0))),
+    replace(DONE, faults=(FAULT, replace(FAULT, event="e2", acks_during=0))),
+    replace(DONE, faults=(replace(FAULT, acks_during=0),), committed=0),
+    replace(DONE, brokers=(1, 4)),
+    replace(DONE, sampled=()),
+    replace(DONE, readers=(ReaderExercised(process=3, polls=1, behind=("t-0",)), *DONE.readers)),
+    replace(DONE, readers=(ReaderExercised(process=3, polls=1, behind=("t-0",)),), faults=()),
+)
+
+
+def verdicts(of: dict[str, Any]) -> Iterable[Any]:
+    for findings, unknowns, exercised in product(SOME, ((), ("why",)), (RUNS[2],)):
+        judged = of["judge"]("r", findings=findings, unknowns=unknowns, exercised=exercised)
+        yield judged.to_json()
+        yield of["Verdict"].from_json(judged.to_json()).to_json()
+        for others, more, allow in product(SOME, ((), ("why", "also")), ((), ("lost-write",))):
+            yield of["amended"](judged, findings=others, unknowns=more, allow=allow).to_json()
+
+
+def promised(of: dict[str, Any]) -> Iterable[Any]:
+    for exercised, names in product(RUNS, (["transactions", "acks-during-faults"], list(promises.PROMISES))):
+        yield of["not_exercised"](exercised)
+        yield of["unmet"](exercised, names)
+    for names in (["transactions"], ["sends"], "transactions", 3):
+        try:
+            yield of["require_promises"](names)
+        except ValueError as error:
+            yield error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    process: int = 3
+    topic: str = "t"
+    partition: int = 0
+    n: int = 5
+    top: int | None = 8
+    last: int | None = 10
+    final: bool = False
+    grouped: bool = False
+
+
+FINAL = Row(process=9, top=9, final=True)
+POLLED = (
+    [FINAL, Row()], [Row()], [FINAL, Row(top=9)], [FINAL, Row(last=20)], [FINAL, Row(last=21)],
+    [FINAL, Row(last=None)], [replace(FINAL, top=8), Row(), Row(process=4)],
+    [replace(FINAL, top=8), Row(top=9), Row()],
+    [replace(FINAL, top=8), Row(), Row(process=4, top=9)],
+    [FINAL, Row(), Row(top=9)], [FINAL, Row(), Row(partition=1)], [FINAL, Row(grouped=True), Row(process=7)],
+    [FINAL, replace(FINAL, top=1), Row()], [FINAL, Row(top=None)],
+    [replace(FINAL, top=None), Row(top=None)],
+    [FINAL, Row(process=5), Row(process=4), Row(last=12)],
+    [FINAL, replace(FINAL, partition=1), Row(), Row(partition=1), Row(partition=1, last=30)],
+)  # fmt: skip
+
+
+def read(of: dict[str, Any]) -> Iterable[Any]:
+    for rows in POLLED:
+        yield of["readers"](rows, excluded={7}, since=20, began=5)
+
+
+MUTANTS: tuple[tuple[ModuleType, Callable[[dict[str, Any]], Iterable[Any]], tuple[tuple[str, str], ...]], ...] = (
+    (verdict, verdicts, (
+        ("if not finding.allowed}", "}"),
+        ('if "invalid" in severities', 'if "unknown" in severities'),
+        ('"unknown" in severities or unknowns', "unknowns"),
+        ('"unknown" in severities or unknowns', '"unknown" in severities'),
+        ('"unknown" in severities or unknowns', '"unknown" in severities and unknowns'),
+        (' else "valid"', ' else "unknown"'),
+        ("(finding.allowed, rank(finding.anomaly))", "rank(finding.anomaly)"),
+        ("(finding.allowed, rank(finding.anomaly))", "finding.allowed"),
+        (" if finding.anomaly not in known", ""),
+        ("each.allowed or each.anomaly in allow", "each.allowed"),
+        ("each.allowed or each.anomaly in allow", "each.anomaly in allow"),
+        ("dict.fromkeys([*verdict.unknowns, *unknowns])", "[*verdict.unknowns, *unknowns]"),
+        ("[*verdict.unknowns, *unknowns]", "unknowns"),
+        ("result=judged.result, ", ""),
+        (", unknowns=judged.unknowns)", ")"),
+        ("not_exercised=not_exercised(exercised)", "not_exercised=()"),
+        ('tuple(data.get("not_exercised", ()))', "()"),
+    )),
+    (promises, promised, (
+        ("promise.concerns(exercised) and promise", "promise"),
+        ("promise.concerns(exercised) and promise.missing(exercised) is not None", "promise.concerns(exercised)"),
+        ("is not None\n    )", "is None\n    )"),
+        ("for name, why in sentences if why is not None", "for name, why in sentences"),
+        ("sorted(names, key=list(PROMISES).index)", "list(names)"),
+        ("if name not in PROMISES", "if name in PROMISES"),
+        ("isinstance(names, str) or ", ""),
+        (" or not isinstance(names, Collection)", ""),
+        ("if not fault.acks_during", "if fault.acks_during"),
+        ("if not fault.acks_after", "if fault.acks_after"),
+        ('exercised.session_reads.get("ok", 0)', "exercised.session_reads"),
+        ('exercised.commits.get("ok", 0)', "exercised.commits"),
+        ("if exercised.committed", "if exercised.transactions"),
+        ("if not exercised.readers", "if exercised.readers"),
+        ("if reader.behind", "if not reader.behind"),
+        ('"after the last heal" if exercised.faults else "in', '"in" if exercised.faults else "in'),
+        ("if not exercised.sampled", "if not exercised.brokers"),
+        ("{*exercised.brokers} - {*exercised.sampled}", "{*exercised.sampled} - {*exercised.brokers}"),
+    )),
+    (readers, read, (
+        ("max(ends.get(log, -1), _offset(row))", "_offset(row)"),
+        ("if row.final:", "if True:"),
+        ("row.final or row.grouped or ", "row.grouped or "),
+        ("or row.grouped or", "or"),
+        (" or row.process in excluded", ""),
+        ("row.last > since", "row.last >= since"),
+        ("row.last > since", "row.last < since"),
+        (" and row.last > since", ""),
+        (") or _offset(row) >= ends.get(log, -1)", ")"),
+        ("_offset(row) >= ends", "_offset(row) > ends"),
+        ("sum(row.n for row in of_one)", "len(of_one)"),
+        ("seconds(max(", "seconds(min("),
+        ("in sorted(by_process.items())", "in by_process.items()"),
+    )),
+)  # fmt: skip
+
+
+def outcomes(cases: Callable[[dict[str, Any]], Iterable[Any]], of: dict[str, Any]) -> list[str]:
+    """Of each case up to the first error, which counts as an outcome."""
+    found: list[str] = []
+    try:
+        for each in cases(of):
+            found.append(repr(each))
+    except Exception as error:
+        found.append(repr(error))
+    return found
+
+
+@cache
+def unaltered(cases: Callable[[dict[str, Any]], Iterable[Any]], module: ModuleType) -> list[str]:
+    return outcomes(cases, vars(module))
+
+
+@pytest.mark.parametrize(
+    ("module", "cases", "old", "new"),
+    [(module, cases, *change) for module, cases, changes in MUTANTS for change in changes],
+)
+def test_no_logic_can_be_altered_unnoticed(
+    module: ModuleType, cases: Callable[[dict[str, Any]], Iterable[Any]], old: str, new: str
+) -> None:
+    assert outcomes(cases, mutated(module, old, new)) != unaltered(cases, module)
