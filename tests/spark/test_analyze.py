@@ -111,6 +111,8 @@ def all_stories(story: Any) -> dict[str, Any]:
     sample(shaken, 1), sample(shaken, 2, leader=-1, epoch=1), sample(shaken, 3, leader=1, epoch=2)
     sample(shaken, 4, leader=2, epoch=3, isr=(2,)), sample(shaken, 5, leader=2, epoch=3, isr=(2, 1))
     sample(shaken, 5, node=2), sample(shaken, 6, node=2, leader=2, epoch=3, isr=(2,))
+    # Topics are created before the load; the time of a run begins with the load.
+    shaken.harness("topic", {"event": "created", "id": None, "config": {}}, topic="t", at=(-20, -10))
     stories["shaken"] = shaken
     edges = story().fault("inject").fault("heal")  # from 1 to 9 ns, and from 11 to 19
     spans = [(0, 0), (0, 1), (0, 8), (0, 10), (8, 10), (9, 9), (9, 11), (9, 12), (12, 19), (12, 20)]
