@@ -111,6 +111,14 @@ class Fault(ABC):
         """Seconds between two calls of `repeat` from the injection to the heal; None for no calls."""
         return None
 
+    @property
+    def removes_records(self) -> bool:
+        """Whether it may remove records that were acknowledged or read, as deletion and retention do.
+
+        Without it, records that are gone from the beginning of a log are lost.
+        """
+        return False
+
     def options(self) -> dict[str, Any]:
         """Keyword arguments that make an equal fault, as JSON values, without those that have their default."""
         values = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}  # type: ignore[arg-type]

@@ -34,6 +34,8 @@ def action_row(
     }
     if is_of_clients:
         value["processes"] = list(nodes)
+    if event.fault.removes_records:
+        value["removes_records"] = True
     if window is not None:
         value["active"] = dict(window)
     return {

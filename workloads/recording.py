@@ -9,6 +9,9 @@ from workloads.clients.protocol import Completion, Log, Polled
 from workloads.history.writer import Writer
 from workloads.payload import decode
 
+_UNKNOWN = (None, None)
+"""Broker and time of a record whose fetch is unknown."""
+
 
 class Sent(NamedTuple):
     """A send whose completion is outstanding. `number` is its index in the history, `invoked` in ns."""
@@ -57,8 +60,9 @@ class Records:
         """
         row, run = self._writer.row, self._run
         rows = []
-        for (topic, partition), offset, epoch, payload in records:
+        for (topic, partition), offset, epoch, payload, fetched in records:
             value, error = decode(payload, run, topic, partition)
+            node, at = fetched or _UNKNOWN
             rows.append(
                 row(
                     run=run,
@@ -79,6 +83,8 @@ class Records:
                     final=final,
                     error=error,
                     committed=committed,
+                    node=node,
+                    fetched=at,
                 )
             )
         self._writer.extend(rows)

@@ -27,7 +27,8 @@ def per_value(where: str) -> Suspicion:
     """Over one row per log and value, of sends of any completion type and intact polls.
 
     Columns: those of `SEEN` in `analyzers.facts.values` (sent, acked, failed, transactional, polled, read_committed,
-    in_final); settled (whether the final read had to find it); least, most (its lowest and highest offset); begun
+    in_final); settled and due (whether the final read had to find it: because of its acknowledgement, and because
+    of a poll); unknown (sent with completion type info); least, most (its lowest and highest offset); begun
     (ns, first invocation of a send), returned (ns, first completion of a poll); shared: the offset that it shares
     with another value, else null. Values that share an offset are always suspicious.
     """

@@ -24,10 +24,15 @@ LOST_WRITE = Check(
             "The value of an acknowledged send is not in its log at the end; counted per value. If the log "
             "has a completed final read, that read decides about every send that was acknowledged before it "
             "began or lies below the end offset that it used (with isolation.level=read_committed only about "
-            "the latter, because it ends at the last stable offset): the value is lost if the read did not return it "
-            "and the acknowledged offset is not below the log start that it found. Without one (an "
-            "interrupted run, an imported history), the value is lost if no poll ever returned it and a poll "
-            "returned its offset or a later one. Jepsen also counts info sends that are proven to have "
+            "the latter, because it ends at the last stable offset): the value is lost if the read did not return "
+            "it. Without one (an interrupted run, an imported history), the value is lost if no poll ever returned "
+            "it and a poll returned its offset or a later one. A value that may have been removed at the "
+            "beginning of the log is not lost, but expired if no poll returned it. That is so below the log start "
+            "that the final read found or, without one, that any broker or delete-records reported. Where a log "
+            "start above 0 was found and neither an acknowledgement nor a poll shows the offset, it may be below. "
+            "A log start excuses nothing if the run recorded the topic's settings, neither compaction nor "
+            "retention allows any record of the run to go, and no fault of the run removes records. Jepsen also "
+            "counts info sends that are proven to have "
             "happened; here, only what was acknowledged is a promise."
         ),
         means="An acknowledged write is not in the log after everything has healed.",
@@ -48,11 +53,11 @@ LOST_WRITE = Check(
         ),
     ),
     over="values",
-    # A completed final read decides about every write that it had to find; a log start beyond the write excuses it.
+    # A completed final read decides about every write that it had to find.
     # Without one, a write is lost once a reader has passed its offset. About a write further on, nothing is known.
     where=(
-        "acked and ( (settled and not in_final and not coalesce(acked_offset < final_start, false)) or (not "
-        "settled and not polled and acked_offset <= top) )"
+        "acked and not removed and ((settled and not in_final) or (not settled and not polled and acked_offset <= "
+        "top))"
     ),
     time="acked_at",
     suspicion=per_value("(acked and not polled) or (settled and not in_final)"),
@@ -114,13 +119,13 @@ EXPIRED = Check(
             "op": Operation("its send", "value"),
             "offset": Offset("the offset that was acknowledged", "acked_offset"),
             "value": Value("what was written: writer and sequence number"),
-            "log_start": Offset("where the log began at the end", "final_start"),
+            "log_start": Offset("where the log began at the end", "final_start", optional=True),
         },
         sentence="acknowledged write(s) that were removed at the log start before they were read",
         definition=(
-            "An acknowledged send lies below the log start that the completed final read found, and no poll "
-            "ever returned its value; counted per value. Retention or a deletion of records removed it, and "
-            "nothing shows that it was there before."
+            "No poll ever returned the value of an acknowledged send, and it may have been removed at the "
+            "beginning of the log, as lost-write defines it; counted per value. Retention or a deletion of records "
+            "removed it, and nothing shows that it was there before."
         ),
         means="An acknowledged write lies below the log start and was never read.",
         promised=(
@@ -137,7 +142,7 @@ EXPIRED = Check(
     ),
     over="values",
     # A final read that returned the value counts as a poll, too.
-    where="not polled and acked_offset < final_start",
+    where="acked and not polled and removed and (settled or acked_offset <= top)",
     time="acked_at",
     suspicion=per_value("acked and not polled"),
     # Not live: only the final read knows the log start.

@@ -15,3 +15,7 @@ SESSION = "coalesce(cast(session as bigint), -1 - process)"
 
 TIME = "coalesce(completed, invoked)"
 """ns. An operation that never completed has the time at which it began."""
+
+SERVED = "coalesce(fetched, completed, invoked)"
+"""ns. The broker had answered with a polled record by then. `completed` may be much later, because the record waited
+in the client's buffer; where the client did not record when the response arrived, it is the only bound."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.facts.columns import LOG
+from analyzers.facts.columns import LOG, SERVED
 from analyzers.facts.fact import fact
 from analyzers.history.load import History
 
@@ -14,15 +14,16 @@ from analyzers.history.load import History
 def committed_polls(history: History) -> DataFrame:
     """One row per poll and log with read_committed that returned records and completed.
 
-    Columns: process, op, offset (the highest returned), value (at it), time (ns, its completion), and
-    last_stable: the lowest one that the leader returned to a request sent later; null for none. The
+    Columns: process, op, offset (the highest returned), value (at it), time (ns, when its
+    last response had arrived), and last_stable: the lowest one that the leader returned to a request sent later; null
+    for none. The
     definition of read-above-lso says which answers count.
     """
     polls = (
         history.records.where("f = 'poll' and coalesce(committed, false) and offset is not null")
         .where("completed is not null")
         .groupBy(*LOG, "process", "op")
-        .agg(F.expr("max(struct(offset, value))").alias("top"), F.max("completed").alias("at"))
+        .agg(F.expr("max(struct(offset, value))").alias("top"), F.expr(f"max({SERVED})").alias("at"))
         .selectExpr(*LOG, "process", "op", "top.offset as offset", "top.value as value", "at")
     )
     log = Window.partitionBy(*LOG)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
+from analyzers.facts.columns import ACKED, LOG, POLLED, SERVED
 from analyzers.facts.fact import fact
 from analyzers.history.load import History
 
@@ -22,10 +22,10 @@ def conflicts(history: History) -> DataFrame:
     """One row per log and offset at which polls and acknowledgements showed more than one value.
 
     Columns: offset; low, high: the smallest and the largest value; earliest, latest: the one seen first
-    and the one seen last; epoch: the leader epoch of the latest, where it was polled; reused: whether
-    each value has a later leader epoch than the one before it, and was first seen after that was last seen;
-    time (ns): when the latest was first seen; settled (ns): the last acknowledgement, else the first
-    poll.
+    and the one seen last, where a polled one was seen when its response arrived; epoch: the leader epoch of
+    the latest, where it was polled; reused: whether each value has a later leader epoch than the one before
+    it, and was first seen after that was last seen; time (ns): when the latest was first seen; settled
+    (ns): the last acknowledgement, else the first poll.
     """
     seen = f"value is not null and offset is not null and (({ACKED}) or ({POLLED}))"
     views = history.records.where(seen).where(history.value_filter)
@@ -40,8 +40,8 @@ def conflicts(history: History) -> DataFrame:
         views.join(F.broadcast(several), [*LOG, "offset"], "left_semi")
         .groupBy(*LOG, "offset", "value")
         .agg(
-            F.expr(f"min({TIME}) as first"),
-            F.expr(f"max({TIME}) as last"),
+            F.expr(f"min({SERVED}) as first"),
+            F.expr(f"max({SERVED}) as last"),
             F.expr("min(leader_epoch) as low_epoch"),
             F.expr("max(leader_epoch) as high_epoch"),
             F.expr("max(completed) filter (where f = 'send') as acked_at"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.facts.columns import LOG, POLLED
+from analyzers.facts.columns import LOG, POLLED, SERVED
 from analyzers.facts.coverage import FINAL, coverage
 from analyzers.facts.fact import fact
 from analyzers.facts.transactions import transactions
@@ -20,7 +20,7 @@ def written(history: History) -> DataFrame:
 
     Columns: value, transaction; of the send: process, kind (its completion type), offset, invoked (ns);
     of the polls: polled (by any process), readers (those with read_committed), within (the transactions they
-    polled in), first_read (ns, the first completion), read_offset.
+    polled in), first_read (ns, when the first response of those that completed arrived), read_offset.
     """
     rows = history.records.where(
         f"value is not null and ((f = 'send' and transaction is not null) or ({POLLED}))"
@@ -37,7 +37,7 @@ def written(history: History) -> DataFrame:
             F.expr("bool_or(f = 'poll')").alias("polled"),
             F.expr(f"collect_set({READER}) filter (where {COMMITTED})").alias("readers"),
             F.expr(f"collect_set(transaction) filter (where {COMMITTED})").alias("within"),
-            F.expr(f"min(completed) filter (where {COMMITTED})").alias("first_read"),
+            F.expr(f"min({SERVED}) filter (where completed is not null and {COMMITTED})").alias("first_read"),
             F.expr(f"min(offset) filter (where {COMMITTED})").alias("read_offset"),
         )
         .where("transaction is not null")

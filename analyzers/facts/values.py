@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
 from analyzers.facts.fact import fact
 from analyzers.facts.final_reads import final_reads
+from analyzers.facts.removals import removals
 from analyzers.history.load import History
 
 OF_VALUES = f"(value is not null and (f = 'send' or ({POLLED})))"
@@ -48,11 +49,13 @@ COLUMNS = {
 def values(history: History) -> DataFrame:
     """One row per log and value. Columns: value, those of `COLUMNS`, whether each condition in `SEEN` is true, and
 
-    - top: the highest offset that any poll returned from the log; null for none,
-    - until: when the run's last record completed (ns),
+    - top, until, kept: see `removals`,
+    - removed: whether it may have been removed from the beginning of the log, where that is allowed: it lies below
+      the log start that the final read found, or without a final read below `removed_to`,
     - final_start, final_end, final_invoked: see `final_reads`; null without a completed one,
     - settled: whether that final read had to find the value, because it was acknowledged before the read began or
-      below the end of the read. With read_committed, only what lies below its end, the last stable offset, counts.
+      below the end of the read. With read_committed, only what lies below its end, the last stable offset, counts,
+    - due: the same of a value that a poll returned: below the end of the read, or before the end was requested.
     """
     finals = F.broadcast(final_reads(history))
     said = " | ".join(f"if(coalesce({sql}, false), {1 << bit}, 0)" for bit, sql in enumerate(SEEN.values()))
@@ -63,22 +66,28 @@ def values(history: History) -> DataFrame:
     aggregates = [F.expr(f"{sql} as {name}") for name, sql in COLUMNS.items()]
     fates = placed.groupBy(*LOG, "value").agg(F.bit_or("said").alias("said"), *aggregates)
     bits = [f"said & {1 << bit} <> 0 as {name}" for bit, name in enumerate(SEEN)]
-    in_time = "acked_at <= final_invoked and not final_committed and not coalesce(isolated, false)"
+    isolated = "(final_committed or coalesce(isolated, false))"
+    in_time = f"acked_at <= final_invoked and not {isolated}"
     settled = f"coalesce({in_time}, false) or coalesce(acked_offset < final_end, false)"
+    # An unanswered send may append its record after the end was requested, and a reader may still get it.
+    returned = f"returned_at <= least(final_invoked, final_phase) and not {isolated}"
+    due = f"coalesce({returned}, false) or coalesce(polled_offset < final_end, false)"
+    # An acknowledgement may lack an offset, and any record may have been below a log start above 0.
+    offset = "coalesce(acked_offset, polled_offset, 0)"
+    removed = f"{offset} < coalesce(final_start, removed_to)"
     return (
         fates.selectExpr("*", *bits)
-        .join(F.broadcast(_bounds(history)), LOG, "left")
+        .join(F.broadcast(removals(history)), LOG, "left")
         .join(finals.drop("final_process"), LOG, "left")
+        .join(F.broadcast(_final_phases(history)), ["run"], "left")
         .withColumn("settled", F.expr(settled))
-        .drop("isolated")
+        .withColumn("due", F.expr(due))
+        .withColumn("removed", F.expr(f"not kept and coalesce({removed}, false)"))
+        .drop("final_phase", "removed_to", "isolated")
     )
 
 
-def _bounds(history: History) -> DataFrame:
-    logs = history.records.groupBy(*LOG).agg(
-        F.expr("max(offset) filter (where f = 'poll') as top"),
-        F.expr(f"max({TIME}) as last"),
-        F.expr("bool_or(committed) filter (where f = 'poll' and final) as isolated"),
-    )
-    run = Window.partitionBy("run")
-    return logs.withColumn("until", F.max("last").over(run)).drop("last")
+def _final_phases(history: History) -> DataFrame:
+    """When the final phase began (ns). The ends of the logs are requested after that, and before any final read."""
+    phases = history.operations.where("f = 'phase' and get_json_object(value, '$.phase') = 'final'")
+    return phases.groupBy("run").agg(F.min("invoked").alias("final_phase"))

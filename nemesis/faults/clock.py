@@ -63,6 +63,11 @@ class ClockFault(Fault):
         if not self.offset and not self.ppm:
             raise ValueError("clock: give it an offset (seconds) or ppm (millionths), or both")
 
+    @property
+    def removes_records(self) -> bool:
+        # Retention compares the times of records with it.
+        return True
+
     def inject(self, context: FaultContext) -> None:
         context.notes["incarnation"] = context.node.incarnation()
         context.resources.want(context.event, context.node_id, CLOCK, (self.offset, self.ppm))

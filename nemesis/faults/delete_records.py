@@ -30,6 +30,10 @@ class DeleteRecords(Fault):
     def __post_init__(self) -> None:
         number("delete-records share", self.share, above=0, most=1)
 
+    @property
+    def removes_records(self) -> bool:
+        return True
+
     def inject(self, context: FaultContext) -> None:
         kafka, log = context.cluster.kafka, context.log
         start, end = kafka.ends(*log)
@@ -40,7 +44,9 @@ class DeleteRecords(Fault):
     def verify_injected(self, context: FaultContext) -> Proof:
         kafka, log, before = context.cluster.kafka, context.log, context.notes["before"]
         is_deleted = context.wait_until(lambda: kafka.ends(*log)[0] >= before, LIMIT)
-        evidence = {"start_before": context.notes["start"], "start": kafka.ends(*log)[0]}
+        topic, partition = log
+        evidence = {"topic": topic, "partition": partition}
+        evidence |= {"start_before": context.notes["start"], "start": kafka.ends(*log)[0]}
         return Proof(is_deleted and before > context.notes["start"], evidence)
 
 

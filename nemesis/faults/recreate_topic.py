@@ -24,6 +24,10 @@ class RecreateTopic(Fault):
     momentary = True
     takes_nodes_down = False
 
+    @property
+    def removes_records(self) -> bool:
+        return True
+
     def inject(self, context: FaultContext) -> None:
         topic, _ = context.log
         context.notes["id"] = context.cluster.kafka.topic_id(topic)

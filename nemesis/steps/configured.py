@@ -40,6 +40,10 @@ class Configures(Fault):
     def options(self) -> dict[str, Any]:
         return {"settings": dict(self.settings)}
 
+    @property
+    def removes_records(self) -> bool:
+        return any(each in name for name in self.settings for each in ("retention", "cleanup.policy"))
+
     def kafka_settings(self) -> tuple[SettingsOf, Mapping[str, str]]:
         return self.settings_of, self.settings
 

@@ -37,10 +37,11 @@ def test_evidence_repeats_neither_the_subject_nor_what_every_example_has(anomaly
 
 
 STABLE = """
-    lost-write unseen expired duplicate inconsistent-offsets offset-reuse phantom-read foreign-record corrupt-record
+    lost-write lost-read unseen expired duplicate inconsistent-offsets offset-reuse phantom-read foreign-record
+    corrupt-record read-above-watermark
     read-your-writes monotonic-reads monotonic-writes writes-follow-reads
     poll-skip nonmonotonic-poll int-poll-skip int-nonmonotonic-poll nonmonotonic-send int-nonmonotonic-send
-    int-send-skip realtime-order
+    int-send-skip realtime-order overtaken-write
     G1a torn-transaction precommitted-read future-read G0 G0-realtime G1c-wr G1c G1c-realtime read-above-lso
     zombie-write
     double-ownership group-skip commit-regression fenced-commit excess-duplicates orphaned-partition

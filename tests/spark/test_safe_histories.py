@@ -33,6 +33,7 @@ EXERCISED = {
 
 FLAWS = {
     "lost": "lost-write",
+    "unreplicated": "read-above-watermark",
     "duplicate": "duplicate",
     "disorder": "int-nonmonotonic-poll",
     "aborted": "G1a",

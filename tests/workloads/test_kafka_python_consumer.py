@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import kafka.errors as errors
@@ -32,7 +34,7 @@ class FakeConsumer:
 
     def __init__(self, **_: Any) -> None:
         self.made.append(self)
-        self._client = self
+        self._client = self._fetcher = self
         self.cluster = FakeCluster()
         self.start: dict[TopicPartition, int] = {}
         self.paused: set[TopicPartition] = set()
@@ -55,6 +57,11 @@ class FakeConsumer:
         if isinstance(step, BaseException):
             raise step
         return {TopicPartition(*log): records for log, records in step.items()}
+
+    def _handle_fetch_response(
+        self, node_id: int, fetch_offsets: Any, send_time: float, response: Any
+    ) -> None:
+        self.handled = (node_id, fetch_offsets, send_time, response)
 
     def close(self, **_: Any) -> None:
         self.closed = True
@@ -157,3 +164,37 @@ def test_only_assigned_logs_can_be_selected(script: deque[Any]) -> None:
     assert not script
     with pytest.raises(ValueError, match="not assigned"):
         consumer().only((("t", 9),))
+
+
+def response(*logs: tuple[str, int], records: bytes = b"records") -> Any:
+    """Of a fetch, as the library decodes it."""
+    topics = [
+        SimpleNamespace(topic=topic, partitions=[SimpleNamespace(partition_index=partition, records=records)])
+        for topic, partition in logs
+    ]
+    return SimpleNamespace(responses=topics)
+
+
+def test_a_record_tells_which_broker_served_it_and_when(script: deque[Any]) -> None:
+    """Also where the next response arrives before the poll has returned the records of the one before."""
+    reader = consumer()
+    reader.poll(0.001)
+    library = FakeConsumer.made[0]
+    log, other = TopicPartition(*LOG), TopicPartition(*OTHER)
+    began = time.monotonic_ns()
+    first = response(LOG, OTHER)
+    library._handle_fetch_response(3, {log: 0, other: 5}, 0.5, first)
+    assert library.handled == (3, {log: 0, other: 5}, 0.5, first)
+    library._handle_fetch_response(1, {log: 4}, 0.5, response(LOG))
+    library._handle_fetch_response(2, {log: 9}, 0.5, response(LOG, records=b""))
+    script.extend([{LOG: [Record(0), Record(3)], OTHER: [Record(7)]}, {LOG: [Record(6)]}])
+    first_records, second = reader.poll(0.01), reader.poll(0.01)
+    assert [each.fetched.node for each in (*first_records, *second) if each.fetched] == [3, 3, 3, 1]
+    times = [each.fetched.at for each in (*first_records, *second) if each.fetched]
+    assert began <= times[0] == times[1] == times[2] <= times[3] <= time.monotonic_ns()
+
+
+def test_a_record_of_an_unknown_response_has_no_broker(script: deque[Any]) -> None:
+    reader = consumer()
+    script.append({LOG: [Record(0)]})
+    assert [each.fetched for each in reader.poll(0.01)] == [None]

@@ -19,13 +19,21 @@ class Completion(NamedTuple):
     outcome: Outcome
 
 
+class Fetched(NamedTuple):
+    """The broker that served records, and when its response arrived (ns)."""
+
+    node: int
+    at: int
+
+
 class Polled(NamedTuple):
-    """A record returned by a poll; `leader_epoch` is its batch's, -1 for none."""
+    """A record returned by a poll; `leader_epoch` is its batch's, -1 for none. `fetched` is None if unknown."""
 
     log: Log
     offset: int
     leader_epoch: int
     payload: bytes | None
+    fetched: Fetched | None = None
 
 
 class Producer(Protocol):

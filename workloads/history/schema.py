@@ -57,6 +57,9 @@ RECORDS = pa.schema(
         # Whether the row of `previous` belongs to the same operation (of sends: to the same transaction); null
         # without a previous row. Filled by compaction.
         ("within", pa.bool_()),
+        ("node", pa.int32()),  # polls: the broker that served the fetch; null if unknown, and for sends
+        # Polls: ns, when the response with the record arrived. The poll may return it much later: `completed`.
+        ("fetched", pa.int64()),
     ]
 )
 """One row per record sent or polled.
@@ -115,7 +118,8 @@ OPERATIONS = pa.schema(
                 "target": as in the schedule, "nodes": [ids], "effective": bool, "evidence": {...}}``; type ``info``.
                 The row of heal also has ``"active": {"possibly": [ns, ns], "surely": [ns, ns]}``: the time in which
                 the fault may have been active, and, if verified, in which it certainly was. A fault on clients has
-                ``"processes": [numbers]``.
+                ``"processes": [numbers]``, and one that may remove records that were acknowledged or read, as
+                deletion and retention do, has ``"removes_records": true``.
 ``phase``       by HARNESS: ``{"phase": "steady"|"faults"|"recovery"|"final"|"end"}`` began.
 ``worker``      by HARNESS: ``{"role": ..., "process": number, "event": "started"|"stopped"|"crashed"|"killed"}``.
                 Ends are recorded a moment later; ``killed`` means by a fault.
@@ -158,7 +162,10 @@ OBSERVATIONS = pa.schema(
 )
 """One row per sample of the cluster's state, as reported by one broker."""
 
-LATER: Mapping[str, frozenset[str]] = {"observations": frozenset({"value"})}
+LATER: Mapping[str, frozenset[str]] = {
+    "records": frozenset({"node", "fetched"}),
+    "observations": frozenset({"value"}),
+}
 """Columns that files of `FORMAT` may lack, because they were added later. There they count as null."""
 
 

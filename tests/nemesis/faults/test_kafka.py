@@ -5,6 +5,7 @@ from __future__ import annotations
 from pytest_kafkacheck import (
     add_broker,
     add_partitions,
+    clock,
     configure,
     configure_broker,
     delete_controller,
@@ -113,3 +114,26 @@ def test_no_repetition_follows_a_heal_that_was_due_at_the_same_time(fake_run) ->
     # The restart ends at a time where began + lasting, rounded, lies between the last beat and the heal.
     fake_run.carry_out(CASES["leader-storm"].event(at=1, lasting=1), rolling_restart(at=0))
     assert fake_run.cluster.assignment == (2, 3, 1)
+
+
+def test_a_fault_says_whether_it_may_remove_records(fake_run) -> None:
+    fake_run.carry_out(
+        delete_records(at=1),
+        recreate_topic(at=2),
+        clock(1, offset=60, at=3, lasting=1),
+        configure({"retention.ms": 7}, at=5, lasting=1),
+        configure_broker({"log.cleanup.policy": "compact"}, 1, at=7, lasting=1),
+        configure({"min.insync.replicas": 1}, at=9, lasting=1),
+        kill(1, at=11, lasting=1),
+    )
+    removing = {row["f"] for row in fake_run.rows if row["value"].get("removes_records")}
+    assert removing == {"delete-records", "recreate-topic", "clock", "configure", "configure-broker"}
+    settings = {row["value"]["event"] for row in fake_run.rows if "removes_records" not in row["value"]}
+    assert settings == {"configure-5", "kill-6"}
+
+
+def test_delete_records_says_where_the_log_begins_now(fake_run) -> None:
+    fake_run.carry_out(delete_records(at=1))
+    evidence = fake_run.value("delete-records-0", "inject")["evidence"]
+    assert (evidence["topic"], evidence["partition"]) == ("log", 0)
+    assert evidence["start_before"] < evidence["start"]

@@ -101,6 +101,7 @@ class Client:
         if not partition.has_leader:
             return position
         fetched, position = partition.fetch(position, self.random.randint(1, 6), committed=committed)
+        node, served = partition.leader, self.now
         yield self.delay(5)
         op = self.next_op() if op is None else op
         for offset, entry in fetched:
@@ -108,7 +109,8 @@ class Client:
                 "f": "poll", "op": op, "value": entry.value, "process": self.process, "type": "ok",
                 "invoked": invoked, "completed": self.now, "topic": TOPIC, "partition": partition.number,
                 "offset": offset, "leader_epoch": entry.epoch, "assignment": self.assignment, "final": False,
-                "key": entry.key, "committed": committed, **columns,
+                "key": entry.key, "committed": committed, "node": node, "fetched": (served + self.now) // 2,
+                **columns,
             })  # fmt: skip
         return position
 

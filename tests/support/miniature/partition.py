@@ -93,6 +93,8 @@ class Partition:
 
     def end(self, *, committed: bool) -> int:
         """Where a reader of this isolation level stops."""
+        if "unreplicated" in self.flaws:
+            return len(self.entries)
         return self.last_stable_offset if committed and "early" not in self.flaws else self.high_watermark
 
     def fetch(self, position: int, limit: int, *, committed: bool) -> tuple[list[tuple[int, Entry]], int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
-from tests.support.oracles.rows import OfRows, Row, done, log, of_tables, polls, sends
+from tests.support.oracles.rows import OfRows, Row, done, intact, log, of_tables, polls, sends
 from tests.support.random_histories.logs import log_history
 
 
@@ -96,6 +97,23 @@ def realtime(records: list[Row], _: list[Row]) -> int:
     )
 
 
+def overtaken_unknown(records: list[Row], _: list[Row]) -> int:
+    def lowest(s: Row) -> Any:
+        return min(
+            (p["offset"] for p in intact(polls(records)) if (log(p), p["value"]) == (log(s), s["value"])),
+            default=None,
+        )
+
+    return sum(
+        (at := lowest(s)) is not None
+        and any(
+            log(a) == log(s) and a["completed"] < s["invoked"] and a["offset"] > at
+            for a in done(records, "send")
+        )
+        for s in sends(records, "info")
+    )
+
+
 RANDOM = log_history
 ORACLES = of_tables(
     {
@@ -107,5 +125,6 @@ ORACLES = of_tables(
         "int-nonmonotonic-send": nonmonotonic("send", True),
         "int-send-skip": send_skip,
         "realtime-order": realtime,
+        "overtaken-write": overtaken_unknown,
     }
 )

@@ -7,6 +7,8 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from tests.support.stories import removals
+
 TIME = st.integers(0, 12)
 SPAN = st.tuples(TIME, st.integers(0, 4)).map(lambda t: (t[0], t[0] + t[1]))
 OFFSET = st.integers(0, 5)
@@ -48,12 +50,15 @@ def log_history(draw: st.DrawFn, story: Any) -> Any:
                 generation=generation + draw(SOMETIMES),
                 value=f'{{"event": "{event}", "member": "m"}}',
             )
+        at = draw(SPAN)
         s.poll(
             value,
             draw(OFFSET),
             op=(1 << 61) + process * 2 + draw(st.integers(0, 1)),
             error=error,
-            at=draw(SPAN),
+            at=at,
+            node=draw(st.sampled_from([None, 1, 1, 2])),
+            fetched=draw(st.sampled_from([None, None, max(0, at[1] - 3)])),
             process=process,
             key=draw(KEY),
             committed=draw(st.sampled_from([None, False, True])),
@@ -95,7 +100,41 @@ def log_history(draw: st.DrawFn, story: Any) -> Any:
             "value": draw(ISOLATION),
         }
         s.operation("final-read", at=draw(SPAN), **ends, **more)
+    draw_removals(draw, s)
+    if draw(SOMETIMES):
+        draw_watermarks(draw, s)
     return s
+
+
+def draw_watermarks(draw: st.DrawFn, s: Any) -> None:
+    """Polls of two brokers in two epochs, and what these brokers say of their high watermarks."""
+    few = st.sampled_from([1, 1, 1, 2])
+    for number in range(3):
+        at, came_from = draw(SPAN), {"node": draw(few), "leader_epoch": draw(few), "committed": None}
+        fetched = draw(st.sampled_from([None, at[0]]))
+        s.poll(2 << 40 | 1, draw(OFFSET), process=8, op=number // 2, at=at, fetched=fetched, **came_from)
+    for number in range(5):
+        s.observations.append({
+            "process": 900, "time": 4 * number + 2, "asked": draw(st.sampled_from([None, *[4 * number] * 3])),
+            "kind": "partition", "topic": "t", "partition": 0, "node": draw(few), "leader": draw(few),
+            "leader_epoch": draw(few), "high_watermark": draw(st.sampled_from([None, 0, 1, 3, 4])),
+        })  # fmt: skip
+
+
+def draw_removals(draw: st.DrawFn, s: Any) -> None:
+    """What may remove records from the beginning of a log."""
+    at = (0, 0)
+    for config in draw(
+        st.sampled_from([(), (), ({},), ({},), ({"retention_ms": "0"},), ({}, {"cleanup_policy": "compact"})])
+    ):
+        removals.created(s, at=at, **config)
+    match draw(st.sampled_from([None, None, None, "unknown", "known"])):
+        case "unknown":
+            removals.fault(s, "clock")
+        case "known":
+            removals.fault(s, "delete-records", topic="t", partition=draw(PARTITION), start=draw(OFFSET))
+    if draw(SOMETIMES):
+        removals.observed(s, draw(OFFSET), partition=draw(PARTITION))
 
 
 def draw_histories(strategy: Any, histories: int) -> dict[str, Any]:

@@ -103,9 +103,52 @@ def seen_by_an_info_poll_only(s: Any) -> Any:
     return s.send(ONE, 0).poll(ONE, 0, type="info")
 
 
+def read_and_gone(s: Any) -> Any:
+    """Nobody was told that the write happened, but a reader got it."""
+    s.send(ONE, 0).send(ONE + 1, None, type="info").send(TWO, None, type="info").poll(ONE + 1, 1).poll(TWO, 2)
+    return s.final({0: ONE}, end=2)
+
+
+def read_and_gone_at_the_end(s: Any) -> Any:
+    """The log is shorter at the end. The second poll came too late for that to follow."""
+    s.send(ONE, None, type="info").send(ONE + 1, None, type="info").poll(ONE, 5)
+    s.operation("phase", value='{"phase": "final"}', topic=None, partition=None)
+    return s.poll(ONE + 1, 6).final({}, end=0)
+
+
+def read_below_the_end_and_gone(s: Any) -> Any:
+    """It was polled after the end was requested, at an offset below the end."""
+    s.send(ONE, None, type="info").send(ONE + 1, None, type="info").final({}, end=1)
+    return s.poll(ONE, 0).poll(ONE + 1, 1)
+
+
+def acknowledged_late_read_and_gone(s: Any) -> Any:
+    """The acknowledgement came after the final read, so that it does not oblige the final read."""
+    s.poll(ONE, 3, at=(2, 3)).final({}, end=0)
+    return s.send(ONE, None, at=(1, 90))
+
+
+def read_and_removed_at_the_log_start(s: Any) -> Any:
+    s.send(ONE, None, type="info").send(ONE + 1, None, type="info").poll(ONE, 0).poll(ONE + 1, 1)
+    return s.final({}, start=1, end=2)
+
+
+def read_of_transactions_of_unknown_outcome(s: Any) -> Any:
+    """Without isolation, a reader also gets what is aborted later."""
+    s.send(ONE, None, type="info", transaction=7).send(ONE + 1, None, type="info", transaction=7)
+    s.send(ONE + 2, None, type="fail", transaction=8).poll(ONE, 0).poll(ONE + 1, 1, committed=True)
+    return s.poll(ONE + 2, 2).final({}, end=3, committed=True)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     clean: {},
     lost_in_the_middle: {"lost-write": 1},
+    read_and_gone: {"lost-read": 2},
+    read_and_gone_at_the_end: {"lost-read": 1},
+    read_below_the_end_and_gone: {"lost-read": 1},
+    acknowledged_late_read_and_gone: {"lost-read": 1},
+    read_and_removed_at_the_log_start: {"lost-read": 1},
+    read_of_transactions_of_unknown_outcome: {"lost-read": 1},
     lost_although_read_before: {"lost-write": 1},
     lost_and_replaced: {"lost-write": 1, "inconsistent-offsets": 1},
     lost_although_an_earlier_final_read_had_it: {"lost-write": 1},

@@ -75,6 +75,13 @@ def reused_twice(s: Any) -> Any:
     return s.poll(TWO, 0, leader_epoch=2, process=11).final({0: ONE + 1}, end=1, leader_epoch=3)
 
 
+def reused_while_a_record_waited_in_a_buffer(s: Any) -> Any:
+    """The old record was fetched before the truncation, and polled after the new one."""
+    two_unknown_sends(s).poll(TWO, 0, leader_epoch=2, process=11, at=(31, 35), fetched=34)
+    s.poll(ONE, 0, leader_epoch=1, at=(41, 45), fetched=22, node=1)
+    return s.final({0: TWO}, end=1, leader_epoch=2)
+
+
 def a_later_epoch_read_the_same(s: Any) -> Any:
     return s.send(ONE, 0).poll(ONE, 0, leader_epoch=1).final({0: ONE}, end=1, leader_epoch=2)
 
@@ -84,14 +91,15 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     duplicate_by_acknowledgement: {"duplicate": 1},
     duplicate_by_an_info_poll: {"duplicate": 1},
     not_a_duplicate_in_two_partitions: {},
-    inconsistent: {"inconsistent-offsets": 1},
-    inconsistent_in_one_epoch: {"inconsistent-offsets": 1},
+    inconsistent: {"inconsistent-offsets": 1, "lost-read": 1},
+    inconsistent_in_one_epoch: {"inconsistent-offsets": 1, "lost-read": 1},
     inconsistent_with_the_first_epoch: {"inconsistent-offsets": 1, "lost-write": 1},
-    inconsistent_in_turns: {"inconsistent-offsets": 1},
-    inconsistent_backwards: {"inconsistent-offsets": 1},
-    inconsistent_after_a_reuse: {"inconsistent-offsets": 1},
-    reused: {"offset-reuse": 1},
+    inconsistent_in_turns: {"inconsistent-offsets": 1, "lost-read": 1},
+    inconsistent_backwards: {"inconsistent-offsets": 1, "lost-read": 1},
+    inconsistent_after_a_reuse: {"inconsistent-offsets": 1, "lost-read": 2},
+    reused: {"offset-reuse": 1, "lost-read": 1},
     reused_after_an_acknowledgement: {"offset-reuse": 1, "lost-write": 1},
-    reused_twice: {"offset-reuse": 1},
+    reused_twice: {"offset-reuse": 1, "lost-read": 2},
+    reused_while_a_record_waited_in_a_buffer: {"offset-reuse": 1, "lost-read": 1},
     a_later_epoch_read_the_same: {},
 }

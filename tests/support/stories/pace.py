@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-TIMES = ("invoked", "completed", "time", "asked")
+TIMES = ("invoked", "completed", "time", "asked", "fetched")
 
 
 def slower(story: Any, *, factor: int = 10**8) -> Any:

@@ -75,6 +75,17 @@ def overtaken(s: Any) -> Any:
     return s.final({0: 3 << 40, 1: TWO, 2: ONE}, end=3)
 
 
+def overtaken_with_unknown_outcome(s: Any) -> Any:
+    """Only a reader knows the offset of the second send, which is sent after the acknowledgement of the first."""
+    s.send(ONE, 2, at=(0, 10)).send(TWO, None, at=(11, 30), type="info")
+    return s.send(3 << 40, 0, at=(11, 12), partition=1).poll(TWO, 1).final({1: TWO, 2: ONE}, end=3)
+
+
+def concurrent_with_unknown_outcome(s: Any) -> Any:
+    s.send(ONE, 1, at=(0, 10)).send(TWO, None, at=(10, 20), type="info")
+    return s.final({0: TWO, 1: ONE}, end=2)
+
+
 def concurrent(s: Any) -> Any:
     """The first send is acknowledged at the same nanosecond at which the second begins."""
     return s.send(ONE, 1, at=(0, 10)).send(TWO, 0, at=(10, 20)).final({0: TWO, 1: ONE}, end=2)
@@ -102,6 +113,8 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     a_marker_lies_between_transactions: {},
     others_write_between_transactions: {},
     overtaken: {"realtime-order": 1},
+    overtaken_with_unknown_outcome: {"overtaken-write": 1, "unseen": 1},
+    concurrent_with_unknown_outcome: {},
     concurrent: {},
     two_partitions: {},
 }

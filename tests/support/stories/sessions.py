@@ -127,7 +127,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     wrote_at_once: {},
     sessions_overtake_one_another: {"realtime-order": 1},
     wrote_behind_its_read: {"writes-follow-reads": 1, "realtime-order": 1},
-    wrote_where_it_had_read: {"writes-follow-reads": 1, "inconsistent-offsets": 1},
+    wrote_where_it_had_read: {"writes-follow-reads": 1, "inconsistent-offsets": 1, "lost-read": 1},
     wrote_while_it_read: {},
     wrote_behind_another_sessions_read: {},
 }

@@ -12,6 +12,7 @@ from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError, 
 
 from workloads.clients.connection import Address
 from workloads.clients.epochs import Epochs
+from workloads.clients.kafka_python.fetches import Fetches
 from workloads.clients.kafka_python.settings import COMMON, access
 from workloads.clients.protocol import Log, Polled
 
@@ -44,6 +45,7 @@ class KafkaPythonConsumer:
         self._out_of_range = 0
         self._consumer: Any = None
         self._epochs: Epochs | None = None
+        self._fetches: Fetches | None = None
 
     @property
     def assignment(self) -> int:
@@ -110,7 +112,10 @@ class KafkaPythonConsumer:
 
     def _accept(self, partition: Any, records: list[Any]) -> list[Polled]:
         log = (partition.topic, partition.partition)
-        accepted = [Polled(log, record.offset, record.leader_epoch, record.value) for record in records]
+        fetched = self._fetches.source(partition, records[0].offset) if self._fetches is not None else None
+        accepted = [
+            Polled(log, record.offset, record.leader_epoch, record.value, fetched) for record in records
+        ]
         self._positions[log] = records[-1].offset + 1
         self._heard[log] = max(self._heard.get(log, -1), *(each.leader_epoch for each in accepted))
         return accepted
@@ -122,6 +127,7 @@ class KafkaPythonConsumer:
         for log, position in self._positions.items():
             consumer.seek(partitions[log], position)
         self._consumer = consumer
+        self._fetches = Fetches(consumer._fetcher)
         self._epochs = Epochs(consumer._client.cluster, tuple({topic for topic, _ in self._positions}))
         self._out_of_range = 0
         self._pause()

@@ -1,0 +1,51 @@
+"""What may have removed a record from the beginning of its log, in plain Python."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.support.oracles.rows import Row, Tables, log, polls
+
+
+def final_read(operations: list[Row], of: Row) -> Row | None:
+    reads = [o for o in operations if o["f"] == "final-read" and o["type"] == "ok" and log(o) == log(of)]
+    return max(reads, key=lambda o: (o["completed"], o["invoked"], o["process"]), default=None)
+
+
+def settings_keep_all(tables: Tables, topic: str) -> bool | None:
+    """Whether the recorded settings let every record of the run stay; None where they were not recorded."""
+    rows = [o for o in tables["operations"] if o["f"] == "topic" and o["topic"] == topic]
+    of_creations = [o for o in rows if json.loads(o["value"])["event"] in ("created", "recreated")]
+    configs = [json.loads(o["value"])["config"] for o in of_creations]
+    if not configs or not all(configs):
+        return None
+    ended = max(r["completed"] if r["completed"] is not None else r["invoked"] for r in tables["records"])
+    lasted = (ended - min(o["invoked"] for o in of_creations)) / 1e6
+    return all(
+        "compact" not in config["cleanup.policy"]
+        and int(config["retention.bytes"]) < 0
+        and (int(config["retention.ms"]) < 0 or int(config["retention.ms"]) >= lasted)
+        for config in configs
+    )
+
+
+def may_be_removed(tables: Tables, of: Row, offset: int | None) -> bool:
+    """Whether a record at the offset, which may be unknown, may lie below an allowed log start."""
+    values = [json.loads(o["value"]) for o in tables["operations"] if o["process"] == -1]
+    faults = [v["evidence"] for v in values if v.get("removes_records") and v["stage"] == "inject"]
+    keep = settings_keep_all(tables, of["topic"])
+    if keep and not faults:
+        return False
+    final, lowest = final_read(tables["operations"], of), 0 if offset is None else offset
+    if final is not None:
+        return lowest < final["start_offset"]
+    if keep is False or any("start" not in evidence for evidence in faults):
+        return True
+    known = [e["start"] for e in faults if (e["topic"], e["partition"]) == log(of)]
+    seen: list[Any] = [o.get("log_start") for o in tables["observations"] if log(o) == log(of)]
+    return lowest < max([0, *known, *(start for start in seen if start is not None)])
+
+
+def top(records: list[Row], of: Row) -> int:
+    return max((p["offset"] for p in polls(records) if log(p) == log(of)), default=-1)
