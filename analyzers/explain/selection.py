@@ -10,6 +10,7 @@ from analyzers.catalogue.bounds import NONE, Bounds
 from analyzers.catalogue.registry import CHECKS, bound_checks
 from analyzers.explain.explain import explain
 from analyzers.explain.explanation import Explanation
+from analyzers.history.incarnations import by_incarnation, cuts
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import Location, sources
 from analyzers.judge.cycles import CYCLES, find_cycles
@@ -40,10 +41,12 @@ def explanations(
     anomaly, too. around  the number of offsets to show on either side. Raises NoSuchFinding if there is no such
     occurrence, and CannotExplain if the search for it failed. For None, anomalies with fewer occurrences are left
     out."""
-    history = load(spark, sources(spark, [run]))
+    directories = sources(spark, [run])
+    history = load(spark, directories)
     try:
-        for found in _find(history, anomaly, number, bounds):
-            yield explain(history, found, number, around=around)
+        logs = by_incarnation(history, cuts(history, directories))
+        for found in _find(logs, anomaly, number, bounds):
+            yield explain(logs, found, number, around=around)
     finally:
         release(spark, history)
 

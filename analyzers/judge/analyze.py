@@ -13,6 +13,7 @@ from analyzers.catalogue.registry import ANOMALIES, CHECKS, bound_checks, requir
 from analyzers.causes.evidence import Change
 from analyzers.facts.registry import NEEDS
 from analyzers.history.fault_events import FaultEvent, fault_events, faults_at
+from analyzers.history.incarnations import by_incarnation, cuts
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import Location, is_empty, sources
 from analyzers.judge.availability import availabilities, measure
@@ -56,20 +57,21 @@ def analyze(
     directories = sources(spark, runs)
     history = load(spark, directories)
     try:
+        logs = by_incarnation(history, cuts(history, directories))
         # These jobs are independent, and for a small history most of the time is spent in Spark's driver.
         with ThreadPoolExecutor(3, thread_name_prefix="kafkacheck-analysis") as pool:
             counting, waiting = pool.submit(tally, history), pool.submit(measure, history)
-            prefiltering = pool.submit(find_suspects, history, checks)
+            prefiltering = pool.submit(find_suspects, logs, checks)
             empty = [each.name for each in directories if is_empty(spark, each)]
         tallies = {name: Tally() for name in empty} | counting.result()
         kinds = {run: each.kinds() for run, each in tallies.items()}
         every_check = (*checks, *bound_checks(bounds))
         wanted = [check for check in every_check if any(applies(check, of_run) for of_run in kinds.values())]
         found, crashed = find(
-            history, wanted, examples=examples, strict=strict, prefilter=lambda *_: prefiltering.result()
+            logs, wanted, examples=examples, strict=strict, prefilter=lambda *_: prefiltering.result()
         )
         transactional = any(TRANSACTIONS in of_run for of_run in kinds.values())
-        cycles, unsearched = _find_cycles(history, examples) if transactional else ([], [])
+        cycles, unsearched = _find_cycles(logs, examples) if transactional else ([], [])
         try:
             available = availabilities(waiting.result(), {run: each.began for run, each in tallies.items()})
         except Exception as error:  # No promise depends on the report, so a crash is only a note.

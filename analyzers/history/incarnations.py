@@ -1,0 +1,175 @@
+"""Cuts the history of a topic that was deleted and created again into one log for each of its incarnations.
+
+Such a topic keeps its name, but is another log: its records are gone, and offsets and leader epochs start again. Its
+later incarnations are named ``topic@2``, ``topic@3`` and so on. An operation belongs to an incarnation if its whole
+span lies outside of the time in which the topic was deleted and created, until all brokers knew the new topic. Of
+other operations the incarnation is unknown: polls, reads and samples are left out, and a send becomes one of unknown
+outcome in each incarnation in which its record may be.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.history.load import History
+from analyzers.history.sources import Source
+from workloads.history.schema import NEMESIS
+
+FOREVER = (1 << 63) - 1
+
+COLUMNS = ["run", "process", "f", "topic", "invoked", "completed", "value"]
+
+RECREATE = "recreate-topic"
+
+Cuts = Mapping[tuple[str, str], tuple[tuple[int, int], ...]]
+"""By run and topic: from the request to delete it until all brokers knew the new topic (ns), in order of time."""
+
+
+class Change(NamedTuple):
+    """A row of `COLUMNS` that tells about the deletion or the creation of a topic."""
+
+    run: str
+    process: int
+    f: str
+    topic: str | None
+    invoked: int
+    completed: int | None
+    value: str | None
+
+
+def cuts(history: History, runs: Sequence[Source]) -> Cuts:
+    """The recreations that were recorded. Reads local files without Spark, because most histories have none."""
+    if all(run.local for run in runs):
+        rows = [
+            Change(**row)
+            for run in runs
+            for file in run.files["operations"]
+            for row in pq.read_table(
+                file, columns=COLUMNS, filters=[("f", "in", ["topic", RECREATE])], partitioning=None
+            ).to_pylist()
+        ]
+    else:
+        of_topics = history.operations.where(F.col("f").isin("topic", RECREATE)).select(*COLUMNS)
+        rows = [Change(**row.asDict()) for row in of_topics.collect()]
+    return _cuts(sorted(rows, key=lambda row: (row.run, row.invoked, row.completed or FOREVER)))
+
+
+def _cuts(rows: Sequence[Change]) -> Cuts:
+    deleted: dict[tuple[str, str], int] = {}
+    found: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for row in rows:
+        if row.f != "topic" or row.topic is None:
+            continue
+        event, log = json.loads(row.value or "{}").get("event"), (row.run, row.topic)
+        if event == "deleted":
+            deleted[log] = row.invoked
+        elif event == "recreated":
+            known = max([_end(row), *(_verified(fault) for fault in rows if _caused(fault, row))])
+            found.setdefault(log, []).append((deleted.pop(log, row.invoked), known))
+    return {log: tuple(spans) for log, spans in found.items()}
+
+
+def _caused(fault: Change, creation: Change) -> bool:
+    is_of_it = fault.f == RECREATE and fault.process == NEMESIS and fault.run == creation.run
+    is_injection = is_of_it and json.loads(fault.value or "{}").get("stage") == "inject"
+    return is_injection and fault.invoked <= creation.invoked <= _end(fault)
+
+
+def _verified(fault: Change) -> int:
+    """When all brokers knew the new topic; `FOREVER` if that was not seen."""
+    return _end(fault) if json.loads(fault.value or "{}").get("effective") is True else FOREVER
+
+
+def _end(row: Change) -> int:
+    return FOREVER if row.completed is None else row.completed
+
+
+def by_incarnation(history: History, of: Cuts) -> History:
+    """The history with one log for each incarnation. Runs without recreations are left as they are."""
+    if not of:
+        return history
+    runs = sorted({run for run, _ in of})
+
+    def changed(rows: DataFrame, change: Any) -> DataFrame:
+        affected = F.col("run").isin(runs)
+        return rows.where(~affected).unionByName(change(rows.where(affected), of))
+
+    return replace(
+        history,
+        records=changed(history.records, _records),
+        operations=changed(history.operations, _operations),
+        observations=changed(history.observations, _observations),
+    )
+
+
+def _records(rows: DataFrame, of: Cuts) -> DataFrame:
+    polled = "f = 'poll'"
+    placed = _placed(
+        rows,
+        of,
+        first=f"if({polled}, least(invoked, fetched), invoked)",
+        last=f"if({polled}, coalesce(fetched, completed, invoked), coalesce(completed, {FOREVER}))",
+    )
+    # `previous` is the offset of the record before it, which may be of another incarnation.
+    line = Window.partitionBy("run", "process", "f", "topic", "partition", "assignment", "generation")
+    before = line.orderBy("index").rowsBetween(Window.unboundedPreceding, -1)
+    counts = f"if({polled} or type = 'ok', struct(low, high), null)"
+    same = "coalesce(before.low = low and before.high = high and low = high, false)"
+    unclear = "f = 'send' and low < high"
+    return _named(
+        placed.withColumn("before", F.last(F.expr(counts), ignorenulls=True).over(before))
+        .withColumn("previous", F.expr(f"if({same}, previous, null)"))
+        .withColumn("within", F.expr(f"if({same}, within, null)"))
+        .where(f"{unclear} or low = high")
+        .withColumn("offset", F.expr(f"if({unclear}, null, offset)"))
+        .withColumn("type", F.expr(f"if({unclear} and type = 'ok', 'info', type)")),
+        rows.columns,
+    )
+
+
+def _operations(rows: DataFrame, of: Cuts) -> DataFrame:
+    placed = _placed(rows, of, first="invoked", last=f"coalesce(completed, {FOREVER})")
+    return _named(placed.where("low = high"), rows.columns)
+
+
+def _observations(rows: DataFrame, of: Cuts) -> DataFrame:
+    placed = _placed(rows, of, first="coalesce(asked, time)", last="time")
+    return _named(placed.where("low = high"), rows.columns)
+
+
+def _placed(rows: DataFrame, of: Cuts, *, first: str, last: str) -> DataFrame:
+    """With the first and the last incarnation to which a row may belong, from 0: low, high."""
+    spans = rows.sparkSession.sql(f"select * from values {', '.join(_literals(of))} as t (run, topic, cuts)")
+    return (
+        rows.join(F.broadcast(spans), ["run", "topic"], "left")
+        .withColumn("first", F.expr(first))
+        .withColumn("last", F.expr(last))
+        .withColumn("low", F.expr("if(cuts is null, 0, size(filter(cuts, c -> c.until < first)))"))
+        .withColumn("high", F.expr("if(cuts is null, 0, size(filter(cuts, c -> c.since <= last)))"))
+    )
+
+
+def _named(rows: DataFrame, columns: Iterable[str]) -> DataFrame:
+    """One row for each incarnation to which it may belong, with its name as the topic."""
+    return (
+        rows.withColumn("number", F.explode(F.expr("sequence(low, high)")))
+        .withColumn("topic", F.expr("if(number = 0, topic, concat(topic, '@', number + 1))"))
+        .select(*columns)
+    )
+
+
+def _literals(of: Cuts) -> Iterable[str]:
+    for (run, topic), spans in sorted(of.items()):
+        pieces = ", ".join(f"named_struct('since', {since}L, 'until', {until}L)" for since, until in spans)
+        yield f"({_text(run)}, {_text(topic)}, array({pieces}))"
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

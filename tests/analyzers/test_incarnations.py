@@ -1,0 +1,68 @@
+"""The recreations of topics are found in the files of a history. No JVM."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analyzers.history.incarnations import FOREVER, RECREATE, cuts
+from analyzers.history.sources import Source
+from workloads.history.schema import HARNESS, NEMESIS, OPERATIONS
+
+NO_SPARK: Any = SimpleNamespace()
+
+
+def source(tmp_path: Path, *rows: dict[str, Any]) -> Source:
+    file = tmp_path / "0.parquet"
+    pq.write_table(pa.Table.from_pylist(list(rows), schema=OPERATIONS), file)
+    return Source(name="run", local=True, files={"operations": {str(file): 1}})
+
+
+def change(
+    event: str, invoked: int, completed: int | None, *, topic: str = "t", run: str = "r"
+) -> dict[str, Any]:
+    value = json.dumps({"event": event})
+    return {
+        "run": run, "process": HARNESS, "f": "topic", "topic": topic, "type": "ok", "invoked": invoked,
+        "completed": completed, "value": value, "op": invoked,
+    }  # fmt: skip
+
+
+def fault(invoked: int, completed: int, *, effective: bool, stage: str = "inject") -> dict[str, Any]:
+    value = json.dumps({"stage": stage, "effective": effective})
+    return {
+        "run": "r", "process": NEMESIS, "f": RECREATE, "type": "info", "invoked": invoked, "completed": completed,
+        "value": value, "op": -invoked,
+    }  # fmt: skip
+
+
+def test_a_recreation_lasts_from_the_deletion_to_the_creation(tmp_path: Path) -> None:
+    rows = [
+        change("created", 1, 2), change("recreated", 50, 60), change("deleted", 30, 40),
+        change("deleted", 130, 140), change("recreated", 150, 160), change("deleted", 200, 210),
+        change("created", 5, 6, topic="other"), change("recreated", 70, 80, run="q"),
+    ]  # fmt: skip
+    assert cuts(NO_SPARK, [source(tmp_path, *rows)]) == {
+        ("q", "t"): ((70, 80),),
+        ("r", "t"): ((30, 60), (130, 160)),
+    }
+
+
+def test_a_fault_says_when_all_brokers_knew_the_new_topic(tmp_path: Path) -> None:
+    rows = [change("deleted", 30, 40), change("recreated", 50, 60)]
+    heal = fault(90, 91, effective=True, stage="heal")
+    for effective, known in ((True, 90), (False, FOREVER)):
+        made = source(tmp_path, *rows, fault(20, 90, effective=effective), heal)
+        assert cuts(NO_SPARK, [made]) == {("r", "t"): ((30, known),)}
+    elsewhere = source(tmp_path, *rows, fault(51, 90, effective=False), fault(10, 49, effective=False))
+    assert cuts(NO_SPARK, [elsewhere]) == {("r", "t"): ((30, 60),)}
+    assert cuts(NO_SPARK, [source(tmp_path, change("recreated", 50, None))]) == {("r", "t"): ((50, FOREVER),)}
+
+
+def test_most_histories_have_none(tmp_path: Path) -> None:
+    assert cuts(NO_SPARK, [source(tmp_path), source(tmp_path, change("created", 1, 2))]) == {}
