@@ -33,8 +33,8 @@ _GAP_DEFINITION = (
     "anew), although some process polled a record between the two, by {operation}; counted per "
     "gap. Offsets at which no process polled a record count as holes (transaction markers, "
     "compaction). For polls with isolation.level=read_committed, so do offsets that no such poll "
-    "returned (aborted transactions), unless a send outside of transactions was acknowledged there and "
-    "some poll returned its value there. Jepsen also takes acknowledged sends for records; here, a write "
+    "returned (aborted transactions), unless a send was acknowledged there, in a transaction with its "
+    "commit, and some poll returned its value there. Jepsen also takes acknowledged sends for records; here, a write "
     "that was never polled is a lost-write."
 )
 

@@ -17,7 +17,7 @@ REACHES, COMMITS = 0, 1
 
 @fact(needs="commit")
 def commit_reaches(history: History) -> DataFrame:
-    """One row per ok commit above what the group had reached before its end; resets are left out.
+    """One row per ok commit above what the group had reached before its end, which resets move, too.
 
     Columns: group, process, op, generation, offset, time (ns, its invocation), reached: the end (exclusive) of what
     the group had polled, started to read at, or been reset to, by operations that began before the commit
@@ -57,8 +57,8 @@ def commit_reaches(history: History) -> DataFrame:
 
 
 def _commits(history: History) -> DataFrame:
-    """The ok commits, without resets, with how far the group had got."""
-    made = commits(history).where("type = 'ok' and not reset and completed is not null").selectExpr(
+    """The ok commits, with how far the group had got."""
+    made = commits(history).where("type = 'ok' and completed is not null").selectExpr(
         *GROUP_LOG, "process", "op", "generation", "offset", "invoked as time", "completed as at",
         f"{COMMITS} as kind",
     )  # fmt: skip

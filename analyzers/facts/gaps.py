@@ -29,7 +29,7 @@ def gaps(history: History) -> DataFrame:
 
     Columns: those of `steps`, and below: the highest offset under this one at which a record is known.
     For polls, that is one that any poll returned; with ``committed``, one that any such poll returned, or any poll if
-    the record was sent outside of transactions and acknowledged there. For sends, it is one that was polled or
+    the record was acknowledged there. For sends, it is one that was polled or
     acknowledged. The step left out a record if and only if ``below > previous``, so the offsets of a gap need not
     be enumerated.
     """
@@ -49,7 +49,7 @@ def _blocks(history: History) -> DataFrame:
     records = (
         history.records.where(f"offset is not null and (f = 'poll' or ({ACKED}))")
         .select(*LOG, "offset", "f", "committed")
-        .unionByName(_plain_records(history))
+        .unionByName(_acknowledged_records(history))
     )
     bits = [
         F.expr(f"coalesce(bit_or(shiftleft(1L, {PLACE})) filter (where {which}), 0L) as bits_{name}")
@@ -63,16 +63,16 @@ def _blocks(history: History) -> DataFrame:
     return blocks
 
 
-def _plain_records(history: History) -> DataFrame:
-    """Records that readers of committed records get as well, whatever becomes of any transaction.
+def _acknowledged_records(history: History) -> DataFrame:
+    """Records that readers of committed records get as well.
 
-    They were sent outside of transactions and acknowledged at the offset at which some other reader found them. They
-    count like polls of committed records. Only runs with such readers are examined.
+    They were acknowledged, in a transaction with its commit, at the offset at which some other reader found them.
+    They count like polls of committed records. Only runs with such readers are examined.
     """
     careful = history.records.where("f = 'poll' and committed").select("run").distinct()
-    acked, polled = f"({ACKED} and transaction is null)", f"({POLLED} and not coalesce(committed, false))"
+    polled = f"({POLLED} and not coalesce(committed, false))"
     return (
-        history.records.where(f"offset is not null and value is not null and ({acked} or {polled})")
+        history.records.where(f"offset is not null and value is not null and (({ACKED}) or {polled})")
         .join(F.broadcast(careful), "run", "left_semi")
         .groupBy(*LOG, "offset", "value")
         .agg(F.expr("bool_or(f = 'send') and bool_or(f = 'poll') as both"))

@@ -60,11 +60,10 @@ def between(a: Row, b: Row, rows: list[Row]) -> bool:
     return any(a["offset"] < offset < b["offset"] for offset in offsets)
 
 
-def is_plain(poll: Row, records: list[Row]) -> bool:
-    """Whether the record was acknowledged at its offset, and sent outside of transactions."""
+def is_acknowledged(poll: Row, records: list[Row]) -> bool:
+    """Whether the record was acknowledged at its offset, in a transaction with its commit."""
     return poll.get("error") is None and any(
-        s["transaction"] is None
-        and (log(s), s["offset"], s["value"]) == (log(poll), poll["offset"], poll["value"])
+        (log(s), s["offset"], s["value"]) == (log(poll), poll["offset"], poll["value"])
         for s in sends(records, "ok")
     )
 
@@ -76,7 +75,11 @@ def poll_skip(within: bool) -> OfRows:
             and between(
                 a,
                 b,
-                [p for p in polls(records) if p["committed"] or not b["committed"] or is_plain(p, records)],
+                [
+                    p
+                    for p in polls(records)
+                    if p["committed"] or not b["committed"] or is_acknowledged(p, records)
+                ],
             )
             for a, b, inside in steps(records, operations, "poll")
         )

@@ -69,7 +69,7 @@ def log(s: Any, size: int) -> Any:
     return s
 
 
-def polled(s: Any, process: int, offsets: range, at: Span, *, generation: int = 1, **more: Any) -> Any:
+def polled(s: Any, process: int, offsets: range, at: Span, *, generation: int | None = 1, **more: Any) -> Any:
     for offset in offsets:
         s.poll(
             ONE + offset,

@@ -18,6 +18,14 @@ def plain_record_skipped(s: Any) -> Any:
     return s.final({0: ONE, 1: ONE + 1, 2: ONE + 2}, end=3)
 
 
+def committed_record_skipped(s: Any) -> Any:
+    """The commit of its transaction was acknowledged, and the reader went past the last stable offset there."""
+    s.send(ONE, 0).send(TWO, 1, transaction=A, process=2, at=(21, 40)).send(ONE + 2, 3)
+    txn(s, A, (20, 40), process=2)
+    s.poll(TWO, 1, process=11).poll(ONE, 0, **READ).poll(ONE + 2, 3, **READ)
+    return s.final({0: ONE, 1: TWO, 3: ONE + 2}, end=4)
+
+
 def aborted_record_skipped(s: Any) -> Any:
     """At the next offsets: records of an aborted transaction, and one that was acknowledged elsewhere."""
     s.send(ONE, 0).send(TWO, 1, transaction=A, type="fail", process=2, at=(21, 40)).send(ONE + 1, None)
@@ -73,6 +81,7 @@ def final_read_got_nothing(s: Any) -> Any:
 
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     plain_record_skipped: {"poll-skip": 1},
+    committed_record_skipped: {"poll-skip": 1},
     aborted_record_skipped: {},
     open_transaction_ended_the_read: {},
     read_passed_the_write: {"read-your-writes": 1},

@@ -50,7 +50,15 @@ def static_member_not_fenced(s: Any) -> Any:
 def members_with_other_instances(s: Any) -> Any:
     log(s, 1), member(s, 5, "assigned", (10, 20), start=0, instance="i")
     member(s, 6, "assigned", (30, 40), start=0, instance="j"), member(s, 5, "revoked", (41, 50), instance="i")
+    member(s, 7, "assigned", (80, 90), start=0, instance="i", generation=2)
     return polled(s, 6, range(1), (60, 70))
+
+
+def commit_of_an_older_generation(s: Any) -> Any:
+    """It had to be refused, and proves nothing about an assignment of the newer one."""
+    log(s, 1), member(s, 5, "assigned", (10, 20), start=0, generation=2)
+    member(s, 6, "assigned", (30, 40), start=0, generation=2), polled(s, 6, range(1), (41, 42), generation=2)
+    return commit(s, 5, 1, (43, 50))
 
 
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
@@ -59,4 +67,5 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     static_member_replaced_while_paused: {},
     static_member_not_fenced: {"double-ownership": 1},
     members_with_other_instances: {"double-ownership": 1},
+    commit_of_an_older_generation: {"fenced-commit": 1},
 }

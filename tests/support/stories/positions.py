@@ -18,14 +18,37 @@ def began_at_the_log_start(s: Any) -> Any:
     """First positions that are legal.
 
     Nothing lies below; a commit, even one without answer, may have set the position; the member starts at the log
-    end, or its setting is not known.
+    end, at a position that it knows, or its setting is not known.
     """
-    log(s, 4), member(s, 5, "assigned", (10, 20), start=0, policy="earliest")
+    (
+        log(s, 4),
+        member(s, 5, "assigned", (10, 20), start=0, policy="earliest"),
+        polled(s, 5, range(4), (21, 30)),
+    )
     commit(s, 6, 2, (10, None), kind="info", group="h")
-    member(s, 6, "assigned", (11, 20), start=2, policy="earliest", group="h")
-    member(s, 7, "assigned", (11, 20), start=2, policy="latest", group="i")
-    member(s, 8, "assigned", (11, 20), start=2, group="j")
-    return member(s, 9, "assigned", (11, 20), start=4, policy="earliest", partition=1, group="k")
+    for process, group, policy in (
+        (6, "h", "earliest"),
+        (7, "i", "latest"),
+        (8, "j", None),
+        (9, "k", "none"),
+    ):
+        member(s, process, "assigned", (11, 20), start=2, policy=policy, group=group)
+        polled(s, process, range(2, 4), (21, 30))
+    return member(s, 10, "assigned", (11, 20), start=4, policy="earliest", partition=1, group="l")
+
+
+def never_committed(s: Any) -> Any:
+    """With auto.offset.reset=latest, and without a commit, each member starts at the log end."""
+    (
+        log(s, 4),
+        member(s, 5, "assigned", (10, 20), start=1, policy="latest"),
+        polled(s, 5, range(1, 2), (21, 25)),
+    )
+    (
+        member(s, 6, "assigned", (40, 50), generation=2, start=3, policy="latest"),
+        commit(s, 6, 3, (51, 60), generation=2),
+    )
+    return polled(s, 6, range(3, 4), (61, 70), generation=2)
 
 
 def skipped_what_was_not_committed(s: Any) -> Any:
@@ -58,6 +81,7 @@ def started_at_the_end_before_the_first_commit(s: Any) -> Any:
 
 def committed_beyond_its_polls(s: Any) -> Any:
     log(s, 4), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(2), (20, 30))
+    polled(s, 20, range(2, 3), (21, 25), generation=None)
     return commit(s, 5, 3, (31, 40))
 
 
@@ -115,6 +139,7 @@ def offsets_of_a_transaction_were_lost(s: Any) -> Any:
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     began_in_the_middle: {"group-skip": 2},
     began_at_the_log_start: {},
+    never_committed: {},
     skipped_what_was_not_committed: {"group-skip": 1},
     started_at_the_end_before_the_first_commit: {},
     committed_beyond_its_polls: {"commit-beyond-polls": 1},
