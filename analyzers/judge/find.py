@@ -23,6 +23,9 @@ from analyzers.judge.prefilter import Suspects, find_suspects
 PLACE = {"topic": "string", "partition": "bigint", "offset": "bigint"}
 """Evidence that says where findings lie: name to Spark's type. Null where an anomaly has none."""
 
+ORDER = ("time", "texts", "numbers")
+"""Of the findings of one anomaly; total, so that the examples are always the same."""
+
 EXTENT = {
     "in_log": "count(*)",
     "first": "min(time)",
@@ -95,26 +98,32 @@ def _run(
     hits = [_hits(facts[fact](part), wanted[fact]) for fact, part in parts.items() if part is not None]
     if not hits:
         return
-    # Rows that are together by run and anomaly are together by log, too: the second window costs no shuffle.
-    kind = Window.partitionBy("run", "anomaly")
-    of_log = Window.partitionBy("run", "anomaly", "topic", "partition")
+    # One window for the examples and the extents, because a second one sorts all findings again. So the first
+    # examples of each log are collected, and those of the run are chosen from them.
+    log = Window.partitionBy("run", "anomaly", "topic", "partition")
     rows = (
         reduce(DataFrame.unionByName, hits)
-        .withColumn("rank", F.row_number().over(kind.orderBy("time", "texts", "numbers")))
-        .withColumn("total", F.count("*").over(kind))
-        .withColumn("first_rank", F.min("rank").over(of_log))
-        .withColumns({name: F.expr(each).over(of_log) for name, each in EXTENT.items()})
-        .where((F.col("rank") <= max(1, examples)) | (F.col("rank") == F.col("first_rank")))
+        .withColumn("rank", F.row_number().over(log.orderBy(*ORDER)))
+        .withColumns({name: F.expr(each).over(log) for name, each in EXTENT.items()})
+        .where(F.col("rank") <= max(1, examples))
         .collect()
     )
-    # These rows are few. If Spark sorted them, it would run the job twice.
-    rows.sort(key=lambda row: (row.run, row.anomaly, row.rank))
+    rows.sort(key=lambda row: (row.run, row.anomaly, _in_order(row)))
     anomalies = {check.name: check.anomaly for check in checks}
-    for (run, name, total), group in groupby(rows, key=lambda row: (row.run, row.anomaly, row.total)):
+    for (run, name), group in groupby(rows, key=lambda row: (row.run, row.anomaly)):
         of_kind = list(group)
-        shown = [_example(anomalies[name], row) for row in of_kind if row.rank <= examples]
-        extents = tuple(_extent(row) for row in of_kind if row.rank == row.first_rank)
-        yield Found(run=run, anomaly=name, count=total, examples=tuple(shown), extents=extents)
+        extents = tuple(_extent(row) for row in of_kind if row.rank == 1)
+        shown = tuple(_example(anomalies[name], row) for row in of_kind[:examples])
+        yield Found(
+            run=run, anomaly=name, count=sum(each.count for each in extents), examples=shown, extents=extents
+        )
+
+
+def _in_order(row: Row) -> tuple[Any, ...]:
+    """A key that sorts as Spark does: by time, then by the subject and the evidence, nulls first."""
+    return tuple(
+        (each is not None, 0 if each is None else each) for each in (row.time, *row.texts, *row.numbers)
+    )
 
 
 def _hits(fact: DataFrame, checks: Sequence[Check]) -> DataFrame:
