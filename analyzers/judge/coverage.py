@@ -83,7 +83,9 @@ def tally(history: History) -> dict[str, Tally]:
     rows = history.sql(_TALLY).collect()
     tallies = {row.run: Tally() for row in rows}
     for run, counted in ((tallies[row.run], row.counted) for row in rows if row.counted is not None):
-        run.began = min((at for at in (run.began, counted.began) if at is not None), default=None)
+        # Topics are created before the load, with which the time of a run begins.
+        if counted.f != "topic":
+            run.began = min((at for at in (run.began, counted.began) if at is not None), default=None)
         run.types.setdefault(counted.f, Counter())[counted.type] += counted.n
         logs = {(log.topic, log.partition) for log in counted.logs}
         if counted.f == "send" and counted.type != "fail":
