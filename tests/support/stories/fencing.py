@@ -18,7 +18,7 @@ def zombie_of_an_older_producer_id(s: Any) -> Any:
 
 def producer_with_a_new_id(s: Any) -> Any:
     """Its epoch is lower than that of the producer it fenced; an init that overlaps its own has another id."""
-    init(s, 1, 32_766, (1, 5), producer_id=7), init(s, 3, 32_767, (8, 22), producer_id=7)
+    init(s, 1, 32_766, (1, 5), producer_id=7), init(s, 3, 32_767, (12, 22), producer_id=7)
     init(s, 2, 0, (10, 20), producer_id=8)
     s.send(TWO, 0, transaction=B, at=(25, 40), process=2)
     txn(s, B, (24, 40), process=2, epoch=0, producer_id=8)
