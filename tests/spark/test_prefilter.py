@@ -77,7 +77,9 @@ def test_all_checks_together_count_the_same(
 ) -> None:
     """Also where there are too many suspects to look up each."""
     monkeypatch.setattr(prefilter, "MAX_RESIDUES", many)
-    assert counts(history, ALL) == everything
+    suspects = find_suspects(history, ALL)
+    assert (suspects.values is None) == (many == 0), "whether facts are confined to suspicious values"
+    assert counts(history, ALL, lambda *_: suspects) == everything
 
 
 def too_narrow(suspicion: Suspicion) -> list[Suspicion]:

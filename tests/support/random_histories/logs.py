@@ -103,7 +103,7 @@ def log_history(draw: st.DrawFn, story: Any) -> Any:
     draw_removals(draw, s)
     if draw(SOMETIMES):
         draw_watermarks(draw, s)
-    return s
+    return spread(s)
 
 
 def draw_watermarks(draw: st.DrawFn, s: Any) -> None:
@@ -135,6 +135,32 @@ def draw_removals(draw: st.DrawFn, s: Any) -> None:
             removals.fault(s, "delete-records", topic="t", partition=draw(PARTITION), start=draw(OFFSET))
     if draw(SOMETIMES):
         removals.observed(s, draw(OFFSET), partition=draw(PARTITION))
+
+
+def spread(s: Any) -> Any:
+    """The same history with other values, and in every third one with offsets further apart.
+
+    The prefilter divides values and offsets into residues, and offsets into blocks. Without this, all histories
+    would share a few residues, and lie in one block. The choice follows from the history, so nothing more is drawn.
+    """
+    times = sum(row["invoked"] for row in s.records)
+    # The offset up to which records were deleted is part of a fault's evidence.
+    are_fixed = any(row["f"] == "delete-records" for row in s.operations)
+    stride, base = 1 if are_fixed else (1, 1, 11)[times % 3], 7 * (times % 130)
+    for row in s.records:
+        row["op"] += base if row["f"] == "send" else 0
+        row["value"] = None if row["value"] is None else row["value"] + base
+    for row in (*s.records, *s.operations, *s.observations):
+        for name in OFFSETS:
+            if row.get(name) is not None:
+                row[name] *= stride
+    return s
+
+
+OFFSETS = (
+    "offset", "start_offset", "end_offset", "log_start", "high_watermark", "log_end", "last_stable",
+)  # fmt: skip
+"""Columns of all tables that hold one."""
 
 
 def draw_histories(strategy: Any, histories: int) -> dict[str, Any]:
