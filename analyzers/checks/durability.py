@@ -30,9 +30,10 @@ LOST_WRITE = Check(
             "beginning of the log is not lost, but expired if no poll returned it. That is so below the log start "
             "that the final read found or, without one, that any broker or delete-records reported. Where a log "
             "start above 0 was found and neither an acknowledgement nor a poll shows the offset, it may be below. "
-            "A log start excuses nothing if the run recorded the topic's settings, neither compaction nor "
-            "retention allows any record of the run to go, and no fault of the run removes records. Jepsen also "
-            "counts info sends that are proven to have "
+            "In a compacted topic, a value may also have been removed if a record of the same key was polled or "
+            "acknowledged at a higher offset. A log start excuses nothing if the run recorded the topic's "
+            "settings, neither compaction nor retention allows any record of the run to go, and no fault of the "
+            "run removes records. Jepsen also counts info sends that are proven to have "
             "happened; here, only what was acknowledged is a promise."
         ),
         means="An acknowledged write is not in the log after everything has healed.",

@@ -25,7 +25,7 @@ LOST_READ = Check(
             "A poll of any completion type returned a value, and the log's completed final read did not, "
             "although the poll had completed before the run requested the end of the log, or the offset lies "
             "below that end; counted per value. Left out are values whose acknowledgement makes them a "
-            "lost-write, records that may have been removed at the beginning of the log (see there), and "
+            "lost-write, records that may have been removed (see there), and "
             "sends that failed. A value "
             "sent in a transaction counts only if a poll with isolation.level=read_committed returned it. "
             "Jepsen reports such values as lost-write."

@@ -34,8 +34,8 @@ _GAP_DEFINITION = (
     "gap. Offsets at which no process polled a record count as holes (transaction markers, "
     "compaction). For polls with isolation.level=read_committed, so do offsets that no such poll "
     "returned (aborted transactions), unless a send was acknowledged there, in a transaction with its "
-    "commit, and some poll returned its value there. Jepsen also takes acknowledged sends for records; here, a write "
-    "that was never polled is a lost-write."
+    "commit, and some poll returned its value there. Jepsen also takes acknowledged sends for records; here, "
+    "a write that was never polled is a lost-write. Topics whose recorded settings allow compaction are left out."
 )
 
 POLL_SKIP = Check(

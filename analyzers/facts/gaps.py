@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, POLLED
+from analyzers.facts.compaction import without_compacted
 from analyzers.facts.fact import fact
 from analyzers.facts.steps import log_steps
 from analyzers.history.load import History
@@ -31,9 +32,11 @@ def gaps(history: History) -> DataFrame:
     For polls, that is one that any poll returned; with ``committed``, one that any such poll returned, or any poll if
     the record was acknowledged there. For sends, it is one that was polled or
     acknowledged. The step left out a record if and only if ``below > previous``, so the offsets of a gap need not
-    be enumerated.
+    be enumerated. Compacted topics are left out.
     """
-    left_out = log_steps(history).where("offset > previous + 1 and (f = 'poll' or within)")
+    steps = log_steps(history).where("offset > previous + 1 and (f = 'poll' or within)")
+    # Compaction may have removed what another reader got earlier.
+    left_out = without_compacted(steps, history)
     seen = "case when f = 'send' then {0}known{1} when committed then {0}committed{1} else {0}polled{1} end"
     return (
         left_out.withColumn("block", F.expr(f"shiftright(offset, {BLOCK})"))

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
+from analyzers.facts.compaction import without_compacted
 from analyzers.facts.fact import fact
 from analyzers.facts.sessions import completed_reads, of_readers
 from analyzers.history.load import History
@@ -24,7 +25,7 @@ def session_writes(history: History) -> DataFrame:
     polls = of_readers(history.records, reads).where("f = 'poll' and committed").select("run", "session")
     isolated = polls.union(reads.where("committed").select("run", "session")).distinct()
     writes = (
-        of_readers(history.records, reads)
+        of_readers(without_compacted(history.records, history), reads)
         .where(f"value is not null and (({ACKED}) or ({POLLED}))")
         .groupBy(*LOG, "session", "value")
         .agg(

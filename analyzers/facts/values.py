@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
+from analyzers.facts.compaction import newest_of_keys
 from analyzers.facts.fact import fact
 from analyzers.facts.final_reads import final_reads
 from analyzers.facts.removals import removals
@@ -32,6 +33,7 @@ COLUMNS = {
     "acked_at": f"max(completed) filter (where {ACKED})",
     "sent_at": f"max({TIME}) filter (where f = 'send')",
     "sender": "max(process) filter (where f = 'send')",
+    "key": "max(key)",
     "begun_at": "min(invoked) filter (where f = 'send')",
     # Of the polls.
     "returned_at": "min(completed) filter (where f = 'poll')",
@@ -51,7 +53,8 @@ def values(history: History) -> DataFrame:
 
     - top, until, kept: see `removals`,
     - removed: whether it may have been removed from the beginning of the log, where that is allowed: it lies below
-      the log start that the final read found, or without a final read below `removed_to`,
+      the log start that the final read found, or without a final read below `removed_to`; or by compaction, because a
+      record of the same key lies behind it,
     - final_start, final_end, final_invoked: see `final_reads`; null without a completed one,
     - settled: whether that final read had to find the value, because it was acknowledged before the read began or
       below the end of the read. With read_committed, only what lies below its end, the last stable offset, counts,
@@ -74,16 +77,17 @@ def values(history: History) -> DataFrame:
     due = f"coalesce({returned}, false) or coalesce(polled_offset < final_end, false)"
     # An acknowledgement may lack an offset, and any record may have been below a log start above 0.
     offset = "coalesce(acked_offset, polled_offset, 0)"
-    removed = f"{offset} < coalesce(final_start, removed_to)"
+    removed = f"{offset} < coalesce(final_start, removed_to) or {offset} < newest"
     return (
         fates.selectExpr("*", *bits)
         .join(F.broadcast(removals(history)), LOG, "left")
         .join(finals.drop("final_process"), LOG, "left")
         .join(F.broadcast(_final_phases(history)), ["run"], "left")
+        .join(newest_of_keys(history), [*LOG, "key"], "left")
         .withColumn("settled", F.expr(settled))
         .withColumn("due", F.expr(due))
         .withColumn("removed", F.expr(f"not kept and coalesce({removed}, false)"))
-        .drop("final_phase", "removed_to", "isolated")
+        .drop("final_phase", "removed_to", "isolated", "key", "newest")
     )
 
 

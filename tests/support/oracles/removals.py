@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.support.oracles.rows import Row, Tables, log, polls
+from tests.support.oracles.rows import Row, Tables, intact, log, polls, sends
 
 
 def final_read(operations: list[Row], of: Row) -> Row | None:
@@ -30,8 +30,32 @@ def settings_keep_all(tables: Tables, topic: str) -> bool | None:
     )
 
 
+def is_compacted(operations: list[Row], topic: str) -> bool:
+    rows = [o for o in operations if o["f"] == "topic" and o["topic"] == topic]
+    return any("compact" in json.loads(o["value"])["config"].get("cleanup.policy", "") for o in rows)
+
+
+def is_replaced(tables: Tables, of: Row, offset: int) -> bool:
+    """Whether a record of the same key lies behind it in a compacted topic."""
+    records = tables["records"]
+    mine = [
+        r for r in sends(records) + intact(polls(records)) if (log(r), r["value"]) == (log(of), of["value"])
+    ]
+    key = max((r["key"] for r in mine if r.get("key") is not None), default=None)
+    placed = [
+        r for r in sends(records, "ok") + polls(records) if log(r) == log(of) and r["offset"] is not None
+    ]
+    return (
+        is_compacted(tables["operations"], of["topic"])
+        and key is not None
+        and any(r.get("key") == key and r["offset"] > offset for r in placed)
+    )
+
+
 def may_be_removed(tables: Tables, of: Row, offset: int | None) -> bool:
-    """Whether a record at the offset, which may be unknown, may lie below an allowed log start."""
+    """Whether a record at the offset, which may be unknown, may lie below an allowed log start, or be replaced."""
+    if is_replaced(tables, of, 0 if offset is None else offset):
+        return True
     values = [json.loads(o["value"]) for o in tables["operations"] if o["process"] == -1]
     faults = [v["evidence"] for v in values if v.get("removes_records") and v["stage"] == "inject"]
     keep = settings_keep_all(tables, of["topic"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.support.oracles.removals import is_compacted
 from tests.support.oracles.rows import OfRows, Row, done, intact, log, of_tables, polls, sends, session
 from tests.support.random_histories.logs import log_history
 
@@ -43,7 +44,10 @@ def read_your_writes(records: list[Row], operations: list[Row]) -> int:
         later = [
             r
             for r in ok_reads(operations)
-            if session(r) == session(s) and log(r) == log(s) and r["invoked"] >= s["completed"]
+            if session(r) == session(s)
+            and log(r) == log(s)
+            and r["invoked"] >= s["completed"]
+            and not is_compacted(operations, s["topic"])
         ]
         if later:
             read = min(later, key=lambda r: (r["invoked"], r["completed"]))

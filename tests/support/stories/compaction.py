@@ -1,0 +1,74 @@
+"""Histories of compacted topics: a record may go once a later one has the same key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.stories.removals import created
+
+ONE = 1 << 40  # the values of process 1 start here
+COMPACT = {"cleanup_policy": "compact"}
+
+
+def keyed(s: Any) -> Any:
+    """Two records of key 4, and one of key 5 between them."""
+    return s.send(ONE, 0, key=4).send(ONE + 1, 1, key=5).send(ONE + 2, 2, key=4)
+
+
+def replaced(s: Any) -> Any:
+    """Of the first record of the key, the final read finds nothing. One reader got it before."""
+    keyed(created(s, **COMPACT)).poll(ONE, 0, key=4)
+    return s.poll(ONE + 1, 1, key=5).poll(ONE + 2, 2, key=4).final({1: ONE + 1, 2: ONE + 2}, end=3)
+
+
+def replaced_unread(s: Any) -> Any:
+    return keyed(created(s, **COMPACT)).final({1: ONE + 1, 2: ONE + 2}, end=3)
+
+
+def replaced_by_a_tombstone(s: Any) -> Any:
+    """A reader got it; it is gone, too, at the end."""
+    s = created(s, **COMPACT).send(ONE, 0, key=4).send(ONE + 1, 1, key=5).poll(ONE, 0, key=4)
+    return s.poll(None, 2, key=4, process=11, error="foreign").final({1: ONE + 1}, end=3)
+
+
+def replaced_before_another_reader_came(s: Any) -> Any:
+    """Offset 1 was replaced by offset 3. The second reader does not find it, nor does the writer's own session."""
+    created(s, **COMPACT).send(ONE, 0, key=4, session=7).send(ONE + 1, 1, key=5, session=7)
+    s.send(ONE + 2, 2, key=4, session=7).send(ONE + 3, 3, key=5, session=7)
+    s.poll(ONE, 0, key=4).poll(ONE + 1, 1, key=5).poll(ONE + 2, 2, key=4)
+    s.poll(ONE + 2, 2, key=4, session=7, process=11).poll(ONE + 3, 3, key=5, session=7, process=11)
+    s.operation("read", process=11, session=7, start_offset=0, end_offset=4)
+    s.poll(ONE, 0, key=4, process=12).poll(ONE + 2, 2, key=4, process=12)
+    return s.final({2: ONE + 2, 3: ONE + 3}, end=4)
+
+
+def newest_of_its_key_lost(s: Any) -> Any:
+    keyed(created(s, **COMPACT)).poll(ONE + 1, 1, key=5)
+    return s.final({2: ONE + 2}, end=3)
+
+
+def without_a_key_lost(s: Any) -> Any:
+    return created(s, **COMPACT).send(ONE, 0).send(ONE + 1, 1).final({1: ONE + 1}, end=2)
+
+
+def replaced_although_nothing_may_go(s: Any) -> Any:
+    return keyed(created(s)).final({1: ONE + 1, 2: ONE + 2}, end=3)
+
+
+def of_another_log(s: Any) -> Any:
+    """The same key in another partition replaces nothing."""
+    s = created(s, **COMPACT).send(ONE, 0, key=4).send(2 << 40, 5, key=4, partition=1)
+    return s.final({}, end=1).final({5: 2 << 40}, end=6, partition=1)
+
+
+PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
+    replaced: {},
+    replaced_unread: {"expired": 1},
+    replaced_by_a_tombstone: {"foreign-record": 1},
+    replaced_before_another_reader_came: {},
+    newest_of_its_key_lost: {"lost-write": 1, "expired": 1},
+    without_a_key_lost: {"lost-write": 1},
+    replaced_although_nothing_may_go: {"lost-write": 1},
+    of_another_log: {"lost-write": 1},
+}
