@@ -10,7 +10,7 @@ from analyzers.catalogue.bounds import NONE, Bounds
 from analyzers.catalogue.registry import CHECKS, bound_checks
 from analyzers.explain.explain import explain
 from analyzers.explain.explanation import Explanation
-from analyzers.history.incarnations import by_incarnation, cuts
+from analyzers.history.incarnations import by_incarnation, cuts, topic_changes
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import Location, sources
 from analyzers.judge.cycles import CYCLES, find_cycles
@@ -44,7 +44,7 @@ def explanations(
     directories = sources(spark, [run])
     history = load(spark, directories)
     try:
-        logs = by_incarnation(history, cuts(history, directories))
+        logs = by_incarnation(history, cuts(topic_changes(history, directories)))
         for found in _find(logs, anomaly, number, bounds):
             yield explain(logs, found, number, around=around)
     finally:

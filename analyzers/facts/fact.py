@@ -16,6 +16,9 @@ SENDS_AND_POLLS = "send and poll"
 """Besides kinds of operations (f): in some session, sends and polls have an order between them (see
 `analyzers.facts.sessions.of_users`)."""
 
+SAMPLES = "samples of partitions"
+"""Besides kinds of operations (f): some broker answered with the state of a partition."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
@@ -28,8 +31,8 @@ class Fact:
     """By which a check refers to it."""
     rows: Rows
     needs: str | None = None
-    """The kind of operation (f), or `SENDS_AND_POLLS`, without which no row can break a promise; the fact is then not
-    computed. None: it is always computed."""
+    """The kind of operation (f), `SENDS_AND_POLLS` or `SAMPLES`, without which no row can break a promise; the fact
+    is then not computed. None: it is always computed."""
     confined_to: Literal["value", "offset"] | None = None
     """The column by which the fact honours `History.value_filter`: the prefilter may confine it to some values."""
 

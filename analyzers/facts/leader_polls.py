@@ -6,11 +6,11 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG, SERVED
-from analyzers.facts.fact import fact
+from analyzers.facts.fact import SAMPLES, fact
 from analyzers.history.load import History
 
 
-@fact()
+@fact(needs=SAMPLES)
 def leader_polls(history: History) -> DataFrame:
     """One row per poll and log, of each broker and each leader epoch of the records that it served.
 

@@ -42,14 +42,18 @@ _REMOVALS = f"""
     ), observed as (
         select run, topic, partition, max(log_start) as seen_start
         from {{observations}} where kind = 'partition' group by run, topic, partition
+    ), phases as (
+        select run, min(invoked) as final_phase from {{operations}}
+        where f = 'phase' and get_json_object(value, '$.phase') = 'final' group by run
     ), combined as (
-        select run, topic, partition, top, until, isolated, deleted_to, seen_start,
+        select run, topic, partition, top, until, isolated, final_phase, deleted_to, seen_start,
             coalesce(removing, false) as removing, coalesce(unlocated, false) as unlocated,
             unlimited and not incomplete and coalesce(least >= (until - since) / 1000000, true) as stays
         from lengths left join settings using (run, topic) left join removers using (run)
             left join deleted using (run, topic, partition) left join observed using (run, topic, partition)
+            left join phases using (run)
     )
-    select run, topic, partition, top, until, isolated, coalesce(stays and not removing, false) as kept,
+    select run, topic, partition, top, until, isolated, final_phase, coalesce(stays and not removing, false) as kept,
         if(not coalesce(stays, true) or unlocated, {EVERYTHING}, coalesce(greatest(deleted_to, seen_start), 0))
             as removed_to
     from combined
@@ -60,9 +64,11 @@ def removals(history: History) -> DataFrame:
     """One row per log with a record.
 
     Columns: top, the highest offset that any poll returned (null for none); until (ns), when the run's last record
-    completed; isolated: whether a final read polled with read_committed; kept: whether the topic's settings and the
-    faults of the run allow no record to go, so that a log start above 0 is a loss; removed_to: the offset below which
-    records may have been removed, as far as this is known without a final read. An unknown offset is `EVERYTHING`.
+    completed; isolated: whether a final read polled with read_committed; final_phase (ns): when the final phase
+    began, after which the ends of the logs are requested, and then the final reads begin; kept: whether the topic's
+    settings and the faults of the run allow no record to go, so that a log start above 0 is a loss; removed_to: the
+    offset below which records may have been removed, as far as this is known without a final read. An unknown offset
+    is `EVERYTHING`.
 
     Retention by time counts where it is not longer than the run: a record is removed when it is that old. A history
     without rows of its topics does not say what its settings allow; nothing there is `kept`.

@@ -78,20 +78,17 @@ def values(history: History) -> DataFrame:
     # An acknowledgement may lack an offset, and any record may have been below a log start above 0.
     offset = "coalesce(acked_offset, polled_offset, 0)"
     removed = f"{offset} < coalesce(final_start, removed_to) or {offset} < newest"
-    return (
+    known = (
         fates.selectExpr("*", *bits)
         .join(F.broadcast(removals(history)), LOG, "left")
         .join(finals.drop("final_process"), LOG, "left")
-        .join(F.broadcast(_final_phases(history)), ["run"], "left")
-        .join(newest_of_keys(history), [*LOG, "key"], "left")
-        .withColumn("settled", F.expr(settled))
-        .withColumn("due", F.expr(due))
-        .withColumn("removed", F.expr(f"not kept and coalesce({removed}, false)"))
-        .drop("final_phase", "removed_to", "isolated", "key", "newest")
     )
-
-
-def _final_phases(history: History) -> DataFrame:
-    """When the final phase began (ns). The ends of the logs are requested after that, and before any final read."""
-    phases = history.operations.where("f = 'phase' and get_json_object(value, '$.phase') = 'final'")
-    return phases.groupBy("run").agg(F.min("invoked").alias("final_phase"))
+    if history.has_compaction:
+        known = known.join(newest_of_keys(history), [*LOG, "key"], "left")
+    else:
+        known = known.withColumn("newest", F.lit(None))
+    return known.withColumns({
+        "settled": F.expr(settled),
+        "due": F.expr(due),
+        "removed": F.expr(f"not kept and coalesce({removed}, false)"),
+    }).drop("final_phase", "removed_to", "isolated", "key", "newest")  # fmt: skip

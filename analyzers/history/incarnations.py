@@ -44,8 +44,8 @@ class Change(NamedTuple):
     value: str | None
 
 
-def cuts(history: History, runs: Sequence[Source]) -> Cuts:
-    """The recreations that were recorded. Reads local files without Spark, because most histories have none."""
+def topic_changes(history: History, runs: Sequence[Source]) -> list[Change]:
+    """The recorded changes of topics, in order of time. Reads local files without Spark: there are few rows."""
     if all(run.local for run in runs):
         rows = [
             Change(**row)
@@ -58,10 +58,17 @@ def cuts(history: History, runs: Sequence[Source]) -> Cuts:
     else:
         of_topics = history.operations.where(F.col("f").isin("topic", RECREATE)).select(*COLUMNS)
         rows = [Change(**row.asDict()) for row in of_topics.collect()]
-    return _cuts(sorted(rows, key=lambda row: (row.run, row.invoked, row.completed or FOREVER)))
+    return sorted(rows, key=lambda row: (row.run, row.invoked, row.completed or FOREVER))
 
 
-def _cuts(rows: Sequence[Change]) -> Cuts:
+def allows_compaction(changes: Iterable[Change]) -> bool:
+    """Whether the recorded settings of a topic allow compaction."""
+    configs = (json.loads(each.value or "{}").get("config") or {} for each in changes if each.f == "topic")
+    return any("compact" in str(config.get("cleanup.policy")) for config in configs)
+
+
+def cuts(rows: Sequence[Change]) -> Cuts:
+    """The recreations among these changes."""
     deleted: dict[tuple[str, str], int] = {}
     found: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for row in rows:

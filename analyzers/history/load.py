@@ -41,6 +41,9 @@ class History:
     """Folder of the copied files, if there are any."""
     value_filter: str = "true"
     """SQL condition of the records that facts about single values or offsets need (set by the prefilter)."""
+    has_compaction: bool = True
+    """Whether the settings of some topic allow compaction. False where the recorded settings of all topics are known
+    not to, so that facts need not look for records that compaction removed."""
 
     def sql(self, statement: str) -> DataFrame:
         """Run one statement over ``{records}``, ``{operations}`` and ``{observations}``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
@@ -13,7 +14,7 @@ from analyzers.catalogue.registry import ANOMALIES, CHECKS, bound_checks, requir
 from analyzers.causes.evidence import Change
 from analyzers.facts.registry import NEEDS
 from analyzers.history.fault_events import FaultEvent, fault_events, faults_at
-from analyzers.history.incarnations import by_incarnation, cuts
+from analyzers.history.incarnations import allows_compaction, by_incarnation, cuts, topic_changes
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import Location, is_empty, sources
 from analyzers.judge.availability import availabilities, measure
@@ -57,7 +58,9 @@ def analyze(
     directories = sources(spark, runs)
     history = load(spark, directories)
     try:
-        logs = by_incarnation(history, cuts(history, directories))
+        topics = topic_changes(history, directories)
+        history = replace(history, has_compaction=allows_compaction(topics))
+        logs = by_incarnation(history, cuts(topics))
         # These jobs are independent, and for a small history most of the time is spent in Spark's driver.
         with ThreadPoolExecutor(3, thread_name_prefix="kafkacheck-analysis") as pool:
             counting, waiting = pool.submit(tally, history), pool.submit(measure, history)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import Row
 
 from analyzers.facts.columns import ACKED, SESSION
-from analyzers.facts.fact import SENDS_AND_POLLS
+from analyzers.facts.fact import SAMPLES, SENDS_AND_POLLS
 from analyzers.facts.steps import DONE
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.load import History
@@ -73,9 +73,9 @@ class Tally:
         return self.types.get(f, Counter())
 
     def kinds(self) -> set[str]:
-        """The kinds of operations (f) in the run, and `SENDS_AND_POLLS` if one session may both send and poll."""
+        """The kinds of operations (f) in the run, and `SENDS_AND_POLLS` and `SAMPLES` where they apply."""
         has_user = any(session >= 0 or session in self.pollers for session in self.senders)
-        return {*self.types, *([SENDS_AND_POLLS] if has_user else [])}
+        return {*self.types, *([SENDS_AND_POLLS] if has_user else []), *([SAMPLES] if self.sampled else [])}
 
 
 def tally(history: History) -> dict[str, Tally]:

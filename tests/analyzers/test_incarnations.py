@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analyzers.history.incarnations import FOREVER, RECREATE, cuts
+from analyzers.history.incarnations import FOREVER, RECREATE, cuts, topic_changes
 from analyzers.history.sources import Source
 from workloads.history.schema import HARNESS, NEMESIS, OPERATIONS
 
@@ -47,7 +47,7 @@ def test_a_recreation_lasts_from_the_deletion_to_the_creation(tmp_path: Path) ->
         change("deleted", 130, 140), change("recreated", 150, 160), change("deleted", 200, 210),
         change("created", 5, 6, topic="other"), change("recreated", 70, 80, run="q"),
     ]  # fmt: skip
-    assert cuts(NO_SPARK, [source(tmp_path, *rows)]) == {
+    assert cuts(topic_changes(NO_SPARK, [source(tmp_path, *rows)])) == {
         ("q", "t"): ((70, 80),),
         ("r", "t"): ((30, 60), (130, 160)),
     }
@@ -58,11 +58,13 @@ def test_a_fault_says_when_all_brokers_knew_the_new_topic(tmp_path: Path) -> Non
     heal = fault(90, 91, effective=True, stage="heal")
     for effective, known in ((True, 90), (False, FOREVER)):
         made = source(tmp_path, *rows, fault(20, 90, effective=effective), heal)
-        assert cuts(NO_SPARK, [made]) == {("r", "t"): ((30, known),)}
+        assert cuts(topic_changes(NO_SPARK, [made])) == {("r", "t"): ((30, known),)}
     elsewhere = source(tmp_path, *rows, fault(51, 90, effective=False), fault(10, 49, effective=False))
-    assert cuts(NO_SPARK, [elsewhere]) == {("r", "t"): ((30, 60),)}
-    assert cuts(NO_SPARK, [source(tmp_path, change("recreated", 50, None))]) == {("r", "t"): ((50, FOREVER),)}
+    assert cuts(topic_changes(NO_SPARK, [elsewhere])) == {("r", "t"): ((30, 60),)}
+    assert cuts(topic_changes(NO_SPARK, [source(tmp_path, change("recreated", 50, None))])) == {
+        ("r", "t"): ((50, FOREVER),)
+    }
 
 
 def test_most_histories_have_none(tmp_path: Path) -> None:
-    assert cuts(NO_SPARK, [source(tmp_path), source(tmp_path, change("created", 1, 2))]) == {}
+    assert cuts(topic_changes(NO_SPARK, [source(tmp_path), source(tmp_path, change("created", 1, 2))])) == {}

@@ -18,6 +18,7 @@ from analyzers.judge.analyze import analyze
 from analyzers.spark.session import is_alive, spark_session
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.spark import Spark
+from tests.support.analyzed_runs import Runs
 from workloads.history.schema import HARNESS, NEMESIS, TABLES, VALUE_BITS
 
 Row = dict[str, Any]
@@ -190,3 +191,15 @@ def loaded(
         return load(spark, sources(spark, [write(tmp_path_factory.mktemp("runs") / "run", stories)]))
 
     return history
+
+
+@pytest.fixture
+def runs(write: Write, story: type[Story], tmp_path: Path) -> Runs:
+    """A folder of runs, one for each story, named after it."""
+
+    def make(stories: Mapping[str, Callable[[Any], Any]]) -> Path:
+        for name, fill in stories.items():
+            write(tmp_path / "runs" / name, {name: fill(story())})
+        return tmp_path / "runs"
+
+    return make

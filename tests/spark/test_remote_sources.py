@@ -70,7 +70,7 @@ def test_a_remote_folder_of_runs_is_judged_like_a_local_one(
     status, there = analyzed(tmp_path, f"{uri}/", f"{uri}/good")
     said = capsys.readouterr().out
     assert not (runs / "slow" / "verdict.json").exists()
-    assert "explain" not in said, "which reads what is here"
+    assert "kafkacheck explain" not in said, "which reads what is here"
     here_status, here = analyzed(tmp_path, str(runs))
     assert status == here_status == cli.NOT_AS_EXPECTED
     assert {file: entry["error-types"] for file, entry in there.items()} == {
