@@ -49,16 +49,19 @@ def gaps(history: History) -> DataFrame:
 
 def _blocks(history: History) -> DataFrame:
     """Per block of a log with a record: its bits, and the highest offset with a record in the blocks before."""
-    records = (
-        history.records.where(f"offset is not null and (f = 'poll' or ({ACKED}))")
-        .select(*LOG, "offset", "f", "committed")
-        .unionByName(_acknowledged_records(history))
-    )
+    records = history.records.where(f"offset is not null and (f = 'poll' or ({ACKED}))")
     bits = [
         F.expr(f"coalesce(bit_or(shiftleft(1L, {PLACE})) filter (where {which}), 0L) as bits_{name}")
         for name, which in BITS.items()
     ]
-    blocks = records.groupBy(*LOG, F.expr(f"shiftright(offset, {BLOCK}) as block")).agg(*bits)
+    # Joined block by block: a union with the records would shuffle all of them, where they lie in buckets.
+    blocks = (
+        records.groupBy(*LOG, F.expr(f"shiftright(offset, {BLOCK}) as block"))
+        .agg(*bits)
+        .join(_acknowledged_blocks(history), [*LOG, "block"], "left")
+        .withColumn("bits_committed", F.expr("bits_committed | coalesce(bits_acknowledged, 0L)"))
+        .drop("bits_acknowledged")
+    )
     before = Window.partitionBy(*LOG).orderBy("block").rowsBetween(Window.unboundedPreceding, -1)
     for name in BITS:
         highest = F.expr(_highest(f"bits_{name}"))
@@ -66,21 +69,22 @@ def _blocks(history: History) -> DataFrame:
     return blocks
 
 
-def _acknowledged_records(history: History) -> DataFrame:
-    """Records that readers of committed records get as well.
+def _acknowledged_blocks(history: History) -> DataFrame:
+    """Per block of a log: the bits of the records that readers of committed records get as well.
 
     They were acknowledged, in a transaction with its commit, at the offset at which some other reader found them.
-    They count like polls of committed records. Only runs with such readers are examined.
+    They count like polls of committed records. Only logs with such readers are examined.
     """
-    careful = history.records.where("f = 'poll' and committed").select("run").distinct()
+    careful = history.records.where("f = 'poll' and committed").select(*LOG).distinct()
     polled = f"({POLLED} and not coalesce(committed, false))"
     return (
         history.records.where(f"offset is not null and value is not null and (({ACKED}) or {polled})")
-        .join(F.broadcast(careful), "run", "left_semi")
+        .join(F.broadcast(careful), LOG, "left_semi")
         .groupBy(*LOG, "offset", "value")
         .agg(F.expr("bool_or(f = 'send') and bool_or(f = 'poll') as both"))
         .where("both")
-        .selectExpr(*LOG, "offset", "'poll' as f", "true as committed")
+        .groupBy(*LOG, F.expr(f"shiftright(offset, {BLOCK}) as block"))
+        .agg(F.expr(f"bit_or(shiftleft(1L, {PLACE})) as bits_acknowledged"))
     )
 
 

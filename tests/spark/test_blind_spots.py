@@ -96,7 +96,7 @@ EXPECTED: dict[Callable[[Any], Any], dict[str, int]] = {
     a_payload_of_another_run: {"foreign-record": 1, "corrupt-record": 1},
     a_key_goes_back: {"nonmonotonic-poll": 2, "nonmonotonic-send": 2},
     an_empty_poll_in_between: {"nonmonotonic-poll": 1},
-    a_log_written_anew: {"offset-reuse": 1},
+    a_log_written_anew: {"offset-reuse": 1, "lost-read": 1},
     not_read_yet: {"unseen": 1},
     a_lost_tail: {"lost-write": 1},
 }

@@ -139,8 +139,8 @@ def test_two_owners_are_shown_side_by_side(explained: Explain, story: Any) -> No
 def test_a_skip_after_a_crash_is_shown_with_the_crash(explained: Explain, story: Any) -> None:
     lines = explained(slower(groups.group_skipped(story())), "group-skip")
     assert under(lines, "Owners of t-0") == [
-        "process 5 1 at 1.900 s 0 killed at 3.000 s",
-        "process 6 2 at 4.900 s 4 (unknown)",
+        "process 5 1 at 2.000 s 0 killed at 3.100 s",
+        "process 6 2 at 5.000 s 4 (unknown)",
     ]
     assert any(row.startswith("> 2 1:2") for row in under(lines, "The log near the finding (t-0)"))
 
