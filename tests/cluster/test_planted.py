@@ -82,7 +82,18 @@ def unseen(recorded: Recorded) -> None:
     recorded.drop(recorded.polls(last["value"]))
 
 
+def lost_after_a_read(recorded: Recorded) -> None:
+    sent = recorded.send()
+    lost(recorded)
+    sent.update(type="info", offset=None)
+
+
 def expired(recorded: Recorded) -> None:
+    """The topic keeps its records for a shorter time than the run takes."""
+    (created,) = (row for row in recorded.operations if row["f"] == "topic" and '"created"' in row["value"])
+    value = json.loads(created["value"])
+    value["config"]["retention.ms"] = "1"
+    created["value"] = json.dumps(value)
     sent = recorded.send()
     recorded.drop(recorded.polls(sent["value"]))
     recorded.final_read()["start_offset"] = sent["offset"] + 1
@@ -121,6 +132,20 @@ def sent_over_others(recorded: Recorded) -> None:
 def overtaken(recorded: Recorded) -> None:
     end = max(row["completed"] or 0 for row in recorded.records)
     recorded.send().update(invoked=end + 1, completed=end + 2)
+
+
+def overtaken_unknown(recorded: Recorded) -> None:
+    end = max(row["completed"] or 0 for row in recorded.records)
+    recorded.send().update(type="info", offset=None, invoked=end + 1, completed=None)
+
+
+def above_watermark(recorded: Recorded) -> None:
+    """The leader that served a record reports a high watermark below it for the rest of the run."""
+    read = recorded.polls(recorded.send()["value"], final=False)[0]
+    later = [row for row in recorded.observations if (row["asked"] or 0) > read["fetched"]]
+    assert later, "nothing to change: the plant would plant nothing"
+    for sample in later:
+        sample["high_watermark"] = read["offset"]
 
 
 def reused(recorded: Recorded) -> None:
@@ -168,6 +193,7 @@ def payload(problem: str) -> Callable[[Recorded], None]:
 
 PLANTS: dict[str, Callable[[Recorded], None]] = {
     "lost-write": lost,
+    "lost-read": lost_after_a_read,
     "unseen": unseen,
     "expired": expired,
     "duplicate": duplicate,
@@ -189,6 +215,8 @@ PLANTS: dict[str, Callable[[Recorded], None]] = {
     "int-nonmonotonic-send": partial(sent_back, within=True),
     "int-send-skip": sent_over_others,
     "realtime-order": overtaken,
+    "overtaken-write": overtaken_unknown,
+    "read-above-watermark": above_watermark,
 }
 
 
