@@ -153,7 +153,9 @@ def reused(recorded: Recorded) -> None:
     first, other = (
         recorded.polls(row["value"], final=True)[0] for row in (recorded.send(), recorded.own()[0])
     )
-    late = {"completed": first["completed"] + 10**12, "leader_epoch": first["leader_epoch"] + 1}
+    late = {"leader_epoch": first["leader_epoch"] + 1} | {
+        moment: first[moment] + 10**12 for moment in ("fetched", "completed")
+    }
     recorded.records.append(other | late | {"offset": first["offset"], "previous": None})
 
 
