@@ -64,7 +64,10 @@ def part_of(rows: list[Row], random: random.Random) -> list[Row]:
 def window(tables: dict[str, list[Row]], run: str, seed: str) -> dict[str, pa.Table]:
     chance = random.Random(seed)
     rows = [row for _, row in sorted(recorded(tables["records"], chance), key=lambda each: each[0])]
-    parts = {"records": part_of(rows, chance), "operations": part_of(tables["operations"], chance)}
+    operations = part_of(tables["operations"], chance)
+    # A window has the rows of topics from its beginning.
+    topics = [row for row in tables["operations"] if row["f"] == "topic" and row not in operations]
+    parts = {"records": part_of(rows, chance), "operations": topics + operations}
     made = {
         name: pa.Table.from_pylist([row | {"run": run} for row in part], schema=TABLES[name])
         for name, part in parts.items()

@@ -50,6 +50,8 @@ class Window:
         self._span, self.limit = span, limit
         self._parts: defaultdict[tuple[str, int], deque[Part]] = defaultdict(deque)
         self._next: defaultdict[tuple[str, int], int] = defaultdict(int)
+        self._topics = TABLES["operations"].empty_table()
+        """The rows of topics in all windows so far."""
         self._new: set[Path] = set()
 
     def advance(self) -> bool:
@@ -85,6 +87,14 @@ class Window:
             for table in KEPT
         }
         self._new.clear()
+        # The settings of a topic decide what may be missing from it, however long ago it was created.
+        operations = parts["operations"]
+        topics = operations.filter(pc.equal(operations["f"], "topic"))
+        earlier = self._topics.filter(
+            pc.invert(pc.is_in(self._topics["op"], value_set=topics["op"].combine_chunks()))
+        )
+        self._topics = pa.concat_tables([earlier, topics])
+        parts["operations"] = pa.concat_tables([earlier, operations])
         return parts | {"records": certain(parts["records"])}
 
     def _sealed(self) -> list[tuple[tuple[str, int], int, Path]]:
