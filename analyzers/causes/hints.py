@@ -118,6 +118,6 @@ def hint_for(cause: Cause, settings: Mapping[str, str]) -> Hint:
 
 
 def _applies(hint: Hint, cause: Cause, settings: Mapping[str, str]) -> bool:
-    if hint.kind != cause.kind or (hint.circumstance or None) not in (None, *cause.circumstances):
+    if hint.kind != cause.kind or hint.circumstance not in (None, *cause.circumstances):
         return False
     return hint.setting is None or settings.get(hint.setting[0]) == hint.setting[1]

@@ -16,7 +16,7 @@ INDENT = " " * 10
 """Width of the column of times."""
 
 MOST_CAUSES = 2
-"""Causes that are told, the second one without its steps; the others are counted."""
+"""Causes that the story describes, the second one without its steps. Further causes are only counted."""
 
 MOST_STEPS = 8
 """Of one cause, so that the story fits on a screen."""
@@ -44,8 +44,8 @@ def _body(verdict: Verdict) -> Iterator[str]:
         yield from _cause(cause, judged, verdict, steps=MOST_STEPS if number == 0 else 0)
     if len(causes) > MOST_CAUSES:
         yield f"{INDENT}... and {count(len(causes) - MOST_CAUSES, 'more cause')}"
-    told = {anomaly for cause in causes for anomaly in cause.findings}
-    yield from (f"{INDENT}{_sentence(each)}" for each in judged.values() if each.anomaly not in told)
+    explained = {anomaly for cause in causes for anomaly in cause.findings}
+    yield from (f"{INDENT}{_sentence(each)}" for each in judged.values() if each.anomaly not in explained)
 
 
 def _cause(cause: Cause, judged: dict[str, Finding], verdict: Verdict, *, steps: int) -> Iterator[str]:

@@ -162,7 +162,7 @@ def _isr_before(evidence: LogEvidence, cut: _Cut, election: tuple[Sample, Sample
 
 
 def _nearest(events: Sequence[FaultEvent], cut: _Cut) -> list[FaultEvent]:
-    """The faults that are told: those of the replica that was cut, or else the first ones."""
+    """The faults that the steps name: those on the replica that was cut; if there are none, the first ones."""
     own = [event for event in events if cut.before.node in event.nodes]
     return (own or list(events))[:MOST_FAULTS]
 

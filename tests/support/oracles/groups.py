@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any
 
 from analyzers.facts.waits import GRAIN
@@ -64,8 +65,8 @@ def owned_until(tables: Tables, one: Row) -> int:
         if group_log(a) == group_log(one) and a["generation"] == one["generation"]
         and one.get("instance") is not None and a.get("instance") == one["instance"]
     ]  # fmt: skip
-    turn = lambda a: (a["completed"], a["process"], a["op"])  # noqa: E731
-    after = min((turn(a) for a in same if turn(a) > turn(one)), default=None)
+    order = itemgetter("completed", "process", "op")
+    after = min((order(a) for a in same if order(a) > order(one)), default=None)
     is_replaced = after is not None and after[1] != one["process"]
     if following and following["event"] in ("revoked", "left", "assigned") and not is_replaced:
         return int(following["invoked"])

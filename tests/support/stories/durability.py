@@ -104,7 +104,7 @@ def seen_by_an_info_poll_only(s: Any) -> Any:
 
 
 def read_and_gone(s: Any) -> Any:
-    """Nobody was told that the write happened, but a reader got it."""
+    """The producer got no answer, and a reader got the record."""
     s.send(ONE, 0).send(ONE + 1, None, type="info").send(TWO, None, type="info").poll(ONE + 1, 1).poll(TWO, 2)
     return s.final({0: ONE}, end=2)
 
