@@ -298,7 +298,9 @@ def test_a_run_whose_cluster_does_not_recover_is_judged_by_what_it_recorded(
         run = harness.run(experiment)
         listeners.clear()
     verdict = run.verdict
-    assert (verdict.result, [each.anomaly for each in verdict.findings]) == ("invalid", ["unavailable"])
+    # Nobody may have read what broker 3 acknowledged before it was killed.
+    assert {each.anomaly for each in verdict.findings} - {"unseen"} == {"unavailable"}
+    assert verdict.result == "invalid"
     assert verdict.unknowns[0] == "The cluster had not recovered after 1 s: brokers [3] do not answer."
     assert any("-1 was written, but its final read could not begin (" in why for why in verdict.unknowns)
     assert (verdict.exercised.phase, verdict.exercised.final_reads) == ("end", {"ok": 1})
