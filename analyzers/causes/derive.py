@@ -28,7 +28,7 @@ def derive(run: RunEvidence) -> tuple[Cause, ...]:
         for explain in OF_LOGS:
             of_log = [each for each in rest if each.log == log]
             evidence = LogEvidence(log=log, extents=of_log, changes=run.changes.get(log, []))
-            if of_log and (cause := explain(evidence, run)) is not None:
+            if (cause := explain(evidence, run)) is not None:
                 causes.append(cause)
                 rest = [each for each in rest if each.log != log or each.anomaly not in cause.findings]
     for explain_run in OF_RUNS:

@@ -44,7 +44,7 @@ class _Cut:
 
 def truncation(evidence: LogEvidence, run: RunEvidence) -> Cause | None:
     """The truncation that the samples of a log show and its findings confirm; None if there is none."""
-    proof = [each for each in evidence.extents if each.anomaly in PROOF and each.low is not None]
+    proof = [each for each in evidence.extents if each.anomaly in PROOF]
     affected = [each for each in evidence.extents if each.anomaly in CONSEQUENCES]
     cuts = sorted(
         (cut for cut in _cuts(evidence, proof, run) if cut.covered(proof)),
@@ -102,7 +102,7 @@ def _cuts(evidence: LogEvidence, proof: Sequence[Extent], run: RunEvidence) -> l
 def _is_overruled(changes: Sequence[Change], before: Sample, after: Sample, lowest: int) -> bool:
     """Whether a leader came to follow another one that does not have its records from `lowest` on: its own log ended
     there, or the old leader's high watermark was not above."""
-    if after.leads or after.epoch <= before.epoch or before.log_end is None or lowest >= before.log_end:
+    if after.leads or after.epoch <= before.epoch or before.log_end is None:
         return False
     election = _election(changes, before)
     shorter = (
@@ -136,13 +136,7 @@ def _circumstances(evidence: LogEvidence, cut: _Cut, election: tuple[Sample, Sam
         yield LAST_REPLICA
     lost = next((each for each in evidence.extents if each.anomaly == "lost-write"), None)
     mark = cut.before.high_watermark
-    if (
-        cut.before.leads
-        and mark is not None
-        and lost is not None
-        and lost.low is not None
-        and lost.low >= mark
-    ):
+    if mark is not None and lost is not None and lost.low is not None and lost.low >= mark:
         yield ABOVE_HIGH_WATERMARK
 
 
@@ -158,7 +152,7 @@ def _isr_before(evidence: LogEvidence, cut: _Cut, election: tuple[Sample, Sample
     ]
     others = [sample for sample in seen if sample.node != cut.before.node]
     last = max(others or seen, key=lambda sample: (sample.epoch, sample.time), default=None)
-    return tuple(sorted(last.isr)) if last is not None else ()
+    return last.isr if last is not None else ()
 
 
 def _nearest(events: Sequence[FaultEvent], cut: _Cut) -> list[FaultEvent]:

@@ -4,68 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
 from analyzers.causes.circumstance import ABOVE_HIGH_WATERMARK, LAST_REPLICA, PAUSED_MEMBER, UNCLEAN_ELECTION
 from analyzers.causes.derive import derive
-from analyzers.causes.evidence import Change, Extent, RunEvidence, Sample
+from analyzers.causes.evidence import Change, Extent, RunEvidence
 from analyzers.causes.hints import HINTS, Hint, hint_for
-from analyzers.history.fault_events import FaultEvent, Stage
+from analyzers.history.fault_events import FaultEvent
 from analyzers.verdict.cause import Cause
 from analyzers.verdict.verdict import Verdict, judge
-
-S = 10**9
-LOG = "t-0"
-
-
-def extent(
-    anomaly: str, *, low: int | None = 10, high: int | None = 19, first: int = 5, last: int = 7
-) -> Extent:
-    return Extent(
-        anomaly=anomaly, topic="t", partition=0, count=10, first=first * S, last=last * S, low=low, high=high
-    )
-
-
-def sample(
-    at: int,
-    node: int,
-    leader: int,
-    epoch: int,
-    end: int | None,
-    *,
-    isr: Sequence[int] = (1, 2),
-    mark: int = 10,
-) -> Sample:
-    return Sample(
-        time=at * S, node=node, leader=leader, epoch=epoch, isr=tuple(isr), high_watermark=mark, log_end=end
-    )
-
-
-def changes(*samples: Sample) -> dict[str, list[Change]]:
-    """Of one log: each sample follows the last one of its node."""
-    last: dict[int, Sample] = {}
-    found = []
-    for each in sorted(samples, key=lambda one: one.time):
-        found.append(Change(before=last.get(each.node), after=each))
-        last[each.node] = each
-    return {LOG: found}
-
-
-def fault(
-    name: str, began: int, ended: int, *, nodes: tuple[int, ...] = (), processes: tuple[int, ...] = ()
-) -> FaultEvent:
-    inject = Stage(
-        invoked=began * S,
-        completed=began * S,
-        effective=True,
-        target="leader",
-        nodes=nodes,
-        processes=processes,
-    )
-    heal = replace(inject, invoked=ended * S, completed=ended * S)
-    return FaultEvent(event=f"{name}-0", fault=name, inject=inject, heal=heal)
+from tests.support.cause_evidence import ISOLATED, LOG, changes, extent, fault, sample
 
 
 def causes(
@@ -75,13 +24,6 @@ def causes(
     return derive(
         RunEvidence(began=0, extents=extents, changes=samples or {}, events=events, clients=clients)
     )
-
-
-ISOLATED = changes(
-    sample(1, 1, 1, 0, 5), sample(1, 2, 1, 0, 5), sample(6, 2, 2, 1, 10), sample(8, 1, 1, 0, 20),
-    sample(9, 1, 2, 1, 10),
-)  # fmt: skip
-"""Broker 1 goes on with its log up to 20, while broker 2 leads from offset 10 on."""
 
 
 def test_a_cut_that_the_findings_confirm_explains_all_that_it_shows_as() -> None:

@@ -1,0 +1,168 @@
+"""Causes that no sample of a broker shows, and how a story tells several causes. Needs no JVM."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from analyzers.causes.circumstance import PAUSED_MEMBER
+from analyzers.causes.evidence import RunEvidence
+from analyzers.causes.other import duplicate_delivery, group_handover, unknown
+from analyzers.causes.story import story
+from analyzers.history.fault_events import FaultEvent
+from analyzers.verdict.cause import Cause, Kind, Step
+from analyzers.verdict.exercised import Exercised, FaultExercised, ReaderExercised
+from analyzers.verdict.finding import Finding
+from analyzers.verdict.verdict import judge
+from tests.support.cause_evidence import extent, fault
+
+
+def run(*events: FaultEvent) -> RunEvidence:
+    return RunEvidence(began=0, extents=[], changes={}, events=events)
+
+
+@pytest.mark.parametrize("name", ["pause_client", "isolate_client", "cut_clients"])
+def test_a_fault_that_holds_a_member_explains_all_that_its_group_shows(name: str) -> None:
+    names = {
+        "double-ownership", "group-skip", "commit-regression", "fenced-commit", "excess-duplicates",
+        "orphaned-partition",
+    }  # fmt: skip
+    found = [*map(extent, sorted(names)), extent("poll-skip")]
+    cause = group_handover(found, run(fault(name, 6, 8, processes=(3,))))
+    assert cause is not None
+    assert (cause.findings.keys(), cause.circumstances) == (names, (PAUSED_MEMBER,))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        fault("pause_client", 6, 8),
+        fault("kill_client", 6, 8, processes=(3,)),
+        fault("pause_client", 8, 9, processes=(3,)),
+    ],
+)
+def test_another_fault_explains_nothing_of_a_group(event: FaultEvent) -> None:
+    assert group_handover([extent("group-skip")], run(event)) is None
+
+
+def test_steps_tell_the_first_and_the_last_finding_and_the_faults_meanwhile() -> None:
+    events = [fault(name, 4, 6, nodes=(1,)) for name in ("kill", "stop", "pause")]
+    found = [
+        extent("poll-skip", first=6, last=8),
+        extent("poll-skip", first=5, last=7),
+        extent("duplicate", first=7, last=9),
+    ]
+    untimed = replace(extent("poll-skip"), first=None, last=None)
+    cause = unknown([*found, untimed], run(*events, fault("wipe", 9, 10)))
+    assert cause.findings == {"poll-skip": 30, "duplicate": 10}
+    assert cause.faults == ("kill-0", "stop-0", "pause-0", "wipe-0")
+    assert [(step.time, step.text) for step in cause.steps] == [
+        (4.0, "broker 1 is killed"), (4.0, "broker 1 is stopped"), (5.0, "the first poll-skip, duplicate"),
+        (6.0, "the fault kill is healed"), (6.0, "the fault stop is healed"), (9.0, "the last poll-skip, duplicate"),
+    ]  # fmt: skip
+
+
+def test_one_finding_has_one_time() -> None:
+    once = unknown([extent("poll-skip", first=5, last=5)], run())
+    assert [step.text for step in once.steps] == ["the first poll-skip"]
+    never_ended = unknown([replace(extent("poll-skip"), last=None)], run())
+    assert [step.text for step in never_ended.steps] == ["the first poll-skip"]
+    untimed = unknown([replace(extent("poll-skip"), first=None, last=None)], run())
+    assert untimed.steps == ()
+
+
+def test_an_end_at_an_unknown_time_comes_last() -> None:
+    kill = fault("kill", 4, 6, nodes=(1,))
+    assert kill.heal is not None
+    endless = replace(kill, heal=replace(kill.heal, completed=None))
+    assert unknown([extent("poll-skip")], run(endless)).steps[-1].text == "the fault kill is healed"
+
+
+def test_logs_are_in_the_order_of_their_names() -> None:
+    found = [replace(extent("duplicate"), topic=topic) for topic in "hgfedcba"]
+    cause = duplicate_delivery([*found, replace(extent("duplicate"), topic=None)], run())
+    assert cause is not None
+    assert cause.logs == tuple(f"{topic}-0" for topic in "abcdefgh")
+
+
+# Stories
+
+
+def finding(anomaly: str) -> Finding:
+    return Finding(anomaly=anomaly, count=5, summary=f"of {anomaly}")
+
+
+def cause(kind: Kind, *anomalies: str, steps: int = 0, time: float | None = 1.0) -> Cause:
+    return Cause(
+        kind=kind, findings=dict.fromkeys(anomalies, 4), steps=(Step(time=time, text="something"),) * steps
+    )
+
+
+def test_two_causes_are_told_without_a_remark_on_others() -> None:
+    names = ("lost-write", "duplicate")
+    causes = [cause("truncation", "lost-write"), cause("duplicate delivery", "duplicate")]
+    lines = story(judge("r", findings=[*map(finding, names)], causes=causes)).splitlines()
+    assert lines[1:] == [
+        "          → 4 of lost-write",
+        "   why    a new leader's log decides: followers cut theirs back to where it agrees with that of the leader",
+        "          → 4 of duplicate",
+        "   why    the log was not cut, so the records were appended twice; the settings recorded do not say why",
+    ]
+
+
+def test_a_cause_of_what_was_allowed_is_not_told() -> None:
+    causes = [cause("duplicate delivery", "duplicate"), cause("truncation", "lost-write")]
+    lines = story(judge("r", findings=[finding("lost-write")], causes=causes)).splitlines()
+    assert [line for line in lines if "→" in line] == ["          → 4 of lost-write"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("truncation", "the same cut also shows as: monotonic-reads 4"),
+        ("two leaders", "also: monotonic-reads 4"),
+    ],
+)
+def test_other_findings_of_a_cause_are_named(kind: Kind, text: str) -> None:
+    found = [finding("lost-write"), finding("monotonic-reads")]
+    lines = story(
+        judge("r", findings=found, causes=[cause(kind, *(each.anomaly for each in found))])
+    ).splitlines()
+    assert lines[2] == f"          {text}"
+
+
+def test_a_hint_says_what_to_try_if_a_setting_helps() -> None:
+    found, causes = [finding("lost-write")], [cause("truncation", "lost-write")]
+    lines = story(judge("r", findings=found, causes=causes, settings={"acks": "1"})).splitlines()
+    assert lines[-1] == "   try    acks=all with min.insync.replicas=2"
+
+
+@pytest.mark.parametrize("steps", [8, 9])
+def test_eight_steps_are_told(steps: int) -> None:
+    found = [finding("lost-write")]
+    untimed = story(
+        judge("r", findings=found, causes=[cause("truncation", "lost-write", steps=steps, time=None)])
+    )
+    assert untimed.splitlines()[1:9] == ["          something"] * 8
+    assert ("... and 1 more step\n" in untimed) is (steps == 9)
+    assert "more step" not in untimed.replace("... and 1 more step\n", "")
+
+
+def test_five_reasons_are_told() -> None:
+    lines = story(judge("r", unknowns=[f"Reason {number}." for number in range(5)])).splitlines()
+    assert lines[-1] == "          Reason 4."
+
+
+def test_a_valid_verdict_says_what_was_not_exercised() -> None:
+    plain = story(judge("r"), name="a_valid_test")
+    assert plain == "VALID  0 acked  no faults   a_valid_test   run r"
+    reader = ReaderExercised(process=3, polls=1, behind=("t-0",))
+    named = FaultExercised(
+        event="e", fault="invalidate", target="1", effective=True, healed=True, acks_during=1
+    )
+    missing = judge("r", exercised=Exercised(sends={"ok": 3}, readers=(reader,), faults=(named,)))
+    first, second = story(missing).splitlines()
+    assert first.startswith("VALID  3 acked  invalidate")
+    assert second == "   but    not exercised: " + ", ".join(missing.not_exercised)
+    assert missing.not_exercised
