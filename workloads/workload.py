@@ -55,11 +55,15 @@ class WorkerRole:
     function  called in the worker process with its `WorkerContext`; returns after ``context.stop`` is set. A function
               at the top level of a file, or a text such as "workloads.roles.reader:read", which defers its import.
     observes  it watches the cluster and is no client of it: faults of clients spare it.
+    poll_limit  seconds within which it gets records that it can read, however long its connections were cut before.
+              State it only for a role that polls all of its logs until it is stopped: if it stops earlier, although
+              others go on, the verdict reports it as a stalled-reader.
     """
 
     name: str
     function: Callable[[WorkerContext], None] | str
     observes: bool = False
+    poll_limit: float | None = None
 
     @property
     def reference(self) -> Reference:

@@ -119,6 +119,15 @@ def skip(recorded: Recorded, *, within: bool = False) -> None:
     read.update(previous=read["offset"] - 3, within=within)
 
 
+def stalled(recorded: Recorded) -> None:
+    """One reader gets its first record only. Without the row of the recovery, nothing interrupts the others."""
+    workers = [json.loads(row["value"]) for row in recorded.operations if row["f"] == "worker"]
+    process = next(worker["process"] for worker in workers if "poll_limit" in worker)
+    mine = [row for row in recorded.records if row["f"] == "poll" and row["process"] == process]
+    recorded.drop(sorted(mine, key=lambda row: row["index"])[1:])
+    recorded.operations = [row for row in recorded.operations if row["f"] != "recovery"]
+
+
 def sent_back(recorded: Recorded, *, within: bool = False) -> None:
     sent = recorded.send()
     sent.update(previous=sent["offset"] + 1, within=within)
@@ -213,6 +222,7 @@ PLANTS: dict[str, Callable[[Recorded], None]] = {
     "nonmonotonic-poll": back,
     "int-poll-skip": partial(skip, within=True),
     "int-nonmonotonic-poll": partial(back, within=True),
+    "stalled-reader": stalled,
     "nonmonotonic-send": sent_back,
     "int-nonmonotonic-send": partial(sent_back, within=True),
     "int-send-skip": sent_over_others,

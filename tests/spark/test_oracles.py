@@ -23,7 +23,7 @@ from tests.support.random_histories.logs import draw_histories, log_history
 
 pytestmark = pytest.mark.spark
 
-HISTORIES = {log_history.__name__: 400}
+HISTORIES = {log_history.__name__: 400, "stall_history": 200}
 OTHERWISE = 300
 BOUNDS = Bounds(unavailable=3 * GRAIN / 1e9, recovery=2 * GRAIN / 1e9, orphaned=2 * GRAIN / 1e9)
 

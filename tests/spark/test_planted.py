@@ -97,6 +97,19 @@ def test_the_evidence_is_that_of_the_anomaly(verdicts: Any) -> None:
     assert (late["offset"], late["overtaker"], late["stale"]) == (1, 2, pytest.approx(1e-9))
     late = first("overtaken")
     assert (late["offset"], late["overtaker"], late["stale"]) == (0, 2, pytest.approx(1e-9))
+    stuck = first("stopped_while_another_read_on")
+    assert (stuck["process"], stuck["offset"], stuck["reached"], stuck["time"]) == (5, 11, 40, 12.6)
+    assert (stuck["undisturbed"], stuck["allowed"]) == (28.5, 10)
+
+
+def test_a_stalled_reader_is_named_with_where_it_stopped_and_how_far_others_got(verdicts: Any) -> None:
+    verdict = verdicts["stopped_while_another_read_on"]
+    assert (
+        "stalled-reader: 1 reader of a partition that stopped for good although others read on"
+        in verdict.text()
+    )
+    assert "at 12.6 s  t-0  reader 0  offset 11  reached 40  undisturbed 28.5 s" in verdict.text()
+    assert verdict.not_exercised == ("polls-to-the-end",), "the promise is about the same reader"
 
 
 def test_staleness_of_writes_is_told_in_time_and_records(verdicts: Any) -> None:

@@ -122,7 +122,9 @@ OPERATIONS = pa.schema(
                 deletion and retention do, has ``"removes_records": true``.
 ``phase``       by HARNESS: ``{"phase": "steady"|"faults"|"recovery"|"final"|"end"}`` began.
 ``worker``      by HARNESS: ``{"role": ..., "process": number, "event": "started"|"stopped"|"crashed"|"killed"}``.
-                Ends are recorded a moment later; ``killed`` means by a fault.
+                Ends are recorded a moment later; ``killed`` means by a fault. ``started`` has ``"poll_limit": s`` for
+                a role that polls all of its logs until it is stopped: it gets records that it can read within this
+                time, however long its connections were cut before.
 ``topic``       by HARNESS: the run, or one of its faults, created or deleted a topic, between its request and the
                 answer: ``{"event": "created"|"deleted"|"recreated", "id": text, "partitions": int,
                 "replication_factor": int, "config": {setting: text}}``. A recreated topic has a ``deleted`` row

@@ -187,7 +187,10 @@ class WorkerPool:
 
     def _record_event(self, worker: WorkerProcess, event: str) -> None:
         now = time.monotonic_ns()
-        value = {"role": worker.spec.role.name, "process": worker.spec.process, "event": event}
+        role = worker.spec.role
+        value: dict[str, Any] = {"role": role.name, "process": worker.spec.process, "event": event}
+        if event == "started" and role.poll_limit is not None:
+            value["poll_limit"] = role.poll_limit
         if worker.trouble:
             value["trouble"] = worker.trouble
         self._record(

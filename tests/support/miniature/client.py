@@ -23,6 +23,9 @@ class ProducerFenced(Exception):
 
 
 class Client:
+    poll_limit: float | None = None
+    """See `workloads.workload.WorkerRole`."""
+
     def __init__(self, state: State, process: int, role: str) -> None:
         self.state, self.process, self.role = state, process, role
         self.random, self.story = state.random, state.story

@@ -12,6 +12,9 @@ from tests.support.miniature.transactions import time_out
 
 
 def inject_faults(state: State) -> Steps:
+    if "stalled" in state.flaws:
+        # Only a reader that others outrun for long has certainly stopped.
+        yield 5000 * MS
     for number in range(state.random.randint(3, 6)):
         yield state.random.randint(20 * MS, 100 * MS)
         if number == 0:

@@ -16,8 +16,9 @@ class HarnessRows:
     def phase(self, name: str) -> None:
         self._now("phase", "ok", {"phase": name})
 
-    def worker(self, role: str, process: int, event: str) -> None:
-        self._now("worker", "info", {"role": role, "process": process, "event": event})
+    def worker(self, role: str, process: int, event: str, **stated: float) -> None:
+        """stated: what the role states of itself, such as its `poll_limit`."""
+        self._now("worker", "info", {"role": role, "process": process, "event": event, **stated})
 
     def fault(self, f: str, value: dict[str, Any], *, invoked: int, completed: int) -> None:
         self._write(NEMESIS, f, "info", value, invoked=invoked, completed=completed)

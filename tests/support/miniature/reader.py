@@ -10,6 +10,8 @@ from tests.support.miniature.state import State
 class Reader(Client):
     """Reads on, and sometimes seeks."""
 
+    poll_limit = 2.0
+
     def __init__(self, state: State, process: int, *, committed: bool) -> None:
         super().__init__(state, process, "reader")
         self._committed = committed
@@ -18,6 +20,9 @@ class Reader(Client):
         positions = dict.fromkeys(range(len(self.state.partitions)), 0)
         while self.state.is_loaded:
             partition = self.any_partition()
+            if "stalled" in self.state.flaws and partition.number == 0 and positions[0] > 0:
+                yield self.delay()
+                continue
             if self.random.random() < 0.05:
                 self.assignment += 1
                 positions[partition.number] = self.random.randint(0, partition.high_watermark)

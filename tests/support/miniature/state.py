@@ -37,6 +37,7 @@ class Process(Protocol):
 
     process: int
     role: str
+    poll_limit: float | None
 
     def work(self) -> Steps: ...
 
@@ -77,7 +78,8 @@ class State:
         return self._processes
 
     def start_client(self, client: Process) -> Actor:
-        self.rows.worker(client.role, client.process, "started")
+        stated = {} if client.poll_limit is None else {"poll_limit": client.poll_limit}
+        self.rows.worker(client.role, client.process, "started", **stated)
         actor = self.scheduler.start(
             client.work(), lambda: self.rows.worker(client.role, client.process, "stopped")
         )
