@@ -67,8 +67,12 @@ def allows_compaction(changes: Iterable[Change]) -> bool:
     return any("compact" in str(config.get("cleanup.policy")) for config in configs)
 
 
-def cuts(rows: Sequence[Change]) -> Cuts:
-    """The recreations among these changes."""
+def cuts(rows: Sequence[Change], *, is_complete: bool = True) -> Cuts:
+    """The recreations among these changes.
+
+    is_complete  whether the history has ended. Otherwise a topic that was deleted may be created again, and the fault
+                 that did it is recorded only when all brokers know the new topic: until then, the end is unknown.
+    """
     deleted: dict[tuple[str, str], int] = {}
     found: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for row in rows:
@@ -78,8 +82,12 @@ def cuts(rows: Sequence[Change]) -> Cuts:
         if event == "deleted":
             deleted[log] = row.invoked
         elif event == "recreated":
-            known = max([_end(row), *(_verified(fault) for fault in rows if _caused(fault, row))])
+            faults = [_verified(fault) for fault in rows if _caused(fault, row)]
+            known = max([_end(row), *faults]) if faults or is_complete else FOREVER
             found.setdefault(log, []).append((deleted.pop(log, row.invoked), known))
+    if not is_complete:
+        for log, since in deleted.items():
+            found.setdefault(log, []).append((since, FOREVER))
     return {log: tuple(spans) for log, spans in found.items()}
 
 

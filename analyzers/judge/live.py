@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.registry import CHECKS
 from analyzers.facts.registry import NEEDS
+from analyzers.history.incarnations import by_incarnation, cuts, topic_changes
 from analyzers.history.load import load, release
 from analyzers.history.sources import sources
 from analyzers.judge.find import Crashed, Found, find
@@ -47,9 +48,12 @@ def find_live(
             directory = Path(folder) / "history" / name
             directory.mkdir(parents=True)
             write(directory / WHOLE, [table], TABLES[name])
-        history = load(spark, sources(spark, [Path(folder)]))
+        directories = sources(spark, [Path(folder)])
+        history = load(spark, directories)
         try:
-            return find(history, checks, examples=EXAMPLES)
+            topics = topic_changes(history, directories)
+            logs = by_incarnation(history, cuts(topics, is_complete=False))
+            return find(logs, checks, examples=EXAMPLES)
         finally:
             release(spark, history)
 

@@ -66,5 +66,21 @@ def test_a_fault_says_when_all_brokers_knew_the_new_topic(tmp_path: Path) -> Non
     }
 
 
+def test_the_end_of_a_recreation_is_unknown_while_the_run_goes_on_and_no_fault_proved_it(
+    tmp_path: Path,
+) -> None:
+    deleted, created = change("deleted", 30, 40), change("recreated", 50, 60)
+
+    def live(*rows: dict[str, Any]) -> Any:
+        return cuts(topic_changes(NO_SPARK, [source(tmp_path, *rows)]), is_complete=False)
+
+    assert live(change("created", 1, 2)) == {}
+    assert live(deleted) == live(deleted, created) == {("r", "t"): ((30, FOREVER),)}
+    proved = fault(20, 90, effective=True)
+    assert live(deleted, created, proved) == {("r", "t"): ((30, 90),)}
+    again = change("deleted", 130, 140)
+    assert live(deleted, created, proved, again) == {("r", "t"): ((30, 90), (130, FOREVER))}
+
+
 def test_most_histories_have_none(tmp_path: Path) -> None:
     assert cuts(topic_changes(NO_SPARK, [source(tmp_path), source(tmp_path, change("created", 1, 2))])) == {}

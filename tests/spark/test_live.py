@@ -21,6 +21,7 @@ from pytest_kafkacheck.experiment.live import EITHER, LiveJudge
 from tests.support.random_histories.logs import draw_histories, log_history
 from tests.support.random_histories.transactions import transaction_history
 from tests.support.segments import ManualClock, poll, record, seal, sealing_writer
+from tests.support.stories.recreations import recreated_topic, went_back_before_a_recreation
 from workloads.history.schema import TABLES
 from workloads.history.window import certain
 
@@ -126,6 +127,37 @@ def test_a_finding_in_a_window_is_also_one_in_the_whole_history(
         {"precommitted-read", "G1a", "future-read"} if over == "txn" else met.keys() - {"precommitted-read"}
     )
     assert {anomaly: met[anomaly] for anomaly in shown if met[anomaly] < 5} == {}
+
+
+def test_a_topic_that_was_created_again_is_another_log(story: Any, spark: Any) -> None:
+    """Also while the rows of its creation, or of the fault that proves it, are not recorded yet."""
+    stories = [make(story()).rows(make.__name__) for make in (recreated_topic, went_back_before_a_recreation)]
+    for run, missing in (
+        ("not created", ("recreate-topic", "recreated")),
+        ("not proved", ("recreate-topic",)),
+    ):
+        tables = recreated_topic(story()).rows(run)
+        known = [
+            row
+            for row in tables["operations"]
+            if not any(
+                name in (row["f"], json.loads(row.get("value") or "{}").get("event")) for name in missing
+            )
+        ]
+        stories.append(tables | {"operations": known})
+    windows = []
+    for tables in stories:
+        rows = [
+            row for _, row in sorted(recorded(tables["records"], random.Random(0)), key=lambda one: one[0])
+        ]
+        operations = pa.Table.from_pylist(tables["operations"], schema=TABLES["operations"])
+        records = certain(pa.Table.from_pylist(rows, schema=TABLES["records"]))
+        windows.append({"records": records, "operations": operations})
+    together = {name: pa.concat_tables(each[name] for each in windows) for name in windows[0]}
+    live, crashed = find_live(spark, together, after={})
+    assert not crashed
+    found = {(one.run, one.anomaly) for one in live}
+    assert found == {("went_back_before_a_recreation", "nonmonotonic-poll")}
 
 
 # --- the thread --------------------------------------------------------------------------------

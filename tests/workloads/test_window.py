@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from tests.support.segments import ManualClock, poll, record, seal, sealing_writer
-from workloads.history.schema import RECORDS
+from workloads.history.schema import HARNESS, RECORDS
 from workloads.history.segments import segment
 from workloads.history.window import Window, certain
 
@@ -63,6 +63,38 @@ def test_a_window_is_bounded_and_counts_the_segments_it_missed(tmp_path: Path) -
     tiny = Window(tmp_path / "history", limit=1)
     assert tiny.advance()
     assert offsets(tiny) == [3]
+
+
+def test_rows_of_the_harness_stay_in_every_window_and_are_read_before_their_segment_is_sealed(
+    tmp_path: Path,
+) -> None:
+    clock = ManualClock()
+    window = Window(tmp_path / "history", span=100)
+    harness = sealing_writer(tmp_path, clock, process=HARNESS, table="operations")
+    client = sealing_writer(tmp_path, clock)
+
+    def change(op: int) -> None:
+        row = {"run": "r", "op": op, "process": HARNESS, "f": "topic", "type": "ok", "value": "{}"}
+        harness.append(**row, invoked=op, completed=op)
+        harness.flush()
+
+    def ops() -> list[int]:
+        return [row["op"] for row in window.tables()["operations"].to_pylist() if row["f"] == "topic"]
+
+    change(-1)
+    client.append(**poll(0, 0, 0))
+    seal(client, clock)
+    dated(tmp_path, 5, 0, 1000)
+    assert window.advance()
+    assert ops() == [-1]
+    change(-2)  # The first segment is old enough to be sealed with this row.
+    change(-3)
+    assert sorted(ops()) == [-3, -2, -1]
+    client.append(**poll(1, 1, 1))
+    seal(client, clock)
+    assert window.advance()
+    assert sorted(ops()) == [-3, -2, -1], "each of them once, sealed or not"
+    harness.close()
 
 
 def send(index: int, offset: int | None, type: str = "ok", **more: Any) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict, deque
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,8 +17,8 @@ from workloads.history.compaction.joining import joined, not_completed
 from workloads.history.compaction.order import with_previous
 from workloads.history.compaction.sorting import flat, in_order, numbered
 from workloads.history.reader import read
-from workloads.history.schema import TABLES
-from workloads.history.segments import NAME, OPEN
+from workloads.history.schema import HARNESS, NEMESIS, TABLES
+from workloads.history.segments import NAME, OPEN, segment
 
 SPAN = 300.0
 """Seconds. Events that are at most this far apart are judged together."""
@@ -26,6 +28,9 @@ LIMIT = 64 << 20
 
 KEPT = ("records", "operations")
 """Tables that are judged live."""
+
+CONTROL = (HARNESS, NEMESIS)
+"""Processes that are no clients."""
 
 
 class Part(NamedTuple):
@@ -50,8 +55,8 @@ class Window:
         self._span, self.limit = span, limit
         self._parts: defaultdict[tuple[str, int], deque[Part]] = defaultdict(deque)
         self._next: defaultdict[tuple[str, int], int] = defaultdict(int)
-        self._topics = TABLES["operations"].empty_table()
-        """The rows of topics in all windows so far."""
+        self._control = TABLES["operations"].empty_table()
+        """The rows of the harness and the nemesis in all windows so far."""
         self._new: set[Path] = set()
 
     def advance(self) -> bool:
@@ -87,15 +92,33 @@ class Window:
             for table in KEPT
         }
         self._new.clear()
-        # The settings of a topic decide what may be missing from it, however long ago it was created.
         operations = parts["operations"]
-        topics = operations.filter(pc.equal(operations["f"], "topic"))
-        earlier = self._topics.filter(
-            pc.invert(pc.is_in(self._topics["op"], value_set=topics["op"].combine_chunks()))
-        )
-        self._topics = pa.concat_tables([earlier, topics])
-        parts["operations"] = pa.concat_tables([earlier, operations])
+        is_control = pc.is_in(operations["process"], value_set=pa.array(CONTROL, pa.int32()))
+        # The settings of a topic decide what may be missing from it, however long ago it was created. A topic that
+        # was created again is another log from then on, and the deletion is on disk before the creation is requested:
+        # these segments are read last, so that their rows are not older than the records.
+        control = pa.concat_tables([operations.filter(is_control), *self._open_control()])
+        known = pc.is_in(self._control["op"], value_set=control["op"].combine_chunks())
+        self._control = pa.concat_tables([self._control.filter(pc.invert(known)), control])
+        parts["operations"] = pa.concat_tables([self._control, operations.filter(pc.invert(is_control))])
         return parts | {"records": certain(parts["records"])}
+
+    def _open_control(self) -> Iterator[pa.Table]:
+        """Of the harness and the nemesis also the segments after the last known one: they write few rows, each of
+        them at once, and their segments stay open for long."""
+        for process in CONTROL:
+            number = self._next["operations", process]
+            while (rows := self._operations(process, number)) is not None:
+                yield rows
+                number += 1
+
+    def _operations(self, process: int, number: int) -> pa.Table | None:
+        """The rows of a segment, which may be sealed at any moment; None if there is no such segment."""
+        for is_sealed in (False, True):
+            path = segment(self._folder.parent, "operations", process, number, sealed=is_sealed)
+            with suppress(FileNotFoundError):
+                return read(path, TABLES["operations"])
+        return None
 
     def _sealed(self) -> list[tuple[tuple[str, int], int, Path]]:
         found = []
