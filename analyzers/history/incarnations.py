@@ -114,7 +114,10 @@ def by_incarnation(history: History, of: Cuts) -> History:
 
     def changed(rows: DataFrame, change: Any) -> DataFrame:
         affected = F.col("run").isin(runs)
-        return rows.where(~affected).unionByName(change(rows.where(affected), of))
+        # Computed once. Otherwise the plan of each fact would contain these steps again for each table that it reads.
+        cut = change(rows.where(affected), of).localCheckpoint()
+        both = rows.where(~affected).unionByName(cut)
+        return both.coalesce(1) if history.in_one_piece else both
 
     return replace(
         history,

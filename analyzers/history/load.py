@@ -39,6 +39,8 @@ class History:
     """The name of the table with the records, if one was created in Spark."""
     scratch: tempfile.TemporaryDirectory[str] | None = None
     """Folder of the copied files, if there are any."""
+    in_one_piece: bool = False
+    """Whether each table is one partition, so that nothing has to be moved to group or to join it."""
     value_filter: str = "true"
     """SQL condition of the records that facts about single values or offsets need (set by the prefilter)."""
     has_compaction: bool = True
@@ -67,7 +69,7 @@ def load(spark: SparkSession, runs: Sequence[Source]) -> History:
     size = sum(size for files in tables.values() for size in files.values())
     if is_local and size <= HANDED_OVER:
         frames = {table: _passed_as_rows(spark, table, files).coalesce(1) for table, files in tables.items()}
-        return History(**frames)
+        return History(**frames, in_one_piece=True)
     name = f"kafkacheck_{secrets.token_hex(8)}" if buckets_to_use(spark, tables["records"]) else None
     scratch = None
     if is_local and any(_scattered(files) for files in tables.values()):
@@ -78,7 +80,8 @@ def load(spark: SparkSession, runs: Sequence[Source]) -> History:
         }
     frames = {table: _read(spark, table, files) for table, files in tables.items()}
     if is_local and size <= FEW_BYTES and row_count(tables["records"]) <= ONE_PIECE:
-        return History(**{table: frame.coalesce(1) for table, frame in frames.items()}, scratch=scratch)
+        pieces = {table: frame.coalesce(1) for table, frame in frames.items()}
+        return History(**pieces, in_one_piece=True, scratch=scratch)
     frames["scratch"] = scratch
     if name:
         records = bucketed_table(spark, name, runs)
