@@ -18,13 +18,12 @@ from analyzers.verdict.verdict import judge
 from nemesis.event import Event
 from nemesis.shrink.search import MOST_MISSES
 from pytest_kafkacheck.cli import main as cli
-from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment import harness
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.run import Run
-from pytest_kafkacheck.shrink.candidate import COOLDOWN, ExperimentCandidate
+from pytest_kafkacheck.shrink.candidate import COOLDOWN
 from pytest_kafkacheck.shrink.evidence import evidence
 from pytest_kafkacheck.shrink.shrink import shrink
 from workloads.append_log import AppendLog
@@ -321,37 +320,6 @@ def test_evidence_names_active_and_later_events() -> None:
     assert found.later == {"restart-4", "kill-5"}
     silent = Finding(anomaly="lost-write", count=1, summary="", examples=({"time": None},))
     assert not evidence(judge("r", findings=[silent], exercised=exercised), {"lost-write"}).suspects
-
-
-def test_everything_that_can_be_smaller_is_tried() -> None:
-    start = ExperimentCandidate(
-        Experiment(
-            workload=AppendLog(partitions=1, assignment={0: (1, 2, 3)}),
-            faults=[api.kill("leader", lasting=1)],
-            cluster=ClusterSpec(brokers=5, controllers=3),
-        )
-    )
-    assert [why for why, _ in start.simpler()] == [
-        "a layout of Kafka's choice",
-        "3 brokers",
-        "1 controllers",
-        "one producer and no other clients",
-        "1 producers",
-        "0 readers",
-        "0 sessions",
-        "cooldown of 1 s",
-    ]
-
-
-def test_nodes_that_a_target_needs_are_kept() -> None:
-    start = ExperimentCandidate(
-        Experiment(
-            workload=AppendLog(partitions=1, assignment={0: (1, 2, 3)}),
-            faults=[api.kill(4, lasting=1), api.kill_client("session", lasting=1)],
-            cluster=ClusterSpec(brokers=5),
-        )
-    )
-    assert [why for why, _ in start.simpler()] == ["1 producers", "0 readers", "cooldown of 1 s"]
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "[]", '{"result": 3}', "\x00"])
