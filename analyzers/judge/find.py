@@ -108,11 +108,11 @@ def _run(
     hits = [_hits(facts[fact](part), wanted[fact]) for fact, part in parts.items() if part is not None]
     if not hits:
         return
-    names = [f"hits_{number}" for number in range(len(hits))]
+    named: dict[str, Any] = {f"hits_{number}": each for number, each in enumerate(hits)}
     statement = _FOUND.format(
-        hits="\nunion all\n".join(f"select * from {{{name}}}" for name in names), examples=max(1, examples)
+        hits="\nunion all\n".join(f"select * from {{{name}}}" for name in named), examples=max(1, examples)
     )
-    rows = history.records.sparkSession.sql(statement, **dict(zip(names, hits, strict=True))).collect()
+    rows = history.records.sparkSession.sql(statement, **named).collect()
     rows.sort(key=lambda row: (row.run, row.anomaly, _in_order(row)))
     anomalies = {check.name: check.anomaly for check in checks}
     for (run, name), group in groupby(rows, key=lambda row: (row.run, row.anomaly)):
