@@ -12,6 +12,9 @@ from types import CodeType, ModuleType
 
 ANNOTATIONS = __future__.annotations.compiler_flag
 
+LONG, AROUND = 200, 40
+"""Characters."""
+
 Rule = Callable[[ast.AST], Iterable[ast.AST]]
 """The nodes that may stand in place of a node; none where the rule does not apply."""
 
@@ -41,7 +44,7 @@ def mutants(module: ModuleType, rules: Sequence[Rule], *, skip: Iterable[str] = 
             continue
         for replace, node in list(_places(root)):
             for other in (each for rule in rules for each in rule(node)):
-                change = f"{_text(node)} -> {_text(other)}"
+                change = _change(_text(node), _text(other))
                 number = counts[where, change] = counts.get((where, change), 0) + 1
                 ast.fix_missing_locations(ast.copy_location(other, node))
                 yield Mutant(
@@ -79,6 +82,8 @@ def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.AST, ast.stmt]]:
                     for inner in each.body
                     if isinstance(inner, ast.FunctionDef)
                 )
+            case ast.Assign(targets=[ast.Tuple() as several]):
+                yield ast.unparse(several), each, each
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 yield name, each, each
 
@@ -109,6 +114,20 @@ def _replacing(parent: ast.AST, name: str, index: int | None) -> Callable[[ast.A
 def _is_docstring(parent: ast.AST, name: str, index: int, node: ast.AST) -> bool:
     text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     return isinstance(parent, ast.FunctionDef) and name == "body" and index == 0 and text
+
+
+def _change(before: str, after: str) -> str:
+    """Of long texts, only what differs, with some text around it."""
+    if max(len(before), len(after)) > LONG:
+        first = next(
+            (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b),
+            min(len(before), len(after)),
+        )
+        most = min(len(before), len(after)) - first
+        last = next((i for i in range(most) if before[-1 - i] != after[-1 - i]), most)
+        begin, end = max(0, first - AROUND), max(0, last - AROUND)
+        before, after = before[begin : len(before) - end], after[begin : len(after) - end]
+    return f"{before} -> {after}"
 
 
 def _text(node: ast.AST) -> str:

@@ -68,6 +68,48 @@ def read_from_an_unknown_broker(s: Any) -> Any:
     return polled(s, node=None)
 
 
+def read_above_the_lowest_watermark(s: Any) -> Any:
+    for mark, time in ((9, 20), (7, 30), (9, 40), (9, 50)):
+        sampled(s, mark, (time, time + 5))
+    return polled(s)
+
+
+def read_above_the_watermark_with_one_of_two_records(s: Any) -> Any:
+    sampled(sampled(s, 7, (20, 25)), 9, (30, 35))
+    s.send(ONE + 1, 6, at=(1, 9)).poll(
+        ONE + 1, 6, leader_epoch=4, node=1, at=(11, 19), fetched=18, op=1 << 61
+    )
+    s.send(ONE, None, type="info", at=(1, 9))
+    s.poll(ONE, 7, leader_epoch=4, node=1, at=(11, 19), fetched=18, op=1 << 61)
+    return s.final({6: ONE + 1, 7: ONE}, end=8)
+
+
+def watermark_between_two_responses_of_a_poll(s: Any) -> Any:
+    """The record at offset 7 arrived after the broker had answered."""
+    sampled(sampled(s, 7, (20, 25)), 9, (40, 45))
+    s.send(ONE + 1, 6, at=(1, 9)).send(ONE, None, type="info", at=(1, 9))
+    for value, offset, fetched in ((ONE + 1, 6, 18), (ONE, 7, 30)):
+        s.poll(value, offset, leader_epoch=4, node=1, at=(11, 39), fetched=fetched, op=1 << 61)
+    return s.final({6: ONE + 1, 7: ONE}, end=8)
+
+
+def read_above_the_watermark_while_another_broker_sees_a_new_leader(s: Any) -> Any:
+    sampled(sampled(s, 7, (20, 25)), None, (24, 27), node=2, leader=2, epoch=5)
+    return polled(sampled(s, 9, (30, 35)))
+
+
+def watermark_of_a_later_epoch(s: Any) -> Any:
+    return polled(sampled(sampled(s, 5, (20, 25), epoch=5), 5, (30, 35), epoch=5))
+
+
+def watermark_of_a_leader_that_then_was_none(s: Any) -> Any:
+    return polled(sampled(sampled(s, 5, (20, 25)), 5, (30, 35), leader=-1))
+
+
+def watermark_of_a_broker_that_was_no_leader_yet(s: Any) -> Any:
+    return polled(sampled(sampled(s, 5, (20, 25), leader=-1), 9, (30, 35)))
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     read_above_the_watermark: {"read-above-watermark": 1},
     read_above_the_watermark_before_it_was_polled: {"read-above-watermark": 1},
@@ -76,4 +118,11 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     watermark_of_another_broker: {},
     watermark_of_a_leader_that_was_replaced: {},
     read_from_an_unknown_broker: {},
+    read_above_the_lowest_watermark: {"read-above-watermark": 1},
+    read_above_the_watermark_with_one_of_two_records: {"read-above-watermark": 1},
+    watermark_between_two_responses_of_a_poll: {},
+    read_above_the_watermark_while_another_broker_sees_a_new_leader: {"read-above-watermark": 1},
+    watermark_of_a_later_epoch: {},
+    watermark_of_a_leader_that_then_was_none: {},
+    watermark_of_a_broker_that_was_no_leader_yet: {},
 }
