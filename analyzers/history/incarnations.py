@@ -186,8 +186,9 @@ def _named(rows: DataFrame, columns: Iterable[str]) -> DataFrame:
 def _literals(of: Cuts) -> Iterable[str]:
     for (run, topic), spans in sorted(of.items()):
         pieces = ", ".join(f"named_struct('since', {since}L, 'until', {until}L)" for since, until in spans)
-        yield f"({_text(run)}, {_text(topic)}, array({pieces}))"
+        yield f"({sql_literal(run)}, {sql_literal(topic)}, array({pieces}))"
 
 
-def _text(text: str) -> str:
+def sql_literal(text: str) -> str:
+    """A text in a statement."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

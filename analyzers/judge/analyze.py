@@ -11,14 +11,14 @@ from pyspark.sql import SparkSession
 from analyzers.catalogue.bounds import NONE, Bounds
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.registry import ANOMALIES, CHECKS, bound_checks, require_known
-from analyzers.causes.evidence import Change
+from analyzers.causes.evidence import Change, Extent
 from analyzers.facts.registry import NEEDS
 from analyzers.history.fault_events import FaultEvent, fault_events, faults_at
 from analyzers.history.incarnations import allows_compaction, by_incarnation, cuts, topic_changes
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import Location, is_empty, sources
 from analyzers.judge.availability import availabilities, measure
-from analyzers.judge.causes import causes_of, changes_of
+from analyzers.judge.causes import Changes, causes_of, changes_of
 from analyzers.judge.coverage import Tally, exercised, tally, unknowns
 from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
 from analyzers.judge.examples import example_json
@@ -108,7 +108,7 @@ def analyze(
             allowed,
             available.get(run, Availability()),
             bounds if isinstance(bounds, Bounds) else bounds.get(run, NONE),
-            changes.get(run, {}),
+            changes.get(run, Changes()).by_log,
         )
         for run in sorted(tallies)
     }
@@ -116,10 +116,17 @@ def analyze(
 
 def _changes(
     history: History, found: Sequence[Found], unsearched: list[Unsearched], *, strict: bool
-) -> dict[str, dict[str, list[Change]]]:
-    """Of the runs with findings. A crash is only a note: the findings do not depend on their causes."""
+) -> dict[str, Changes]:
+    """Of the runs with findings. A crash, and what was left out, are only notes: the findings do not depend on their
+    causes."""
+    extents: dict[str, list[Extent]] = {}
+    for each in found:
+        extents.setdefault(each.run, []).extend(each.extents)
     try:
-        return changes_of(history, {each.run for each in found if each.extents})
+        changes = changes_of(history, extents)
+        for run, of_run in changes.items():
+            unsearched += (Unsearched(run=run, judged=False, sentence=each) for each in of_run.doubts())
+        return changes
     except Exception as error:
         if strict:
             raise

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from analyzers.causes.story import story as story_of
+from analyzers.checks.durability import LOST_WRITE
 from analyzers.history.validate import run_ids
+from analyzers.judge import causes
 from analyzers.judge.analyze import analyze
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
-from tests.support.stories.failures import FAILURES
+from tests.support.stories.failures import FAILURES, isolated_leader, seen
 
 pytestmark = pytest.mark.spark
 
@@ -44,3 +46,20 @@ def test_a_recorded_run_tells_its_story(verdicts: dict[str, Verdict]) -> None:
         of_producers = RunDirectory(home).read_judging_rules().settings
         verdict = replace(verdicts[run], settings={**of_producers, **verdicts[run].settings})
         assert story_of(verdict) + "\n" == (DATA / "stories" / f"{home.name}.txt").read_text()
+
+
+def test_of_too_many_changes_those_nearest_to_the_findings_count(
+    judged: Any, story: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Much earlier and much later, brokers left an ISR and came back."""
+    s = isolated_leader(story())
+    for number in range(4):
+        for time in (-100 - number, 100 + number):
+            seen(s, time, 3, 1, 0, 10, isr=(1, 2) if number % 2 else (1, 2, 3))
+    monkeypatch.setattr(causes, "MOST_CHANGES", 4)
+    verdict = judged({"r": s}, checks=[LOST_WRITE])["r"]
+    assert [cause.kind for cause in verdict.causes] == ["truncation"]
+    assert verdict.notes == (
+        "The causes are derived from the 4 changes of leaders, ISRs and logs that lie nearest to the findings; 7 "
+        "others were left out.",
+    )
