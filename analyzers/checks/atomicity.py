@@ -33,7 +33,8 @@ TORN_TRANSACTION = Check(
             "per record. A reader is a process, except that all final reads together are one reader. A reader "
             "has passed the offsets between the first and the last one that it polled in one assignment, and "
             "those that one of its completed reads covered. Aborted transactions count as well; the record "
-            "that was read is then a G1a too."
+            "that was read is then a G1a too. Records that may have been removed from the beginning of the log "
+            "(see lost-write) do not count."
         ),
         means=(
             "One reader got a record of a transaction, and passed another, acknowledged record of the same "

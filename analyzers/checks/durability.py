@@ -31,9 +31,10 @@ LOST_WRITE = Check(
             "that the final read found or, without one, that any broker or delete-records reported. Where a log "
             "start above 0 was found and neither an acknowledgement nor a poll shows the offset, it may be below. "
             "In a compacted topic, a value may also have been removed if a record of the same key was polled or "
-            "acknowledged at a higher offset. A log start excuses nothing if the run recorded the topic's "
-            "settings, neither compaction nor retention allows any record of the run to go, and no fault of the "
-            "run removes records. Jepsen also counts info sends that are proven to have "
+            "acknowledged at a higher offset. If the run recorded the topic's settings, and neither compaction nor "
+            "retention allows any record of the run to go, a log start excuses nothing above the offset before "
+            "which a fault of the run asked to delete records; where such a fault records no offset, as a jump of "
+            "a clock, it excuses everything below it. Jepsen also counts info sends that are proven to have "
             "happened; here, only what was acknowledged is a promise."
         ),
         means="An acknowledged write is not in the log after everything has healed.",

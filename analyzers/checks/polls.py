@@ -35,7 +35,9 @@ _GAP_DEFINITION = (
     "compaction). For polls with isolation.level=read_committed, so do offsets that no such poll "
     "returned (aborted transactions), unless a send was acknowledged there, in a transaction with its "
     "commit, and some poll returned its value there. Jepsen also takes acknowledged sends for records; here, "
-    "a write that was never polled is a lost-write. Topics whose recorded settings allow compaction are left out."
+    "a write that was never polled is a lost-write. Records that may have been removed from the beginning of the log "
+    "(see lost-write) do not count, because a reader then goes on at the log start. Topics whose recorded settings "
+    "allow compaction are left out."
 )
 
 POLL_SKIP = Check(

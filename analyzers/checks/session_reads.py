@@ -28,7 +28,8 @@ READ_YOUR_WRITES = Check(
         definition=(
             "A send of a session was acknowledged, the session's next completed read of the partition began "
             "at or after the acknowledgement, and by the end of that read the session had not polled the "
-            "value; counted per value. Topics whose recorded settings allow compaction are left out. If the "
+            "value; counted per value. Values that may have been removed from the beginning of the log "
+            "(see lost-write) do not count, and topics whose recorded settings allow compaction are left out. If the "
             "session reads with isolation.level=read_committed, the read "
             "must also have ended above the offset of the write: it ends at the last stable offset, which "
             "open transactions and markers that are not written yet hold back."

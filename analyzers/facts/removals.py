@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from analyzers.facts.columns import TIME
+from analyzers.facts.columns import LOG, TIME
+from analyzers.facts.final_reads import FINAL_READS
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
 
@@ -12,7 +13,7 @@ EVERYTHING = (1 << 63) - 1
 """An offset above all others."""
 
 _REMOVALS = f"""
-    with logs as (
+    with {FINAL_READS}, logs as (
         select run, topic, partition, max(offset) filter (where f = 'poll') as top, max({TIME}) as last,
             bool_or(committed) filter (where f = 'poll' and final) as isolated
         from {{records}} group by run, topic, partition
@@ -31,14 +32,16 @@ _REMOVALS = f"""
     ), removing as (
         select run, get_json_object(value, '$.evidence.topic') as topic,
             try_cast(get_json_object(value, '$.evidence.partition') as int) as partition,
-            try_cast(get_json_object(value, '$.evidence.start') as bigint) as start
+            try_cast(coalesce(
+                get_json_object(value, '$.evidence.before'), get_json_object(value, '$.evidence.start')
+            ) as bigint) as before
         from {{operations}}
         where process = {NEMESIS} and get_json_object(value, '$.removes_records') = 'true'
             and get_json_object(value, '$.stage') = 'inject'
     ), removers as (
-        select run, true as removing, bool_or(start is null) as unlocated from removing group by run
+        select run, bool_or(before is null) as unlocated from removing group by run
     ), deleted as (
-        select run, topic, partition, max(start) as deleted_to from removing group by run, topic, partition
+        select run, topic, partition, max(before) as deleted_to from removing group by run, topic, partition
     ), observed as (
         select run, topic, partition, max(log_start) as seen_start
         from {{observations}} where kind = 'partition' group by run, topic, partition
@@ -46,17 +49,21 @@ _REMOVALS = f"""
         select run, min(invoked) as final_phase from {{operations}}
         where f = 'phase' and get_json_object(value, '$.phase') = 'final' group by run
     ), combined as (
-        select run, topic, partition, top, until, isolated, final_phase, deleted_to, seen_start,
-            coalesce(removing, false) as removing, coalesce(unlocated, false) as unlocated,
+        select run, topic, partition, top, until, isolated, final_phase, final_start, deleted_to, seen_start,
+            coalesce(unlocated, false) as unlocated,
             unlimited and not incomplete and coalesce(least >= (until - since) / 1000000, true) as stays
         from lengths left join settings using (run, topic) left join removers using (run)
             left join deleted using (run, topic, partition) left join observed using (run, topic, partition)
-            left join phases using (run)
+            left join phases using (run) left join final_reads using (run, topic, partition)
+    ), bounds as (
+        select *,
+            if(coalesce(stays, false) and not unlocated, coalesce(deleted_to, 0), {EVERYTHING}) as allowed_to,
+            if(not coalesce(stays, true) or unlocated, {EVERYTHING}, greatest(deleted_to, seen_start, 0)) as known_to
+        from combined
     )
-    select run, topic, partition, top, until, isolated, final_phase, coalesce(stays and not removing, false) as kept,
-        if(not coalesce(stays, true) or unlocated, {EVERYTHING}, coalesce(greatest(deleted_to, seen_start), 0))
-            as removed_to
-    from combined
+    select run, topic, partition, top, until, isolated, final_phase,
+        least(allowed_to, coalesce(final_start, known_to)) as removed_to
+    from bounds
 """
 
 
@@ -65,12 +72,18 @@ def removals(history: History) -> DataFrame:
 
     Columns: top, the highest offset that any poll returned (null for none); until (ns), when the run's last record
     completed; isolated: whether a final read polled with read_committed; final_phase (ns): when the final phase
-    began, after which the ends of the logs are requested, and then the final reads begin; kept: whether the topic's
-    settings and the faults of the run allow no record to go, so that a log start above 0 is a loss; removed_to: the
-    offset below which records may have been removed, as far as this is known without a final read. An unknown offset
-    is `EVERYTHING`.
+    began, after which the ends of the logs are requested, and then the final reads begin; removed_to: the
+    offset below which records may have been removed. That is the log start that the final read found; without one,
+    the highest log start that a broker or delete-records reported, or `EVERYTHING` if it is unknown. It is not above
+    what the run allows: where the topic's settings let every record of the run stay, and all faults that remove
+    records say where, only what these were asked to remove.
 
     Retention by time counts where it is not longer than the run: a record is removed when it is that old. A history
-    without rows of its topics does not say what its settings allow; nothing there is `kept`.
+    without rows of its topics does not say what its settings allow, and allows everything.
     """
     return history.sql(_REMOVALS)
+
+
+def removed_beginnings(history: History) -> DataFrame:
+    """The logs whose beginning may be gone. Columns: those of `LOG`, removed_to (above 0)."""
+    return removals(history).where("removed_to > 0").select(*LOG, "removed_to")

@@ -8,13 +8,14 @@ from pyspark.sql import functions as F
 from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
 from analyzers.facts.compaction import without_compacted
 from analyzers.facts.fact import fact
+from analyzers.facts.removals import removed_beginnings
 from analyzers.facts.sessions import completed_reads, of_readers
 from analyzers.history.load import History
 
 
 @fact(needs="read")
 def session_writes(history: History) -> DataFrame:
-    """One row per acknowledged send of a session with completed reads.
+    """One row per acknowledged send of a session with completed reads, unless it may have been removed meanwhile.
 
     Columns: session, process, value, offset, time (ns, of the acknowledgement), seen (ns, when the
     session first polled the value), read_op, read_end (ns, completion) and end_offset of the session's
@@ -35,6 +36,9 @@ def session_writes(history: History) -> DataFrame:
             F.expr(f"min({TIME}) filter (where {POLLED})").alias("seen"),
         )
         .where("time is not null")
+        .join(F.broadcast(removed_beginnings(history)), LOG, "left")
+        .where("removed_to is null or coalesce(offset, 0) >= removed_to")
+        .drop("removed_to")
         .withColumn("at", F.col("time"))
     )
     begun = reads.selectExpr(

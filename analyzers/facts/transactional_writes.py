@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.facts.columns import LOG, POLLED, SERVED
 from analyzers.facts.coverage import FINAL, coverage
 from analyzers.facts.fact import fact
+from analyzers.facts.removals import removed_beginnings
 from analyzers.facts.transactions import transactions
 from analyzers.history.load import History
 
@@ -48,7 +49,8 @@ def written(history: History) -> DataFrame:
 def transactional_writes(history: History) -> DataFrame:
     """The rows of `written` with their offset, and
 
-    - missed: readers (read_committed) that passed the offset and never found the value,
+    - missed: readers (read_committed) that passed the offset and never found the value; none if it may have been
+      removed from the beginning of the log,
     - saw: readers that polled any record of the transaction,
     - ending (ns): when the end of the transaction was requested,
     - unended: whether its client gave up and did not request an end,
@@ -59,8 +61,10 @@ def transactional_writes(history: History) -> DataFrame:
     parts = (
         written(history)
         .join(F.broadcast(found), LOG, "left")
+        .join(F.broadcast(removed_beginnings(history)), LOG, "left")
+        .withColumn("spans", F.expr("if(offset < removed_to, null, spans)"))
         .withColumn("missed", F.expr(f"coalesce(transform({passed}, s -> s.reader), array())"))
-        .drop("spans")
+        .drop("spans", "removed_to")
     )
     known = transactions(history).selectExpr("run", "op as transaction", "ending", "unended", "fenced")
     of = Window.partitionBy("run", "transaction")

@@ -51,10 +51,9 @@ COLUMNS = {
 def values(history: History) -> DataFrame:
     """One row per log and value. Columns: value, those of `COLUMNS`, whether each condition in `SEEN` is true, and
 
-    - top, until, kept: see `removals`,
-    - removed: whether it may have been removed from the beginning of the log, where that is allowed: it lies below
-      the log start that the final read found, or without a final read below `removed_to`; or by compaction, because a
-      record of the same key lies behind it,
+    - top, until: see `removals`,
+    - removed: whether it may have been removed: from the beginning of the log, below `removed_to`, or by compaction,
+      because a record of the same key lies behind it,
     - final_start, final_end, final_invoked: see `final_reads`; null without a completed one,
     - settled: whether that final read had to find the value, because it was acknowledged before the read began or
       below the end of the read. With read_committed, only what lies below its end, the last stable offset, counts,
@@ -77,7 +76,7 @@ def values(history: History) -> DataFrame:
     due = f"coalesce({returned}, false) or coalesce(polled_offset < final_end, false)"
     # An acknowledgement may lack an offset, and any record may have been below a log start above 0.
     offset = "coalesce(acked_offset, polled_offset, 0)"
-    removed = f"{offset} < coalesce(final_start, removed_to) or {offset} < newest"
+    removed = f"{offset} < removed_to or {offset} < newest"
     known = (
         fates.selectExpr("*", *bits)
         .join(F.broadcast(removals(history)), LOG, "left")
@@ -90,5 +89,5 @@ def values(history: History) -> DataFrame:
     return known.withColumns({
         "settled": F.expr(settled),
         "due": F.expr(due),
-        "removed": F.expr(f"not kept and coalesce({removed}, false)"),
+        "removed": F.expr(f"coalesce({removed}, false)"),
     }).drop("final_phase", "removed_to", "isolated", "key", "newest")  # fmt: skip

@@ -46,7 +46,8 @@ class DeleteRecords(Fault):
         is_deleted = context.wait_until(lambda: kafka.ends(*log)[0] >= before, LIMIT)
         topic, partition = log
         evidence = {"topic": topic, "partition": partition}
-        evidence |= {"start_before": context.notes["start"], "start": kafka.ends(*log)[0]}
+        evidence |= {"start_before": context.notes["start"], "before": before}
+        evidence |= {"start": kafka.ends(*log)[0]}
         return Proof(is_deleted and before > context.notes["start"], evidence)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.miniature.partition import TOPIC, Partition
+from tests.support.miniature.removals import retain
 from tests.support.miniature.scheduler import MS, Steps
 from tests.support.miniature.state import State
 
@@ -17,6 +18,8 @@ def start(state: State) -> None:
         state.scheduler.start(_replicate(state, partition))
     state.scheduler.start(_rebalance(state))
     state.scheduler.start(_probe(state))
+    if state.settings.expire or "expiry" in state.flaws:
+        state.scheduler.start(retain(state))
 
 
 def _replicate(state: State, partition: Partition) -> Steps:
@@ -44,7 +47,7 @@ def _probe(state: State) -> Steps:
             state.story.observations.append({
                 "process": PROBE, "time": state.now + 1, "asked": asked, "kind": "partition", "topic": TOPIC,
                 "partition": partition.number, "node": partition.leader, "leader": partition.leader,
-                "leader_epoch": partition.epoch, "log_start": 0, "high_watermark": partition.high_watermark,
-                "log_end": len(partition.entries), "last_stable": partition.last_stable_offset,
-                "isr": sorted(partition.isr),
+                "leader_epoch": partition.epoch, "log_start": partition.log_start,
+                "high_watermark": partition.high_watermark, "log_end": len(partition.entries),
+                "last_stable": partition.last_stable_offset, "isr": sorted(partition.isr),
             })  # fmt: skip

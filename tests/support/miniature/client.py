@@ -72,7 +72,7 @@ class Client:
             if partition.has_leader:
                 if transaction is not None and is_fenced(self.state, transaction):
                     raise ProducerFenced
-                partition.append(entries)
+                partition.append(entries, self.now)
                 if transaction is not None:
                     transaction.partitions.add(partition.number)
                 while all(entry in partition.entries for entry in entries):
@@ -84,7 +84,7 @@ class Client:
                         return None
                     yield self.delay(5)
                     if "duplicate" in self.state.flaws and self.random.random() < 0.1:
-                        partition.append(entries)
+                        partition.append(entries, self.now)
             if self.now > deadline:
                 return None
             yield self.delay(5)

@@ -36,6 +36,7 @@ class Cluster:
     def run(self) -> Any:
         """The whole story: all faults are healed, all clients have ended, and all logs are read."""
         state = self._state
+        state.rows.topic(TOPIC, "created", "id-1", state.settings.config, invoked=state.now)
         state.rows.phase("steady")
         background.start(state)
         self._start_clients()
@@ -78,14 +79,20 @@ class Cluster:
                 "process": process, "topic": TOPIC, "partition": partition.number, "type": "ok",
                 "invoked": state.now + 1, "completed": state.now + MS,
             }  # fmt: skip
-            fetched, end = partition.fetch(0, len(partition.entries), committed=True)
+            fetched, end = partition.fetch(partition.log_start, len(partition.entries), committed=True)
             for offset, entry in fetched:
                 self.story.records.append({
                     "f": "poll", "op": op + 1, "value": entry.value, "offset": offset, "leader_epoch": entry.epoch,
                     "assignment": 1, "final": True, "key": entry.key, "committed": True, **columns,
                 })  # fmt: skip
             self.story.operations.append(
-                {"f": "final-read", "op": op, "start_offset": 0, "end_offset": end, **columns}
+                {
+                    "f": "final-read",
+                    "op": op,
+                    "start_offset": partition.log_start,
+                    "end_offset": end,
+                    **columns,
+                }
             )
         state.scheduler.now += 2 * MS
 

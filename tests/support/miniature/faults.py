@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.support.miniature.group_member import GroupMember
 from tests.support.miniature.partition import Partition
 from tests.support.miniature.producers import Producer, Session
+from tests.support.miniature.removals import delete_records
 from tests.support.miniature.scheduler import MS, Actor, Steps
 from tests.support.miniature.state import NODES, Process, State
 from tests.support.miniature.transactional_producer import TransactionalProducer
@@ -19,7 +22,10 @@ def inject_faults(state: State) -> Steps:
         yield state.random.randint(20 * MS, 100 * MS)
         if number == 0:
             state.rows.phase("faults")
-        fault = state.random.choice([_isolate_leader, _kill_leader, _pause_client, _kill_client])
+        faults = [_isolate_leader, _kill_leader, _pause_client, _kill_client]
+        if state.deletes_records:
+            faults += [_delete_records] * 2
+        fault = state.random.choice(faults)
         if "fenced" in state.flaws:
             # Only a member that was paused commits in an old generation.
             fault = _pause_client
@@ -121,6 +127,12 @@ def _kill_client(state: State, event: str) -> Steps:
             state.start_client(Producer(state, state.next_process()))
 
 
+def _delete_records(state: State, event: str) -> Steps:
+    evidence: dict[str, Any] = {}
+    more = {"removes_records": True, "evidence": evidence}
+    yield from _fault(state, "delete-records", event, delete_records(state, evidence), **more)
+
+
 def _choose_client(state: State, *kinds: type[Process]) -> tuple[Actor, Process] | None:
     alive = [
         (actor, client) for actor, client in state.clients if actor.is_alive and isinstance(client, kinds)
@@ -132,10 +144,10 @@ def _wait(duration: int) -> Steps:
     yield duration
 
 
-def _fault(state: State, f: str, event: str, inject: Steps, **target: list[int]) -> Steps:
-    """Inject, wait, heal, and write a row of each. target: the column of what is hit, nodes or processes."""
+def _fault(state: State, f: str, event: str, inject: Steps, **more: Any) -> Steps:
+    """Inject, wait, heal, and write a row of each. more: of its value, such as the nodes or processes that it hit."""
     state.counts["faults"] += 1
-    value = {"event": event, "target": "one", "effective": True, "nodes": [], **target}
+    value = {"event": event, "target": "one", "effective": True, "nodes": [], **more}
     began = state.now
     yield from inject
     state.rows.fault(f, {**value, "stage": "inject"}, invoked=began, completed=state.now)

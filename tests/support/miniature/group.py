@@ -121,7 +121,7 @@ class Group:
         if "rewind" in self.flaws:
             return 0
         if number not in self.committed:
-            first = 3 if "middle" in self.flaws else 0
+            first = partition.log_start + (3 if "middle" in self.flaws else 0)
             return first if self.policy == "earliest" else partition.end(committed=self.read_committed)
         offset = self.committed[number][1]
         return offset + 2 if "skip" in self.flaws else offset

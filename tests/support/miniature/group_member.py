@@ -113,6 +113,9 @@ class GroupMember(Client):
     def _poll(self, member: Member) -> Steps:
         number = self.random.choice(sorted(self.positions))
         partition = self.state.partitions[number]
+        if self.positions[number] < partition.log_start and self.group.policy == "latest":
+            # Without a reset, it would go on at the log end and leave records out.
+            yield from self._seek(member, number, partition.log_start)
         position = yield from self.poll(
             partition,
             self.positions[number],
@@ -123,9 +126,12 @@ class GroupMember(Client):
         if self.random.random() < 0.3:
             yield from self._commit(member)
         elif self.random.random() < 0.03 and not (member.is_removed or member.must_revoke):
-            self.assignment += 1
-            self.positions[number] = self.random.randint(0, position)
-            yield from self._commit(member, reset=number)
+            yield from self._seek(member, number, self.random.randint(0, position))
+
+    def _seek(self, member: Member, number: int, position: int) -> Steps:
+        self.assignment += 1
+        self.positions[number] = position
+        yield from self._commit(member, reset=number)
 
     def _commit(self, member: Member, *, reset: int | None = None) -> Steps:
         """Commit all positions, or deliberately reset that of one partition."""

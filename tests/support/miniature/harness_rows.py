@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tests.support.miniature.scheduler import Scheduler
@@ -20,6 +21,11 @@ class HarnessRows:
         """stated: what the role states of itself, such as its `poll_limit`."""
         self._now("worker", "info", {"role": role, "process": process, "event": event, **stated})
 
+    def topic(self, name: str, event: str, id: str, config: Mapping[str, str], *, invoked: int) -> None:
+        """A topic was created or deleted; that was requested at `invoked`, and answered now."""
+        value = {"event": event, "id": id, "config": dict(config)}
+        self._write(HARNESS, "topic", "ok", value, topic=name, invoked=invoked, completed=self._scheduler.now)
+
     def fault(self, f: str, value: dict[str, Any], *, invoked: int, completed: int) -> None:
         self._write(NEMESIS, f, "info", value, invoked=invoked, completed=completed)
 
@@ -27,9 +33,19 @@ class HarnessRows:
         now = self._scheduler.now
         self._write(HARNESS, f, type, value, invoked=now, completed=now)
 
-    def _write(self, process: int, f: str, type: str, value: Any, *, invoked: int, completed: int) -> None:
+    def _write(
+        self,
+        process: int,
+        f: str,
+        type: str,
+        value: Any,
+        *,
+        invoked: int,
+        completed: int,
+        topic: str | None = None,
+    ) -> None:
         self._operations += 1
         self._story.operations.append({
             "f": f, "op": (process << VALUE_BITS) - self._operations, "process": process, "type": type,
-            "value": value, "topic": None, "partition": None, "invoked": invoked, "completed": completed,
+            "value": value, "topic": topic, "partition": None, "invoked": invoked, "completed": completed,
         })  # fmt: skip

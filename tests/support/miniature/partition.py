@@ -30,6 +30,8 @@ class Entry:
     key: int | None = None
     transaction: Transaction | None = None
     epoch: int = 0
+    appended: int = 0
+    """ns."""
 
     @property
     def is_marker(self) -> bool:
@@ -44,6 +46,8 @@ class Partition:
     flaws: Collection[str]
     epoch: int = 0
     entries: list[Entry] = field(default_factory=list)
+    """By offset. Those below the log start stay here, and no reader gets them."""
+    log_start: int = 0
     replicated: int = 0
     """The end of what every replica has that may be elected. It is never lost."""
     high_watermark: int = 0
@@ -53,14 +57,14 @@ class Partition:
     """The leader appends records, and no follower copies them."""
     isr: list[int] = field(default_factory=lambda: [1, 2, 3])
 
-    def append(self, entries: Collection[Entry]) -> None:
+    def append(self, entries: Collection[Entry], now: int) -> None:
         """Append those that are missing: an idempotent producer's retry carries the same sequence numbers."""
         for entry in entries:
             if entry not in self.entries:
-                entry.epoch = self.epoch
+                entry.epoch, entry.appended = self.epoch, now
                 self.entries.append(entry)
             elif "duplicate" in self.flaws and entry.transaction is None:
-                self.entries.append(Entry(entry.value, entry.key, epoch=self.epoch))
+                self.entries.append(Entry(entry.value, entry.key, epoch=self.epoch, appended=now))
 
     def replicate(self) -> None:
         if self.has_leader and not self.is_isolated:
@@ -77,18 +81,23 @@ class Partition:
         if "lost" in self.flaws:
             self.replicated = end = max(0, self.replicated - 2)
         del self.entries[end:]
-        self.high_watermark = max(0, self.replicated - self.random.randint(0, 5))
+        self.high_watermark = max(self.log_start, self.replicated - self.random.randint(0, 5))
         self.leader, self.epoch, self.is_isolated, self.has_leader = leader, self.epoch + 1, False, True
         return before - end
 
+    def remove(self, before: int) -> int:
+        """Move the log start, up to the high watermark at most. Returns the number of entries removed."""
+        former, self.log_start = self.log_start, max(self.log_start, min(before, self.high_watermark))
+        return self.log_start - former
+
     @property
     def last_stable_offset(self) -> int:
-        """The first record of a transaction whose marker is not below the high watermark."""
+        """The first record of a transaction whose marker is not below the high watermark; at least the log start."""
         below = self.entries[: self.high_watermark]
         ended = {entry.transaction for entry in below if entry.is_marker}
         for offset, entry in enumerate(below):
             if entry.transaction is not None and not entry.is_marker and entry.transaction not in ended:
-                return offset
+                return max(offset, self.log_start)
         return self.high_watermark
 
     def end(self, *, committed: bool) -> int:
@@ -98,9 +107,12 @@ class Partition:
         return self.last_stable_offset if committed and "early" not in self.flaws else self.high_watermark
 
     def fetch(self, position: int, limit: int, *, committed: bool) -> tuple[list[tuple[int, Entry]], int]:
-        """Records with their offsets, and the next position."""
+        """Records with their offsets, and the next position.
+
+        A consumer whose position lies below the log start goes on there, with auto.offset.reset=earliest.
+        """
         fetched: list[tuple[int, Entry]] = []
-        end = self.end(committed=committed)
+        position, end = max(position, self.log_start), self.end(committed=committed)
         while position < end and len(fetched) < limit:
             entry = self.entries[position]
             if self._is_visible(entry, committed=committed):

@@ -13,9 +13,13 @@ from tests.support.miniature.group import Group
 from tests.support.miniature.harness_rows import HarnessRows
 from tests.support.miniature.partition import Partition, Transaction
 from tests.support.miniature.scheduler import Actor, Scheduler, Steps
+from tests.support.miniature.topic import Settings, draw_settings
 
 NODES = (1, 2, 3)
 TRANSACTIONAL_IDS = ("x", "y")
+
+KEEPING = {"expiry", "overdelete"}
+"""Flaws that break a promise only where the topic's settings keep all records."""
 
 
 @dataclass
@@ -52,6 +56,8 @@ class State:
         """What the run exercised, so that a history without events is not taken for a safe one."""
         self.is_loaded = True
         """Clients end when it is False."""
+        self.settings = Settings() if KEEPING & self.flaws else draw_settings(self.random)
+        self.deletes_records = "overdelete" in self.flaws or self.random.random() < 0.4
         # One partition has one owner at most. Owners that change need more.
         numbers = range(3 if "held" in self.flaws else self.random.randint(1, 3))
         self.partitions = [

@@ -38,7 +38,7 @@ def _write_markers(state: State, transaction: Transaction) -> Steps:
         partition, marker = state.partitions[number], Entry(None, transaction=transaction)
         while marker not in partition.entries[: partition.replicated]:
             if partition.has_leader and not partition.is_isolated:
-                partition.append([marker])
+                partition.append([marker], state.now)
             yield state.random.randint(1, 6 * MS)
     transaction.is_complete = True
     if owner.ongoing is transaction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import inf
 from typing import Any
 
 from tests.support.oracles.rows import Row, Tables, intact, log, polls, sends
@@ -54,21 +55,27 @@ def is_replaced(tables: Tables, of: Row, offset: int) -> bool:
 
 def may_be_removed(tables: Tables, of: Row, offset: int | None) -> bool:
     """Whether a record at the offset, which may be unknown, may lie below an allowed log start, or be replaced."""
-    if is_replaced(tables, of, 0 if offset is None else offset):
-        return True
+    lowest = 0 if offset is None else offset
+    return is_replaced(tables, of, lowest) or lowest < removed_to(tables, of)
+
+
+def removed_to(tables: Tables, of: Row) -> float:
+    """Below which offset of the log records may have been removed from its beginning."""
     values = [json.loads(o["value"]) for o in tables["operations"] if o["process"] == -1]
     faults = [v["evidence"] for v in values if v.get("removes_records") and v["stage"] == "inject"]
     keep = settings_keep_all(tables, of["topic"])
-    if keep and not faults:
-        return False
-    final, lowest = final_read(tables["operations"], of), 0 if offset is None else offset
+    is_anywhere = any("start" not in evidence for evidence in faults)
+    asked = [
+        e.get("before", e.get("start")) for e in faults if (e.get("topic"), e.get("partition")) == log(of)
+    ]
+    allowed = max([0, *asked]) if keep and not is_anywhere else inf
+    final = final_read(tables["operations"], of)
     if final is not None:
-        return lowest < final["start_offset"]
-    if keep is False or any("start" not in evidence for evidence in faults):
-        return True
-    known = [e["start"] for e in faults if (e["topic"], e["partition"]) == log(of)]
+        return min(allowed, final["start_offset"])
+    if keep is False or is_anywhere:
+        return allowed
     seen: list[Any] = [o.get("log_start") for o in tables["observations"] if log(o) == log(of)]
-    return lowest < max([0, *known, *(start for start in seen if start is not None)])
+    return min(allowed, max([0, *asked, *(start for start in seen if start is not None)]))
 
 
 def top(records: list[Row], of: Row) -> int:

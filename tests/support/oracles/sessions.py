@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.oracles.removals import is_compacted
-from tests.support.oracles.rows import OfRows, Row, done, intact, log, of_tables, polls, sends, session
+from tests.support.oracles.removals import is_compacted, removed_to
+from tests.support.oracles.rows import (
+    OfRows,
+    Row,
+    Tables,
+    done,
+    intact,
+    log,
+    of_tables,
+    polls,
+    sends,
+    session,
+)
 from tests.support.random_histories.logs import log_history
 
 
@@ -38,7 +49,8 @@ def isolated(records: list[Row], operations: list[Row], of: Any) -> bool:
     return bool(reads) or any(session(p) == of and p.get("committed") for p in polls(records))
 
 
-def read_your_writes(records: list[Row], operations: list[Row]) -> int:
+def read_your_writes(tables: Tables) -> int:
+    records, operations = tables["records"], tables["operations"]
     broken = 0
     for s in sends(records, "ok"):
         later = [
@@ -48,6 +60,7 @@ def read_your_writes(records: list[Row], operations: list[Row]) -> int:
             and log(r) == log(s)
             and r["invoked"] >= s["completed"]
             and not is_compacted(operations, s["topic"])
+            and (s["offset"] or 0) >= removed_to(tables, s)
         ]
         if later:
             read = min(later, key=lambda r: (r["invoked"], r["completed"]))
@@ -79,9 +92,8 @@ def session_nonmonotonic(records: list[Row], operations: list[Row]) -> int:
 
 
 RANDOM = log_history
-ORACLES = of_tables(
+ORACLES = {"read-your-writes": read_your_writes} | of_tables(
     {
-        "read-your-writes": read_your_writes,
         "monotonic-reads": session_nonmonotonic,
         "monotonic-writes": behind_own("send"),
         "writes-follow-reads": behind_own("poll"),

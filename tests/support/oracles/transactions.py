@@ -9,6 +9,7 @@ from typing import Any
 
 from analyzers.catalogue.registry import CYCLE_CHECKS
 from analyzers.facts.waits import GRAIN
+from tests.support.oracles.removals import removed_to
 from tests.support.oracles.rows import Oracle, Row, Tables, log
 from tests.support.random_histories.transactions import transaction_history
 
@@ -68,7 +69,7 @@ def torn(tables: Tables) -> int:
     broken = 0
     for part in parts(tables):
         passed = {r for at, r, low, high in spans(tables) if at == log(part) and part["offset"] is not None
-                  and low <= part["offset"] <= high}  # fmt: skip
+                  and max(low, removed_to(tables, part)) <= part["offset"] <= high}  # fmt: skip
         missed = passed - {reader(p) for p in committed_reads(tables, part)}
         others = [o for o in parts(tables) if o["transaction"] == part["transaction"]]
         broken += bool(missed & {reader(p) for other in others for p in committed_reads(tables, other)})

@@ -132,7 +132,8 @@ def draw_removals(draw: st.DrawFn, s: Any) -> None:
         case "unknown":
             removals.fault(s, "clock")
         case "known":
-            removals.fault(s, "delete-records", topic="t", partition=draw(PARTITION), start=draw(OFFSET))
+            evidence = {"start": draw(OFFSET), **draw(st.sampled_from([{}, {"before": 2}]))}
+            removals.fault(s, "delete-records", topic="t", partition=draw(PARTITION), **evidence)
     if draw(SOMETIMES):
         removals.observed(s, draw(OFFSET), partition=draw(PARTITION))
 

@@ -128,6 +128,52 @@ def expired_at_the_top_without_final_read(s: Any) -> Any:
     return created(s, retention_ms="0").send(ONE, 0).send(TWO, 0).poll(TWO, 0)
 
 
+def deleted_more_than_asked(s: Any) -> Any:
+    """The run asked for offset 1, and the log starts at 2."""
+    fault(three(created(s)), "delete-records", topic="t", partition=0, before=1, start=2)
+    return third_remains(s)
+
+
+def reader_went_on_at_the_log_start(s: Any) -> Any:
+    """Offset 1 was read before it was removed, with offset 0. The second reader finds offset 2 next."""
+    three(created(s)).poll(ONE, 0).poll(ONE + 1, 1).poll(ONE + 2, 2).poll(ONE, 0, process=11)
+    fault(s, "delete-records", topic="t", partition=0, before=2, start=2).poll(ONE + 2, 2, process=11)
+    return third_remains(s)
+
+
+def reader_skipped_above_the_log_start(s: Any) -> Any:
+    """Only offset 0 was removed."""
+    three(created(s)).poll(ONE, 0).poll(ONE + 1, 1).poll(ONE + 2, 2).poll(ONE, 0, process=11)
+    fault(s, "delete-records", topic="t", partition=0, before=1, start=1).poll(ONE + 2, 2, process=11)
+    return s.final({1: ONE + 1, 2: ONE + 2}, start=1, end=3)
+
+
+def transaction_of_which_a_part_is_gone(s: Any, *, before: int = 2) -> Any:
+    """A reader got the first record of the transaction, and went on at the log start."""
+    created(s).send(ONE, 0, transaction=70).send(ONE + 1, 1, transaction=70).send(ONE + 2, 2)
+    value = json.dumps({"transactional_id": "x", "epoch": 0, "outcome": "commit", "ending": s.now})
+    s.operation("txn", process=1, topic=None, partition=None, value=value)
+    s.operations[-1]["op"] = 70
+    s.poll(ONE, 0, committed=True)
+    fault(s, "delete-records", topic="t", partition=0, before=before, start=before)
+    s.poll(ONE + 2, 2, committed=True)
+    rest = {1: ONE + 1, 2: ONE + 2} if before == 1 else {2: ONE + 2}
+    return s.final(rest, start=before, end=3, committed=True)
+
+
+def transaction_torn_above_the_log_start(s: Any) -> Any:
+    return transaction_of_which_a_part_is_gone(s, before=1)
+
+
+def deleted_before_its_session_read(s: Any) -> Any:
+    created(s).send(ONE, 0, session=7).send(ONE + 1, 1).send(ONE + 2, 2, session=7)
+    s.poll(ONE, 0, process=11).poll(ONE + 1, 1, process=11)
+    fault(s, "delete-records", topic="t", partition=0, before=2, start=2)
+    s.poll(ONE + 2, 2, session=7, process=12)
+    s.operation("read", process=12, session=7, start_offset=0, end_offset=3)
+    return third_remains(s)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     beginning_gone: {"lost-write": 2},
     beginning_gone_with_endless_retention: {"lost-write": 2},
@@ -146,4 +192,10 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     deleted_before_anyone_read_as_a_broker_saw: {"lost-write": 1, "expired": 1},
     expired_at_the_top_without_final_read: {"expired": 1, "inconsistent-offsets": 1},
     expired_without_final_read: {"expired": 2},
+    deleted_more_than_asked: {"expired": 1, "lost-write": 1},
+    reader_went_on_at_the_log_start: {},
+    reader_skipped_above_the_log_start: {"poll-skip": 1},
+    transaction_of_which_a_part_is_gone: {"expired": 1},
+    transaction_torn_above_the_log_start: {"torn-transaction": 1, "poll-skip": 1},
+    deleted_before_its_session_read: {},
 }
