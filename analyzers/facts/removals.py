@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 
 from analyzers.facts.columns import LOG, TIME
 from analyzers.facts.final_reads import FINAL_READS
+from analyzers.history.incarnations import RECREATE
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
 
@@ -29,15 +30,22 @@ _REMOVALS = f"""
             bool_or(policy is null or ms is null or bytes is null) as incomplete,
             min(if(ms < 0, null, ms)) as least
         from created group by run, topic
+    ), recreations as (
+        select run as of_run, invoked as recreated
+        from {{operations}} where f = 'topic' and get_json_object(value, '$.event') = 'recreated'
+    ), faults as (
+        select run, f, invoked, completed, coalesce(topic, get_json_object(value, '$.evidence.topic')) as topic, value
+        from {{operations}}
+        where process = {NEMESIS} and get_json_object(value, '$.removes_records') = 'true'
+            and get_json_object(value, '$.stage') = 'inject'
     ), removing as (
-        select run, get_json_object(value, '$.evidence.topic') as topic,
+        select run, topic,
             try_cast(get_json_object(value, '$.evidence.partition') as int) as partition,
             try_cast(coalesce(
                 get_json_object(value, '$.evidence.before'), get_json_object(value, '$.evidence.start')
             ) as bigint) as before
-        from {{operations}}
-        where process = {NEMESIS} and get_json_object(value, '$.removes_records') = 'true'
-            and get_json_object(value, '$.stage') = 'inject'
+        from faults left anti join recreations
+            on run = of_run and f = '{RECREATE}' and recreated between faults.invoked and completed
     ), removers as (
         select run, bool_or(before is null) as unlocated from removing group by run
     ), deleted as (
@@ -76,7 +84,8 @@ def removals(history: History) -> DataFrame:
     offset below which records may have been removed. That is the log start that the final read found; without one,
     the highest log start that a broker or delete-records reported, or `EVERYTHING` if it is unknown. It is not above
     what the run allows: where the topic's settings let every record of the run stay, and all faults that remove
-    records say where, only what these were asked to remove.
+    records say where, only what these were asked to remove. A recreation of a topic removes nothing: the new topic
+    is another log.
 
     Retention by time counts where it is not longer than the run: a record is removed when it is that old. A history
     without rows of its topics does not say what its settings allow, and allows everything.

@@ -28,6 +28,12 @@ COLUMNS = ["run", "process", "f", "topic", "invoked", "completed", "value"]
 
 RECREATE = "recreate-topic"
 
+DELETES = (
+    f"(process = {NEMESIS} and get_json_object(value, '$.removes_records') = 'true' "
+    "and get_json_object(value, '$.evidence.partition') is not null)"
+)
+"""A fault removed records of one log, which its evidence names."""
+
 Cuts = Mapping[tuple[str, str], tuple[tuple[int, int], ...]]
 """By run and topic: from the request to delete it until all brokers knew the new topic (ns), in order of time."""
 
@@ -153,8 +159,17 @@ def _records(rows: DataFrame, of: Cuts) -> DataFrame:
 
 
 def _operations(rows: DataFrame, of: Cuts) -> DataFrame:
-    placed = _placed(rows, of, first="invoked", last=f"coalesce(completed, {FOREVER})")
-    return _named(placed.where("low = high"), rows.columns)
+    named = rows.withColumn(
+        "topic", F.expr(f"if({DELETES}, get_json_object(value, '$.evidence.topic'), topic)")
+    )
+    placed = _placed(named, of, first="invoked", last=f"coalesce(completed, {FOREVER})")
+    # The settings of a topic are those of the incarnation that its deletion ends, or that its creation begins.
+    event = "if(f = 'topic', coalesce(get_json_object(value, '$.event'), ''), '')"
+    settled = placed.withColumns({
+        "low": F.expr(f"if({event} = 'recreated', high, low)"),
+        "high": F.expr(f"if({event} = 'deleted', low, high)"),
+    })  # fmt: skip
+    return _named(settled.where(f"low = high or {DELETES}"), rows.columns)
 
 
 def _observations(rows: DataFrame, of: Cuts) -> DataFrame:

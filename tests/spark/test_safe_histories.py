@@ -28,7 +28,7 @@ EXERCISED = {
     "fencings": 15, "rebalances": 200, "removals": 20, "refusals": 5,
     "unmarked": 400, "unended": 15,
     "unstable": 100, "replaced": 10,
-    "expired": 100, "deleted": 100,
+    "expired": 100, "deleted": 100, "recreations": 20,
 }  # fmt: skip
 """Lower limits for 100 histories together, about half of the expected counts."""
 
@@ -53,6 +53,7 @@ FLAWS = {
     "stalled": "stalled-reader",
     "expiry": "lost-write",
     "overdelete": "lost-write",
+    "revived": "phantom-read",
 }
 """Broken promise to the anomaly that must be found."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.miniature.partition import TOPIC, Partition
+from tests.support.miniature.partition import TOPIC
 from tests.support.miniature.removals import retain
 from tests.support.miniature.scheduler import MS, Steps
 from tests.support.miniature.state import State
@@ -14,18 +14,18 @@ PROBE = 900
 
 
 def start(state: State) -> None:
-    for partition in state.partitions:
-        state.scheduler.start(_replicate(state, partition))
+    for number in range(len(state.partitions)):
+        state.scheduler.start(_replicate(state, number))
     state.scheduler.start(_rebalance(state))
     state.scheduler.start(_probe(state))
     if state.settings.expire or "expiry" in state.flaws:
         state.scheduler.start(retain(state))
 
 
-def _replicate(state: State, partition: Partition) -> Steps:
+def _replicate(state: State, number: int) -> Steps:
     while True:
         yield state.random.randint(1, 6 * MS)
-        partition.replicate()
+        state.partitions[number].replicate()
 
 
 def _rebalance(state: State) -> Steps:

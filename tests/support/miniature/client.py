@@ -18,6 +18,10 @@ FIRST_OPERATION = 1 << VALUE_BITS - 1
 """Operations of a process that are not sends are numbered from here, within the process."""
 
 
+Positions = dict[Partition, int]
+"""The next offset to read. A partition of a topic that was created again is another one, which is read from 0."""
+
+
 class ProducerFenced(Exception):
     """The broker refuses the producer, now and later."""
 
@@ -65,17 +69,21 @@ class Client:
         timeout: int,
         transaction: Transaction | None = None,
     ) -> Steps:
-        """Returns the offsets once all are replicated; None after the timeout: they may still arrive."""
+        """Returns the offsets once all are replicated; None after the timeout: they may still arrive.
+
+        In a topic that was created again meanwhile, they are sent to the new log.
+        """
         deadline = self.now + timeout
         yield self.delay()
         while True:
+            partition = self.state.partitions[partition.number]
             if partition.has_leader:
                 if transaction is not None and is_fenced(self.state, transaction):
                     raise ProducerFenced
                 partition.append(entries, self.now)
                 if transaction is not None:
                     transaction.partitions.add(partition.number)
-                while all(entry in partition.entries for entry in entries):
+                while not partition.is_deleted and all(entry in partition.entries for entry in entries):
                     offsets = [partition.entries.index(entry) for entry in entries]
                     if max(offsets) < partition.high_watermark:
                         yield self.delay(5)

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from typing import Any
 
 from tests.support.miniature import background
+from tests.support.miniature.client import Positions
 from tests.support.miniature.faults import inject_faults
 from tests.support.miniature.group_member import GroupMember
 from tests.support.miniature.partition import TOPIC
@@ -36,7 +37,7 @@ class Cluster:
     def run(self) -> Any:
         """The whole story: all faults are healed, all clients have ended, and all logs are read."""
         state = self._state
-        state.rows.topic(TOPIC, "created", "id-1", state.settings.config, invoked=state.now)
+        state.rows.topic(TOPIC, "created", state.topic_id, state.settings.config, invoked=state.now)
         state.rows.phase("steady")
         background.start(state)
         self._start_clients()
@@ -58,7 +59,7 @@ class Cluster:
         for _ in range(state.random.randint(1, 2)):
             state.start_client(Producer(state, state.next_process()))
         for number, committed in enumerate((False, True)):
-            state.start_client(Session(state, state.next_process(), number, {}, committed=committed))
+            state.start_client(Session(state, state.next_process(), number, Positions(), committed=committed))
         state.start_client(Reader(state, state.next_process(), committed=False))
         state.start_client(Reader(state, state.next_process(), committed=True))
         for name in TRANSACTIONAL_IDS[: state.random.randint(1, 2)]:

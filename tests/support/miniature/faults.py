@@ -7,6 +7,7 @@ from typing import Any
 from tests.support.miniature.group_member import GroupMember
 from tests.support.miniature.partition import Partition
 from tests.support.miniature.producers import Producer, Session
+from tests.support.miniature.recreation import recreate_topic
 from tests.support.miniature.removals import delete_records
 from tests.support.miniature.scheduler import MS, Actor, Steps
 from tests.support.miniature.state import NODES, Process, State
@@ -25,6 +26,8 @@ def inject_faults(state: State) -> Steps:
         faults = [_isolate_leader, _kill_leader, _pause_client, _kill_client]
         if state.deletes_records:
             faults += [_delete_records] * 2
+        if state.recreates_topic:
+            faults += [_recreate_topic] * 2
         fault = state.random.choice(faults)
         if "fenced" in state.flaws:
             # Only a member that was paused commits in an old generation.
@@ -131,6 +134,12 @@ def _delete_records(state: State, event: str) -> Steps:
     evidence: dict[str, Any] = {}
     more = {"removes_records": True, "evidence": evidence}
     yield from _fault(state, "delete-records", event, delete_records(state, evidence), **more)
+
+
+def _recreate_topic(state: State, event: str) -> Steps:
+    evidence: dict[str, Any] = {}
+    more = {"removes_records": True, "evidence": evidence}
+    yield from _fault(state, "recreate-topic", event, recreate_topic(state, evidence), **more)
 
 
 def _choose_client(state: State, *kinds: type[Process]) -> tuple[Actor, Process] | None:

@@ -140,6 +140,11 @@ class Group:
         else:
             self.pending.append((transaction, partition, self._commits, offset))
 
+    def forget(self) -> None:
+        """The topic was deleted, and the coordinator removes what was committed."""
+        self.committed.clear()
+        self.pending.clear()
+
     def settle(self, transaction: int, outcome: str) -> None:
         """The marker of a transaction is written. A later commit of the partition stays in force."""
         for op, partition, number, offset in [each for each in self.pending if each[0] == transaction]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.support.miniature.client import Client
 from tests.support.miniature.group import Group, Member
+from tests.support.miniature.partition import Partition
 from tests.support.miniature.scheduler import Steps
 from tests.support.miniature.state import State
 from tests.support.miniature.transactions import TRANSACTION_TIMEOUT
@@ -19,6 +20,9 @@ class GroupMember(Client):
         super().__init__(state, process, "member")
         self.group, self.instance = group, instance
         self.positions: dict[int, int] = {}
+        """Of the partitions that it owns."""
+        self._logs: dict[int, Partition] = {}
+        """To which the positions belong."""
         self._outcomes: dict[int, str] = {}
         """Of its transactions by op, as the coordinator decided."""
         self._is_refused = False
@@ -107,10 +111,17 @@ class GroupMember(Client):
             while (start := self.group.start_offset(self.state.partitions[number])) is None:
                 self.state.counts["unstable"] += 1
                 yield self.delay(5)
-            self.positions[number] = start
+            self._logs[number], self.positions[number] = self.state.partitions[number], start
             self.complete(row, start_offset=start)
 
+    def _follow_topic(self) -> None:
+        """Read a topic that was created again from its beginning."""
+        for number in self.positions:
+            if self._logs[number] is not self.state.partitions[number]:
+                self._logs[number], self.positions[number] = self.state.partitions[number], 0
+
     def _poll(self, member: Member) -> Steps:
+        self._follow_topic()
         number = self.random.choice(sorted(self.positions))
         partition = self.state.partitions[number]
         if self.positions[number] < partition.log_start and self.group.policy == "latest":
@@ -137,6 +148,7 @@ class GroupMember(Client):
         """Commit all positions, or deliberately reset that of one partition."""
         if not self.positions:
             return
+        self._follow_topic()
         generation = member.generation
         transaction = self._begin_transaction() if reset is None and self.random.random() < 0.2 else None
         rows = []
@@ -157,6 +169,8 @@ class GroupMember(Client):
         is_accepted = is_open and self.group.accepts(member, generation)
         if is_accepted:
             for row in rows:
+                if self._logs.get(row["partition"]) is not self.state.partitions[row["partition"]]:
+                    continue
                 self.group.commit(
                     row["partition"], row["end_offset"], None if transaction is None else transaction["op"]
                 )

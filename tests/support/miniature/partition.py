@@ -53,9 +53,14 @@ class Partition:
     high_watermark: int = 0
     """As the leader knows it. After an election it may lag behind `replicated`; reads end at it."""
     has_leader: bool = True
+    is_deleted: bool = False
+    """With its topic. A topic that is created again has other partitions with the same numbers."""
     is_isolated: bool = False
     """The leader appends records, and no follower copies them."""
     isr: list[int] = field(default_factory=lambda: [1, 2, 3])
+
+    def delete(self) -> None:
+        self.is_deleted, self.has_leader = True, False
 
     def append(self, entries: Collection[Entry], now: int) -> None:
         """Append those that are missing: an idempotent producer's retry carries the same sequence numbers."""

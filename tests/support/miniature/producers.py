@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.miniature.client import Client
+from tests.support.miniature.client import Client, Positions
 from tests.support.miniature.partition import Partition
 from tests.support.miniature.scheduler import MS, Steps
 from tests.support.miniature.state import State
@@ -44,7 +44,7 @@ class Session(Producer):
     """Writes, and reads to the end. The next process of the session continues at its positions."""
 
     def __init__(
-        self, state: State, process: int, number: int, positions: dict[int, int], *, committed: bool
+        self, state: State, process: int, number: int, positions: Positions, *, committed: bool
     ) -> None:
         super().__init__(state, process)
         self.role, self.number, self.positions = "session", number, positions
@@ -58,7 +58,7 @@ class Session(Producer):
             yield self.delay()
 
     def _read(self, partition: Partition) -> Steps:
-        start = self.positions.get(partition.number, 0)
+        start = self.positions.get(partition, 0)
         columns = {"value": {"committed": True}} if self.committed else {}
         row = self.begin(
             "read", partition=partition.number, session=self.number, start_offset=start, **columns
@@ -67,13 +67,16 @@ class Session(Producer):
         # A new leader returns no end offset before it knows the high watermark.
         while not partition.has_leader or partition.high_watermark < partition.replicated:
             yield self.delay(5)
+            if partition.is_deleted:
+                self.complete(row, "info")
+                return
         end = partition.end(committed=self.committed)
         if "stale" in self.state.flaws:
             end = max(0, end - 4)
         row["end_offset"], position = end, start
-        while position < end:
+        while position < end and not partition.is_deleted:
             position = yield from self.poll(
                 partition, position, committed=self.committed, op=row["op"], session=self.number
             )
-        self.complete(row)
-        self.positions[partition.number] = max(end, position)
+        self.complete(row, "info" if position < end else "ok")
+        self.positions[partition] = max(end, position)

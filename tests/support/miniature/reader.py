@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.miniature.client import Client
+from tests.support.miniature.client import Client, Positions
 from tests.support.miniature.scheduler import Steps
 from tests.support.miniature.state import State
 
@@ -17,15 +17,15 @@ class Reader(Client):
         self._committed = committed
 
     def work(self) -> Steps:
-        positions = dict.fromkeys(range(len(self.state.partitions)), 0)
+        positions = Positions()
         while self.state.is_loaded:
             partition = self.any_partition()
-            if "stalled" in self.state.flaws and partition.number == 0 and positions[0] > 0:
+            if "stalled" in self.state.flaws and partition.number == 0 and positions.get(partition, 0) > 0:
                 yield self.delay()
                 continue
             if self.random.random() < 0.05:
                 self.assignment += 1
-                positions[partition.number] = self.random.randint(0, partition.high_watermark)
-            position = positions[partition.number]
-            positions[partition.number] = yield from self.poll(partition, position, committed=self._committed)
+                positions[partition] = self.random.randint(0, partition.high_watermark)
+            position = positions.get(partition, 0)
+            positions[partition] = yield from self.poll(partition, position, committed=self._committed)
             yield self.delay()

@@ -57,12 +57,15 @@ class State:
         self.is_loaded = True
         """Clients end when it is False."""
         self.settings = Settings() if KEEPING & self.flaws else draw_settings(self.random)
+        self.recreates_topic = "revived" in self.flaws or self.random.random() < 0.3
         self.deletes_records = "overdelete" in self.flaws or self.random.random() < 0.4
         # One partition has one owner at most. Owners that change need more.
         numbers = range(3 if "held" in self.flaws else self.random.randint(1, 3))
         self.partitions = [
             Partition(number, self.random.choice(NODES), self.random, self.flaws) for number in numbers
         ]
+        self.incarnations = 1
+        """How many times the topic was created."""
         self.transactional_ids = {name: TransactionalId() for name in TRANSACTIONAL_IDS}
         self.groups = [self._group()]
         self.clients: list[tuple[Actor, Process]] = []
@@ -74,6 +77,10 @@ class State:
         policy = "earliest" if self.random.random() < 0.7 or "middle" in self.flaws else "latest"
         kind = EpochGroup if has_epochs or "held" in self.flaws else Group
         return kind("g", is_careful, len(self.partitions), self.flaws, policy)
+
+    @property
+    def topic_id(self) -> str:
+        return f"id-{self.incarnations}"
 
     @property
     def now(self) -> int:

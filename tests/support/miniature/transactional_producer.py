@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.miniature.client import Client, ProducerFenced
+from tests.support.miniature.client import Client, Positions, ProducerFenced
 from tests.support.miniature.partition import Transaction
 from tests.support.miniature.producers import DELIVERY_TIMEOUT
 from tests.support.miniature.scheduler import Steps
@@ -24,7 +24,7 @@ class TransactionalProducer(Client):
 
     def work(self) -> Steps:
         yield from self._init()
-        positions = dict.fromkeys(range(len(self.state.partitions)), 0)
+        positions = Positions()
         owner = self.state.transactional_ids[self.transactional_id]
         while self.state.is_loaded and (owner.identity == self.identity or "zombie" in self.state.flaws):
             try:
@@ -54,7 +54,7 @@ class TransactionalProducer(Client):
         producer_id, epoch = self.identity
         return {"transactional_id": self.transactional_id, "producer_id": producer_id, "epoch": epoch}
 
-    def _run_transaction(self, positions: dict[int, int]) -> Steps:
+    def _run_transaction(self, positions: Positions) -> Steps:
         value = {**self._claim(), "outcome": "commit", "ending": None}
         row = self.begin("txn", value=value)
         transaction = self.transaction = Transaction(row["op"], self.transactional_id, self.identity)
@@ -104,15 +104,13 @@ class TransactionalProducer(Client):
             yield self.delay(5)
         yield from self._init()
 
-    def _fill(
-        self, transaction: Transaction, sends: list[dict[str, Any]], positions: dict[int, int]
-    ) -> Steps:
+    def _fill(self, transaction: Transaction, sends: list[dict[str, Any]], positions: Positions) -> Steps:
         """Whether every send was acknowledged."""
         for _ in range(self.random.randint(1, 4)):
             if self.random.random() < 0.3:
                 partition = self.any_partition()
-                positions[partition.number] = yield from self.poll(
-                    partition, positions[partition.number], committed=True, transaction=transaction.op
+                positions[partition] = yield from self.poll(
+                    partition, positions.get(partition, 0), committed=True, transaction=transaction.op
                 )
             partition = self.any_partition()
             row, entry = self.begin_send(partition, transaction=transaction.op)

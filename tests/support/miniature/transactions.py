@@ -35,8 +35,8 @@ def _write_markers(state: State, transaction: Transaction) -> Steps:
     """Write each marker again until it is replicated."""
     owner = state.transactional_ids[transaction.transactional_id]
     for number in sorted(transaction.partitions):
-        partition, marker = state.partitions[number], Entry(None, transaction=transaction)
-        while marker not in partition.entries[: partition.replicated]:
+        marker = Entry(None, transaction=transaction)
+        while marker not in (partition := state.partitions[number]).entries[: partition.replicated]:
             if partition.has_leader and not partition.is_isolated:
                 partition.append([marker], state.now)
             yield state.random.randint(1, 6 * MS)

@@ -6,16 +6,16 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.support.stories.removals import created
+from tests.support.stories.removals import created, fault
 from workloads.history.schema import NEMESIS
 
 ONE = 1 << 40  # the values of process 1 start here
 
 
-def recreated(s: Any, *, effective: bool = True) -> Any:
+def recreated(s: Any, *, effective: bool = True, **config: str) -> Any:
     """From 200 to 300 ns, by a fault whose verification took until 400 ns."""
     created(s, event="deleted", at=(200, 210))
-    created(s, event="recreated", at=(290, 300))
+    created(s, event="recreated", at=(290, 300), **config)
     for stage, at in (("inject", (190, 400)), ("heal", (400, 401))):
         value = {"event": "e1", "stage": stage, "target": "topic", "nodes": [1], "effective": effective}
         value |= {"removes_records": True, "evidence": {"topic": "t"} if stage == "inject" else {}}
@@ -85,6 +85,33 @@ def recreated_without_proof(s: Any) -> Any:
     return s.final({0: ONE + 7}, end=2, leader_epoch=0)
 
 
+def beginning_gone_after_a_recreation(s: Any) -> Any:
+    """The settings of the new topic keep all records. The recreation removed none of them."""
+    after(recreated(before(s)))
+    return s.final({1: ONE + 8}, start=1, end=2, leader_epoch=0)
+
+
+def deleted_after_a_recreation(s: Any) -> Any:
+    after(recreated(before(s)))
+    fault(s, "delete-records", topic="t", partition=0, before=1, start=1)
+    return s.final({1: ONE + 8}, start=1, end=2, leader_epoch=0)
+
+
+def deleted_before_a_recreation(s: Any) -> Any:
+    """Nothing of the new topic was deleted."""
+    fault(before(s), "delete-records", topic="t", partition=0, before=1, start=1)
+    after(recreated(s))
+    return s.final({1: ONE + 8}, start=1, end=2, leader_epoch=0)
+
+
+def compacted_after_a_recreation(s: Any) -> Any:
+    """The former topic was not compacted."""
+    recreated(before(s), cleanup_policy="compact")
+    s.send(ONE + 7, 0, key=4, at=(501, 509)).send(ONE + 8, 1, key=4, at=(511, 519))
+    s.poll(ONE + 7, 0, key=4, at=(521, 529), leader_epoch=0)
+    return s.final({1: ONE + 8}, end=2, leader_epoch=0, key=4)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     recreated_topic: {},
     recreated_under_load: {},
@@ -92,4 +119,8 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     lost_after_a_recreation: {"lost-write": 1},
     went_back_before_a_recreation: {"nonmonotonic-poll": 1},
     recreated_without_proof: {},
+    beginning_gone_after_a_recreation: {"lost-write": 1},
+    deleted_after_a_recreation: {},
+    deleted_before_a_recreation: {"lost-write": 1},
+    compacted_after_a_recreation: {},
 }
