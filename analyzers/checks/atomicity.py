@@ -34,7 +34,7 @@ TORN_TRANSACTION = Check(
             "has passed the offsets between the first and the last one that it polled in one assignment, and "
             "those that one of its completed reads covered. Aborted transactions count as well; the record "
             "that was read is then a G1a too. Records that may have been removed from the beginning of the log "
-            "(see lost-write) do not count."
+            "(see lost-write) do not count, and topics whose recorded settings allow compaction are left out."
         ),
         means=(
             "One reader got a record of a transaction, and passed another, acknowledged record of the same "
@@ -44,7 +44,7 @@ TORN_TRANSACTION = Check(
         ),
         promised=(
             "Transactions are atomic over all partitions, since 0.11. This does not hold for compacted "
-            "topics, where a later record with the same key replaces an earlier one: allow the anomaly there."
+            "topics, where a later record with the same key replaces an earlier one."
         ),
         causes=(
             "A commit whose markers reached only some partitions before its coordinator forgot it; a delayed "

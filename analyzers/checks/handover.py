@@ -27,7 +27,8 @@ GROUP_SKIP = Check(
             "assignment. If the group reads with isolation.level=read_committed, that poll did so too. A group "
             "that starts for the first time, with auto.offset.reset=earliest and without a commit, has reached "
             "offset 0. Until a commit of the group has taken effect, only members that are recorded with "
-            "auto.offset.reset=earliest or none count: with latest, a member starts at the log end."
+            "auto.offset.reset=earliest or none count: with latest, a member starts at the log end. Topics whose "
+            "recorded settings allow compaction are left out."
         ),
         means=(
             "The next owner started above everything that the group had polled, or the first owner in the "

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG
+from analyzers.facts.compaction import without_compacted
 from analyzers.facts.fact import fact
 from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, commits
 from analyzers.facts.reaches import isolation, reaches
@@ -29,8 +30,9 @@ def commit_reaches(history: History) -> DataFrame:
         .where("reached < offset")
         .join(F.broadcast(isolation(history)), ["run", "group"], "left")
     )
+    # The replica that a member read may have been compacted, and that which a later reader got not yet.
     records = (
-        history.records.where("f = 'poll' and offset is not null")
+        without_compacted(history.records.where("f = 'poll' and offset is not null"), history)
         .join(F.broadcast(above.select(*LOG).distinct()), LOG, "left_semi")
         .groupBy(*LOG, "offset")
         .agg(

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG
+from analyzers.facts.compaction import without_compacted
 from analyzers.facts.fact import fact
 from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, binding_commits, commits, members
 from analyzers.facts.reaches import isolation, reaches
@@ -27,7 +28,8 @@ def handovers(history: History) -> DataFrame:
     """
     gaps = _gaps(history).where("reached < position")
     of = members(history).withColumn("mine", F.lit(True))
-    polls = history.records.where("f = 'poll' and offset is not null")
+    # The replica that one member read may have been compacted, and that which a later reader got not yet.
+    polls = without_compacted(history.records.where("f = 'poll' and offset is not null"), history)
     visible = "invoked > time and (coalesce(committed, false) or not coalesce(careful, true))"
     return (
         polls.selectExpr(*LOG, "process as poller", "offset", "invoked", "committed")

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG, POLLED, SERVED
+from analyzers.facts.compaction import without_compacted
 from analyzers.facts.coverage import FINAL, coverage
 from analyzers.facts.fact import fact
 from analyzers.facts.removals import removed_beginnings
@@ -50,14 +51,14 @@ def transactional_writes(history: History) -> DataFrame:
     """The rows of `written` with their offset, and
 
     - missed: readers (read_committed) that passed the offset and never found the value; none if it may have been
-      removed from the beginning of the log,
+      removed from the beginning of the log, or by compaction,
     - saw: readers that polled any record of the transaction,
     - ending (ns): when the end of the transaction was requested,
     - unended: whether its client gave up and did not request an end,
     - fenced (ns): when its producer had been fenced; null for never.
     """
     passed = "filter(spans, s -> offset between s.low and s.high and not array_contains(readers, s.reader))"
-    found = coverage(history).select(*LOG, "spans")
+    found = without_compacted(coverage(history).select(*LOG, "spans"), history)
     parts = (
         written(history)
         .join(F.broadcast(found), LOG, "left")

@@ -25,9 +25,9 @@ BROKEN = repetitions(8, shorter=4)
 
 EXERCISED = {
     "faults": 250, "elections": 200, "truncated": 150, "crashes": 50, "unknown": 50, "aborts": 200,
-    "fencings": 15, "rebalances": 200, "removals": 20, "refusals": 5,
+    "fencings": 12, "rebalances": 200, "removals": 13, "refusals": 5,
     "unmarked": 400, "unended": 15,
-    "unstable": 100, "replaced": 10,
+    "unstable": 60, "replaced": 6,
     "expired": 100, "deleted": 100, "recreations": 20,
 }  # fmt: skip
 """Lower limits for 100 histories together, about half of the expected counts."""

@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from analyzers.facts.waits import GRAIN
+from tests.support.oracles.removals import is_compacted
 from tests.support.oracles.rows import Oracle, Row, Tables, log
 from tests.support.oracles.transactions import polls
 from tests.support.random_histories.groups import group_history
@@ -150,6 +151,8 @@ def skipped(tables: Tables) -> int:
         if not reached and one.get("auto_offset_reset") == "earliest":
             reached = [] if any(c["invoked"] <= one["completed"] for c in tried) else [0]
         stored = [c for c in binding(tables, one) if c["completed"] < one["invoked"]]
+        if is_compacted(tables["operations"], one["topic"]):
+            continue
         if not reached or not (stored or one.get("auto_offset_reset") in ("earliest", "none")):
             continue
         isolated = not group or any(p.get("committed") for p in group)
@@ -208,6 +211,8 @@ def beyond(tables: Tables) -> int:
         careful = not group or any(p.get("committed") for p in group)
         visible = [p for p in polls(tables) if log(p) == log(c) and (p.get("committed") or not careful)]
         under = max((p["offset"] for p in visible if p["offset"] < c["offset"]), default=None)
+        if is_compacted(tables["operations"], c["topic"]):
+            continue
         if reached and under is not None and under >= max(reached):
             broken += max(p["invoked"] for p in visible if p["offset"] == under) > c["invoked"]
     return broken

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.support.stories import groups, positions, transactions
 from tests.support.stories.removals import created
 
 ONE = 1 << 40  # the values of process 1 start here
@@ -62,6 +63,20 @@ def of_another_log(s: Any) -> Any:
     return s.final({}, end=1).final({5: 2 << 40}, end=6, partition=1)
 
 
+def torn_by_compaction(s: Any) -> Any:
+    """A later record replaced one of the transaction before the second reader came."""
+    return transactions.torn_by_an_earlier_assignment(created(s, at=(0, 0), **COMPACT))
+
+
+def group_began_behind_what_was_replaced(s: Any) -> Any:
+    """Another reader got the records afterwards: its broker had not compacted the log yet."""
+    return groups.group_skipped_records_of_an_idle_owner(created(s, at=(0, 0), **COMPACT))
+
+
+def group_committed_beyond_what_was_replaced(s: Any) -> Any:
+    return positions.committed_records_that_it_got_later(created(s, at=(0, 0), **COMPACT))
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     replaced: {},
     replaced_unread: {"expired": 1},
@@ -71,4 +86,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     without_a_key_lost: {"lost-write": 1},
     replaced_although_nothing_may_go: {"lost-write": 1},
     of_another_log: {"lost-write": 1},
+    torn_by_compaction: {},
+    group_began_behind_what_was_replaced: {},
+    group_committed_beyond_what_was_replaced: {},
 }
