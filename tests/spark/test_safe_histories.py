@@ -20,6 +20,8 @@ pytestmark = pytest.mark.spark
 
 HISTORIES = repetitions(200, shorter=100)
 
+REMOVALS = ("expired", "deleted", "compacted")
+
 BROKEN = repetitions(8, shorter=4)
 """Histories for each broken promise. With two histories, none shows a zombie write."""
 
@@ -28,7 +30,7 @@ EXERCISED = {
     "fencings": 12, "rebalances": 200, "removals": 13, "refusals": 5,
     "unmarked": 400, "unended": 15,
     "unstable": 60, "replaced": 6,
-    "expired": 100, "deleted": 100, "recreations": 20,
+    "expired": 100, "deleted": 100, "recreations": 15, "compacted": 100,
 }  # fmt: skip
 """Lower limits for 100 histories together, about half of the expected counts."""
 
@@ -54,6 +56,7 @@ FLAWS = {
     "expiry": "lost-write",
     "overdelete": "lost-write",
     "revived": "phantom-read",
+    "overcompact": "lost-write",
 }
 """Broken promise to the anomaly that must be found."""
 
@@ -88,7 +91,11 @@ def test_safe_histories_give_no_finding(spark: Any, write: Any, story: Any, tmp_
     assert {run: some for run, some in found.items() if some} == {}
     assert {verdict.unknowns for verdict in verdicts.values()} == {()}
     assert Counter(verdict.result for verdict in verdicts.values()) == {"valid": HISTORIES}
-    removing = {run for run, cluster in safe.items() if cluster.counts["expired"] + cluster.counts["deleted"]}
+    removing = {
+        run
+        for run, cluster in safe.items()
+        if cluster.counts["expired"] + cluster.counts["deleted"] + cluster.counts["compacted"]
+    }
     assert len(removing) > HISTORIES / 4
     unread = {
         run

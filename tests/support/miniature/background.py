@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.miniature.partition import TOPIC
-from tests.support.miniature.removals import retain
+from tests.support.miniature.removals import compact, retain
 from tests.support.miniature.scheduler import MS, Steps
 from tests.support.miniature.state import State
 
@@ -20,6 +20,8 @@ def start(state: State) -> None:
     state.scheduler.start(_probe(state))
     if state.settings.expire or "expiry" in state.flaws:
         state.scheduler.start(retain(state))
+    if state.settings.compacts:
+        state.scheduler.start(compact(state))
 
 
 def _replicate(state: State, number: int) -> Steps:

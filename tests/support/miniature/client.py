@@ -57,7 +57,7 @@ class Client:
         row = {
             "f": "send", "op": value, "value": value, "process": self.process, "type": "info",
             "invoked": self.now, "completed": None, "topic": TOPIC, "partition": partition.number,
-            "offset": None, "assignment": 0, "key": self.random.choice([None, 1, 2]), **columns,
+            "offset": None, "assignment": 0, "key": self.random.choice(self.state.settings.keys), **columns,
         }  # fmt: skip
         self.story.records.append(row)
         return row, Entry(value, row["key"])

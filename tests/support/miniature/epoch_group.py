@@ -8,7 +8,7 @@ from tests.support.miniature.group import Group, Member
 class EpochGroup(Group):
     """The generation is the epoch of the group; that of a member follows once it gave up what it has to."""
 
-    def hands_over(self, former: Member, member: Member) -> bool:  # noqa: ARG002
+    def hands_over(self, _former: Member, _member: Member, /) -> bool:
         return False
 
     def rebalance(self, now: int, session_timeout: int) -> bool:
@@ -20,7 +20,7 @@ class EpochGroup(Group):
         self.is_rebalancing = False
         return True
 
-    def reconcile(self, member: Member) -> tuple[list[int], list[int]]:
+    def reconcile(self, member: Member, /) -> tuple[list[int], list[int]]:
         if member not in self.members or self.is_rebalancing:
             return [], []
         target = self.share(self.members.index(member))
@@ -35,5 +35,5 @@ class EpochGroup(Group):
         member.owned = (*member.owned, *added)
         return [], added
 
-    def current(self, member: Member) -> int | None:
+    def current(self, member: Member, /) -> int | None:
         return member.generation

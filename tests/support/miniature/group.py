@@ -64,7 +64,7 @@ class Group:
         self.is_rebalancing = True
         return member
 
-    def hands_over(self, former: Member, member: Member) -> bool:
+    def hands_over(self, former: Member, member: Member, /) -> bool:
         """Give a static member the assignment of the one that it replaces: without a rebalance, the generation goes
         on."""
         if self.is_rebalancing:
@@ -106,7 +106,7 @@ class Group:
         step = 1 if "double" in self.flaws else len(self.members)
         return tuple(range(0 if "double" in self.flaws else number, self.partitions, step))
 
-    def reconcile(self, member: Member) -> tuple[list[int], list[int]]:  # noqa: ARG002
+    def reconcile(self, _: Member, /) -> tuple[list[int], list[int]]:
         """What the member has to give up, and what it is assigned now, while it keeps the rest."""
         return [], []
 
@@ -130,7 +130,7 @@ class Group:
         """Whether the coordinator accepts commits of the member."""
         return "fenced" in self.flaws or (not member.is_removed and generation == self.current(member))
 
-    def current(self, member: Member) -> int | None:  # noqa: ARG002
+    def current(self, _: Member, /) -> int | None:
         return self.generation
 
     def commit(self, partition: int, offset: int, transaction: int | None = None) -> None:

@@ -8,6 +8,9 @@ from random import Random
 
 TOPIC = "t"
 
+ACTIVE = 5
+"""Entries of the active segment."""
+
 
 @dataclass(eq=False)
 class Transaction:
@@ -32,6 +35,8 @@ class Entry:
     epoch: int = 0
     appended: int = 0
     """ns."""
+    is_compacted: bool = False
+    """It is gone: a later record has its key, or its transaction was aborted."""
 
     @property
     def is_marker(self) -> bool:
@@ -95,6 +100,21 @@ class Partition:
         former, self.log_start = self.log_start, max(self.log_start, min(before, self.high_watermark))
         return self.log_start - former
 
+    def compact(self) -> int:
+        """Remove what later records replace, in the part of the log in which no transaction is open. Returns the
+        number of records removed."""
+        newest: set[int | None] = set()
+        removed = 0
+        # The active segment is not compacted.
+        for entry in reversed(self.entries[self.log_start : max(0, self.last_stable_offset - ACTIVE)]):
+            if entry.is_marker or entry.is_compacted:
+                continue
+            is_aborted = entry.transaction is not None and entry.transaction.outcome == "abort"
+            if is_aborted or entry.key in newest or "overcompact" in self.flaws:
+                entry.is_compacted, removed = True, removed + 1
+            newest |= set() if is_aborted else {entry.key}
+        return removed
+
     @property
     def last_stable_offset(self) -> int:
         """The first record of a transaction whose marker is not below the high watermark; at least the log start."""
@@ -128,7 +148,7 @@ class Partition:
         return fetched, position
 
     def _is_visible(self, entry: Entry, *, committed: bool) -> bool:
-        if entry.is_marker:
+        if entry.is_marker or entry.is_compacted:
             return False
         if entry.transaction is None or not committed or "early" in self.flaws:
             return True

@@ -1,4 +1,4 @@
-"""What removes records at the log start: retention, as the settings allow it, and delete-records, as the run asks."""
+"""What removes records: retention and compaction, as the settings allow it, and delete-records, as the run asks."""
 
 from __future__ import annotations
 
@@ -27,6 +27,15 @@ def _expired_to(state: State, partition: Partition) -> int:
     ):
         offset += 1
     return offset
+
+
+def compact(state: State) -> Steps:
+    """Compact one log after the other, again and again."""
+    while True:
+        yield state.random.randint(5 * MS, 30 * MS)
+        partition = state.random.choice(state.partitions)
+        if partition.has_leader:
+            state.counts["compacted"] += partition.compact()
 
 
 def delete_records(state: State, evidence: dict[str, Any]) -> Steps:

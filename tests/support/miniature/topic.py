@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -20,14 +20,21 @@ class Settings:
     """ms for which a record stays at least."""
     length: int | None = None
     """Records of a partition that stay at least; None: all."""
+    compacts: bool = False
+    """Whether a record goes once a later one has its key."""
 
     @property
     def config(self) -> Mapping[str, str]:
         return {
-            "cleanup.policy": "delete",
+            "cleanup.policy": "compact" if self.compacts else "delete",
             "retention.ms": str(self.retention),
             "retention.bytes": str(-1 if self.length is None else self.length * RECORD_BYTES),
         }
+
+    @property
+    def keys(self) -> Sequence[int | None]:
+        """Keys of records. A compacted topic refuses records without one."""
+        return range(1, 10) if self.compacts else (None, 1, 2)
 
     @property
     def expire(self) -> bool:
@@ -41,7 +48,8 @@ class Settings:
 
 
 def draw_settings(random: Random) -> Settings:
-    """Half of the topics keep all records of the run."""
+    """Two in five topics keep all records of the run."""
     return random.choice([
-        Settings(), Settings(), Settings(retention=random.randint(100, 300)), Settings(length=random.randint(10, 40)),
+        Settings(), Settings(), Settings(compacts=True),
+        Settings(retention=random.randint(100, 300)), Settings(length=random.randint(10, 40)),
     ])  # fmt: skip
