@@ -26,6 +26,12 @@ class Record(NamedTuple):
     value: bytes = b""
 
 
+class Markers(NamedTuple):
+    """The library has passed markers of transactions up to `end`, and returned nothing."""
+
+    end: int
+
+
 class FakeConsumer:
     """Answers polls from a script shared by all consumers: records, or an exception."""
 
@@ -39,6 +45,7 @@ class FakeConsumer:
         self.start: dict[TopicPartition, int] = {}
         self.paused: set[TopicPartition] = set()
         self.closed = False
+        self._subscription = SimpleNamespace(assignment={})
 
     def assign(self, partitions: list[TopicPartition]) -> None:
         assert partitions
@@ -54,6 +61,10 @@ class FakeConsumer:
 
     def poll(self, timeout_ms: int) -> Any:  # noqa: ARG002 - as the library's
         step = self.script.popleft() if self.script else {}
+        if isinstance(step, Markers):
+            position = SimpleNamespace(offset=step.end)
+            self._subscription.assignment[TopicPartition(*LOG)] = SimpleNamespace(position=position)
+            return {}
         if isinstance(step, BaseException):
             raise step
         return {TopicPartition(*log): records for log, records in step.items()}
@@ -198,3 +209,11 @@ def test_a_record_of_an_unknown_response_has_no_broker(script: deque[Any]) -> No
     reader = consumer()
     script.append({LOG: [Record(0)]})
     assert [each.fetched for each in reader.poll(0.01)] == [None]
+
+
+def test_a_log_that_ends_with_a_marker_is_read_to_its_end(script: deque[Any]) -> None:
+    script += [{LOG: [Record(0), Record(1)]}, Markers(3), {}]
+    one = consumer()
+    for _ in range(3):
+        one.poll(0)
+    assert one.positions == {LOG: 3, OTHER: 5}

@@ -60,7 +60,8 @@ class Producer(Protocol):
 
 
 class Consumer(Protocol):
-    """Reads logs from given positions. It moves a position only past the records that it has returned."""
+    """Reads logs from given positions. It moves a position only past the records that it has returned, and past the
+    markers of transactions behind them."""
 
     @property
     def assignment(self) -> int:

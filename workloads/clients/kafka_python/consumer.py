@@ -94,7 +94,9 @@ class KafkaPythonConsumer:
             return []
         if batches:
             self._out_of_range = 0
-        return [each for partition, records in batches.items() for each in self._accept(partition, records)]
+        polled = [each for partition, records in batches.items() for each in self._accept(partition, records)]
+        self._pass_markers()
+        return polled
 
     def leader_epoch(self, log: Log) -> int:
         known = self._epochs.highest(log) if self._epochs is not None else -1
@@ -119,6 +121,13 @@ class KafkaPythonConsumer:
         self._positions[log] = records[-1].offset + 1
         self._heard[log] = max(self._heard.get(log, -1), *(each.leader_epoch for each in accepted))
         return accepted
+
+    def _pass_markers(self) -> None:
+        """Move positions past markers of transactions, which no poll returns: a log may end with them."""
+        for partition, state in self._consumer._subscription.assignment.items():
+            log = (partition.topic, partition.partition)
+            if state.position is not None:
+                self._positions[log] = max(self._positions[log], state.position.offset)
 
     def _connect(self) -> None:
         consumer = KafkaConsumer(**{**COMMON, **CONSUMER, **self._access})
