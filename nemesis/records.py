@@ -32,6 +32,8 @@ def action_row(
         "effective": proof.effective,
         "evidence": dict(proof.evidence),
     }
+    if options := event.fault.options():
+        value["options"] = options
     if is_of_clients:
         value["processes"] = list(nodes)
     if event.fault.removes_records:

@@ -53,10 +53,12 @@ class Records:
         assignment: int,
         final: bool = False,
         committed: bool = False,
+        generation: int | None = None,
     ) -> None:
         """Record what one poll returned; all of its records share the operation `op`. Times in ns.
 
-        committed  whether the consumer reads with ``isolation.level=read_committed``.
+        committed   whether the consumer reads with ``isolation.level=read_committed``.
+        generation  of the assignment, if a group member polled.
         """
         row, run = self._writer.row, self._run
         rows = []
@@ -83,6 +85,7 @@ class Records:
                     final=final,
                     error=error,
                     committed=committed,
+                    generation=generation,
                     node=node,
                     fetched=at,
                 )

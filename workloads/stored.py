@@ -11,13 +11,16 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import workloads
 from workloads.reference import NotLoadable, Reference
 from workloads.workload import Workload
+
+PRODUCER_SETTINGS = {"acks": "acks", "idempotence": "enable.idempotence"}
+"""Option of a worker to setting of a producer."""
 
 
 @cache
@@ -53,17 +56,37 @@ class Judging:
 
     allowed   names of anomalies that the workload does not promise to prevent.
     requires  names of the promises that a run has to exercise.
+    settings  of its producers, as Kafka spells them.
     """
 
     allowed: frozenset[str] = frozenset()
     requires: frozenset[str] = frozenset()
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, workload: Workload) -> Judging:
-        return cls(allowed=frozenset(workload.allowed), requires=frozenset(workload.requires))
+        return cls(
+            allowed=frozenset(workload.allowed),
+            requires=frozenset(workload.requires),
+            settings=producer_settings(workload),
+        )
 
     def to_json(self) -> dict[str, Any]:
-        return {"allowed": sorted(self.allowed), "requires": sorted(self.requires)}
+        return {
+            "allowed": sorted(self.allowed),
+            "requires": sorted(self.requires),
+            "settings": dict(sorted(self.settings.items())),
+        }
+
+
+def producer_settings(workload: Workload) -> dict[str, str]:
+    """Those that all workers with them have in common, as Kafka spells them."""
+    values: dict[str, set[str]] = {}
+    for worker in workload.workers():
+        for option, name in PRODUCER_SETTINGS.items():
+            if option in worker.options:
+                values.setdefault(name, set()).add(str(worker.options[option]).lower())
+    return {name: value for name, (value, *others) in values.items() if not others}
 
 
 def stored_judging(data: Any) -> Judging | None:
@@ -83,7 +106,11 @@ def stored_judging(data: Any) -> Judging | None:
             f"required promises"
         )
     allowed, requires = lists
-    return Judging(allowed=frozenset(allowed), requires=frozenset(requires))
+    settings = judging.get("settings", {})
+    if not isinstance(settings, Mapping):
+        raise ValueError(f"workload {data.get('type')!r}: settings {settings!r}: expected settings by name")
+    known = {str(name): str(value) for name, value in settings.items()}
+    return Judging(allowed=frozenset(allowed), requires=frozenset(requires), settings=known)
 
 
 def from_json(data: Any) -> Workload:

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from analyzers.facts.columns import LOG, TIME
 from analyzers.facts.final_reads import FINAL_READS
-from analyzers.history.incarnations import RECREATE
+from analyzers.history.fault_events import RECREATE
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 Window = tuple[int, int]
 """Begin and end, ns."""
+
+RECREATE = "recreate-topic"
+"""The fault after which a topic of the same name has other logs."""
 
 
 class Row(Protocol):
@@ -35,6 +38,8 @@ class Stage:
     possibly: Window | None = None
     surely: Window | None = None
     """Only of healing: when the fault may have been active, and when it certainly was."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of the fault, as in the schedule. Empty also for a history of an earlier version, which did not record them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +62,10 @@ class FaultEvent:
     @property
     def processes(self) -> tuple[int, ...]:
         return next((stage.processes for stage in (self.inject, self.heal) if stage), ())
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return next((stage.options for stage in (self.inject, self.heal) if stage), {})
 
     @property
     def began(self) -> int | None:
@@ -134,6 +143,7 @@ def parse(row: Row) -> tuple[str, Stage, str]:
             processes=_numbers("processes", value.get("processes", [])),
             possibly=_window("possibly", active.get("possibly")),
             surely=_window("surely", active.get("surely")),
+            options=dict(value.get("options", {})),
         )
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise ValueError(

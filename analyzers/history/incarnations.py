@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from analyzers.history.fault_events import RECREATE
 from analyzers.history.load import History
 from analyzers.history.sources import Source
 from workloads.history.schema import NEMESIS
@@ -25,8 +26,6 @@ from workloads.history.schema import NEMESIS
 FOREVER = (1 << 63) - 1
 
 COLUMNS = ["run", "process", "f", "topic", "invoked", "completed", "value"]
-
-RECREATE = "recreate-topic"
 
 DELETES = (
     f"(process = {NEMESIS} and get_json_object(value, '$.removes_records') = 'true' "

@@ -15,11 +15,7 @@ from analyzers.catalogue.bounds import NONE, Bounds
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment, read_bounds, read_format, read_requires
 from pytest_kafkacheck.experiment.validation import Expectation
-from workloads.stored import stored_judging
-from workloads.workload import Workload
-
-PRODUCER_SETTINGS = {"acks": "acks", "idempotence": "enable.idempotence"}
-"""Option of a worker to setting of a producer."""
+from workloads.stored import producer_settings, stored_judging
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +67,7 @@ class JudgingRules:
                 allowed=stored.allowed,
                 schedule=_schedule(data.get("faults", [])),
                 requires=read_requires(data["requires"]) if "requires" in data else stored.requires,
+                settings=stored.settings,
             )
         except (ValueError, RecursionError) as error:
             raise UsageError(f"{file}: {error}") from error
@@ -83,13 +80,3 @@ def _schedule(events: Any) -> dict[str, str]:
     ):
         raise ValueError(f"faults {events!r}: expected a list of events with id, fault and target")
     return {str(each["id"]): f"{each['fault']} {each['target']}" for each in events}
-
-
-def producer_settings(workload: Workload) -> dict[str, str]:
-    """Those that all workers with them have in common, as Kafka spells them."""
-    values: dict[str, set[str]] = {}
-    for worker in workload.workers():
-        for option, name in PRODUCER_SETTINGS.items():
-            if option in worker.options:
-                values.setdefault(name, set()).add(str(worker.options[option]).lower())
-    return {name: value for name, (value, *others) in values.items() if not others}

@@ -50,7 +50,10 @@ def test_an_experiment_names_class_and_file(run: Path) -> None:
     data = json.loads((run / "experiment.json").read_text())
     assert data["workload"] == {
         "type": "Echo", "module": "test_echo", "file": str(FILE), "values": {"clients": 2, "layout": None},
-        "judging": {"allowed": [], "requires": ["acks-after-faults"]},
+        "judging": {
+            "allowed": [], "requires": ["acks-after-faults"],
+            "settings": {"acks": "all", "enable.idempotence": "true"},
+        },
     }  # fmt: skip
     experiment = Experiment.read(run / "experiment.json")
     assert experiment.workload == ECHO(clients=2)
@@ -166,7 +169,10 @@ def test_rules_of_judging_are_read_with_bounds_and_expectation(run: Path) -> Non
     bounds = Bounds(unavailable=2)
     faults = [kill("leader", lasting=1)]
     requires = frozenset({"acks-after-faults"})
-    rules = JudgingRules(expect="invalid", bounds=bounds, requires=requires, schedule=SCHEDULE)
+    settings = {"acks": "all", "enable.idempotence": "true"}
+    rules = JudgingRules(
+        expect="invalid", bounds=bounds, requires=requires, schedule=SCHEDULE, settings=settings
+    )
     for stated in (None, ["transactions"]):
         RunDirectory(run).write_experiment(
             Experiment(workload=ECHO(), bounds=bounds, expect="invalid", faults=faults, requires=stated)

@@ -167,7 +167,7 @@ def test_a_workload_of_a_user_is_loaded_from_its_file(user_file: Path) -> None:
     assert made.topics("r")[0].partitions == 2
     check_workload(made)
     assert stored.to_json(made) == entry(
-        user_file, judging={"allowed": [], "requires": ["acks-after-faults"]}
+        user_file, judging={"allowed": [], "requires": ["acks-after-faults"], "settings": {}}
     )
     assert type(stored.from_json(entry(user_file))) is type(made), "the file was executed twice"
     assert made.workers()[0].role.reference == Reference(
