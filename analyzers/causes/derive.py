@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from analyzers.causes.evidence import Extent, LogEvidence, RunEvidence
-from analyzers.causes.other import duplicate_delivery, group_handover, unknown
-from analyzers.causes.truncation import truncation
+from analyzers.causes.evidence import Explanation, Extent, LogEvidence, RunEvidence
+from analyzers.causes.follower_reads import follower_reads
+from analyzers.causes.group_handover import group_handover
+from analyzers.causes.other import duplicate_delivery, unknown
+from analyzers.causes.truncation import truncations
 from analyzers.causes.two_leaders import two_leaders
 from analyzers.verdict.cause import Cause
 
-OF_LOGS: tuple[Callable[[LogEvidence, RunEvidence], Cause | None], ...] = (truncation, two_leaders)
+OF_LOGS: tuple[Callable[[LogEvidence, RunEvidence], Iterator[Explanation]], ...] = (
+    truncations,
+    two_leaders,
+    follower_reads,
+)
 """Each may explain findings of one log that those before it do not explain."""
 
 OF_RUNS: tuple[Callable[[Sequence[Extent], RunEvidence], Cause | None], ...] = (
@@ -27,13 +33,15 @@ def derive(run: RunEvidence) -> tuple[Cause, ...]:
     for log in sorted({each.log for each in run.extents if each.log is not None}):
         for explain in OF_LOGS:
             of_log = [each for each in rest if each.log == log]
-            evidence = LogEvidence(log=log, extents=of_log, changes=run.changes.get(log, []))
-            if (cause := explain(evidence, run)) is not None:
+            evidence = LogEvidence(
+                log=log, extents=of_log, changes=run.changes.get(log, []), sources=run.sources.get(log, [])
+            )
+            for cause, explained in explain(evidence, run):
                 causes.append(cause)
-                rest = [each for each in rest if each.log != log or each.anomaly not in cause.findings]
+                rest = [each for each in rest if each not in explained]
     for explain_run in OF_RUNS:
-        if (cause := explain_run(rest, run)) is not None:
-            causes.append(cause)
-            rest = [each for each in rest if each.anomaly not in cause.findings]
+        if (of_run := explain_run(rest, run)) is not None:
+            causes.append(of_run)
+            rest = [each for each in rest if each.anomaly not in of_run.findings]
     causes.sort(key=lambda cause: -sum(cause.findings.values()))
     return (*causes, *([unknown(rest, run)] if rest else []))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.relative_time import seconds
+from analyzers.verdict.cause import Cause
 
 
 @dataclass(frozen=True, kw_only=True)
 class Extent:
-    """The findings of one anomaly in one log. Times in ns."""
+    """The findings of one anomaly in one log and one period. Times in ns."""
 
     anomaly: str
     topic: str | None
@@ -23,10 +26,44 @@ class Extent:
     low: int | None = None
     high: int | None = None
     """The lowest and the highest offset."""
+    processes: tuple[int, ...] = ()
+    """The clients that the first of the findings name."""
+    period: int = 0
+    """How many of `RunEvidence.boundaries` lie at or before the findings."""
 
     @property
     def log(self) -> str | None:
         return None if self.topic is None or self.partition is None else f"{self.topic}-{self.partition}"
+
+
+def merged(extents: Iterable[Extent]) -> dict[str, Extent]:
+    """By anomaly: those of several periods, of one log, as one."""
+    found: dict[str, Extent] = {}
+    for each in extents:
+        one = found.get(each.anomaly)
+        found[each.anomaly] = each if one is None else _together(one, each)
+    return found
+
+
+def logs_of(extents: Iterable[Extent]) -> tuple[str, ...]:
+    """In the order of their names."""
+    return tuple(sorted({each.log for each in extents if each.log is not None}))
+
+
+def _together(one: Extent, other: Extent) -> Extent:
+    def over(name: str, choose: Callable[..., int | None]) -> int | None:
+        known = (getattr(one, name), getattr(other, name))
+        return choose((value for value in known if value is not None), default=None)
+
+    return replace(
+        one,
+        count=one.count + other.count,
+        first=over("first", min),
+        last=over("last", max),
+        low=over("low", min),
+        high=over("high", max),
+        processes=tuple(sorted({*one.processes, *other.processes})),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +95,36 @@ class Change:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Source:
+    """From then on, a client got its records of a log from this broker. Time in ns."""
+
+    time: int
+    process: int
+    node: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assignment:
+    """A partition was assigned to a member of a group. Time in ns."""
+
+    time: int
+    process: int
+    log: str
+    group: str
+    generation: int | None
+    start: int | None
+    """The offset from which it reads."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class LogEvidence:
     """Of one log: its findings, and the changes of its replicas in order of time."""
 
     log: str
     extents: Sequence[Extent]
     changes: Sequence[Change]
+    sources: Sequence[Source] = ()
+    """In order of time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +137,17 @@ class RunEvidence:
     events: Sequence[FaultEvent]
     clients: Mapping[int, str] = field(default_factory=dict)
     """Names of client processes."""
+    sources: Mapping[str, Sequence[Source]] = field(default_factory=dict)
+    """By log, in order of time: of the clients that read for a session."""
+    assignments: Sequence[Assignment] = ()
+    """In order of time."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Of the topics, as far as they are recorded and the same for all."""
+    boundaries: Sequence[int] = ()
+    """ns, in order of time: they divide the run into periods, in which findings are counted separately."""
+
+    def period(self, time: int) -> int:
+        return bisect_right(self.boundaries, time)
 
     def at(self, time: int | None) -> float | None:
         """s since the run's first operation."""
@@ -93,3 +165,10 @@ class RunEvidence:
             and event.began <= end
             and (event.ended is None or event.ended >= first)
         ]
+
+
+class Explanation(NamedTuple):
+    """A cause, and the findings that it explains."""
+
+    cause: Cause
+    extents: Sequence[Extent]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analyzers.causes.circumstance import ABOVE_HIGH_WATERMARK, LAST_REPLICA, PAUSED_MEMBER, UNCLEAN_ELECTION
+from analyzers.causes.circumstance import (
+    ABOVE_HIGH_WATERMARK,
+    ELIGIBLE_REPLICA,
+    FORMER_MEMBER,
+    LAST_REPLICA,
+    PAUSED_MEMBER,
+    UNCLEAN_ELECTION,
+)
 from analyzers.verdict.cause import Cause, Kind
 
 
@@ -33,6 +40,14 @@ HINTS: tuple[Hint, ...] = (
         why="unclean.leader.election.enable=true lets a replica lead that lacks what only the ISR had",
         change="unclean.leader.election.enable=false, the default",
         source="Kafka documentation, topic configs: unclean.leader.election.enable",
+    ),
+    Hint(
+        kind="truncation",
+        circumstance=ELIGIBLE_REPLICA,
+        setting=("acks", "1"),
+        why="acks=1 is answered below min.insync.replicas, too, where replicas that left the ISR may still lead",
+        change="acks=all: below min.insync.replicas the leader then refuses to acknowledge",
+        source="KIP-966: eligible leader replicas",
     ),
     Hint(
         kind="truncation",
@@ -83,6 +98,12 @@ HINTS: tuple[Hint, ...] = (
         source="KIP-320: fencing by leader epoch",
     ),
     Hint(
+        kind="follower reads",
+        why="replica.selector.class sends a consumer with client.rack to a follower, which gets records later",
+        change="leave client.rack unset for clients that have to find the newest writes: they read from the leader",
+        source="KIP-392: fetch from followers",
+    ),
+    Hint(
         kind="duplicate delivery",
         setting=("enable.idempotence", "false"),
         why="without an idempotent producer, a retry after a lost answer appends the record again",
@@ -94,6 +115,13 @@ HINTS: tuple[Hint, ...] = (
         why="the log was not cut, so the records were appended twice; the settings recorded do not say why",
         change="",
         source="KIP-98: idempotent producer",
+    ),
+    Hint(
+        kind="group handover",
+        circumstance=FORMER_MEMBER,
+        why="a broker cannot tell a replaced member by a commit without member id and generation",
+        change="pass the whole group metadata to send_offsets_to_transaction, not only the name of the group",
+        source="KIP-447: fencing of group members in transactions",
     ),
     Hint(
         kind="group handover",

@@ -1,58 +1,32 @@
-"""Causes that no sample of a broker shows: delivery twice, a group that goes on without a member, and none known."""
+"""Causes that no sample of a broker shows: delivery twice, and none known."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analyzers.causes.circumstance import PAUSED_MEMBER
-from analyzers.causes.evidence import Extent, RunEvidence
-from analyzers.causes.words import MOST_FAULTS, fault_steps
+from analyzers.causes.evidence import Extent, RunEvidence, logs_of
+from analyzers.causes.words import MOST_FAULTS, fault_steps, in_order
 from analyzers.verdict.cause import Cause, Kind, Step
-
-HANDOVER = frozenset(
-    {
-        "double-ownership",
-        "group-skip",
-        "commit-regression",
-        "fenced-commit",
-        "excess-duplicates",
-        "orphaned-partition",
-    }
-)
-"""Anomalies of consumer groups."""
-
-HELD = frozenset({"pause_client", "isolate_client", "cut_clients"})
-"""Faults during which a group goes on without a member that is still alive."""
 
 
 def duplicate_delivery(extents: Sequence[Extent], run: RunEvidence) -> Cause | None:
     """Values that lie twice in a log which was not cut: they were appended twice."""
     twice = [each for each in extents if each.anomaly == "duplicate"]
-    return _of("duplicate delivery", twice, run) if twice else None
-
-
-def group_handover(extents: Sequence[Extent], run: RunEvidence) -> Cause | None:
-    """A fault that held a member while the group went on without it; None if no such fault was active."""
-    of_groups = [each for each in extents if each.anomaly in HANDOVER]
-    held = [
-        event
-        for each in of_groups
-        for event in run.active(each.first, each.last)
-        if event.fault in HELD and event.processes
-    ]
-    if not held:
+    if not twice:
         return None
-    return _of("group handover", of_groups, run, circumstances=(PAUSED_MEMBER,))
+    count = sum(each.count for each in twice)
+    what = "a write" if count == 1 else f"the first of {count:,} writes"
+    return _of("duplicate delivery", twice, run, first_text=f"{what} is sent that the log will have twice")
 
 
 def unknown(extents: Sequence[Extent], run: RunEvidence) -> Cause:
     """Nothing in the history explains them. The faults that were active are named, which is no explanation."""
-    return _of("unknown", extents, run)
+    names = ", ".join(dict.fromkeys(each.anomaly for each in extents))
+    return _of("unknown", extents, run, first_text=f"the first {names}")
 
 
-def _of(
-    kind: Kind, extents: Sequence[Extent], run: RunEvidence, *, circumstances: tuple[str, ...] = ()
-) -> Cause:
+def _of(kind: Kind, extents: Sequence[Extent], run: RunEvidence, *, first_text: str) -> Cause:
+    """first_text: what to say of the first finding."""
     counts: dict[str, int] = {}
     for each in extents:
         counts[each.anomaly] = counts.get(each.anomaly, 0) + each.count
@@ -61,15 +35,13 @@ def _of(
     events = run.active(first, last)
     steps = list(fault_steps(events[:MOST_FAULTS], run))
     if first is not None:
-        names = ", ".join(counts)
-        steps.append(Step(time=run.at(first), text=f"the first {names}"))
-        if last is not None and last > first:
-            steps.append(Step(time=run.at(last), text=f"the last {names}"))
+        until = run.at(last) if last is not None and last > first else None
+        end = "" if until is None else f"; the last at {until:,.1f} s"
+        steps.append(Step(time=run.at(first), text=f"{first_text}{end}"))
     return Cause(
         kind=kind,
-        logs=tuple(sorted({each.log for each in extents if each.log is not None})),
+        logs=logs_of(extents),
         findings=counts,
-        circumstances=circumstances,
         faults=tuple(event.event for event in events),
-        steps=tuple(sorted(steps, key=lambda step: (step.time is None, step.time or 0.0))),
+        steps=in_order(steps),
     )

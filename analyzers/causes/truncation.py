@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from analyzers.causes.circumstance import ABOVE_HIGH_WATERMARK, LAST_REPLICA, UNCLEAN_ELECTION
-from analyzers.causes.evidence import Change, Extent, LogEvidence, RunEvidence, Sample
-from analyzers.causes.words import MOST_FAULTS, braces, election_text, fault_steps, leader_before
-from analyzers.history.fault_events import FaultEvent
+from analyzers.causes.circumstance import (
+    ABOVE_HIGH_WATERMARK,
+    ELIGIBLE_REPLICA,
+    LAST_REPLICA,
+    UNCLEAN_ELECTION,
+)
+from analyzers.causes.evidence import (
+    Change,
+    Explanation,
+    Extent,
+    LogEvidence,
+    RunEvidence,
+    Sample,
+    merged,
+)
+from analyzers.causes.words import MOST_FAULTS, braces, election_text, fault_steps, in_order
+from analyzers.history.fault_events import RECREATE, FaultEvent
 from analyzers.verdict.cause import Cause, Cut, Election, Step
 from analyzers.verdict.wording import count
 
 PROOF = ("lost-write", "offset-reuse")
 """Findings that show where a log was cut, also if no sample caught it at its shortest."""
+
+MINIMUM = "min.insync.replicas"
+
+ELECTS = "elect"
+"""The fault that may elect a broker outside the ISR by hand."""
 
 CONSEQUENCES = frozenset(
     {
@@ -42,43 +60,65 @@ class _Cut:
         )
 
 
-def truncation(evidence: LogEvidence, run: RunEvidence) -> Cause | None:
-    """The truncation that the samples of a log show and its findings confirm; None if there is none."""
+def truncations(evidence: LogEvidence, run: RunEvidence) -> Iterator[Explanation]:
+    """The truncations that the samples of a log show and its findings confirm.
+
+    Cuts in different periods of the run are different causes. Each explains the findings since the cut before it, and
+    the last one also those that come later.
+    """
     proof = [each for each in evidence.extents if each.anomaly in PROOF]
-    affected = [each for each in evidence.extents if each.anomaly in CONSEQUENCES]
     cuts = sorted(
         (cut for cut in _cuts(evidence, proof, run) if cut.covered(proof)),
         key=lambda cut: (not cut.before.leads, -cut.covered(proof), cut.after.time),
     )
+    rest = [each for each in evidence.extents if each.anomaly in CONSEQUENCES]
     # A follower copies its leader's log again, whatever it loses itself: only the log of a leader counts.
-    if not cuts or not cuts[0].before.leads:
-        return None
-    largest = cuts[0]
-    explained = [each for each in affected if each.high is None or each.high >= largest.offset]
+    periods = sorted({run.period(cut.after.time) for cut in cuts if cut.before.leads})
+    for period in periods:
+        largest, *others = (cut for cut in cuts if run.period(cut.after.time) == period)
+        is_in_time = [each for each in rest if period == periods[-1] or each.period <= period]
+        explained = [each for each in is_in_time if each.high is None or each.high >= largest.offset]
+        if explained:
+            yield Explanation(_cause(evidence, run, [largest, *others], merged(explained)), explained)
+            rest = [each for each in rest if each not in explained]
+
+
+def _cause(
+    evidence: LogEvidence, run: RunEvidence, cuts: Sequence[_Cut], explained: Mapping[str, Extent]
+) -> Cause:
+    """cuts: the one of which the story tells first. explained: by anomaly."""
+    lost = explained.get("lost-write")
+    largest = _with_lost_writes(cuts[0], lost)
     election = _election(evidence.changes, largest.before)
-    events = run.active(min((each.first for each in explained if each.first is not None), default=None),
-                        largest.after.time)  # fmt: skip
+    first = min((each.first for each in explained.values() if each.first is not None), default=None)
+    events = run.active(first, largest.after.time)
     cause = Cause(
         kind="truncation",
         logs=(evidence.log,),
-        findings={each.anomaly: each.count for each in explained},
-        circumstances=tuple(_circumstances(evidence, largest, election)),
+        findings={name: each.count for name, each in explained.items()},
+        circumstances=tuple(_circumstances(evidence, largest, election, run, lost)),
         faults=tuple(event.event for event in events),
-        cuts=tuple(_public(cut, run) for cut in cuts),
+        cuts=tuple(_public(cut, run) for cut in (largest, *cuts[1:])),
         election=election and _seen_at(election, run),
     )
     steps = [
-        *_steps(cause, evidence, largest, run),
-        *fault_steps(_nearest(events, largest), run, _role(evidence, largest, events)),
+        *_steps(cause, evidence, largest, run, lost),
+        *fault_steps(_nearest(events, largest), run, evidence),
     ]
-    ordered = sorted(steps, key=lambda step: (step.time is None, step.time or 0.0))
-    return Cause(**{**vars(cause), "steps": tuple(ordered)})
+    return replace(cause, steps=in_order(steps))
+
+
+def _with_lost_writes(cut: _Cut, lost: Extent | None) -> _Cut:
+    """The leader had acknowledged all that is lost, so its log reached beyond that, even where the last sample before
+    the cut is older."""
+    if lost is None or lost.high is None:
+        return cut
+    return replace(cut, before=replace(cut.before, log_end=max(cut.before.log_end or 0, lost.high + 1)))
 
 
 def _cuts(evidence: LogEvidence, proof: Sequence[Extent], run: RunEvidence) -> list[_Cut]:
     """Every cut that samples show. One that is shorter than the time between two samples shows in the findings."""
-    lowest = min((each.low for each in proof if each.low is not None), default=None)
-    recreated = [event for event in run.events if event.fault == "recreate_topic"]
+    recreated = [event for event in run.events if event.fault == RECREATE]
     led: dict[int, Sample] = {}
     cuts: dict[tuple[int, int], _Cut] = {}
     for change in evidence.changes:
@@ -94,9 +134,16 @@ def _cuts(evidence: LogEvidence, proof: Sequence[Extent], run: RunEvidence) -> l
         key = before.node, before.log_end
         if after.log_end is not None and after.log_end < before.log_end:
             cuts[key] = _Cut(before=leading, after=after, offset=after.log_end)
-        elif before.leads and lowest is not None and _is_overruled(evidence.changes, before, after, lowest):
+            continue
+        lowest = _lowest(proof, run.period(after.time))
+        if before.leads and lowest is not None and _is_overruled(evidence.changes, before, after, lowest):
             cuts[key] = _Cut(before=leading, after=after, offset=lowest)
     return list(cuts.values())
+
+
+def _lowest(proof: Sequence[Extent], period: int) -> int | None:
+    """The lowest offset that the findings up to a period show to be gone."""
+    return min((each.low for each in proof if each.low is not None and each.period <= period), default=None)
 
 
 def _is_overruled(changes: Sequence[Change], before: Sample, after: Sample, lowest: int) -> bool:
@@ -128,16 +175,29 @@ def _seen_at(election: tuple[Sample, Sample], run: RunEvidence) -> Election:
     return Election(leader=first.leader, epoch=first.epoch, time=run.at(first.time), isr=own.isr)
 
 
-def _circumstances(evidence: LogEvidence, cut: _Cut, election: tuple[Sample, Sample] | None) -> Iterator[str]:
+def _circumstances(
+    evidence: LogEvidence,
+    cut: _Cut,
+    election: tuple[Sample, Sample] | None,
+    run: RunEvidence,
+    lost: Extent | None,
+) -> Iterator[str]:
     isr = _isr_before(evidence, cut, election)
     if election is not None and isr and election[0].leader not in isr:
-        yield UNCLEAN_ELECTION
+        yield ELIGIBLE_REPLICA if _is_eligible(isr, election[0], run) else UNCLEAN_ELECTION
     if isr == (cut.before.node,):
         yield LAST_REPLICA
-    lost = next((each for each in evidence.extents if each.anomaly == "lost-write"), None)
     mark = cut.before.high_watermark
     if mark is not None and lost is not None and lost.low is not None and lost.low >= mark:
         yield ABOVE_HIGH_WATERMARK
+
+
+def _is_eligible(isr: Sequence[int], elected: Sample, run: RunEvidence) -> bool:
+    """Whether a broker outside the ISR was elected although neither the settings nor a fault allowed that."""
+    minimum = run.settings.get(MINIMUM, "")
+    by_hand = any(event.fault == ELECTS and event.active(elected.time) for event in run.events)
+    is_refused = run.settings.get("unclean.leader.election.enable") == "false" and not by_hand
+    return is_refused and minimum.isdigit() and len(isr) < int(minimum)
 
 
 def _isr_before(evidence: LogEvidence, cut: _Cut, election: tuple[Sample, Sample] | None) -> tuple[int, ...]:
@@ -161,17 +221,9 @@ def _nearest(events: Sequence[FaultEvent], cut: _Cut) -> list[FaultEvent]:
     return (own or list(events))[:MOST_FAULTS]
 
 
-def _role(evidence: LogEvidence, cut: _Cut, events: Sequence[FaultEvent]) -> str:
-    began = next((event.began for event in events if cut.before.node in event.nodes), None)
-    leader = leader_before(evidence.changes, began)
-    if began is None or leader is None or leader[0] != cut.before.node:
-        return ""
-    return f"(leader of {evidence.log}, epoch {leader[1]})"
-
-
-def _steps(cause: Cause, evidence: LogEvidence, cut: _Cut, run: RunEvidence) -> Iterator[Step]:
-    by_name = {each.anomaly: each for each in evidence.extents}
-    lost = by_name.get("lost-write")
+def _steps(
+    cause: Cause, evidence: LogEvidence, cut: _Cut, run: RunEvidence, lost: Extent | None
+) -> Iterator[Step]:
     if lost is not None:
         what = f"the first of {count(lost.count, 'acknowledged write')} that will be lost"
         offsets = "" if lost.low is None or lost.high is None else f", offsets {lost.low:,} to {lost.high:,}"
@@ -188,6 +240,10 @@ def _steps(cause: Cause, evidence: LogEvidence, cut: _Cut, run: RunEvidence) -> 
         text = election_text(cause.election, evidence.log, offset=cut.offset)
         if UNCLEAN_ELECTION in cause.circumstances:
             text += "; it was not in the ISR"
+        elif ELIGIBLE_REPLICA in cause.circumstances:
+            text += (
+                f"; it had left the ISR, and stays eligible below min.insync.replicas={run.settings[MINIMUM]}"
+            )
         yield Step(time=cause.election.time, text=text)
     follows = cut.after.leader >= 0 and not cut.after.leads
     how = f"follows broker {cut.after.leader} and has cut" if follows else "has lost the end of"

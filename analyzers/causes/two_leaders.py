@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from analyzers.causes.evidence import Change, LogEvidence, RunEvidence
-from analyzers.causes.words import MOST_FAULTS, election_text, fault_steps
+from analyzers.causes.evidence import Change, Explanation, LogEvidence, RunEvidence, merged
+from analyzers.causes.words import MOST_FAULTS, election_text, fault_steps, in_order
 from analyzers.verdict.cause import Cause, Election, Step
 
 CONSEQUENCES = frozenset(
@@ -26,8 +26,8 @@ class _Overlap:
     ended: int
 
 
-def two_leaders(evidence: LogEvidence, run: RunEvidence) -> Cause | None:
-    """The deposed leader that answered during findings of this log; None if there was none."""
+def two_leaders(evidence: LogEvidence, run: RunEvidence) -> Iterator[Explanation]:
+    """The first deposed leader that answered during findings of this log."""
     affected = [each for each in evidence.extents if each.anomaly in CONSEQUENCES and each.first is not None]
     for overlap in _overlaps(evidence.changes):
         explained = [
@@ -48,15 +48,16 @@ def two_leaders(evidence: LogEvidence, run: RunEvidence) -> Cause | None:
                 text=f"broker {overlap.old} still regarded itself as leader of epoch {overlap.old_epoch} until here",
             ),
         ]
-        return Cause(
+        cause = Cause(
             kind="two leaders",
             logs=(evidence.log,),
-            findings={each.anomaly: each.count for each in explained},
+            findings={name: each.count for name, each in merged(explained).items()},
             faults=tuple(event.event for event in events),
             election=election,
-            steps=tuple(sorted(steps, key=lambda step: (step.time is None, step.time or 0.0))),
+            steps=in_order(steps),
         )
-    return None
+        yield Explanation(cause, explained)
+        return
 
 
 def _overlaps(changes: Sequence[Change]) -> list[_Overlap]:

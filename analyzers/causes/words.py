@@ -1,10 +1,11 @@
-"""Faults and elections in words, for the steps of a cause."""
+"""Faults in words, and elections, for the steps of a cause."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from analyzers.causes.evidence import Change, RunEvidence
+from analyzers.causes.evidence import Change, LogEvidence, RunEvidence
 from analyzers.history.fault_events import FaultEvent
 from analyzers.verdict.cause import Election, Step
 from analyzers.verdict.names import client_name
@@ -13,51 +14,99 @@ MOST_FAULTS = 2
 """Faults that the steps of one cause tell; `Cause.faults` names all."""
 
 WHAT_HAPPENS = {
-    "isolate": "is cut off from the other brokers",
-    "partition": "is partitioned from others",
+    "isolate": "is cut off from the other brokers, not from clients",
+    "partition": "is cut off from the other brokers, not from clients",
+    "cut-clients": "is cut off from its clients, not from the other brokers",
     "kill": "is killed",
     "stop": "is stopped",
     "restart": "is restarted",
     "pause": "is paused",
-    "power_loss": "loses power",
+    "power-loss": "loses power",
     "wipe": "loses its disk",
-    "kill_client": "is killed",
-    "pause_client": "is paused",
-    "isolate_client": "is cut off from the brokers",
+    "kill-client": "is killed",
+    "pause-client": "is paused",
+    "isolate-client": "is cut off from the brokers",
 }
 """By fault, after the name of what it acts on. Another fault is named as in the schedule."""
 
+WITH_OPTIONS = {
+    (
+        "partition",
+        "plane",
+        "replication",
+    ): "is cut off from replication with the other brokers, not from clients",
+    (
+        "partition",
+        "plane",
+        "controller",
+    ): "is cut off from the controllers, not from other brokers and clients",
+    ("cut-clients", "one_way", "out"): "is cut off from its clients one way: requests arrive, answers do not",
+    ("cut-clients", "one_way", "in"): "is cut off from its clients one way: requests do not arrive",
+}
+"""By fault, option and value, where that says more than `WHAT_HAPPENS`."""
 
-def fault_steps(events: Sequence[FaultEvent], run: RunEvidence, leader: str = "") -> Iterator[Step]:
-    """When faults began and were healed.
+PLANES = {"replication": "replicate from each other", "controller": "reach each other's controllers"}
+"""What groups of brokers cannot do while a partition cuts one plane only."""
 
-    leader  what to say of a fault's target if it was the leader, such as ``(leader of t-0, epoch 0)``.
-    """
+
+def fault_steps(
+    events: Sequence[FaultEvent], run: RunEvidence, of: LogEvidence | None = None
+) -> Iterator[Step]:
+    """When faults began and were healed. of: the log whose leader is named where a fault hits it."""
     for event in events:
+        leader = None
+        if of is not None and (known := leader_before(of.changes, event.began)):
+            leader = known[0], f"leader of {of.log}, epoch {known[1]}"
         yield Step(time=run.at(event.began), text=fault_text(event, leader, run.clients))
         if event.heal is not None:
             end = "is healed" if event.heal.effective else "is not known to be healed"
             yield Step(time=run.at(event.ended), text=f"the fault {event.fault} {end}")
 
 
-def fault_text(event: FaultEvent, leader: str, clients: Mapping[int, str]) -> str:
-    """``broker 1 (leader of t-0, epoch 0) is cut off from the other brokers``."""
-    what = WHAT_HAPPENS.get(event.fault)
-    role = f" {leader}" if leader else ""
-    if what is None or not (event.nodes or event.processes):
-        return f"fault {event.name()}{role}"
-    if event.processes:
-        names = ", ".join(client_name(each, clients) for each in event.processes)
-    else:
-        names = f"broker{'s' * (len(event.nodes) > 1)} {', '.join(map(str, event.nodes))}"
+def fault_text(event: FaultEvent, leader: tuple[int, str] | None, clients: Mapping[int, str]) -> str:
+    """``broker 1 (leader of t-0, epoch 0) is cut off from the other brokers, not from clients``."""
+    if groups := _groups(event):
+        sides = " and ".join(_brokers(group, leader) for group in groups)
+        what = PLANES.get(event.options.get("plane", ""), "reach each other")
+        return f"{sides} cannot {what}; clients reach all of them"
+    what_happens = _what_happens(event)
+    if what_happens is None or not (event.nodes or event.processes):
+        return f"fault {event.name()}"
+    names = (
+        ", ".join(client_name(each, clients) for each in event.processes)
+        if event.processes
+        else _brokers(event.nodes, leader)
+    )
     is_one = len(event.nodes or event.processes) == 1
-    return f"{names}{role} {what if is_one else what.replace('is ', 'are ', 1)}"
+    return f"{names} {what_happens if is_one else what_happens.replace('is ', 'are ', 1)}"
+
+
+def _what_happens(event: FaultEvent) -> str | None:
+    special = (WITH_OPTIONS.get((event.fault, name, str(value))) for name, value in event.options.items())
+    return next(filter(None, special), WHAT_HAPPENS.get(event.fault))
+
+
+def _groups(event: FaultEvent) -> list[list[int]]:
+    """The groups of brokers between which a partition lies; none for one that has a target."""
+    is_groups = event.fault == "partition" and event.target.startswith("[[")
+    return json.loads(event.target) if is_groups else []
+
+
+def _brokers(nodes: Sequence[int], leader: tuple[int, str] | None) -> str:
+    role = {leader[0]: f" ({leader[1]})"} if leader is not None else {}
+    *others, last = (f"{node}{role.get(node, '')}" for node in nodes)
+    return f"brokers {', '.join(others)} and {last}" if others else f"broker {last}"
 
 
 def election_text(election: Election, log: str, *, offset: int | None = None) -> str:
     isr = f", ISR {braces(election.isr)}" if election.isr else ""
     place = f", from offset {offset:,}" if offset is not None else ""
     return f"broker {election.leader} leads {log}, epoch {election.epoch}{place}{isr}"
+
+
+def in_order(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """By time; those at an unknown time come last."""
+    return tuple(sorted(steps, key=lambda step: (step.time is None, step.time or 0.0)))
 
 
 def braces(isr: Sequence[int]) -> str:

@@ -38,7 +38,7 @@ DUPLICATE = Check(
     ),
     over="values",
     where="first_offset < last_offset",
-    time="coalesce(sent_at, polled_at)",
+    time="coalesce(begun_at, polled_at)",
     suspicion=per_value("least < most"),
     live="Two rows suffice, and more rows only add such pairs.",
 )

@@ -11,14 +11,14 @@ from pyspark.sql import SparkSession
 from analyzers.catalogue.bounds import NONE, Bounds
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.registry import ANOMALIES, CHECKS, bound_checks, require_known
-from analyzers.causes.evidence import Change, Extent
+from analyzers.causes.evidence import Extent
 from analyzers.facts.registry import NEEDS
 from analyzers.history.fault_events import FaultEvent, fault_events, faults_at
 from analyzers.history.incarnations import allows_compaction, by_incarnation, cuts, topic_changes
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import Location, is_empty, sources
 from analyzers.judge.availability import availabilities, measure
-from analyzers.judge.causes import Changes, causes_of, changes_of
+from analyzers.judge.causes import Collected, boundaries_of, causes_of, collect
 from analyzers.judge.coverage import Tally, exercised, tally, unknowns
 from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
 from analyzers.judge.examples import example_json
@@ -71,7 +71,12 @@ def analyze(
         every_check = (*checks, *bound_checks(bounds))
         wanted = [check for check in every_check if any(applies(check, of_run) for of_run in kinds.values())]
         found, crashed = find(
-            logs, wanted, examples=examples, strict=strict, prefilter=lambda *_: prefiltering.result()
+            logs,
+            wanted,
+            examples=examples,
+            strict=strict,
+            prefilter=lambda *_: prefiltering.result(),
+            boundaries={run: boundaries_of(fault_events(each.nemesis)) for run, each in tallies.items()},
         )
         transactional = any(TRANSACTIONS in of_run for of_run in kinds.values())
         cycles, unsearched = _find_cycles(logs, examples) if transactional else ([], [])
@@ -84,7 +89,7 @@ def analyze(
             unsearched.append(
                 Unsearched(run=None, judged=False, sentence=_crash("report on availability", error))
             )
-        changes = _changes(history, found, unsearched, strict=strict)
+        collected = _collect(history, found, unsearched, strict=strict)
     finally:
         release(spark, history)
     # All runs share one pass, in which a check also examines runs that it does not apply to. A verdict must not
@@ -108,25 +113,27 @@ def analyze(
             allowed,
             available.get(run, Availability()),
             bounds if isinstance(bounds, Bounds) else bounds.get(run, NONE),
-            changes.get(run, Changes()).by_log,
+            collected.get(run, Collected()),
         )
         for run in sorted(tallies)
     }
 
 
-def _changes(
+def _collect(
     history: History, found: Sequence[Found], unsearched: list[Unsearched], *, strict: bool
-) -> dict[str, Changes]:
+) -> dict[str, Collected]:
     """Of the runs with findings. A crash, and what was left out, are only notes: the findings do not depend on their
     causes."""
     extents: dict[str, list[Extent]] = {}
     for each in found:
         extents.setdefault(each.run, []).extend(each.extents)
     try:
-        changes = changes_of(history, extents)
-        for run, of_run in changes.items():
-            unsearched += (Unsearched(run=run, judged=False, sentence=each) for each in of_run.doubts())
-        return changes
+        collected = collect(history, extents)
+        for run, of_run in collected.items():
+            unsearched += (
+                Unsearched(run=run, judged=False, sentence=each) for each in of_run.changes.doubts()
+            )
+        return collected
     except Exception as error:
         if strict:
             raise
@@ -167,7 +174,7 @@ def _verdict(
     allowed: Collection[str],
     available: Availability,
     bounds: Bounds,
-    changes: Mapping[str, list[Change]],
+    collected: Collected,
 ) -> Verdict:
     events = fault_events(counts.nemesis)
     clients = client_names(counts.progress.roles)
@@ -182,7 +189,7 @@ def _verdict(
         availability=available,
         notes=[each.sentence for each in unsearched if not each.judged],
         clients=clients,
-        causes=causes_of(extents, changes, events, counts.began, clients),
+        causes=causes_of(extents, collected, events, counts.began, clients, counts.progress.settings),
         settings=counts.progress.settings,
         began=counts.began,
     )

@@ -1,15 +1,19 @@
-"""The evidence from which causes are derived, collected by Spark: one small job, and only for runs with findings."""
+"""The evidence from which causes are derived, collected by Spark: small jobs, and only for runs with findings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import Row
 from pyspark.sql import functions as F
 
 from analyzers.causes.derive import derive
-from analyzers.causes.evidence import Change, Extent, RunEvidence, Sample
+from analyzers.causes.evidence import Assignment, Change, Extent, RunEvidence, Sample, Source
+from analyzers.causes.follower_reads import CONSEQUENCES as OF_READS
+from analyzers.causes.group_handover import HANDOVER as OF_GROUPS
+from analyzers.facts.members import events
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.incarnations import sql_literal
 from analyzers.history.load import History
@@ -37,12 +41,37 @@ class Changes:
             )
 
 
-def changes_of(history: History, extents: Mapping[str, Sequence[Extent]]) -> dict[str, Changes]:
+@dataclass(frozen=True, kw_only=True)
+class Collected:
+    """Of one run. By log, in order of time."""
+
+    changes: Changes = field(default_factory=Changes)
+    sources: Mapping[str, list[Source]] = field(default_factory=dict)
+    assignments: Sequence[Assignment] = ()
+
+
+def collect(history: History, extents: Mapping[str, Sequence[Extent]]) -> dict[str, Collected]:
     """By run.
 
     extents  of the findings of each run. Runs without are left out.
     """
-    runs = sorted(run for run, of_run in extents.items() if of_run)
+    found = {run: {each.anomaly for each in of_run} for run, of_run in extents.items() if of_run}
+    changes = _changes(history, {run: extents[run] for run in found})
+    sources = _sources(history, [run for run, names in found.items() if OF_READS & names])
+    assignments = _assignments(history, [run for run, names in found.items() if OF_GROUPS & names])
+    return {
+        run: Collected(
+            changes=changes.get(run, Changes()),
+            sources=sources.get(run, {}),
+            assignments=assignments.get(run, ()),
+        )
+        for run in found
+    }
+
+
+def _changes(history: History, extents: Mapping[str, Sequence[Extent]]) -> dict[str, Changes]:
+    """By run."""
+    runs = sorted(extents)
     if not runs:
         return {}
     confined = history.observations.where(F.col("run").isin(*runs))
@@ -75,18 +104,70 @@ def _spans(extents: Mapping[str, Sequence[Extent]]) -> Iterator[str]:
         yield f"({sql_literal(run)}, {sql_literal(topic)}, {partition}, {first}L, {last}L)"
 
 
+def _sources(history: History, runs: Collection[str]) -> dict[str, dict[str, list[Source]]]:
+    """By run and log, in order of time: where another broker than before served a client that reads for a session."""
+    found: dict[str, dict[str, list[Source]]] = {}
+    if not runs:
+        return found
+    confined = [
+        table.where(F.col("run").isin(*sorted(runs))) for table in (history.records, history.operations)
+    ]
+    spark = history.records.sparkSession
+    rows = spark.sql(_SOURCES, records=confined[0], operations=confined[1]).collect()
+    for row in sorted(rows, key=lambda row: (row.time, row.process)):
+        source = Source(time=row.time, process=row.process, node=row.node)
+        found.setdefault(row.run, {}).setdefault(f"{row.topic}-{row.partition}", []).append(source)
+    return found
+
+
+def _assignments(history: History, runs: Collection[str]) -> dict[str, list[Assignment]]:
+    """By run, in order of time."""
+    found: dict[str, list[Assignment]] = defaultdict(list)
+    if not runs:
+        return found
+    rows = events(history).where(F.col("run").isin(*sorted(runs)) & F.expr("event = 'assigned'")).collect()
+    for row in sorted(rows, key=lambda row: (row.completed, row.op)):
+        if row.topic is not None:
+            assignment = Assignment(
+                time=row.completed,
+                process=row.process,
+                log=f"{row.topic}-{row.partition}",
+                group=row.group,
+                generation=row.generation,
+                start=row.start_offset,
+            )
+            found[row.run].append(assignment)
+    return found
+
+
+def boundaries_of(faults: Sequence[FaultEvent]) -> list[int]:
+    """ns, in order of time: when the second fault and each later one began. A log may be cut after each of them."""
+    return sorted(each.began for each in faults if each.began is not None)[1:]
+
+
 def causes_of(
     extents: Sequence[Extent],
-    changes: Mapping[str, list[Change]],
-    events: Sequence[FaultEvent],
+    collected: Collected,
+    faults: Sequence[FaultEvent],
     began: int | None,
     clients: Mapping[int, str],
+    settings: Mapping[str, str],
 ) -> tuple[Cause, ...]:
     """The causes of one run's findings; none without findings."""
     if not extents:
         return ()
     return derive(
-        RunEvidence(began=began, extents=extents, changes=dict(changes), events=events, clients=clients)
+        RunEvidence(
+            began=began,
+            extents=extents,
+            changes=collected.changes.by_log,
+            events=faults,
+            clients=clients,
+            sources=collected.sources,
+            assignments=collected.assignments,
+            settings=settings,
+            boundaries=boundaries_of(faults),
+        )
     )
 
 
@@ -135,4 +216,17 @@ _CHANGES = """
             last.node, last.time, last.leader, last.leader_epoch, last.isr, last.high_watermark, last_end as log_end
         )) as before
     from ranked where rank <= :most
+"""
+
+_SOURCES = f"""
+    with served as (
+        select run, topic, partition, process, fetched as time, node,
+            lag(node) over (partition by run, topic, partition, process order by fetched, offset) as last
+        from {{records}}
+        where f = 'poll' and node is not null and fetched is not null and (run, process) in (
+            select run, process from {{operations}} where f = 'read'
+        )
+    )
+    select run, topic, partition, process, time, node from served where last is null or node <> last
+    limit {MOST_CHANGES}
 """

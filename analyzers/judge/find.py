@@ -15,6 +15,7 @@ from analyzers.catalogue.check import Check
 from analyzers.causes.evidence import Extent
 from analyzers.facts.fact import Rows
 from analyzers.facts.registry import FACTS
+from analyzers.history.incarnations import sql_literal
 from analyzers.history.load import History
 from analyzers.judge.prefilter import Suspects, find_suspects
 
@@ -34,13 +35,14 @@ EXTENT = {
 """Of the findings of one anomaly in one log; see `Extent`."""
 
 # One window for the examples and the extents, because a second one sorts all findings again. So the first examples of
-# each log are collected, and those of the run are chosen from them. One statement, because Spark analyses the whole
-# plan again whenever a step is added to it: for forty facts, that took longer than everything else.
+# each log and period are collected, and those of the run are chosen from them. One statement, because Spark analyses
+# the whole plan again whenever a step is added to it: for forty facts, that took longer than everything else.
 _FOUND = f"""
-    with hits as ({{hits}}), ranked as (
-        select *, row_number() over (partition by run, anomaly, topic, partition order by {", ".join(ORDER)}) as rank,
-            {", ".join(f"{sql} over log as {name}" for name, sql in EXTENT.items())}
-        from hits window log as (partition by run, anomaly, topic, partition)
+    with hits as ({{hits}}), dated as (select *, {{period}} as period from hits), ranked as (
+        select *, {", ".join(f"{sql} over log as {name}" for name, sql in EXTENT.items())}, row_number() over (
+            partition by run, anomaly, topic, partition, period order by {", ".join(ORDER)}
+        ) as rank
+        from dated window log as (partition by run, anomaly, topic, partition, period)
     )
     select * from ranked where rank <= {{examples}}
 """
@@ -56,7 +58,7 @@ class Found:
     examples: tuple[Mapping[str, Any], ...]
     """As Spark computes them (see `Evidence`): the subject, time (ns), the evidence. In order of time and subject."""
     extents: tuple[Extent, ...] = ()
-    """One for each log with findings: how many, when and at which offsets."""
+    """One for each log and period with findings: how many, when and at which offsets."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,13 +75,16 @@ def find(
     facts: Mapping[str, Rows] = FACTS,
     strict: bool = False,
     prefilter: Prefilter = find_suspects,
+    boundaries: Mapping[str, Sequence[int]] | None = None,
 ) -> tuple[list[Found], list[Crashed]]:
     """What the checks find, in one Spark job after the prefilter.
 
     A check that crashes does not affect the others. With `strict`, its error is raised instead.
+
+    boundaries  by run: times (ns, in order) that divide it into periods, in which extents are counted separately.
     """
     try:
-        return list(_run(history, checks, examples, facts, prefilter)), []
+        return list(_run(history, checks, examples, facts, prefilter, boundaries or {})), []
     except Exception:  # The job fails as a whole. Run the checks one by one to learn which of them fail.
         if strict:
             raise
@@ -87,7 +92,7 @@ def find(
         crashed: list[Crashed] = []
         for check in checks:
             try:
-                found += _run(history, [check], examples, facts, prefilter)
+                found += _run(history, [check], examples, facts, prefilter, boundaries or {})
             except Exception as error:
                 first_line = str(error).strip().partition("\n")[0]
                 crashed.append(Crashed(anomaly=check.name, error=f"{type(error).__name__}: {first_line}"))
@@ -100,6 +105,7 @@ def _run(
     examples: int,
     facts: Mapping[str, Rows],
     prefilter: Prefilter,
+    boundaries: Mapping[str, Sequence[int]],
 ) -> Iterator[Found]:
     by_fact = groupby(sorted(checks, key=attrgetter("over")), key=attrgetter("over"))
     wanted = {fact: list(group) for fact, group in by_fact}
@@ -110,18 +116,30 @@ def _run(
         return
     named: dict[str, Any] = {f"hits_{number}": each for number, each in enumerate(hits)}
     statement = _FOUND.format(
-        hits="\nunion all\n".join(f"select * from {{{name}}}" for name in named), examples=max(1, examples)
+        hits="\nunion all\n".join(f"select * from {{{name}}}" for name in named),
+        period=_period(boundaries).replace("{", "{{").replace("}", "}}"),  # the name of a run may have braces
+        examples=max(1, examples),
     )
     rows = history.records.sparkSession.sql(statement, **named).collect()
     rows.sort(key=lambda row: (row.run, row.anomaly, _in_order(row)))
     anomalies = {check.name: check.anomaly for check in checks}
     for (run, name), group in groupby(rows, key=lambda row: (row.run, row.anomaly)):
         of_kind = list(group)
-        extents = tuple(_extent(row) for row in of_kind if row.rank == 1)
+        extents = tuple(_extent(row, of_kind, anomalies[name]) for row in of_kind if row.rank == 1)
         shown = tuple(_example(anomalies[name], row) for row in of_kind[:examples])
         yield Found(
             run=run, anomaly=name, count=sum(each.count for each in extents), examples=shown, extents=extents
         )
+
+
+def _period(boundaries: Mapping[str, Sequence[int]]) -> str:
+    """SQL: how many of the boundaries of its run lie at or before a finding. 0 for a finding without a time."""
+    cases = [
+        f"when {sql_literal(run)} then size(filter(array({', '.join(f'{each}L' for each in times)}), t -> t <= time))"
+        for run, times in sorted(boundaries.items())
+        if times
+    ]
+    return f"case run {' '.join(cases)} else 0 end" if cases else "0"
 
 
 def _in_order(row: Row) -> tuple[Any, ...]:
@@ -160,7 +178,14 @@ def _example(anomaly: Anomaly, row: Row) -> dict[str, Any]:
     return {**subject, "time": row.time, **values}
 
 
-def _extent(row: Row) -> Extent:
+def _place(row: Row) -> tuple[Any, ...]:
+    return row.topic, row.partition, row.period
+
+
+def _extent(row: Row, examples: Sequence[Row], anomaly: Anomaly) -> Extent:
+    """row, examples: the first example of a log and period, and those of all."""
+    of_log = [each for each in examples if _place(each) == _place(row)]
+    named = (_example(anomaly, each).get("process") for each in of_log)
     return Extent(
         anomaly=row.anomaly,
         topic=row.topic,
@@ -170,4 +195,6 @@ def _extent(row: Row) -> Extent:
         last=row.last,
         low=row.low,
         high=row.high,
+        period=row.period,
+        processes=tuple(sorted({process for process in named if process is not None})),
     )

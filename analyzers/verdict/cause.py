@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 from analyzers.verdict.numbers import require_numbers
 
-Kind = Literal["truncation", "two leaders", "duplicate delivery", "group handover", "unknown"]
+Kind = Literal[
+    "truncation", "two leaders", "follower reads", "duplicate delivery", "group handover", "unknown"
+]
 
 
 @dataclass(frozen=True, kw_only=True)

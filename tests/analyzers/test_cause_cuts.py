@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from analyzers.causes.evidence import Change, Extent, Sample
-from analyzers.causes.truncation import truncation
+from analyzers.causes.truncation import truncations
 from analyzers.verdict.cause import Cause
 from tests.support.cause_evidence import (
     FOLLOWS,
@@ -135,7 +135,8 @@ def test_a_cut_without_times_of_findings_is_told_as_well() -> None:
     assert cause.faults == ()
     assert texts(cause)[-1] == "the first of 10 acknowledged writes that will be lost, offsets 10 to 19"
     run = evidence(LOST, of=ISOLATED, began=None)
-    assert {step.time for step in truncation(of_log(run), run).steps} == {None}  # type: ignore[union-attr]
+    (one,) = truncations(of_log(run), run)
+    assert {step.time for step in one.cause.steps} == {None}
 
 
 @pytest.mark.parametrize(
@@ -173,13 +174,13 @@ def test_a_sample_without_a_log_end_hides_no_later_cut() -> None:
 
 def test_only_the_time_of_a_recreation_is_left_out() -> None:
     assert cut(LOST, of=ISOLATED, events=[fault("kill", 8, 10)]) is not None
-    assert cut(LOST, of=ISOLATED, events=[fault("recreate_topic", 1, 2)]) is not None
-    assert cut(LOST, of=ISOLATED, events=[fault("recreate_topic", 9, 9)]) is None
+    assert cut(LOST, of=ISOLATED, events=[fault("recreate-topic", 1, 2)]) is not None
+    assert cut(LOST, of=ISOLATED, events=[fault("recreate-topic", 9, 9)]) is None
     first_alone = changes(
         sample(1, 1, 1, 0, 30), sample(2, 1, 1, 0, 1), sample(6, 2, 2, 1, 10), sample(8, 1, 1, 0, 20),
         sample(9, 1, 2, 1, 10),
     )  # fmt: skip
-    cause = cut(LOST, of=first_alone, events=[fault("recreate_topic", 1, 3)])
+    cause = cut(LOST, of=first_alone, events=[fault("recreate-topic", 1, 3)])
     assert cause is not None
     assert [each.log_end for each in cause.cuts] == [20]
 

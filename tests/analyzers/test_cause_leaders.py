@@ -61,7 +61,7 @@ def test_all_anomalies_that_a_deposed_leader_can_show_as_are_under_it() -> None:
     assert (cause.logs, cause.findings.keys(), cause.faults) == ((LOG,), names, ("isolate-0",))
     assert cause.election == Election(leader=2, epoch=1, time=6.0, isr=(1, 2))
     assert texts(cause) == [
-        "broker 1 is cut off from the other brokers", "broker 2 leads t-0, epoch 1, ISR {1, 2}",
+        "broker 1 is cut off from the other brokers, not from clients", "broker 2 leads t-0, epoch 1, ISR {1, 2}",
         "the fault isolate is healed", "broker 1 still regarded itself as leader of epoch 0 until here",
     ]  # fmt: skip
 
@@ -126,7 +126,8 @@ def test_words_for_faults_and_elections() -> None:
     assert heal is not None
     unhealed = replace(isolate, heal=replace(heal, effective=False))
     assert [step.text for step in fault_steps([unhealed], evidence())] == [
-        "brokers 1, 2 are cut off from the other brokers", "the fault isolate is not known to be healed"
+        "brokers 1 and 2 are cut off from the other brokers, not from clients",
+        "the fault isolate is not known to be healed",
     ]  # fmt: skip
     (text,) = (step.text for step in fault_steps([replace(fault("kill", 1, 2), heal=None)], evidence()))
     assert text.startswith("fault kill")

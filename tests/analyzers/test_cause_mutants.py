@@ -2,36 +2,63 @@
 
 from __future__ import annotations
 
-from analyzers.causes import derive, evidence, hints, other, story, truncation, two_leaders, words
+from analyzers.causes import (
+    derive,
+    evidence,
+    follower_reads,
+    group_handover,
+    hints,
+    other,
+    story,
+    truncation,
+    two_leaders,
+    words,
+)
 from tests.analyzers import (
     test_cause_cuts,
     test_cause_elections,
     test_cause_leaders,
     test_causes,
+    test_causes_of_readers,
     test_causes_of_runs,
+    test_several_cuts,
     test_story,
 )
 from tests.support.mutation.calls import calls, survivors
 from tests.support.mutation.logic import LOGIC
 from tests.support.mutation.sites import mutants
 
-MODULES = (derive, evidence, hints, other, story, truncation, two_leaders, words)
+MODULES = (
+    derive,
+    evidence,
+    follower_reads,
+    group_handover,
+    hints,
+    other,
+    story,
+    truncation,
+    two_leaders,
+    words,
+)
 TESTS = (
     test_causes,
     test_cause_cuts,
     test_cause_elections,
     test_cause_leaders,
+    test_causes_of_readers,
     test_causes_of_runs,
+    test_several_cuts,
     test_story,
 )
 
 TYPES = "for the type checker: what may be None elsewhere never is None here"
 
 EXPLAINED = {
-    "other._of: step.time or 0.0 -> step.time": TYPES,
     "truncation._Cut.covered: self.before.log_end or 0 -> self.before.log_end": TYPES,
     "truncation._Cut.covered: 0 -> 1 (#2)": TYPES,
-    "truncation.truncation: step.time or 0.0 -> step.time": TYPES,
+    "truncation._with_lost_writes: cut.before.log_end or 0 -> cut.before.log_end": TYPES,
+    "truncation._with_lost_writes: 0 -> 1": TYPES,
+    "truncation._Cut.covered: 1 -> 2": "a cut explains no findings that lie below it",
     "truncation._is_overruled: after.leads or after.epoch <= before.epoch or before.log_end is None -> "
     "after.leads or after.epoch <= before.epoch": TYPES,
     "truncation._circumstances: 0 -> 1": "the two samples of an election show one epoch, and an epoch has one leader",
@@ -41,7 +68,7 @@ EXPLAINED = {
     "two_leaders.two_leaders: 0 -> 1": TYPES,
     "two_leaders.two_leaders: each.last or each.first or 0 -> each.last or each.first": TYPES,
     "two_leaders.two_leaders: 0 -> 1 (#2)": TYPES,
-    "two_leaders.two_leaders: step.time or 0.0 -> step.time": TYPES,
+    "words.in_order: step.time or 0.0 -> step.time": TYPES,
 }
 """Mutants that change no outcome, with the reason."""
 
@@ -53,4 +80,5 @@ def test_no_rule_of_causes_can_be_altered_unnoticed() -> None:
     tests = [call for module in TESTS for call in calls(module)]
     for test in tests:
         test()
-    assert set(survivors(altered, tests)) == EXPLAINED.keys()
+    left = set(survivors(altered, tests))
+    assert left == EXPLAINED.keys(), "\n" + "\n".join(sorted(left ^ EXPLAINED.keys()))

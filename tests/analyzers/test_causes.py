@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from analyzers.causes.circumstance import ABOVE_HIGH_WATERMARK, LAST_REPLICA, PAUSED_MEMBER, UNCLEAN_ELECTION
+from analyzers.causes.circumstance import (
+    ABOVE_HIGH_WATERMARK,
+    ELIGIBLE_REPLICA,
+    LAST_REPLICA,
+    PAUSED_MEMBER,
+    UNCLEAN_ELECTION,
+)
 from analyzers.causes.derive import derive
-from analyzers.causes.evidence import Change, Extent, RunEvidence
+from analyzers.causes.evidence import Change, Extent, LogEvidence, RunEvidence
+from analyzers.causes.group_handover import HELD
 from analyzers.causes.hints import HINTS, Hint, hint_for
-from analyzers.history.fault_events import FaultEvent
+from analyzers.causes.truncation import ELECTS
+from analyzers.causes.words import WHAT_HAPPENS, WITH_OPTIONS, fault_steps
+from analyzers.history.fault_events import RECREATE, FaultEvent
 from analyzers.verdict.cause import Cause
 from analyzers.verdict.verdict import Verdict, judge
+from nemesis.registry import FAULTS
 from tests.support.cause_evidence import ISOLATED, LOG, changes, extent, fault, sample
 
 
@@ -42,7 +53,7 @@ def test_a_cut_that_the_findings_confirm_explains_all_that_it_shows_as() -> None
     assert cut.election is not None
     assert (cut.election.leader, cut.election.epoch, cut.election.time) == (2, 1, 6.0)
     assert [step.text for step in cut.steps] == [
-        "broker 1 (leader of t-0, epoch 0) is cut off from the other brokers",
+        "broker 1 (leader of t-0, epoch 0) is cut off from the other brokers, not from clients",
         "the first of 10 acknowledged writes that will be lost, offsets 10 to 19; the last at 7.0 s",
         "broker 2 leads t-0, epoch 1, from offset 10, ISR {1, 2}",
         "the fault isolate is healed",
@@ -96,7 +107,7 @@ def test_a_cut_elsewhere_explains_nothing(found: Extent) -> None:
 
 
 def test_a_log_of_a_new_topic_was_not_cut() -> None:
-    (cause,) = causes([extent("lost-write")], ISOLATED, fault("recreate_topic", 8, 10))
+    (cause,) = causes([extent("lost-write")], ISOLATED, fault("recreate-topic", 8, 10))
     assert cause.kind == "unknown"
 
 
@@ -110,6 +121,99 @@ def test_an_election_outside_the_isr_is_unclean() -> None:
     assert "broker 2 leads t-0, epoch 1, from offset 10, ISR {2}; it was not in the ISR" in [
         step.text for step in cause.steps
     ]
+
+
+SAFE = {"unclean.leader.election.enable": "false", "min.insync.replicas": "2"}
+
+KILLED = changes(
+    sample(1, 1, 1, 0, 20, isr=(1,), mark=20), sample(2, 2, 1, 0, 10, isr=(1,)), sample(3, 2, 2, 1, 10, isr=(2,)),
+    sample(9, 1, 2, 1, 10, isr=(2,)),
+)  # fmt: skip
+"""Broker 1 is alone in the ISR until broker 2 is elected."""
+
+
+@pytest.mark.parametrize(
+    ("settings", "events", "circumstance"),
+    [
+        (SAFE, [], ELIGIBLE_REPLICA),
+        ({"unclean.leader.election.enable": "false", "min.insync.replicas": "1"}, [], UNCLEAN_ELECTION),
+        ({"unclean.leader.election.enable": "true", "min.insync.replicas": "2"}, [], UNCLEAN_ELECTION),
+        ({}, [], UNCLEAN_ELECTION),
+        ({"unclean.leader.election.enable": "false"}, [], UNCLEAN_ELECTION),
+        (SAFE, [fault("kill", 2, 4)], ELIGIBLE_REPLICA),
+        (SAFE, [fault("elect", 10, 12)], ELIGIBLE_REPLICA),
+        (
+            SAFE,
+            [fault("elect", 2, 4)],
+            UNCLEAN_ELECTION,
+        ),
+    ],
+)
+def test_below_the_minimum_a_replica_outside_the_isr_is_elected_cleanly(
+    settings: dict[str, str], events: list[FaultEvent], circumstance: str
+) -> None:
+    (cause,) = derive(
+        RunEvidence(began=0, extents=[extent("lost-write")], changes=KILLED, events=events, settings=settings)
+    )
+    assert cause.circumstances[0] == circumstance
+    told = any("stays eligible below min.insync.replicas=2" in step.text for step in cause.steps)
+    assert told == (circumstance == ELIGIBLE_REPLICA)
+
+
+def test_an_election_by_hand_counts_from_the_first_sample_that_shows_it() -> None:
+    late = changes(
+        sample(1, 1, 1, 0, 20, isr=(1,), mark=20), sample(2, 2, 1, 0, 10, isr=(1,)), sample(3, 3, 2, 1, 10, isr=(2,)),
+        sample(6, 2, 2, 1, 10, isr=(2,)), sample(9, 1, 2, 1, 10, isr=(2,)),
+    )  # fmt: skip
+    for events, expected in (
+        ([fault("elect", 2, 4)], UNCLEAN_ELECTION),
+        ([fault("elect", 5, 7)], ELIGIBLE_REPLICA),
+    ):
+        (cause,) = derive(
+            RunEvidence(began=0, extents=[extent("lost-write")], changes=late, events=events, settings=SAFE)
+        )
+        assert cause.circumstances[0] == expected
+
+
+def groups(of: str, plane: str | None = None) -> FaultEvent:
+    event = fault("partition", 1, 2, nodes=(1, 2, 3))
+    assert event.inject is not None
+    options = {} if plane is None else {"plane": plane}
+    return replace(event, inject=replace(event.inject, target=of, options=options))
+
+
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        (
+            groups("[[1], [2, 3]]"),
+            "broker 1 (leader of t-0, epoch 0) and brokers 2 and 3 cannot reach each other; clients reach all "
+            "of them",
+        ),
+        (
+            groups("[[2], [3]]", "replication"),
+            "broker 2 and broker 3 cannot replicate from each other; clients reach all of them",
+        ),
+        (
+            replace(groups("[[2], [3]]"), fault="pause"),
+            "brokers 1 (leader of t-0, epoch 0), 2 and 3 are paused",
+        ),
+        (
+            groups("leader", "replication"),
+            "brokers 1 (leader of t-0, epoch 0), 2 and 3 are cut off from replication with the other brokers, "
+            "not from clients",
+        ),
+    ],
+)
+def test_a_partition_says_who_cannot_reach_whom(event: FaultEvent, text: str) -> None:
+    run = RunEvidence(began=0, extents=[], changes=ISOLATED, events=[])
+    log = LogEvidence(log=LOG, extents=[], changes=ISOLATED[LOG])
+    assert next(fault_steps([event], run, log)).text == text
+
+
+def test_a_log_that_lost_more_than_its_last_sample_shows_had_reached_further() -> None:
+    (cause,) = causes([extent("lost-write", high=23), extent("offset-reuse", high=30)], ISOLATED)
+    assert cause.cuts[0].log_end == 24
 
 
 def test_a_replica_that_was_alone_and_lost_its_disk() -> None:
@@ -136,7 +240,7 @@ def test_a_deposed_leader_explains_stale_reads_of_its_time() -> None:
 
 def test_a_paused_member_explains_what_its_group_shows_meanwhile() -> None:
     found = [extent("double-ownership", low=None, high=None)]
-    (cause,) = causes(found, None, fault("pause_client", 4, 8, processes=(3,)))
+    (cause,) = causes(found, None, fault("pause-client", 4, 8, processes=(3,)))
     assert (cause.kind, cause.circumstances) == ("group handover", (PAUSED_MEMBER,))
     assert cause.steps[0].text == "member 0 is paused"
     (other,) = causes(found, None, fault("pause", 4, 8, nodes=(3,)))
@@ -168,3 +272,11 @@ def test_every_hint_is_reachable_and_has_a_source(hint: Hint) -> None:
     assert hint_for(shown, dict([hint.setting]) if hint.setting else {}) is hint
     assert hint.source
     assert hint.why
+
+
+def test_every_fault_that_causes_name_is_one() -> None:
+    """Histories have the names of schedules, such as pause-client."""
+    named = {*WHAT_HAPPENS, *(fault for fault, *_ in WITH_OPTIONS), *HELD, RECREATE, ELECTS}
+    assert named <= FAULTS.keys()
+    for name, option, value in WITH_OPTIONS:
+        assert FAULTS[name](**{option: value}).options() == {option: value}

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from analyzers.causes.circumstance import PAUSED_MEMBER
+from analyzers.causes.circumstance import FORMER_MEMBER, PAUSED_MEMBER
 from analyzers.causes.evidence import RunEvidence
-from analyzers.causes.other import duplicate_delivery, group_handover, unknown
+from analyzers.causes.group_handover import group_handover
+from analyzers.causes.other import duplicate_delivery, unknown
 from analyzers.causes.story import story
 from analyzers.history.fault_events import FaultEvent
 from analyzers.verdict.cause import Cause, Kind, Step
@@ -22,7 +23,7 @@ def run(*events: FaultEvent) -> RunEvidence:
     return RunEvidence(began=0, extents=[], changes={}, events=events)
 
 
-@pytest.mark.parametrize("name", ["pause_client", "isolate_client", "cut_clients"])
+@pytest.mark.parametrize("name", ["pause-client", "isolate-client"])
 def test_a_fault_that_holds_a_member_explains_all_that_its_group_shows(name: str) -> None:
     names = {
         "double-ownership", "group-skip", "commit-regression", "fenced-commit", "excess-duplicates",
@@ -31,15 +32,15 @@ def test_a_fault_that_holds_a_member_explains_all_that_its_group_shows(name: str
     found = [*map(extent, sorted(names)), extent("poll-skip")]
     cause = group_handover(found, run(fault(name, 6, 8, processes=(3,))))
     assert cause is not None
-    assert (cause.findings.keys(), cause.circumstances) == (names, (PAUSED_MEMBER,))
+    assert (cause.findings.keys(), cause.circumstances) == (names, (FORMER_MEMBER, PAUSED_MEMBER))
 
 
 @pytest.mark.parametrize(
     "event",
     [
-        fault("pause_client", 6, 8),
-        fault("kill_client", 6, 8, processes=(3,)),
-        fault("pause_client", 8, 9, processes=(3,)),
+        fault("pause-client", 6, 8),
+        fault("kill-client", 6, 8, processes=(3,)),
+        fault("pause-client", 8, 9, processes=(3,)),
     ],
 )
 def test_another_fault_explains_nothing_of_a_group(event: FaultEvent) -> None:
@@ -58,8 +59,9 @@ def test_steps_tell_the_first_and_the_last_finding_and_the_faults_meanwhile() ->
     assert cause.findings == {"poll-skip": 30, "duplicate": 10}
     assert cause.faults == ("kill-0", "stop-0", "pause-0", "wipe-0")
     assert [(step.time, step.text) for step in cause.steps] == [
-        (4.0, "broker 1 is killed"), (4.0, "broker 1 is stopped"), (5.0, "the first poll-skip, duplicate"),
-        (6.0, "the fault kill is healed"), (6.0, "the fault stop is healed"), (9.0, "the last poll-skip, duplicate"),
+        (4.0, "broker 1 is killed"), (4.0, "broker 1 is stopped"),
+        (5.0, "the first poll-skip, duplicate; the last at 9.0 s"),
+        (6.0, "the fault kill is healed"), (6.0, "the fault stop is healed"),
     ]  # fmt: skip
 
 
@@ -77,6 +79,20 @@ def test_an_end_at_an_unknown_time_comes_last() -> None:
     assert kill.heal is not None
     endless = replace(kill, heal=replace(kill.heal, completed=None))
     assert unknown([extent("poll-skip")], run(endless)).steps[-1].text == "the fault kill is healed"
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ([1], "a write is sent that the log will have twice"),
+        ([2, 3], "the first of 5 writes is sent that the log will have twice"),
+    ],
+)
+def test_writes_that_a_log_has_twice_are_counted(counts: list[int], text: str) -> None:
+    found = [replace(extent("duplicate", last=5), count=count) for count in counts]
+    cause = duplicate_delivery([*found, extent("poll-skip")], run())
+    assert cause is not None
+    assert [step.text for step in cause.steps] == [text]
 
 
 def test_logs_are_in_the_order_of_their_names() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from analyzers.causes.evidence import Change, Extent, LogEvidence, RunEvidence, Sample
-from analyzers.causes.truncation import truncation
+from analyzers.causes.truncation import truncations
 from analyzers.causes.two_leaders import two_leaders
 from analyzers.history.fault_events import FaultEvent, Stage
 from analyzers.verdict.cause import Cause
@@ -84,12 +84,12 @@ def of_log(run: RunEvidence) -> LogEvidence:
 
 def cut(*extents: Extent, of: dict[str, list[Change]], events: Sequence[FaultEvent] = ()) -> Cause | None:
     run = evidence(*extents, of=of, events=events)
-    return truncation(of_log(run), run)
+    return next((each.cause for each in truncations(of_log(run), run)), None)
 
 
 def stale(*extents: Extent, of: dict[str, list[Change]], events: Sequence[FaultEvent] = ()) -> Cause | None:
     run = evidence(*extents, of=of, events=events)
-    return two_leaders(of_log(run), run)
+    return next((each.cause for each in two_leaders(of_log(run), run)), None)
 
 
 def texts(cause: Cause | None) -> list[str]:

@@ -180,7 +180,7 @@ def torn_transaction(s: Any) -> Any:
 def two_owners(s: Any) -> Any:
     """A member is paused, the group gives its partition to another one, and it goes on when it wakes up."""
     began(s, SAFE)
-    fault(s, "pause_client", 2.0, 12.0, processes=[6])
+    fault(s, "pause-client", 2.0, 12.0, processes=[6])
     s.send(ONE, 0, at=at(0.2, 0.3))
     member(s, 6, "assigned", at(1, 1.1), start=0)
     member(s, 7, "assigned", at(9, 9.1), start=0)
