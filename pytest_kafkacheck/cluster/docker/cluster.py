@@ -19,6 +19,7 @@ from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.docker.plan import SPEC, Plan
 from pytest_kafkacheck.cluster.kafka import metadata_views, zookeeper
 from pytest_kafkacheck.cluster.kafka.administration import Administration, Membership
+from pytest_kafkacheck.cluster.kafka.log_excerpt import excerpt
 from pytest_kafkacheck.cluster.spec.member import (
     CONTROL_PLANE,
     CONTROLLER,
@@ -251,14 +252,12 @@ class DockerCluster:
         reaper.keep(self.client, self.run, marks={SPEC: json.dumps(self.spec.to_json())})
 
     def ended(self) -> str | None:
-        """The last output of the first node that is not running, or None while all run."""
+        """The last errors and lines of the first node that is not running, or None while all run."""
         for node in self.nodes.values():
             if node.state() == "stopped":
-                tail = b"\n".join(node.logs().splitlines()[-15:]).decode(errors="replace")
+                why = excerpt(node.logs())
                 with contextlib.suppress(APIError):
-                    return (
-                        f"{node.member.host} exited with status {node.exit_code()}; its last lines:\n{tail}"
-                    )
+                    return f"{node.member.host} exited with status {node.exit_code()}; {why}"
         return None
 
     def _newest(self, topic: str, partition: int) -> Leadership | None:
