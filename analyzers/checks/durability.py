@@ -27,7 +27,8 @@ LOST_WRITE = Check(
             "the latter, because it ends at the last stable offset): the value is lost if the read did not return "
             "it. Without one (an interrupted run, an imported history), the value is lost if no poll ever returned "
             "it and a poll returned its offset or a later one. A value that may have been removed at the "
-            "beginning of the log is not lost, but expired if no poll returned it. That is so below the log start "
+            "beginning of the log, or with its topic, which was created again, is not lost, but expired if no poll "
+            "returned it. The former is so below the log start "
             "that the final read found or, without one, that any broker or delete-records reported. Where a log "
             "start above 0 was found and neither an acknowledgement nor a poll shows the offset, it may be below. "
             "In a compacted topic, a value may also have been removed if a record of the same key was polled or "
@@ -84,7 +85,8 @@ UNSEEN = Check(
         definition=(
             "No completed final read decides about an acknowledged send, no poll ever returned its value, and "
             "its offset is above everything that polls returned from its log, or unknown; counted per value. "
-            "It may be late or lost: no reader got that far."
+            "It may be late or lost: no reader got that far. A topic that was deleted and created again is "
+            "left out: see expired."
         ),
         means=(
             "No reader got to the offset of an acknowledged write, which may be late or lost. `outstanding` "
@@ -104,7 +106,7 @@ UNSEEN = Check(
         ),
     ),
     over="values",
-    where="acked and not settled and not polled and not coalesce(acked_offset <= top, false)",
+    where="acked and not settled and not polled and not gone and not coalesce(acked_offset <= top, false)",
     time="acked_at",
     suspicion=per_value("acked and not polled"),
     # Not live: a reader may still get it.
@@ -123,13 +125,14 @@ EXPIRED = Check(
             "value": Value("what was written: writer and sequence number"),
             "log_start": Offset("where the log began at the end", "final_start", optional=True),
         },
-        sentence="acknowledged write(s) that were removed at the log start before they were read",
+        sentence="acknowledged write(s) that were removed before they were read",
         definition=(
             "No poll ever returned the value of an acknowledged send, and it may have been removed at the "
-            "beginning of the log, as lost-write defines it; counted per value. Retention or a deletion of records "
-            "removed it, and nothing shows that it was there before."
+            "beginning of the log, as lost-write defines it, or with its topic, which was created again; counted per "
+            "value. Retention, a deletion of records or that of the topic removed it, and nothing shows that it was "
+            "there before."
         ),
-        means="An acknowledged write lies below the log start and was never read.",
+        means="An acknowledged write lies below the log start, or in a deleted topic, and was never read.",
         promised=(
             "Retention and deletion of records may remove it, and readers then have no right to expect it."
         ),
@@ -144,7 +147,7 @@ EXPIRED = Check(
     ),
     over="values",
     # A final read that returned the value counts as a poll, too.
-    where="acked and not polled and removed and (settled or acked_offset <= top)",
+    where="acked and not polled and removed and (settled or gone or acked_offset <= top)",
     time="acked_at",
     suspicion=per_value("acked and not polled"),
     # Not live: only the final read knows the log start.

@@ -6,7 +6,7 @@ from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Value
 from analyzers.catalogue.suspicion import per_record
-from analyzers.checks.neighbours import GAP_IS_CERTAIN, KEY_OF_BOTH, STEP_IS_CERTAIN
+from analyzers.checks.neighbours import KEY_OF_BOTH, STEP_IS_CERTAIN
 
 _NEIGHBOURS = {
     "process": Number("the process that polled it"),
@@ -35,11 +35,9 @@ _GAP_DEFINITION = (
     "compaction). For polls with isolation.level=read_committed, so do offsets that no such poll "
     "returned (aborted transactions), unless a send was acknowledged there, in a transaction with its "
     "commit, and some poll returned its value there. Jepsen also takes acknowledged sends for records; here, "
-    "a write that was never polled is a lost-write. Topics whose recorded settings allow compaction are left out."
-)
-_AT_LOG_START = (
-    " Records that may have been removed from the beginning of the log (see lost-write) do not count, because a "
-    "reader then goes on at the log start."
+    "a write that was never polled is a lost-write. Records that may have been removed from the beginning of the log "
+    "(see lost-write) do not count, because a reader then goes on at the log start. Topics whose recorded settings "
+    "allow compaction are left out."
 )
 
 POLL_SKIP = Check(
@@ -50,7 +48,7 @@ POLL_SKIP = Check(
         jepsen="poll-skip",
         evidence=_GAP,
         sentence="poll(s) that skipped records",
-        definition=_GAP_DEFINITION.format(operation="another operation") + _AT_LOG_START,
+        definition=_GAP_DEFINITION.format(operation="another operation"),
         means=(
             "A consumer went from one offset to a later one, although another reader got a record between the "
             "two."
@@ -122,7 +120,7 @@ INT_POLL_SKIP = Check(
     where="f = 'poll' and within and below > previous",
     time="time",
     suspicion=per_record("f = 'poll' and within and offset > previous + 1"),
-    live=GAP_IS_CERTAIN,
+    # Not live, as poll-skip.
 )
 
 INT_NONMONOTONIC_POLL = Check(

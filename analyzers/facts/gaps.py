@@ -33,8 +33,8 @@ def gaps(history: History) -> DataFrame:
     For polls, that is one that any poll returned; with ``committed``, one that any such poll returned, or any poll if
     the record was acknowledged there. For sends, it is one that was polled or
     acknowledged. The step left out a record if and only if ``below > previous``, so the offsets of a gap need not
-    be enumerated. Compacted topics are left out. Between two operations, so are polled records that may have been
-    removed from the beginning of the log: the reader goes on at the log start. One fetch leaves none of them out.
+    be enumerated. Compacted topics are left out, and so are polled records that may have been removed from the
+    beginning of the log: the reader goes on at the log start, also within an operation that joins several fetches.
     """
     steps = log_steps(history).where("offset > previous + 1 and (f = 'poll' or within)")
     # Compaction may have removed what another reader got earlier.
@@ -46,7 +46,7 @@ def gaps(history: History) -> DataFrame:
         .withColumn("here", F.expr(f"({seen.format('bits_', '')}) & ~shiftleft(-1L, {PLACE})"))
         .withColumn("below", F.expr(f"coalesce({_highest('here')}, {seen.format('', '_before')})"))
         .join(F.broadcast(removed_beginnings(history)), LOG, "left")
-        .withColumn("below", F.expr("if(f = 'poll' and not within and below < removed_to, null, below)"))
+        .withColumn("below", F.expr("if(f = 'poll' and below < removed_to, null, below)"))
         .select(*left_out.columns, "below")
     )
 

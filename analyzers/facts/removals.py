@@ -31,8 +31,14 @@ _REMOVALS = f"""
             min(if(ms < 0, null, ms)) as least
         from created group by run, topic
     ), recreations as (
-        select run as of_run, invoked as recreated
+        select run as of_run, substring_index(topic, '@', 1) as of_topic, invoked as recreated
         from {{operations}} where f = 'topic' and get_json_object(value, '$.event') = 'recreated'
+    ), replaced as (
+        select run, topic, true as gone
+        from {{operations}} left semi join recreations
+            on run = of_run and substring_index(topic, '@', 1) = of_topic and recreated >= invoked
+        where f = 'topic' and get_json_object(value, '$.event') = 'deleted'
+        group by run, topic
     ), faults as (
         select run, f, invoked, completed, coalesce(topic, get_json_object(value, '$.evidence.topic')) as topic, value
         from {{operations}}
@@ -58,19 +64,20 @@ _REMOVALS = f"""
         where f = 'phase' and get_json_object(value, '$.phase') = 'final' group by run
     ), combined as (
         select run, topic, partition, top, until, isolated, final_phase, final_start, deleted_to, seen_start,
-            coalesce(unlocated, false) as unlocated,
+            coalesce(unlocated, false) as unlocated, coalesce(gone, false) as gone,
             unlimited and not incomplete and coalesce(least >= (until - since) / 1000000, true) as stays
         from lengths left join settings using (run, topic) left join removers using (run)
             left join deleted using (run, topic, partition) left join observed using (run, topic, partition)
             left join phases using (run) left join final_reads using (run, topic, partition)
+            left join replaced using (run, topic)
     ), bounds as (
         select *,
             if(coalesce(stays, false) and not unlocated, coalesce(deleted_to, 0), {EVERYTHING}) as allowed_to,
             if(not coalesce(stays, true) or unlocated, {EVERYTHING}, greatest(deleted_to, seen_start, 0)) as known_to
         from combined
     )
-    select run, topic, partition, top, until, isolated, final_phase,
-        least(allowed_to, coalesce(final_start, known_to)) as removed_to
+    select run, topic, partition, top, until, isolated, final_phase, gone,
+        if(gone, {EVERYTHING}, least(allowed_to, coalesce(final_start, known_to))) as removed_to
     from bounds
 """
 
@@ -80,12 +87,13 @@ def removals(history: History) -> DataFrame:
 
     Columns: top, the highest offset that any poll returned (null for none); until (ns), when the run's last record
     completed; isolated: whether a final read polled with read_committed; final_phase (ns): when the final phase
-    began, after which the ends of the logs are requested, and then the final reads begin; removed_to: the
-    offset below which records may have been removed. That is the log start that the final read found; without one,
-    the highest log start that a broker or delete-records reported, or `EVERYTHING` if it is unknown. It is not above
-    what the run allows: where the topic's settings let every record of the run stay, and all faults that remove
-    records say where, only what these were asked to remove. A recreation of a topic removes nothing: the new topic
-    is another log.
+    began, after which the ends of the logs are requested, and then the final reads begin; gone: whether the topic was
+    deleted, and another one created by that name; removed_to: the offset below which records may have been removed.
+    That is the log start that the final read found; without one, the highest log start that a broker or
+    delete-records reported, or `EVERYTHING` if it is unknown. It is not above what the run allows: where the topic's
+    settings let every record of the run stay, and all faults that remove records say where, only what these were
+    asked to remove. A recreation removes everything from the log that it ends, and nothing from the new one, which is
+    another log.
 
     Retention by time counts where it is not longer than the run: a record is removed when it is that old. A history
     without rows of its topics does not say what its settings allow, and allows everything.

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.spark
 
 HISTORIES = repetitions(200, shorter=100)
 
-REMOVALS = ("expired", "deleted", "compacted")
+REMOVALS = ("expired", "deleted", "compacted", "recreations")
 
 BROKEN = repetitions(8, shorter=4)
 """Histories for each broken promise. With two histories, none shows a zombie write."""
@@ -91,11 +91,7 @@ def test_safe_histories_give_no_finding(spark: Any, write: Any, story: Any, tmp_
     assert {run: some for run, some in found.items() if some} == {}
     assert {verdict.unknowns for verdict in verdicts.values()} == {()}
     assert Counter(verdict.result for verdict in verdicts.values()) == {"valid": HISTORIES}
-    removing = {
-        run
-        for run, cluster in safe.items()
-        if cluster.counts["expired"] + cluster.counts["deleted"] + cluster.counts["compacted"]
-    }
+    removing = {run for run, cluster in safe.items() if any(cluster.counts[name] for name in REMOVALS)}
     assert len(removing) > HISTORIES / 4
     unread = {
         run

@@ -82,7 +82,7 @@ def poll_skip(within: bool) -> Oracle:
                     p
                     for p in polls(records)
                     if (p["committed"] or not b["committed"] or is_acknowledged(p, records))
-                    and (inside or p["offset"] >= removed_to(tables, p))
+                    and p["offset"] >= removed_to(tables, p)
                 ],
             )
             for a, b, inside in steps(records, operations, "poll")

@@ -68,6 +68,19 @@ def recreated_while_a_record_waited_in_a_buffer(s: Any) -> Any:
     return s.final({0: ONE + 7, 1: ONE + 8}, end=2, leader_epoch=0)
 
 
+def unread_before_a_recreation(s: Any) -> Any:
+    """Nobody got the first and the last of three records before the topic was deleted."""
+    created(s).send(ONE, 0).send(ONE + 1, 1).send(ONE + 2, 2).poll(ONE + 1, 1, leader_epoch=3)
+    after(recreated(s))
+    return s.final({0: ONE + 7, 1: ONE + 8}, end=2, leader_epoch=0)
+
+
+def deleted_at_the_end(s: Any) -> Any:
+    """As at the end of each run. No other topic was created by that name."""
+    created(s).send(ONE, 0).send(ONE + 1, 1).poll(ONE, 0)
+    return created(s, event="deleted", at=(200, 210))
+
+
 def lost_after_a_recreation(s: Any) -> Any:
     after(recreated(before(s)))
     return s.final({0: ONE + 7}, end=2, leader_epoch=0)
@@ -116,6 +129,8 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     recreated_topic: {},
     recreated_under_load: {},
     recreated_while_a_record_waited_in_a_buffer: {},
+    unread_before_a_recreation: {"expired": 2},
+    deleted_at_the_end: {"unseen": 1},
     lost_after_a_recreation: {"lost-write": 1},
     went_back_before_a_recreation: {"nonmonotonic-poll": 1},
     recreated_without_proof: {},
