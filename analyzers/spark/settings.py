@@ -95,6 +95,9 @@ def core_settings(master: str, *, scratch: Path, heap: str) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.local.dir": str(scratch),
+        # Each operator that sorts or groups takes at least one page, and an analysis has dozens side by side. Spark's
+        # own choice, 32 MB for a heap of 2 GB, takes most of the heap for pages that are nearly empty.
+        "spark.buffer.pageSize": "2m",
         # One analysis has some hundred generated classes. A class that is evicted from the cache is compiled again.
         "spark.sql.codegen.cache.maxEntries": "2000",
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
@@ -110,4 +113,6 @@ def java_options(size: Size, *, scratch: Path, archive: Path | None) -> tuple[st
     """Options of the driver's JVM. `archive`: the class archive, see `analyzers.spark.quick_start`."""
     # auto: the JVM ignores an archive that is damaged or does not fit.
     shared = () if archive is None else (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off")
-    return (f"-Djava.io.tmpdir={scratch}", *COMPILER[size], *shared)
+    # Without it, Spark stops in a JVM that goes on running and answers every request with an error.
+    ends = "-XX:+ExitOnOutOfMemoryError"
+    return (f"-Djava.io.tmpdir={scratch}", ends, *COMPILER[size], *shared)

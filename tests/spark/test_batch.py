@@ -159,6 +159,43 @@ print("sessions", len(sessions))
 """
 
 
+STOPPED = """
+import sys
+from pathlib import Path
+from analyzers.judge.batch import Case, judge_batch
+from analyzers.judge.failures import describe
+from pyspark import SparkContext
+from pytest_kafkacheck.spark import Spark
+
+spark = Spark(warmed=False)
+first = spark.session()
+jvm = SparkContext._gateway.proc
+first._jsc.sc().stopInNewThread()
+while not first._jsc.sc().isStopped():
+    pass
+(judged,) = judge_batch(spark.session, [Case(home=Path(sys.argv[1]))])
+print(*(each.result for each in judged.verdicts.values()))
+print(jvm.poll() is not None)
+spark.session()._jsc.sc().stopInNewThread()
+print(describe(RuntimeError("Cannot call methods on a stopped SparkContext")))
+"""
+
+
+def test_spark_that_stopped_itself_in_a_running_jvm_is_started_again(
+    write: Any, story: Any, tmp_path: Path
+) -> None:
+    """An error in one of Spark's own threads stops it, such as too little memory; the JVM goes on running."""
+    home = write(tmp_path / "run", {"run": story().send(ONE, 0).final({0: ONE}, end=1)})
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPED, str(home)], capture_output=True, text=True, timeout=300
+    )
+    assert done.stdout.splitlines() == [
+        "valid",
+        "True",
+        "the JVM of Spark ended (Spark had stopped itself in it: its log says no reason)",
+    ], done.stderr
+
+
 @pytest.mark.nightly
 def test_a_jvm_that_runs_out_of_memory(write: Any, story: Any, tmp_path: Path) -> None:
     homes = three(write, story, tmp_path)

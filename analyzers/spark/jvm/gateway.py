@@ -7,6 +7,7 @@ start another one, these attributes have to be cleared.
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import JavaGateway
@@ -14,11 +15,14 @@ from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+LOG = "jvm.log"
+"""The output of the JVM, in its scratch folder."""
+
 END_LIMIT = 10.0
 """Seconds for the JVM to end before it is killed."""
 
-OUT_OF_MEMORY = 52
-"""Exit status of a Spark driver that ran out of memory."""
+OUT_OF_MEMORY = (3, 52)
+"""Exit statuses of a JVM that ran out of memory: Java's with ``-XX:+ExitOnOutOfMemoryError``, and Spark's."""
 
 
 def current_jvm() -> JavaGateway | None:
@@ -75,7 +79,7 @@ def forget_dead_jvm(*, wait: float = 0) -> str | None:
     """If the embedded JVM has ended, forget it, so that the next session starts another one. Returns how it ended.
 
     wait  seconds to wait for its end; a JVM that no longer answers gets at least 10.
-    None while it runs, and if there is none.
+    None while it runs, and if there is none. A JVM whose Spark has stopped by itself is ended: it can run no job.
     """
     jvm = SparkContext._gateway
     if jvm is None:
@@ -83,12 +87,37 @@ def forget_dead_jvm(*, wait: float = 0) -> str | None:
     try:
         status = jvm.proc.wait(timeout=wait if _answers(jvm) else max(wait, 10))
     except subprocess.TimeoutExpired:
-        return None
+        if not _has_stopped_by_itself():
+            return None
+        reason = f"Spark had stopped itself in it: {_last_error()}"
+        end_jvm(jvm)
+    else:
+        reason = "out of memory" if status in OUT_OF_MEMORY else f"exit status {status}"
     SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
     SparkSession._instantiatedSession = None
     SparkSession._activeSession = None
-    reason = "out of memory" if status == OUT_OF_MEMORY else f"exit status {status}"
     return f"the JVM of Spark ended ({reason})"
+
+
+def _has_stopped_by_itself() -> bool:
+    """Whether Spark has stopped in a JVM that answers, and not by a call of `stop` in this process. An error in one
+    of its own threads has this effect."""
+    context: Any = SparkContext._active_spark_context
+    try:
+        return context is not None and bool(context._jsc.sc().isStopped())
+    except (Py4JError, OSError, AttributeError):
+        return False
+
+
+def _last_error() -> str:
+    """The last error in the log of the JVM, with the line after it: the exception."""
+    context: Any = SparkContext._active_spark_context
+    log = Path(context._conf.get("spark.local.dir", "")) / LOG
+    lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
+    errors = [number for number, line in enumerate(lines) if " ERROR " in line]
+    if not errors:
+        return "its log says no reason"
+    return " ".join(line.partition(" ERROR ")[2] or line for line in lines[errors[-1] :][:2])
 
 
 def _answers(jvm: JavaGateway) -> bool:

@@ -22,6 +22,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.serializers import UTF8Deserializer, read_int
 
+from analyzers.spark.jvm.gateway import LOG
 from analyzers.spark.jvm.launcher_command import SUBMIT
 
 START_LIMIT = 120.0
@@ -40,7 +41,7 @@ def launch_jvm(
     The JVM's output (notes on modules and logging) goes into ``jvm.log`` in `scratch`.
     Raises RuntimeError with that output if it does not start.
     """
-    log = scratch / "jvm.log"
+    log = scratch / LOG
     with log.open("wb") as output:
         try:
             if command is not None:
