@@ -27,4 +27,4 @@ def final_reads(history: History) -> DataFrame:
     Columns: final_process, final_invoked (ns), final_start, final_end (offsets, the end exclusive), final_committed
     (whether it is recorded to have read with read_committed).
     """
-    return history.sql(f"with {FINAL_READS} select * from final_reads")
+    return history.shared_sql(f"with {FINAL_READS} select * from final_reads")

@@ -98,7 +98,7 @@ def removals(history: History) -> DataFrame:
     Retention by time counts where it is not longer than the run: a record is removed when it is that old. A history
     without rows of its topics does not say what its settings allow, and allows everything.
     """
-    return history.sql(_REMOVALS)
+    return history.shared_sql(_REMOVALS)
 
 
 def removed_beginnings(history: History) -> DataFrame:

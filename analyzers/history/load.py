@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from analyzers.history.buckets import bucketed_table, buckets_to_use
 from analyzers.history.gather import gathered, row_count, write_gathered
+from analyzers.history.shared_tables import SharedTables
 from analyzers.history.sources import Source
 from analyzers.history.spark_schema import spark_schema
 from analyzers.spark.session import scratch_of
@@ -47,6 +48,9 @@ class History:
     """Whether the settings of some topic allow compaction. False where the recorded settings of all topics are known
     not to, so that facts need not look for records that compaction removed."""
 
+    shared: SharedTables | None = None
+    """The small tables of the whole history that this one is, or is a part of; None: facts compute their own."""
+
     def sql(self, statement: str) -> DataFrame:
         """Run one statement over ``{records}``, ``{operations}`` and ``{observations}``.
 
@@ -55,6 +59,11 @@ class History:
         """
         named = {name: getattr(self, name) for name in TABLES if f"{{{name}}}" in statement}
         return self.records.sparkSession.sql(statement, **named)
+
+    def shared_sql(self, statement: str) -> DataFrame:
+        """As `sql`, for a statement with few rows that several facts read. May also return rows of runs that are not
+        in this part of a history."""
+        return self.sql(statement) if self.shared is None else self.shared.table(statement)
 
 
 def load(spark: SparkSession, runs: Sequence[Source]) -> History:

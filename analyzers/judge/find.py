@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -17,6 +18,7 @@ from analyzers.facts.fact import Rows
 from analyzers.facts.registry import FACTS
 from analyzers.history.incarnations import sql_literal
 from analyzers.history.load import History
+from analyzers.history.shared_tables import SharedTables
 from analyzers.judge.prefilter import Suspects, find_suspects
 
 PLACE = {"topic": "string", "partition": "bigint", "offset": "bigint"}
@@ -33,19 +35,6 @@ EXTENT = {
     "high": "max(offset)",
 }
 """Of the findings of one anomaly in one log; see `Extent`."""
-
-# One window for the examples and the extents, because a second one sorts all findings again. So the first examples of
-# each log and period are collected, and those of the run are chosen from them. One statement, because Spark analyses
-# the whole plan again whenever a step is added to it: for forty facts, that took longer than everything else.
-_FOUND = f"""
-    with hits as ({{hits}}), dated as (select *, {{period}} as period from hits), ranked as (
-        select *, {", ".join(f"{sql} over log as {name}" for name, sql in EXTENT.items())}, row_number() over (
-            partition by run, anomaly, topic, partition, period order by {", ".join(ORDER)}
-        ) as rank
-        from dated window log as (partition by run, anomaly, topic, partition, period)
-    )
-    select * from ranked where rank <= {{examples}}
-"""
 
 Prefilter = Callable[[History, Sequence[Check]], Suspects]
 
@@ -77,53 +66,83 @@ def find(
     prefilter: Prefilter = find_suspects,
     boundaries: Mapping[str, Sequence[int]] | None = None,
 ) -> tuple[list[Found], list[Crashed]]:
-    """What the checks find, in one Spark job after the prefilter.
+    """What the checks find, by run and anomaly: after the prefilter one statement for each fact, three at a time.
 
     A check that crashes does not affect the others. With `strict`, its error is raised instead.
 
     boundaries  by run: times (ns, in order) that divide it into periods, in which extents are counted separately.
     """
+    history = replace(history, shared=SharedTables(history))
+    statement = _statement(boundaries or {}, examples)
+    suspects = _suspects(history, checks, prefilter, strict=strict)
+
+    def rows_of(some: Sequence[Check]) -> list[Row]:
+        fact = some[0].over
+        part = suspects.confine(history, fact, some)
+        if part is None:
+            return []
+        hits = _hits(facts[fact](part), some)
+        return history.records.sparkSession.sql(statement, hits=hits).collect()
+
+    by_fact = groupby(sorted(checks, key=attrgetter("over")), key=attrgetter("over"))
+    groups = [list(group) for _, group in by_fact]
+    rows: list[Row] = []
+    crashed: list[Crashed] = []
+    # For most histories, nearly all of the time is spent in Spark's driver, with one thread for each statement.
+    with ThreadPoolExecutor(3, thread_name_prefix="kafkacheck-findings") as pool:
+        for group, job in [(group, pool.submit(rows_of, group)) for group in groups]:
+            try:
+                rows += job.result()
+            except Exception:  # Run the checks of this fact one by one to learn which of them fail.
+                if strict:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise
+                for check in group:
+                    try:
+                        rows += rows_of([check])
+                    except Exception as error:
+                        crashed.append(_crashed(check, error))
+    return list(_found(rows, checks, examples)), crashed
+
+
+def _statement(boundaries: Mapping[str, Sequence[int]], examples: int) -> str:
+    """Of the rows of ``{hits}``, the first examples of each log and period, with the extent of the findings there.
+
+    One window serves the examples and the extents, because a second one would sort all findings again. So the first
+    examples of each log and period are collected, and those of the run are chosen from them. One statement, because
+    Spark analyses the whole plan again whenever a step is added to it.
+    """
+    extent = ", ".join(f"{sql} over log as {name}" for name, sql in EXTENT.items())
+    period = _period(boundaries).replace("{", "{{").replace("}", "}}")  # the name of a run may have braces
+    return f"""
+        with dated as (select *, {period} as period from {{hits}}), ranked as (
+            select *, {extent}, row_number() over (
+                partition by run, anomaly, topic, partition, period order by {", ".join(ORDER)}
+            ) as rank
+            from dated window log as (partition by run, anomaly, topic, partition, period)
+        )
+        select * from ranked where rank <= {max(1, examples)}
+    """
+
+
+def _suspects(history: History, checks: Sequence[Check], prefilter: Prefilter, *, strict: bool) -> Suspects:
     try:
-        return list(_run(history, checks, examples, facts, prefilter, boundaries or {})), []
-    except Exception:  # The job fails as a whole. Run the checks one by one to learn which of them fail.
+        return prefilter(history, checks)
+    except Exception:
         if strict:
             raise
-        found: list[Found] = []
-        crashed: list[Crashed] = []
-        for check in checks:
-            try:
-                found += _run(history, [check], examples, facts, prefilter, boundaries or {})
-            except Exception as error:
-                first_line = str(error).strip().partition("\n")[0]
-                crashed.append(Crashed(anomaly=check.name, error=f"{type(error).__name__}: {first_line}"))
-        return found, crashed
+        return Suspects(runs={})  # The prefilter only saves time: without it, all facts are computed in full.
 
 
-def _run(
-    history: History,
-    checks: Sequence[Check],
-    examples: int,
-    facts: Mapping[str, Rows],
-    prefilter: Prefilter,
-    boundaries: Mapping[str, Sequence[int]],
-) -> Iterator[Found]:
-    by_fact = groupby(sorted(checks, key=attrgetter("over")), key=attrgetter("over"))
-    wanted = {fact: list(group) for fact, group in by_fact}
-    suspects = prefilter(history, checks)
-    parts = {fact: suspects.confine(history, fact, group) for fact, group in wanted.items()}
-    hits = [_hits(facts[fact](part), wanted[fact]) for fact, part in parts.items() if part is not None]
-    if not hits:
-        return
-    named: dict[str, Any] = {f"hits_{number}": each for number, each in enumerate(hits)}
-    statement = _FOUND.format(
-        hits="\nunion all\n".join(f"select * from {{{name}}}" for name in named),
-        period=_period(boundaries).replace("{", "{{").replace("}", "}}"),  # the name of a run may have braces
-        examples=max(1, examples),
-    )
-    rows = history.records.sparkSession.sql(statement, **named).collect()
-    rows.sort(key=lambda row: (row.run, row.anomaly, _in_order(row)))
+def _crashed(check: Check, error: Exception) -> Crashed:
+    first_line = str(error).strip().partition("\n")[0]
+    return Crashed(anomaly=check.name, error=f"{type(error).__name__}: {first_line}")
+
+
+def _found(rows: Sequence[Row], checks: Sequence[Check], examples: int) -> Iterator[Found]:
     anomalies = {check.name: check.anomaly for check in checks}
-    for (run, name), group in groupby(rows, key=lambda row: (row.run, row.anomaly)):
+    in_order = sorted(rows, key=lambda row: (row.run, row.anomaly, _in_order(row)))
+    for (run, name), group in groupby(in_order, key=lambda row: (row.run, row.anomaly)):
         of_kind = list(group)
         extents = tuple(_extent(row, of_kind, anomalies[name]) for row in of_kind if row.rank == 1)
         shown = tuple(_example(anomalies[name], row) for row in of_kind[:examples])
