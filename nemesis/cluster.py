@@ -223,7 +223,23 @@ class Clients(Protocol):
         """How often it has tried to send or receive since it was isolated; None when it is not isolated."""
 
 
-class Cluster(Protocol):
+class View(Protocol):
+    """What brokers report of partitions and of the controller."""
+
+    def leader(self, topic: str, partition: int) -> int | None:
+        """Node id of the leader with the highest leader epoch that any live broker reports; None for no leader."""
+
+    def replicas(self, topic: str, partition: int) -> tuple[int, ...]:
+        """Node ids in assignment order."""
+
+    def isr(self, topic: str, partition: int) -> tuple[int, ...]:
+        """Node ids, as reported by the broker with the highest leader epoch."""
+
+    def controller(self) -> int | None:
+        """Node id of the active controller."""
+
+
+class Cluster(View, Protocol):
     @property
     def nodes(self) -> Mapping[int, Node]: ...
 
@@ -248,17 +264,8 @@ class Cluster(Protocol):
     def planes(self) -> Mapping[str, frozenset[int]]:
         """TCP ports in the nodes' namespaces by their purpose: ``replication``, ``controller``."""
 
-    def leader(self, topic: str, partition: int) -> int | None:
-        """Node id of the leader with the highest leader epoch that any live broker reports; None for no leader."""
-
-    def replicas(self, topic: str, partition: int) -> tuple[int, ...]:
-        """Node ids in assignment order."""
-
-    def isr(self, topic: str, partition: int) -> tuple[int, ...]:
-        """Node ids, as reported by the broker with the highest leader epoch."""
-
-    def controller(self) -> int | None:
-        """Node id of the active controller."""
+    def quick(self) -> View:
+        """The same views, of the brokers that answer at once, for a look that is repeated many times a second."""
 
     def serving(self, node: int) -> bool:
         """Whether that broker answers on its client listener and the controller has not fenced it."""

@@ -26,6 +26,9 @@ REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconc
 TRIGGER_LIMIT = 60.0
 """Seconds, from the start of the schedule, for which an event waits for its trigger."""
 
+TRIGGER_INTERVAL = 0.05
+"""Seconds between two looks at a trigger."""
+
 HasCome = Callable[[], bool]
 
 
@@ -94,18 +97,18 @@ class Trigger:
         """A function to call repeatedly that returns whether the moment has come since now. topic: the workload's
         main topic.
         """
-        log = self.topic or topic, self.partition or 0
+        log, view = (self.topic or topic, self.partition or 0), cluster.quick()
         match self.kind:
             case "acks":
                 return lambda: clients.acknowledged() >= self.number
             case "controller-change":
-                return _changed(cluster.controller)
+                return _changed(view.controller)
             case "leader-change":
-                return _changed(lambda: cluster.leader(*log))
+                return _changed(lambda: view.leader(*log))
             case "isr-shrink":
-                return lambda: 0 < len(cluster.isr(*log)) < len(cluster.replicas(*log))
+                return lambda: 0 < len(view.isr(*log)) < len(view.replicas(*log))
             case "isr-full":
-                return _again(lambda: _full(cluster.isr(*log), cluster.replicas(*log)))
+                return _again(lambda: _full(view.isr(*log), view.replicas(*log)))
             case "rebalance":
                 return lambda: cluster.kafka.group(self.name or "")[0] in REBALANCING
         return lambda: cluster.kafka.transaction(self.name or "")[0] == "Ongoing"

@@ -90,7 +90,7 @@ def log_ends(
 def _ends_of(
     cluster: DockerCluster, all_views: Mapping[int, metadata_views.View], log: Log
 ) -> tuple[int, int]:
-    view = metadata_views.newest(all_views.values(), log)
+    view = metadata_views.newest(all_views, log)
     if view is None:
         raise OSError("no broker reports it")
     if view.leader < 0:

@@ -141,7 +141,16 @@ def test_a_trigger_is_noticed_while_a_heal_waits_for_its_broker(fake_run) -> Non
     fake_run.cluster.boot = 30
     fake_run.carry_out(kill(1, at=0, lasting=5), isolate(2, after="acks:100", lasting=3))
     assert fake_run.times("inject")["isolate-1"] == pytest.approx(10, abs=0.5)
-    assert "the next event was due" in str(fake_run.value("kill-0", "heal")["evidence"]["serving"])
+    assert "isolate-1 goes on" in str(fake_run.value("kill-0", "heal")["evidence"]["serving"])
+
+
+def test_a_look_at_a_trigger_that_waits_for_a_silent_broker_delays_nothing_else(
+    fake_run, monkeypatch
+) -> None:
+    monkeypatch.setattr(fake_run.cluster, "controller", lambda: fake_run.stop.wait(3))
+    fake_run.carry_out(pause(2, at=4, lasting=2), kill(1, after="controller-change", lasting=1))
+    assert fake_run.times("inject")["pause-0"] == 4
+    assert fake_run.times("heal")["pause-0"] == 6
 
 
 def test_a_trigger_that_never_comes_is_recorded_and_its_fault_is_not_injected(fake_run) -> None:

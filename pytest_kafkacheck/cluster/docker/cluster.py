@@ -20,6 +20,7 @@ from pytest_kafkacheck.cluster.docker.plan import SPEC, Plan
 from pytest_kafkacheck.cluster.kafka import metadata_views, zookeeper
 from pytest_kafkacheck.cluster.kafka.administration import Administration, Membership
 from pytest_kafkacheck.cluster.kafka.log_excerpt import excerpt
+from pytest_kafkacheck.cluster.kafka.quick_look import QuickLook
 from pytest_kafkacheck.cluster.spec.member import (
     CONTROL_PLANE,
     CONTROLLER,
@@ -136,6 +137,9 @@ class DockerCluster:
             return None
         found = metadata_views.quorum(self.brokers)
         return found.leader if found else None
+
+    def quick(self) -> QuickLook:
+        return QuickLook(lambda: self.brokers, None if self.spec.kraft else self.controller)
 
     def coordinator(self, kind: Literal["group", "transaction"], name: str) -> int | None:
         return self.kafka.coordinator(kind, name)
@@ -261,7 +265,7 @@ class DockerCluster:
         return None
 
     def _newest(self, topic: str, partition: int) -> Leadership | None:
-        return metadata_views.newest(metadata_views.views(self.brokers, [topic]).values(), (topic, partition))
+        return metadata_views.newest(metadata_views.views(self.brokers, [topic]), (topic, partition))
 
     def _follows(self, controller: int) -> bool:
         """Whether a separate controller has all committed records of the quorum's log."""

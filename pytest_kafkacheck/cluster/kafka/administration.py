@@ -84,9 +84,7 @@ class Administration:
         self._ask_admin(moved)
 
     def epoch(self, topic: str, partition: int) -> int:
-        view = metadata_views.newest(
-            metadata_views.views(self._cluster.brokers, [topic]).values(), (topic, partition)
-        )
+        view = metadata_views.newest(metadata_views.views(self._cluster.brokers, [topic]), (topic, partition))
         return view.leader_epoch if view else -1
 
     def ends(self, topic: str, partition: int) -> tuple[int, int]:

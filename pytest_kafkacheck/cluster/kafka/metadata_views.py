@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from kafka.protocol.admin import DescribeClusterRequest
 
@@ -27,34 +27,63 @@ Answer = TypeVar("Answer")
 
 def metadata(address: Address, topics: Iterable[str] | None) -> View:
     """One broker's view of the partitions of topics, or of all topics for None. Raises OSError without an answer."""
-    return requests.metadata(_asking(address), topics)
+    return requests.metadata(asking(address), topics)
 
 
-def views(addresses: Mapping[int, Address], topics: Iterable[str]) -> dict[int, View]:
-    """The views of all brokers that answer. They are asked at the same time."""
+class AskEach(Protocol):
+    """Sends a request to all brokers at the same time. Brokers without an answer are missing in the result."""
+
+    def __call__(
+        self, addresses: Mapping[int, Address], request: Callable[[Ask], Answer]
+    ) -> dict[int, Answer]: ...
+
+
+def ask_each(addresses: Mapping[int, Address], request: Callable[[Ask], Answer]) -> dict[int, Answer]:
+    """The usual `AskEach`, which waits for every broker, up to `TIMEOUT`."""
+    answers: dict[int, Answer] = {}
+
+    def one(node: int) -> None:
+        try:
+            answers[node] = request(asking(addresses[node]))
+        except OSError:
+            return
+
+    with ThreadPoolExecutor(max_workers=len(addresses)) as pool:
+        list(pool.map(one, addresses))
+    return {node: answers[node] for node in addresses if node in answers}
+
+
+def views(
+    addresses: Mapping[int, Address], topics: Iterable[str], *, ask_each: AskEach = ask_each
+) -> dict[int, View]:
+    """The views of all brokers that answer."""
     names = tuple(topics)
-    return _ask_each(addresses, lambda asking: requests.metadata(asking, names))
+    return ask_each(addresses, lambda ask_it: requests.metadata(ask_it, names))
 
 
-def newest(all_views: Iterable[View], log: Log) -> Leadership | None:
-    """The view of a partition with the highest leader epoch."""
-    found = [view[log] for view in all_views if log in view]
-    return max(found, key=lambda view: view.leader_epoch, default=None)
+def newest(all_views: Mapping[int, View], log: Log) -> Leadership | None:
+    """The view of a partition with the highest leader epoch; of several, that of the leader itself."""
+    found = [
+        (view[log].leader_epoch, view[log].leader == node, node)
+        for node, view in all_views.items()
+        if log in view
+    ]
+    return all_views[max(found)[2]][log] if found else None
 
 
-def quorum(addresses: Mapping[int, Address]) -> Quorum | None:
+def quorum(addresses: Mapping[int, Address], *, ask_each: AskEach = ask_each) -> Quorum | None:
     """The KRaft quorum as the brokers report it, with the highest epoch. None when no broker knows it.
 
     Do not take the controller from Metadata or DescribeCluster: in KRaft mode these name any living broker.
     """
-    answers = [answer for answer in _ask_each(addresses, requests.quorum).values() if answer is not None]
+    answers = [answer for answer in ask_each(addresses, requests.quorum).values() if answer is not None]
     return max(answers, key=lambda answer: answer.epoch, default=None)
 
 
 def unfenced(address: Address) -> set[int]:
     """Node ids of the brokers that are not fenced, in that broker's view. Raises OSError without an answer."""
     request = DescribeClusterRequest(version=0, include_cluster_authorized_operations=False)
-    return {broker.broker_id for broker in _asking(address)(request).brokers}
+    return {broker.broker_id for broker in asking(address)(request).brokers}
 
 
 def offset(
@@ -64,23 +93,9 @@ def offset(
 
     Raises OSError without an answer.
     """
-    return requests.offsets(_asking(address), {log: leader_epoch}, at=at, asker=asker)[log]
+    return requests.offsets(asking(address), {log: leader_epoch}, at=at, asker=asker)[log]
 
 
-def _asking(address: Address) -> Ask:
+def asking(address: Address) -> Ask:
+    """Sends requests to that broker."""
     return lambda request: ask(address, request, timeout=TIMEOUT)
-
-
-def _ask_each(addresses: Mapping[int, Address], request: Callable[[Ask], Answer]) -> dict[int, Answer]:
-    """The answers by broker; brokers without an answer are missing. All are asked at the same time."""
-    answers: dict[int, Answer] = {}
-
-    def one(node: int) -> None:
-        try:
-            answers[node] = request(_asking(addresses[node]))
-        except OSError:
-            return
-
-    with ThreadPoolExecutor(max_workers=len(addresses)) as pool:
-        list(pool.map(one, addresses))
-    return {node: answers[node] for node in addresses if node in answers}

@@ -41,6 +41,9 @@ class FakeCluster:
     def controller(self) -> int | None:
         return self.active_controller
 
+    def quick(self) -> FakeCluster:
+        return self
+
     def coordinator(self, _: str, name: str) -> int | None:
         return None if name == "gone" else 1
 
