@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from nemesis.event import Event
 from nemesis.fault_context import FaultContext, Proof
+from nemesis.tasks import Start, side_by_side
 
 log = logging.getLogger(__name__)
 
@@ -27,36 +28,55 @@ class Outcome:
 class EventRun:
     """The steps of one event. Several nodes have a context each, unless the fault takes all nodes together.
 
-    now  returns monotonic nanoseconds.
+    now    returns monotonic nanoseconds.
+    start  starts a task, for steps at several nodes.
     """
 
-    def __init__(self, event: Event, now: Callable[[], int]) -> None:
+    def __init__(self, event: Event, now: Callable[[], int], start: Start) -> None:
         self.event = event
         self.contexts: tuple[FaultContext, ...] = ()
+        self.planned: float | None = None
+        """When it should begin, in seconds of the clock; None until that is known."""
         self.began: int | None = None
+        """ns"""
+        self.due: float | None = None
+        """When its heal should begin, in seconds of the clock; None for none."""
+        self.is_proved = False
+        """Whether the injection was verified before the heal began."""
+        self.is_healing = False
+        self.is_lifted = False
+        """Whether its heal was carried out. It may not be proved yet."""
         self.is_finished = False
         self._now = now
+        self._start = start
         self._applied: int | None = None
 
     @property
     def nodes(self) -> tuple[int, ...]:
         return tuple(node for context in self.contexts for node in context.node_ids)
 
-    def inject(self, context: FaultContext) -> Proof:
-        """Inject and verify. Passes on what the fault raises."""
+    def inject(self, context: FaultContext) -> None:
+        """Passes on what the fault raises."""
         contexts: tuple[FaultContext, ...] = (context,)
         if not self.event.fault.takes_all_nodes and len(context.node_ids) > 1:
             contexts = tuple(replace(context, node_ids=(node,), notes={}) for node in context.node_ids)
         self.contexts = contexts
-        _for_each(contexts, self.event.fault.inject)
-        applied = self._now()
-        proof = _joined(contexts, _for_each(contexts, self.event.fault.verify_injected))
-        self._applied = applied if proof.effective else None
-        return Proof(proof.effective, {"applied": applied, **proof.evidence})
+        self._for_each(contexts, self.event.fault.inject)
+        self._applied = self._now()
+
+    def verify_injected(self) -> Proof:
+        """Passes on what the fault raises. A proof that ends when the heal has begun counts no longer."""
+        proofs = self._for_each(self.contexts, self.event.fault.verify_injected)
+        if not self.is_healing:
+            for context, proof in zip(self.contexts, proofs, strict=True):
+                context.effective = proof.effective
+            self.is_proved = all(proof.effective for proof in proofs)
+        joined = _joined(self.contexts, proofs)
+        return Proof(joined.effective, {"applied": self._applied, **joined.evidence})
 
     def repeat(self) -> None:
         try:
-            _for_each(self.contexts, self.event.fault.repeat)
+            self._for_each(self.contexts, self.event.fault.repeat)
         except Exception as problem:  # one of many repetitions; its effects show at the heal
             describe(problem)
 
@@ -64,11 +84,13 @@ class EventRun:
         """Heal and verify."""
         try:
             self.undo()
-            lifted = self._now()
-            proof = _joined(self.contexts, _for_each(self.contexts, self.event.fault.verify_healed))
+            self.is_lifted, lifted = True, self._now()
+            proof = _joined(self.contexts, self._for_each(self.contexts, self.event.fault.verify_healed))
             return Outcome(proof=Proof(proof.effective, {"lifted": lifted, **proof.evidence}))
         except Exception as problem:
             return Outcome(proof=Proof(False), error=describe(problem))
+        finally:
+            self.is_lifted = True
 
     def undo(self) -> None:
         """Call `heal` of the fault for each context for which it has not succeeded yet."""
@@ -77,7 +99,7 @@ class EventRun:
             self.event.fault.heal(context)
             context.healed = True
 
-        _for_each(tuple(context for context in self.contexts if not context.healed), heal)
+        self._for_each(tuple(context for context in self.contexts if not context.healed), heal)
 
     def window(self, heal_began: int, proof: Proof) -> dict[str, list[int]]:
         """When the fault was at work, in ns: "possibly" up to now, and "surely" if it lasted until its heal.
@@ -86,9 +108,13 @@ class EventRun:
         """
         assert self.began is not None
         window = {"possibly": [self.began, self._now()]}
-        if self._applied is not None and self._applied <= heal_began and not _ended_early(proof):
+        if self.is_proved and self._applied is not None and not _ended_early(proof):
             window["surely"] = [self._applied, heal_began]
         return window
+
+    def _for_each(self, contexts: Sequence[FaultContext], step: Callable[[FaultContext], T]) -> list[T]:
+        """Take a step for all contexts at the same time. Passes on what it raised, after all have ended."""
+        return side_by_side(self._start, [partial(step, context) for context in contexts], self.event.id)
 
 
 def describe(problem: Exception) -> str:
@@ -97,22 +123,8 @@ def describe(problem: Exception) -> str:
     return f"{type(problem).__name__}: {problem}"
 
 
-def _for_each(contexts: tuple[FaultContext, ...], step: Callable[[FaultContext], T]) -> list[T]:
-    """Take a step for all contexts at the same time. Passes on what it raised, after all have ended."""
-    if len(contexts) < 2:
-        return [step(context) for context in contexts]
-    with ThreadPoolExecutor(max_workers=len(contexts)) as pool:
-        futures = [pool.submit(step, context) for context in contexts]
-    problems = [problem for future in futures if isinstance(problem := future.exception(), Exception)]
-    if problems:
-        raise problems[0] if len(problems) == 1 else ExceptionGroup("several nodes failed", problems)
-    return [future.result() for future in futures]
-
-
 def _joined(contexts: tuple[FaultContext, ...], proofs: list[Proof]) -> Proof:
     """One proof for all nodes, effective where each proof is. The evidence is listed by node."""
-    for context, proof in zip(contexts, proofs, strict=True):
-        context.effective = proof.effective
     if len(proofs) == 1:
         return proofs[0]
     by_node = {

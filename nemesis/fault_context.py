@@ -30,17 +30,16 @@ class Proof:
 class FaultContext:
     """One event from its injection to its heal: the cluster, and what the fault must remember in between.
 
-    event                   its id. The reconcilers know it as the owner of what it requests.
-    node_ids                the resolved target: ids of nodes, or numbers of client processes.
-    topic                   the workload's main topic.
-    lasting                 seconds from the injection to the heal.
-    random                  source of the fault's random choices.
-    wait_until              waits for a condition for at most that many seconds; returns whether it came true. It
-                            gives up when the run is stopped.
-    seconds_to_next_action  until the next action of the schedule is due.
-    effective               whether the injection was verified.
-    healed                  whether the heal ended without an exception.
-    notes                   what one step of the fault records for a later one.
+    event       its id. The reconcilers know it as the owner of what it requests.
+    node_ids    the resolved target: ids of nodes, or numbers of client processes.
+    topic       the workload's main topic.
+    lasting     seconds from the injection to the heal.
+    random      source of the fault's random choices.
+    wait_until  waits for a condition for at most that many seconds; returns whether it came true. It gives up when
+                the run is stopped, and during the injection when the heal is due.
+    effective   whether the injection was verified.
+    healed      whether the heal ended without an exception.
+    notes       what one step of the fault records for a later one.
     """
 
     event: str
@@ -55,7 +54,6 @@ class FaultContext:
     lasting: float
     random: random.Random
     wait_until: Callable[[Callable[[], bool], float], bool]
-    seconds_to_next_action: Callable[[], float]
     effective: bool = False
     healed: bool = False
     notes: dict[str, Any] = field(default_factory=dict)

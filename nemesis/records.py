@@ -19,10 +19,15 @@ def action_row(
     *,
     invoked: int,
     completed: int,
+    planned: int | None = None,
     error: str | None = None,
     window: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The row of an injection or a heal. Times are monotonic ns. nodes: client processes, for a fault of clients."""
+    """The row of an injection or a heal. Times are monotonic ns.
+
+    nodes    client processes, for a fault of clients.
+    planned  when it was due; None where it had no time, because its trigger did not come or the run was stopped.
+    """
     is_of_clients = event.fault.target_family == "clients"
     value: dict[str, Any] = {
         "event": event.id,
@@ -38,6 +43,8 @@ def action_row(
         value["processes"] = list(nodes)
     if event.fault.removes_records:
         value["removes_records"] = True
+    if planned is not None:
+        value["planned"] = planned
     if window is not None:
         value["active"] = dict(window)
     return {

@@ -6,11 +6,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from nemesis.agenda import Action, Agenda
 from nemesis.cluster import Clients, Cluster
-from nemesis.conflicts import may_restore_the_same
+from nemesis.conflicts import may_block_the_same, may_restore_the_same
 from nemesis.effects.network import Network
 from nemesis.effects.processes import Processes
 from nemesis.effects.reconciler import Reconciler
@@ -22,7 +22,8 @@ from nemesis.records import Stage, action_row, heal_all_row
 from nemesis.resolution import Unresolved, resolve
 from nemesis.schedule import Schedule
 from nemesis.targets import Groups
-from nemesis.triggers import TRIGGER_LIMIT
+from nemesis.tasks import Start, Task, in_thread
+from nemesis.triggers import TRIGGER_INTERVAL, TRIGGER_LIMIT
 from nemesis.wait import wait_until
 
 log = logging.getLogger(__name__)
@@ -30,18 +31,35 @@ log = logging.getLogger(__name__)
 RESOLVE_LIMIT = 5.0
 """Seconds in which a target must become known, such as the leader of a partition during an election."""
 
+HEAL_FIRST = 0.1
+"""Seconds for which an injection waits for a heal that is due at the same time."""
+
+STEP = 0.05
+"""Seconds between two looks at what ends a wait early."""
+
+PROOF_STEP = 0.02
+"""Seconds between two looks at whether a proof has ended."""
+
+PROOF_END = 0.05
+"""Seconds after the heal is due in which a proof that ends its waits then may still return its evidence."""
+
+STOPPED = "the run was stopped before its time"
+
 Record = Callable[[Mapping[str, Any]], None]
 
 
 class Nemesis:
-    """Carries out one schedule, once, in one thread. Faults of several nodes use more threads for their steps.
+    """Carries out one schedule, once. Each event has a task of its own, which waits for its time, acts and verifies.
+
+    So nothing that one event waits for delays another one: neither a proof, nor a broker that does not answer.
 
     topic    the workload's main topic, for targets that name none.
     seed     of all random choices.
     record   called with a row of ``operations`` after each action: keys f, type, invoked, completed (ns of `clock`),
-             value, error. An exception that it raises is the only one that leaves `run`.
+             value, error; never by two tasks at once. An exception that it raises is the only one that leaves `run`.
     clients  the workload's client processes.
     clock    monotonic seconds.
+    start    starts a task.
     """
 
     def __init__(
@@ -54,81 +72,155 @@ class Nemesis:
         record: Record,
         clients: Clients | None = None,
         clock: Callable[[], float] = time.monotonic,
+        start: Start = in_thread,
     ) -> None:
-        self._runs = [EventRun(event, self._now) for event in schedule.events]
+        self._runs = [EventRun(event, self._now, start) for event in schedule.events]
         self._cluster = cluster
         self._clients = clients or NoClients()
         self._topic = topic
         self._seed = seed
         self._record = record
         self._clock = clock
+        self._start = start
+        self._began = 0.0
         self._network = Network(cluster.nodes)
         self._processes = Processes(cluster.nodes)
         self._resources = Reconciler(cluster.nodes)
         self._stop = threading.Event()
-        self._agenda = Agenda(clock, self._stop)
-        # Events that wait for the heal of another one, by the position of that one.
-        self._deferred: dict[int, list[int]] = {}
+        self._problems: list[BaseException] = []
+        self._recording, self._beginning = threading.Lock(), threading.Lock()
 
     def run(self, stop: threading.Event) -> None:
         """Work through the schedule. Return when every fault is healed, or its failed heal is recorded.
 
         stop  set by others: heal at once. Events that have not begun are recorded as without effect.
 
-        A late action delays only actions that are due before it is done, and an event keeps its length. An event
-        that restores the same object as another one also waits for the heal of that one. An action that fails is
-        recorded, and the run continues.
+        An event begins and is healed at its time whatever other events wait for, apart from three exceptions: it
+        waits for the heal of an event that restores the same object, or that blocks the same kind of process until
+        then; and an injection waits up to `HEAL_FIRST` seconds for other heals that are due by then. An action that
+        fails is recorded, and the run continues.
         """
         self._stop = stop
-        self._agenda = Agenda(self._clock, stop)
-        for position, run in enumerate(self._runs):
-            after = run.event.after
-            has_come = after.watch(self._cluster, self._clients, topic=self._topic) if after else None
-            self._agenda.add(run.event, position, has_come)
-        actions = {Action.INJECT: self._inject, Action.REPEAT: self._repeat, Action.HEAL: self._heal}
+        self._began = self._clock()
+        tasks: list[Task[None]] = []
         try:
-            while self._agenda and not stop.is_set():
-                for position in self._agenda.expired():
-                    self._give_up(self._runs[position])
-                if due := self._agenda.next():
-                    action, position = due
-                    actions[action](position)
-        finally:
-            self._agenda.clear()
-            self._heal_everything()
+            for run in sorted(self._runs, key=lambda run: 0.0 if run.event.after else run.event.at):
+                if run.event.after is None:
+                    self._wait(self._began + run.event.at)
+                tasks.append(self._start(partial(self._attempt, run), f"nemesis-{run.event.id}"))
+        except BaseException as problem:
+            self._problems.append(problem)
+        for task in tasks:
+            task.result()
+        for run in self._runs:  # those whose task was not started, and whose heal was interrupted
+            self._end(run)
+        self._heal_rest()
+        if self._problems:
+            raise self._problems[0]
 
-    def _inject(self, position: int) -> None:
-        if (other := self._must_wait_for(position)) is not None:
-            self._deferred.setdefault(other, []).append(position)
+    def _attempt(self, run: EventRun) -> None:
+        """One event from its time to its heal. A problem ends all events."""
+        try:
+            self._carry_out(run)
+        except BaseException as problem:  # a row that could not be recorded, or an interrupt
+            self._problems.append(problem)
+        self._end(run)
+
+    def _end(self, run: EventRun) -> None:
+        try:
+            self._heal(run)
+        except BaseException as problem:
+            self._problems.append(problem)
+
+    def _carry_out(self, run: EventRun) -> None:
+        event = run.event
+        run.planned = self._began + event.at
+        if event.after is not None:
+            if (came := self._await_trigger(event)) is None:
+                if not self._is_stopped():
+                    self._give_up(run)
+                return
+            run.planned = came + event.at
+        if not self._wait(run.planned) or not self._await_turn(run):
             return
-        run, began = self._runs[position], self._clock()
-        run.began = round(began * 1e9)
+        self._inject(run)
+        if run.due is not None:
+            self._hold(run, run.due)
+
+    def _await_trigger(self, event: Event) -> float | None:
+        """When it came; None if it did not within `TRIGGER_LIMIT`, or if the run was stopped."""
+        assert event.after is not None
+        has_come = event.after.watch(self._cluster, self._clients, topic=self._topic)
+        while not self._is_stopped() and self._clock() - self._began <= TRIGGER_LIMIT:
+            try:
+                if has_come():
+                    return self._clock()
+            except Exception as problem:  # requests may stay unanswered while faults are at work
+                log.info("%s: whether %s: %r", event.id, event.after, problem)
+            self._wait(self._clock() + TRIGGER_INTERVAL)
+        return None
+
+    def _await_turn(self, run: EventRun) -> bool:
+        """Wait for the heals that must come first. False if the run was stopped meanwhile."""
+        while not self._is_stopped():
+            with self._beginning:
+                if not any(self._must_wait(run, other) for other in self._runs):
+                    run.began = self._now()
+                    return True
+            self._stop.wait(HEAL_FIRST / 10)
+        return False
+
+    def _must_wait(self, run: EventRun, other: EventRun) -> bool:
+        if other is run or other.planned is None or other.is_finished:
+            return False
+        assert run.planned is not None
+        if may_restore_the_same(run.event, other.event, self._topic):
+            # It should be healed by now, but it began late. Of two that wait, the earlier one goes first.
+            return other.began is not None or (other.planned, other.event.id) < (run.planned, run.event.id)
+        if other.due is None or other.due > run.planned or other.is_lifted:
+            return False
+        return may_block_the_same(run.event, other.event) or self._clock() < run.planned + HEAL_FIRST
+
+    def _inject(self, run: EventRun) -> None:
+        assert run.began is not None
+        event = run.event
         nodes: tuple[int, ...] = ()
         proof, error = Proof(False), None
         try:
-            nodes = self._resolve(run.event)
-            proof = run.inject(self._context(run.event, nodes))
+            nodes = self._resolve(event)
+            if not event.fault.momentary:
+                run.due = self._clock() + event.lasting
+            run.inject(self._context(run, nodes))
+            proof = self._prove(run)
         except Unresolved as problem:
             proof = Proof(False, {"unresolved": str(problem)})
         except Exception as problem:
             error = describe(problem)
-        self._write(run.event, "inject", nodes, proof, invoked=run.began, error=error)
-        if not run.contexts or run.event.fault.momentary:
-            self._heal(position)
-            return
-        self._agenda.schedule(began + run.event.lasting, Action.HEAL, position)
-        self._schedule_repeat(position, began)
+        self._write(run, "inject", nodes, proof, invoked=run.began, planned=run.planned, error=error)
 
-    def _must_wait_for(self, position: int) -> int | None:
-        """An event at work that restores the same object. It should be healed by now, but it began late."""
-        event = self._runs[position].event
-        for other, run in enumerate(self._runs):
-            is_at_work = run.began is not None and not run.is_finished
-            if is_at_work and may_restore_the_same(event, run.event, self._topic):
-                return other
-        return None
+    def _prove(self, run: EventRun) -> Proof:
+        """A request to a silent broker may outlast the fault. The heal does not wait for it."""
+        task = self._start(run.verify_injected, f"nemesis-{run.event.id}-proof")
+        while not task.done() and not (run.due is None and self._is_stopped()):
+            if run.due is not None and (self._is_stopped() or self._clock() >= run.due + PROOF_END):
+                return Proof(
+                    False, {"proof": "it had not ended when the heal was due, or when the run was stopped"}
+                )
+            self._stop.wait(PROOF_STEP)
+        return task.result()
 
-    def _context(self, event: Event, nodes: tuple[int, ...]) -> FaultContext:
+    def _hold(self, run: EventRun, due: float) -> None:
+        """Wait for the time of the heal, and repeat what the fault repeats."""
+        interval = run.event.fault.repeat_every
+        if interval is not None and run.began is not None:
+            following = run.began / 1e9 + interval
+            while following < due and self._wait(following):
+                run.repeat()
+                following = max(following + interval, self._clock())
+        self._wait(due)
+
+    def _context(self, run: EventRun, nodes: tuple[int, ...]) -> FaultContext:
+        event = run.event
         return FaultContext(
             event=event.id,
             target=event.target,
@@ -141,70 +233,40 @@ class Nemesis:
             topic=self._topic,
             lasting=event.lasting,
             random=event.random(self._seed, "how"),
-            wait_until=self._wait_until,
-            seconds_to_next_action=self._agenda.seconds_to_next_action,
+            wait_until=partial(self._wait_until, run=run),
         )
 
-    def _schedule_repeat(self, position: int, last: float) -> None:
-        run = self._runs[position]
-        interval, began = run.event.fault.repeat_every, run.began
-        assert began is not None
-        if interval is not None and last + interval < began / 1e9 + run.event.lasting:
-            self._agenda.schedule(last + interval, Action.REPEAT, position)
-
-    def _repeat(self, position: int) -> None:
-        run = self._runs[position]
-        if run.is_finished:
-            # It was due at the time of the heal, apart from a rounding error. It would undo what the heal restored.
-            return
-        began = self._clock()
-        run.repeat()
-        self._schedule_repeat(position, max(began, self._clock() - (run.event.fault.repeat_every or 0)))
-
-    def _heal(self, position: int) -> None:
-        run = self._runs[position]
+    def _heal(self, run: EventRun) -> None:
         if run.is_finished:
             return
-        began = self._now()
+        began, run.is_healing = self._now(), True
         if not run.contexts:
             run.is_finished = True
             if run.began is None:
-                proof = Proof(False, {"skipped": "the run was stopped before its time"})
-                self._write(run.event, "inject", (), proof, invoked=began)
+                self._write(run, "inject", (), Proof(False, {"skipped": STOPPED}), invoked=began)
             proof = Proof(True, {"nothing": "there was nothing to heal"})
-            self._write(run.event, "heal", (), proof, invoked=began)
+            self._write(run, "heal", (), proof, invoked=began)
             return
         outcome = run.heal()
         run.is_finished = True  # an interrupt before this line causes another heal
-        for deferred in self._deferred.pop(position, ()):
-            self._agenda.schedule(self._clock(), Action.INJECT, deferred)
         window = run.window(began, outcome.proof)
+        is_in_time = run.due is not None and began >= run.due * 1e9  # not where the run was stopped before
         self._write(
-            run.event, "heal", run.nodes, outcome.proof, invoked=began, error=outcome.error, window=window
+            run,
+            "heal",
+            run.nodes,
+            outcome.proof,
+            invoked=began,
+            planned=run.due if is_in_time else None,
+            error=outcome.error,
+            window=window,
         )
 
     def _give_up(self, run: EventRun) -> None:
         """Record an event whose trigger did not come."""
         run.began = self._now()
         reason = f"{run.event.after} did not come within {TRIGGER_LIMIT:.0f} s"
-        self._write(run.event, "inject", (), Proof(False, {"trigger": reason}), invoked=run.began)
-        self._heal(self._runs.index(run))
-
-    def _heal_everything(self) -> None:
-        """At the end: heal every event, then whatever a failed heal left. Raises the first problem of `record`."""
-        problems: list[BaseException] = []
-        try:
-            for position in range(len(self._runs)):
-                try:
-                    self._heal(position)
-                except (
-                    Exception
-                ) as problem:  # it could not be recorded; the others must be healed nevertheless
-                    problems.append(problem)
-        finally:
-            self._heal_rest()
-        if problems:
-            raise problems[0]
+        self._write(run, "inject", (), Proof(False, {"trigger": reason}), invoked=run.began)
 
     def _heal_rest(self) -> None:
         """Withdraw all wishes, repeat failed heals, and look at the nodes. What is left is recorded as an event."""
@@ -262,23 +324,44 @@ class Nemesis:
 
     def _write(
         self,
-        event: Event,
+        run: EventRun,
         stage: Stage,
         nodes: tuple[int, ...],
         proof: Proof,
         *,
         invoked: int,
+        planned: float | None = None,
         error: str | None = None,
         window: Mapping[str, Any] | None = None,
     ) -> None:
-        completed = self._now()
-        self._record(
-            action_row(
-                event, stage, nodes, proof, invoked=invoked, completed=completed, error=error, window=window
-            )
+        row = action_row(
+            run.event,
+            stage,
+            nodes,
+            proof,
+            invoked=invoked,
+            completed=self._now(),
+            planned=None if planned is None else round(planned * 1e9),
+            error=error,
+            window=window,
         )
+        with self._recording:
+            self._record(row)
 
-    def _wait_until(self, condition: Callable[[], bool], limit: float) -> bool:
+    def _is_stopped(self) -> bool:
+        return self._stop.is_set() or bool(self._problems)
+
+    def _wait(self, until: float) -> bool:
+        """Whether that time came before the run was stopped."""
+        while not self._is_stopped() and (left := until - self._clock()) > 0:
+            self._stop.wait(min(left, STEP))
+        return not self._is_stopped()
+
+    def _wait_until(self, condition: Callable[[], bool], limit: float, run: EventRun | None = None) -> bool:
+        """run: a wait for its proof ends when its heal is due."""
+        if run is not None and run.due is not None and not run.is_healing:
+            limit = min(limit, run.due - self._clock())
+
         def is_true() -> bool:
             try:
                 return condition()
@@ -287,7 +370,7 @@ class Nemesis:
                 return False
 
         return wait_until(
-            is_true, limit=limit, clock=self._clock, sleep=self._stop.wait, abandon=self._stop.is_set
+            is_true, limit=limit, clock=self._clock, sleep=self._stop.wait, abandon=self._is_stopped
         )
 
     def _now(self) -> int:

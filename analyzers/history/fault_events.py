@@ -10,6 +10,9 @@ from typing import Any, Protocol
 Window = tuple[int, int]
 """Begin and end, ns."""
 
+LATE = 500_000_000
+"""ns by which an injection or a heal may begin after its time without a note in the verdict."""
+
 RECREATE = "recreate-topic"
 """The fault after which a topic of the same name has other logs."""
 
@@ -38,6 +41,8 @@ class Stage:
     possibly: Window | None = None
     surely: Window | None = None
     """Only of healing: when the fault may have been active, and when it certainly was."""
+    planned: int | None = None
+    """When it was due. None also for a history of an earlier version, which did not record it."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Of the fault, as in the schedule. Empty also for a history of an earlier version, which did not record them."""
 
@@ -101,6 +106,16 @@ class FaultEvent:
             yield f"{what} was not verified as healed: the cluster may not have recovered."
 
 
+def lateness(events: Iterable[FaultEvent]) -> Iterator[str]:
+    """A sentence for each injection and each heal that began more than `LATE` after its time."""
+    for event in events:
+        for what, stage in (("injected", event.inject), ("healed", event.heal)):
+            if stage is None or stage.planned is None or stage.invoked - stage.planned <= LATE:
+                continue
+            late = (stage.invoked - stage.planned) / 1e9
+            yield f"The fault {event.fault} {event.target} ({event.event}) was {what} {late:.1f} s after its time."
+
+
 def fault_events(rows: Iterable[Row]) -> tuple[FaultEvent, ...]:
     """Join the operations of the nemesis, which are given in order of time.
 
@@ -143,6 +158,7 @@ def parse(row: Row) -> tuple[str, Stage, str]:
             processes=_numbers("processes", value.get("processes", [])),
             possibly=_window("possibly", active.get("possibly")),
             surely=_window("surely", active.get("surely")),
+            planned=_optional_number("planned", value.get("planned")),
             options=dict(value.get("options", {})),
         )
     except (TypeError, KeyError, ValueError, AttributeError) as error:
@@ -157,6 +173,12 @@ def _numbers(name: str, value: object) -> tuple[int, ...]:
     if not isinstance(value, list) or not all(type(number) is int for number in value):
         raise TypeError(f"{name}: expected a list of numbers, got {value!r}")
     return tuple(value)
+
+
+def _optional_number(name: str, value: object) -> int | None:
+    if value is not None and type(value) is not int:
+        raise TypeError(f"{name}: expected a number, got {value!r}")
+    return value
 
 
 def _window(name: str, value: object) -> Window | None:

@@ -13,7 +13,7 @@ from analyzers.catalogue.check import Check
 from analyzers.catalogue.registry import ANOMALIES, CHECKS, bound_checks, require_known
 from analyzers.causes.evidence import Extent
 from analyzers.facts.registry import NEEDS
-from analyzers.history.fault_events import FaultEvent, fault_events, faults_at
+from analyzers.history.fault_events import FaultEvent, fault_events, faults_at, lateness
 from analyzers.history.incarnations import allows_compaction, by_incarnation, cuts, topic_changes
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import Location, is_empty, sources
@@ -187,7 +187,7 @@ def _verdict(
         unknowns=[*unknowns(counts, events), *crashes, *missing, *_unrecovered(bounds, events, available)],
         exercised=exercised(counts, events),
         availability=available,
-        notes=[each.sentence for each in unsearched if not each.judged],
+        notes=[*(each.sentence for each in unsearched if not each.judged), *lateness(events)],
         clients=clients,
         causes=causes_of(extents, collected, events, counts.began, clients, counts.progress.settings),
         settings=counts.progress.settings,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -25,7 +26,7 @@ class Network:
     """Cuts by owner, which is the id of an event. The nodes get the union, so the heal of one fault leaves the
     others.
 
-    For use by one thread; it works on several nodes in parallel.
+    Safe for use by several threads; it works on several nodes in parallel.
     """
 
     def __init__(self, nodes: Mapping[int, Node]) -> None:
@@ -37,29 +38,37 @@ class Network:
         self._earlier: dict[Rule, int] = {}
         # Rules that had vanished when their node got new ones. They are in force again, but were not all the time.
         self._lost: set[Rule] = set()
+        self._wishing = threading.Lock()
+        self._locks: dict[int, threading.Lock] = {}
 
     @property
     def cuts(self) -> frozenset[Cut]:
         """The union of the cuts that all owners want."""
-        return frozenset().union(*self._owned.values())
+        with self._wishing:
+            return frozenset().union(*self._owned.values())
 
     @property
     def owners(self) -> frozenset[str]:
-        return frozenset(self._owned)
+        with self._wishing:
+            return frozenset(self._owned)
 
     def cut(self, owner: str, cuts: Iterable[Cut]) -> None:
         """Replace the cuts of an owner and apply the union. Raises NetworkError after all nodes were tried."""
-        self._owned[owner] = frozenset(cuts)
+        wanted = frozenset(cuts)
+        with self._wishing:
+            self._owned[owner] = wanted
         self._reconcile()
 
     def heal(self, owner: str) -> None:
         """Withdraw the cuts of an owner and apply the rest. Raises NetworkError after all nodes were tried."""
-        self._owned.pop(owner, None)
+        with self._wishing:
+            self._owned.pop(owner, None)
         self._reconcile()
 
     def heal_all(self) -> None:
         """Remove every rule from every node, known or not. Raises NetworkError after all nodes were tried."""
-        self._owned.clear()
+        with self._wishing:
+            self._owned.clear()
         self._applied.clear()
         self._reconcile()
 
@@ -68,21 +77,35 @@ class Network:
 
         Raises NetworkError.
         """
-        counted = on_each(nodes, self._read)
-        return {
-            rule: self._earlier.get(rule, 0) + count
-            for each in counted.values()
-            for rule, count in each.items()
-            if rule not in self._lost
-        }
+        counted = on_each(nodes, self._counted)
+        return {rule: count for each in counted.values() for rule, count in each.items()}
+
+    def _counted(self, node: int) -> dict[Rule, int]:
+        with self._lock(node):
+            found = self._read(node)
+            return {
+                rule: self._earlier.get(rule, 0) + count
+                for rule, count in found.items()
+                if rule not in self._lost
+            }
 
     def _reconcile(self) -> None:
-        wanted = {node: frozenset(cut for cut in self.cuts if cut.receiver == node) for node in self._nodes}
-        stale = [node for node in wanted if self._applied.get(node) != wanted[node]]
         try:
-            on_each(stale, lambda node: self._apply(node, wanted[node]))
+            on_each(tuple(self._nodes), self._reconcile_node)
         finally:
-            self._lost &= {rule for cut in self.cuts for rule in cut.rules}
+            wanted = {rule for cut in self.cuts for rule in cut.rules}
+            with self._wishing:
+                self._lost &= wanted
+
+    def _reconcile_node(self, node: int) -> None:
+        """Under the lock, what is wanted cannot be older than what another thread has applied."""
+        with self._lock(node):
+            wanted = frozenset(cut for cut in self.cuts if cut.receiver == node)
+            if self._applied.get(node) != wanted:
+                self._apply(node, wanted)
+
+    def _lock(self, node: int) -> threading.Lock:
+        return self._locks.setdefault(node, threading.Lock())
 
     def _apply(self, node: int, cuts: frozenset[Cut]) -> None:
         expected = self._applied.pop(node, frozenset())
@@ -91,7 +114,9 @@ class Network:
         # must not fail for that reason.
         with contextlib.suppress(NetworkError):
             found = self._read(node)
-            self._lost |= {rule for cut in expected for rule in cut.rules} - found.keys()
+            vanished = {rule for cut in expected for rule in cut.rules} - found.keys()
+            with self._wishing:
+                self._lost |= vanished
         text = ruleset(cuts, {cut.sender: self._nodes[cut.sender].mac for cut in cuts})
         status, output = self._nodes[node].shell(f"nft {shlex.quote(text)}")
         if status:

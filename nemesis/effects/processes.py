@@ -26,6 +26,7 @@ class Processes:
         self._wishes: dict[int, dict[str, State]] = {}
         self._mechanism: dict[int, Mechanism] = {}
         self._lock = threading.Lock()
+        self._reconciling: dict[int, threading.Lock] = {}
 
     @property
     def owners(self) -> frozenset[str]:
@@ -80,7 +81,14 @@ class Processes:
             raise ExceptionGroup("not every process could be healed", problems)
 
     def _reconcile(self, number: int, *, gently: bool = False) -> None:
-        node, wanted = self._nodes[number], self.wanted(number)
+        """One thread at a time for a node: what is wanted is then not older than what another one has applied."""
+        with self._lock:
+            reconciling = self._reconciling.setdefault(number, threading.Lock())
+        with reconciling:
+            self._bring_to(number, self.wanted(number), gently=gently)
+
+    def _bring_to(self, number: int, wanted: State, *, gently: bool) -> None:
+        node = self._nodes[number]
         actual = node.state()
         if actual == wanted:
             return

@@ -48,6 +48,7 @@ class Reconciler:
         # Resources whose last application failed: the state of the node is unknown.
         self._unsure: set[tuple[Resource, int]] = set()
         self._lock = threading.RLock()
+        self._applying: dict[tuple[Resource, int], threading.Lock] = {}
 
     @property
     def owners(self) -> frozenset[str]:
@@ -105,8 +106,11 @@ class Reconciler:
         return found
 
     def _apply(self, resource: Resource, node: int) -> None:
+        key = resource, node
         with self._lock:
-            self._unsure.add((resource, node))
-        resource.apply(self._nodes[node], self.wanted(resource, node))
-        with self._lock:
-            self._unsure.discard((resource, node))
+            self._unsure.add(key)
+            applying = self._applying.setdefault(key, threading.Lock())
+        with applying:  # what is wanted is then not older than what another thread has applied
+            resource.apply(self._nodes[node], self.wanted(resource, node))
+            with self._lock:
+                self._unsure.discard(key)

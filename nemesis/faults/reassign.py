@@ -58,12 +58,11 @@ class Reassign(Fault):
 def _verify_moved(context: FaultContext, wanted: tuple[int, ...], before: tuple[int, ...]) -> Proof:
     """Whether exactly these replicas are assigned, and all in sync. A move that goes on has both old and new ones."""
     cluster, log = context.cluster, context.log
-    limit = min(LIMIT, max(context.seconds_to_next_action(), 1.0))
 
     def has_moved() -> bool:
         return cluster.replicas(*log) == wanted and set(cluster.isr(*log)) == set(wanted)
 
-    moved = context.wait_until(has_moved, limit)
+    moved = context.wait_until(has_moved, LIMIT)
     evidence = {"before": list(before), "wanted": list(wanted), "replicas": list(cluster.replicas(*log))}
     return Proof(moved and wanted != before, evidence)
 

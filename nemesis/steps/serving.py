@@ -11,26 +11,18 @@ LIMIT = 60.0
 def verify_serving(context: FaultContext) -> Proof:
     """Wait until the node serves clients, unless another event may rightly prevent that.
 
-    Another fault may cut the node off, or the controllers may have lost their quorum. Nor may the wait delay the next
-    event of the schedule: some schedules inject a fault while the cluster is still recovering.
+    Another fault may cut the node off, or the controllers may have lost their quorum.
     """
-    if others := context.others:
-        return Proof(True, {"serving": f"not required while {', '.join(others)} goes on"})
-    left = context.seconds_to_next_action()
-    if left <= 0:
-        return Proof(True, {"serving": "not required: the next event is due"})
-    limit = min(LIMIT, left)
     is_serving = False
 
     def is_settled() -> bool:
         nonlocal is_serving
-        is_serving = context.cluster.serving(context.node_id)
-        # A trigger may make the next event due at any time.
-        return is_serving or context.seconds_to_next_action() <= 0
+        is_serving = not context.others and context.cluster.serving(context.node_id)
+        return is_serving or bool(context.others)
 
-    context.wait_until(is_settled, limit)
+    context.wait_until(is_settled, LIMIT)
     if is_serving:
         return Proof(True, {"serving": True})
-    if context.seconds_to_next_action() <= 0:
-        return Proof(True, {"serving": "not yet when the next event was due"})
-    return Proof(False, {"serving": f"not seen; gave up after {limit:.0f} s or when the run was stopped"})
+    if others := context.others:
+        return Proof(True, {"serving": f"not required while {', '.join(others)} goes on"})
+    return Proof(False, {"serving": f"not seen; gave up after {LIMIT:.0f} s or when the run was stopped"})

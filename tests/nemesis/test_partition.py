@@ -48,7 +48,8 @@ def test_rows_have_the_shape_of_the_history(fake_run) -> None:
     assert (inject["f"], inject["type"], inject["error"]) == ("isolate", "info", None)
     assert 101 * 10**9 <= inject["invoked"] <= inject["value"]["evidence"]["applied"] <= inject["completed"]
     assert heal["invoked"] == 106 * 10**9
-    assert set(inject["value"]) == {"event", "stage", "target", "nodes", "effective", "evidence"}
+    assert heal["value"]["planned"] == 106 * 10**9
+    assert set(inject["value"]) == {"event", "stage", "target", "nodes", "effective", "evidence", "planned"}
     assert {**inject["value"], "evidence": None} == {
         "event": "isolate-0",
         "stage": "inject",
@@ -56,6 +57,7 @@ def test_rows_have_the_shape_of_the_history(fake_run) -> None:
         "nodes": [2],
         "effective": True,
         "evidence": None,
+        "planned": 101 * 10**9,
     }
 
 

@@ -117,6 +117,8 @@ OPERATIONS = pa.schema(
 ``<fault>``     by NEMESIS, one row for inject and one for heal: ``{"event": id, "stage": "inject"|"heal",
                 "target": as in the schedule, "nodes": [ids], "effective": bool, "evidence": {...}}``; type ``info``.
                 ``"options"`` are those of the fault as the schedule has them; absent if all have their defaults.
+                ``"planned": ns`` is when it was due; absent if it had no time, because its trigger did not come or
+                the run was stopped before.
                 The row of heal also has ``"active": {"possibly": [ns, ns], "surely": [ns, ns]}``: the time in which
                 the fault may have been active, and, if verified, in which it certainly was. A fault on clients has
                 ``"processes": [numbers]``, and one that may remove records that were acknowledged or read, as

@@ -32,6 +32,7 @@ class FakeRun:
             record=self.rows.append,
             clients=self.clients,
             clock=self.stop.time,
+            start=self.stop.start,
         ).run(self.stop)
         return self
 

@@ -1,0 +1,58 @@
+"""Work that goes on side by side. Tests replace the threads by tasks in fake time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Task(Protocol[T_co]):
+    """Work that was started."""
+
+    def done(self) -> bool: ...
+
+    def result(self) -> T_co:
+        """Waits for its end. Raises what it raised."""
+
+
+class Start(Protocol):
+    """Starts work beside its caller. The name is for logs and stacks."""
+
+    def __call__(self, work: Callable[[], T], name: str) -> Task[T]: ...
+
+
+def in_thread(work: Callable[[], T], name: str) -> Task[T]:
+    """The usual `Start`."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as problem:
+            future.set_exception(problem)
+
+    # The process may end without it: a request to a broker or to the engine may stay unanswered for long.
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return future
+
+
+def side_by_side(start: Start, works: Sequence[Callable[[], T]], name: str) -> list[T]:
+    """Their results, in order, after all have ended. Raises what one raised, or a group of what several raised."""
+    if len(works) < 2:
+        return [work() for work in works]
+    tasks: list[Task[Any]] = [start(work, f"{name}-{number}") for number, work in enumerate(works)]
+    results: list[T] = []
+    problems: list[BaseException] = []
+    for task in tasks:
+        try:
+            results.append(task.result())
+        except BaseException as problem:
+            problems.append(problem)
+    if problems:
+        raise problems[0] if len(problems) == 1 else BaseExceptionGroup("several nodes failed", problems)
+    return results
