@@ -23,7 +23,7 @@ from nemesis.resolution import Unresolved, resolve
 from nemesis.schedule import Schedule
 from nemesis.targets import Groups
 from nemesis.tasks import Start, Task, in_thread
-from nemesis.triggers import TRIGGER_INTERVAL, TRIGGER_LIMIT
+from nemesis.triggers import TRIGGER_INTERVAL, Trigger, Watch
 from nemesis.wait import wait_until
 
 log = logging.getLogger(__name__)
@@ -136,9 +136,10 @@ class Nemesis:
         event = run.event
         run.planned = self._began + event.at
         if event.after is not None:
-            if (came := self._await_trigger(event)) is None:
+            watch = event.after.watch(self._cluster, self._clients, topic=self._topic)
+            if (came := self._await_trigger(event.after, watch)) is None:
                 if not self._is_stopped():
-                    self._give_up(run)
+                    self._give_up(run, event.after, watch)
                 return
             run.planned = came + event.at
         if not self._wait(run.planned) or not self._await_turn(run):
@@ -147,16 +148,14 @@ class Nemesis:
         if run.due is not None:
             self._hold(run, run.due)
 
-    def _await_trigger(self, event: Event) -> float | None:
-        """When it came; None if it did not within `TRIGGER_LIMIT`, or if the run was stopped."""
-        assert event.after is not None
-        has_come = event.after.watch(self._cluster, self._clients, topic=self._topic)
-        while not self._is_stopped() and self._clock() - self._began <= TRIGGER_LIMIT:
+    def _await_trigger(self, trigger: Trigger, watch: Watch) -> float | None:
+        """When it came; None if it did not in time, or if the run was stopped."""
+        while not self._is_stopped() and self._clock() - self._began <= trigger.limit:
             try:
-                if has_come():
+                if watch.has_come():
                     return self._clock()
             except Exception as problem:  # requests may stay unanswered while faults are at work
-                log.info("%s: whether %s: %r", event.id, event.after, problem)
+                log.info("whether %s: %r", trigger, problem)
             self._wait(self._clock() + TRIGGER_INTERVAL)
         return None
 
@@ -262,11 +261,14 @@ class Nemesis:
             window=window,
         )
 
-    def _give_up(self, run: EventRun) -> None:
+    def _give_up(self, run: EventRun, trigger: Trigger, watch: Watch) -> None:
         """Record an event whose trigger did not come."""
         run.began = self._now()
-        reason = f"{run.event.after} did not come within {TRIGGER_LIMIT:.0f} s"
-        self._write(run, "inject", (), Proof(False, {"trigger": reason}), invoked=run.began)
+        evidence = {
+            "trigger": f"{trigger.moment} did not come within {trigger.limit:g} s",
+            "seen_instead": watch.seen,
+        }
+        self._write(run, "inject", (), Proof(False, evidence), invoked=run.began)
 
     def _heal_rest(self) -> None:
         """Withdraw all wishes, repeat failed heals, and look at the nodes. What is left is recorded as an event."""

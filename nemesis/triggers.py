@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nemesis.cluster import Clients, Cluster
 from nemesis.topology import Topology
+from nemesis.validation import LONGEST
 
 ALLOWED = (
     "'acks:<number>', 'isr-shrink', 'isr-full', 'leader-change' (of partition 0 of the workload's main topic; "
     "'isr-shrink:<partition>' and 'isr-shrink:<topic>-<partition>' name another), 'controller-change', "
-    "'rebalance:<group>', 'transaction:<id>'"
+    "'rebalance:<group>', 'transaction:<id>'; each may end with ' within <seconds>'"
 )
 
 _LOG = re.compile(r"(isr-shrink|isr-full|leader-change)(?::(?:([A-Za-z0-9._-]+)-)?([0-9]+))?")
@@ -24,12 +25,31 @@ REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconc
 """States of a group that is rebalancing; the last two exist in the protocol of KIP-848."""
 
 TRIGGER_LIMIT = 60.0
-"""Seconds, from the start of the schedule, for which an event waits for its trigger."""
+"""Seconds, from the start of the schedule, for which an event waits for a trigger that names no other limit."""
 
 TRIGGER_INTERVAL = 0.05
 """Seconds between two looks at a trigger."""
 
-HasCome = Callable[[], bool]
+_LIMITED = re.compile(r"(\S+) within ([0-9]+(?:\.[0-9]+)?)")
+
+
+class Watch:
+    """Looks repeatedly whether a moment has come since the first look. For one thread."""
+
+    def __init__(
+        self, observe: Callable[[], Any], comes: Callable[[Any], bool], says: Callable[[Any], str]
+    ) -> None:
+        self._observe = observe
+        self._comes = comes
+        self._says = says
+        self.seen = "nothing"
+        """At the last look that was answered, in words."""
+
+    def has_come(self) -> bool:
+        """Look once. Raises what the look raises."""
+        now = self._observe()
+        self.seen = self._says(now)
+        return self._comes(now)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +61,7 @@ class Trigger:
     topic      None for the workload's main topic.
     partition  None where the text has none, which means 0.
     name       of a group or a transactional id.
+    limit      seconds, from the start of the schedule, after which it is no longer waited for.
     """
 
     kind: str
@@ -48,11 +69,14 @@ class Trigger:
     topic: str | None = None
     partition: int | None = None
     name: str | None = None
+    limit: float = TRIGGER_LIMIT
 
     @classmethod
     def parse(cls, text: str) -> Trigger:
         """Raises ValueError naming the text and what is allowed."""
         if isinstance(text, str):
+            if (match := _LIMITED.fullmatch(text)) and 0 < float(match[2]) <= LONGEST:
+                return replace(cls.parse(match[1]), limit=float(match[2]))
             if text == "controller-change":
                 return cls(kind=text)
             if match := _ACKS.fullmatch(text):
@@ -65,6 +89,11 @@ class Trigger:
         raise ValueError(f"trigger {text!r}: allowed are {ALLOWED}")
 
     def __str__(self) -> str:
+        return self.moment if self.limit == TRIGGER_LIMIT else f"{self.moment} within {self.limit:g}"
+
+    @property
+    def moment(self) -> str:
+        """Its text without the limit."""
         if self.kind == "acks":
             return f"acks:{self.number}"
         if self.name is not None:
@@ -93,51 +122,73 @@ class Trigger:
                 f"{what}: the cluster has one node that can be the controller, which never changes"
             )
 
-    def watch(self, cluster: Cluster, clients: Clients, *, topic: str) -> HasCome:
-        """A function to call repeatedly that returns whether the moment has come since now. topic: the workload's
-        main topic.
-        """
+    def watch(self, cluster: Cluster, clients: Clients, *, topic: str) -> Watch:
+        """topic: the workload's main topic."""
         log, view = (self.topic or topic, self.partition or 0), cluster.quick()
         match self.kind:
             case "acks":
-                return lambda: clients.acknowledged() >= self.number
+                return Watch(
+                    clients.acknowledged, lambda number: number >= self.number, "{:,} acknowledgements".format
+                )
             case "controller-change":
-                return _changed(view.controller)
+                return Watch(view.controller, _changed(), lambda node: _role("controller", node))
             case "leader-change":
-                return _changed(lambda: view.leader(*log))
+                return Watch(lambda: view.leader(*log), _changed(), lambda node: _role("leader", node))
             case "isr-shrink":
-                return lambda: 0 < len(view.isr(*log)) < len(view.replicas(*log))
+                return Watch(lambda: (view.isr(*log), view.replicas(*log)), _shrunk, _in_sync)
             case "isr-full":
-                return _again(lambda: _full(view.isr(*log), view.replicas(*log)))
+                return Watch(lambda: (view.isr(*log), view.replicas(*log)), _full_again(), _in_sync)
             case "rebalance":
-                return lambda: cluster.kafka.group(self.name or "")[0] in REBALANCING
-        return lambda: cluster.kafka.transaction(self.name or "")[0] == "Ongoing"
+                return Watch(
+                    lambda: cluster.kafka.group(self.name or "")[0], REBALANCING.__contains__, _state
+                )
+        return Watch(lambda: cluster.kafka.transaction(self.name or "")[0], "Ongoing".__eq__, _state)
 
 
-def _changed(observe: Callable[[], Any]) -> HasCome:
-    first: list[Any] = []
+def _changed() -> Callable[[int | None], bool]:
+    """Whether the node is another one than at first. None counts as unknown."""
+    first: list[int] = []
 
-    def changed() -> bool:
-        if (now := observe()) is None:
+    def changed(node: int | None) -> bool:
+        if node is None:
             return False
         if not first:
-            first.append(now)
-        return bool(now != first[0])
+            first.append(node)
+        return node != first[0]
 
     return changed
 
 
-def _again(observe: Callable[[], bool | None]) -> HasCome:
-    """Whether the observed value was false, and then true again. An observation of None counts as unknown."""
+Isr = tuple[Sequence[int], Sequence[int]]
+"""The in-sync replicas, and all replicas. Empty: unknown."""
+
+
+def _shrunk(isr: Isr) -> bool:
+    return 0 < len(isr[0]) < len(isr[1])
+
+
+def _full_again() -> Callable[[Isr], bool]:
+    """Whether the ISR was not full, and then full."""
     seen: set[bool] = set()
 
-    def again() -> bool:
-        if (now := observe()) is not None:
-            seen.add(now)
-        return now is True and False in seen
+    def full_again(isr: Isr) -> bool:
+        if not all(isr):
+            return False
+        is_full = len(isr[0]) == len(isr[1])
+        seen.add(is_full)
+        return is_full and False in seen
 
-    return again
+    return full_again
 
 
-def _full(in_sync: Sequence[int], replicas: Sequence[int]) -> bool | None:
-    return len(in_sync) == len(replicas) if in_sync and replicas else None
+def _role(role: str, node: int | None) -> str:
+    return f"no {role}" if node is None else f"the {role} is {node}"
+
+
+def _in_sync(isr: Isr) -> str:
+    in_sync, replicas = (", ".join(map(str, sorted(nodes))) or "unknown" for nodes in isr)
+    return f"the ISR is {in_sync}; the replicas are {replicas}"
+
+
+def _state(state: str) -> str:
+    return f"the state is {state}"

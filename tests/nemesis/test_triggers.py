@@ -15,7 +15,8 @@ from tests.support.topologies import TOPOLOGIES
 
 GOOD = [
     "acks:1", "acks:100", "isr-shrink", "isr-shrink:2", "isr-full:orders-1", "leader-change:my-own.topic_2-0",
-    "controller-change", "rebalance:readers", "transaction:transfer-1",
+    "controller-change", "rebalance:readers", "transaction:transfer-1", "isr-shrink within 20",
+    "acks:5 within 2.5", "rebalance:readers within 120",
 ]  # fmt: skip
 
 
@@ -32,7 +33,9 @@ def test_a_trigger_is_its_text(text) -> None:
 @given(
     st.text()
     | st.sampled_from(["acks", "acks:0", "acks:-1", "acks:1.5", "isr-shrink:", "isr-full:a-", "controller-change:1",
-                       "rebalance", "rebalance:", "transaction:a b", "leader-change:a", " acks:1"])
+                       "rebalance", "rebalance:", "transaction:a b", "leader-change:a", " acks:1", "acks:1 within",
+                       "acks:1 within 0", "acks:1 within -1", "acks:1 within 5s", "acks:1 within 1 within 2",
+                       "within 5", "acks:1 within 99999999999"])
     | st.none() | st.integers()
 )  # fmt: skip
 def test_other_text_is_refused_with_what_is_allowed(text) -> None:
@@ -67,7 +70,7 @@ def test_each_trigger_comes_with_its_moment_and_not_before(fake_run) -> None:
     cluster, clients = fake_run.cluster, fake_run.clients
 
     def watch(text):
-        return Trigger.parse(text).watch(cluster, clients, topic="log")
+        return Trigger.parse(text).watch(cluster, clients, topic="log").has_come
 
     acks, leader, controller = watch("acks:5"), watch("leader-change"), watch("controller-change")
     shrink, full = watch("isr-shrink:1"), watch("isr-full:1")
@@ -97,7 +100,8 @@ def test_each_trigger_comes_with_its_moment_and_not_before(fake_run) -> None:
 
 def test_a_leader_change_counts_from_the_first_known_leader(fake_run) -> None:
     fake_run.cluster.leaders["log", 0] = None
-    changed = Trigger.parse("leader-change").watch(fake_run.cluster, fake_run.clients, topic="log")
+    watch = Trigger.parse("leader-change").watch(fake_run.cluster, fake_run.clients, topic="log")
+    changed = watch.has_come
     assert not changed()
     fake_run.cluster.leaders["log", 0] = 1
     assert not changed()
@@ -158,13 +162,25 @@ def test_a_trigger_that_never_comes_is_recorded_and_its_fault_is_not_injected(fa
     assert fake_run.stop.now < 175
     value = fake_run.value("kill-0", "inject")
     assert (value["effective"], value["nodes"]) == (False, [])
-    assert value["evidence"] == {"trigger": "acks:100 did not come within 60 s"}
+    assert value["evidence"] == {
+        "trigger": "acks:100 did not come within 60 s",
+        "seen_instead": "0 acknowledgements",
+    }
     heal = fake_run.value("kill-0", "heal")
     assert (heal["effective"], heal["evidence"]) == (True, {"nothing": "there was nothing to heal"})
     assert "active" not in heal
     assert fake_run.times("inject")["kill-0"] == pytest.approx(TRIGGER_LIMIT, abs=0.2)
     assert fake_run.cluster.nodes[1].log == []
     assert fake_run.effective()["kill-1", "inject"] is True
+
+
+def test_a_limit_of_its_own_and_what_was_seen_last(fake_run) -> None:
+    fake_run.carry_out(kill(1, after="isr-shrink within 5", lasting=2))
+    assert fake_run.times("inject")["kill-0"] == pytest.approx(5, abs=0.2)
+    assert fake_run.value("kill-0", "inject")["evidence"] == {
+        "trigger": "isr-shrink did not come within 5 s",
+        "seen_instead": "the ISR is 1, 2, 3; the replicas are 1, 2, 3",
+    }
 
 
 def test_a_stop_while_waiting_records_the_events_that_did_not_begin(fake_run) -> None:

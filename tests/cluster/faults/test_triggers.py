@@ -44,7 +44,7 @@ def test_events_begin_after_their_trigger(cluster: DockerCluster, topic: str, wo
 
 def test_every_trigger_comes(cluster: DockerCluster, topic: str) -> None:
     def watch(text: str) -> Callable[[], bool]:
-        return Trigger.parse(text).watch(cluster, NoClients(), topic=topic)
+        return Trigger.parse(text).watch(cluster, NoClients(), topic=topic).has_come
 
     name, group = own("moment"), own("moments")
     producer = KafkaProducer(**access(cluster.brokers.values()), transactional_id=name)
