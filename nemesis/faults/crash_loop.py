@@ -12,12 +12,12 @@ from nemesis.validation import LONGEST, number
 
 @dataclass(frozen=True, kw_only=True)
 class CrashLoop(EndsProcess):
-    """every: seconds between a kill and the start after it, and between a start and the next kill."""
+    """every: seconds between a kill and the start after it, and between a start and the next kill. Both: a beat."""
 
     every: float = 2.0
 
     name = "crash-loop"
-    proved_by = "the process is gone; the evidence of the heal counts the kills"
+    proved_by = "the process is gone after every kill, and runs before the next; the evidence of the heal counts them"
     allows = frozenset({"kill"})
 
     def __post_init__(self) -> None:
@@ -29,15 +29,18 @@ class CrashLoop(EndsProcess):
 
     def inject(self, context: FaultContext) -> None:
         end_process(context)
-        context.notes["kills"] = int(context.node.state() == "stopped")
+        context.notes |= {"beats": 1, "kills": int(context.node.state() == "stopped"), "starts": 0}
 
     def repeat(self, context: FaultContext) -> None:
-        if context.notes.pop("is_up", False):
+        notes = context.notes
+        if notes.pop("is_up", False):
+            notes["starts"] += context.node.state() == "running"
             context.processes.want(context.event, context.node_id, "stopped")
-            context.notes["kills"] = context.notes.get("kills", 0) + (context.node.state() == "stopped")
+            notes["beats"] += 1
+            notes["kills"] += context.node.state() == "stopped"
         else:
             context.processes.release(context.event, context.node_id)
-            context.notes["is_up"] = True
+            notes["is_up"] = True
 
     def heal(self, context: FaultContext) -> None:
         super().heal(context)
@@ -45,8 +48,11 @@ class CrashLoop(EndsProcess):
             context.notes["end"] = "stopped"  # the loop itself had started it, so the fault did not end early
 
     def verify_healed(self, context: FaultContext) -> Proof:
-        proof = super().verify_healed(context)
-        return Proof(proof.effective, {**proof.evidence, "kills": context.notes.get("kills", 0)})
+        proof, notes = super().verify_healed(context), context.notes
+        counts = {name: notes.get(name, 0) for name in ("beats", "kills", "starts")}
+        # A beat without its kill or its start means that something else stopped or started the process.
+        is_whole = counts["kills"] == counts["beats"] and counts["starts"] >= counts["beats"] - 1
+        return Proof(proof.effective and is_whole, {**proof.evidence, **counts})
 
 
 def crash_loop(

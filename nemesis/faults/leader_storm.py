@@ -25,7 +25,7 @@ class LeaderStorm(Fault):
 
     name = "leader-storm"
     family = "Kafka"
-    proved_by = "a higher leader epoch; the evidence of the heal counts the epochs"
+    proved_by = "a higher leader epoch; the evidence of the heal counts the elections and the changes"
     requires = "2 replicas"
     target_family = "partition"
     takes_all_nodes = True
@@ -47,6 +47,8 @@ class LeaderStorm(Fault):
         context.notes |= {
             "replicas": context.cluster.replicas(*context.log),
             "epoch": context.cluster.kafka.epoch(*context.log),
+            "elections": 0,
+            "changes": 0,
         }
         self.repeat(context)
 
@@ -55,7 +57,11 @@ class LeaderStorm(Fault):
         replicas = context.cluster.replicas(*log)
         kafka.reassign(*log, (*replicas[1:], replicas[0]))
         context.wait_until(lambda: context.cluster.replicas(*log) != replicas, self.every)
+        before = kafka.epoch(*log)
+        context.notes["elections"] += 1
         kafka.elect(*log, unclean=False)
+        has_changed = context.wait_until(lambda: kafka.epoch(*log) > before, self.every)
+        context.notes["changes"] += has_changed
 
     def verify_injected(self, context: FaultContext) -> Proof:
         kafka, before = context.cluster.kafka, context.notes["epoch"]
@@ -73,8 +79,12 @@ class LeaderStorm(Fault):
         cluster, log, wanted = context.cluster, context.log, context.notes.get("replicas")
         if not wanted:
             return Proof(True, {"nothing": "the injection failed before it changed anything"})
-        changes = context.notes["end"] - context.notes.get("epoch", 0)
-        evidence = {"leader_epochs": changes, "replicas": list(wanted)}
+        evidence = {
+            "leader_epochs": context.notes["end"] - context.notes.get("epoch", 0),
+            "elections": context.notes["elections"],
+            "changes": context.notes["changes"],
+            "replicas": list(wanted),
+        }
         if not context.wait_until(lambda: cluster.replicas(*log) == wanted, LIMIT):
             return Proof(False, {**evidence, "replicas_now": list(cluster.replicas(*log))})
         has_leader = context.wait_until(lambda: cluster.leader(*log) is not None, LIMIT)

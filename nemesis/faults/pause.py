@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from nemesis.event import Event
 from nemesis.fault import Draw, Fault
 from nemesis.fault_context import FaultContext, Proof
+from nemesis.steps.ended_process import note_process, was_down_by_itself
 from nemesis.steps.serving import verify_serving
 
 LIMIT = 5.0
@@ -26,7 +27,7 @@ class Pause(Fault):
     prefers = frozenset({"freezer"})
 
     def inject(self, context: FaultContext) -> None:
-        context.notes["before"] = context.node.state()
+        note_process(context)
         context.processes.want(context.event, context.node_id, "paused")
 
     def verify_injected(self, context: FaultContext) -> Proof:
@@ -35,6 +36,8 @@ class Pause(Fault):
         if context.processes.wanted(context.node_id) != "paused":  # a fault that ends the process wins
             evidence |= {"state": node.state(), "not_paused_because_of": list(context.others)}
             return Proof(False, evidence)
+        if was_down_by_itself(context):
+            return Proof(False, {**evidence, "nothing": "the process did not run before the fault"})
         is_paused = context.wait_until(lambda: node.state() == "paused", LIMIT)
         evidence |= {"state": node.state(), "mechanism": context.processes.mechanism(context.node_id)}
         return Proof(is_paused, evidence)

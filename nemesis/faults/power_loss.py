@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from nemesis.event import Event
 from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.ended_process import EndsProcess, end_process
+from nemesis.steps.ended_process import EndsProcess, end_process, note_process
 
 SIZE_OF_LOGS = "du -cb /k/data/*/*.log 2>/dev/null | tail -n 1 | cut -f 1"
 """Prints the size of all logs in bytes."""
@@ -26,6 +26,7 @@ class PowerLoss(EndsProcess):
 
     def inject(self, context: FaultContext) -> None:
         context.notes["bytes"] = _size_of_logs(context)
+        note_process(context)  # before the broker ends itself, because its disk is gone
         context.node.disk.shut_down()
         # Without this check, a kill alone would look the same.
         status, _ = context.node.disk.run("touch /k/data/.probe && rm /k/data/.probe")

@@ -20,8 +20,10 @@ class EndsProcess(Fault):
     blocks_process = True
 
     def verify_injected(self, context: FaultContext) -> Proof:
-        """Effective when the process is gone."""
+        """Effective when the process is gone, and was there before or was kept down by another fault."""
         node = context.node
+        if was_down_by_itself(context):
+            return Proof(False, {"before": "stopped", "nothing": "the process had ended before the fault"})
         stopped = context.wait_until(lambda: node.state() == "stopped", LIMIT)
         evidence = {"before": context.notes["before"], "state": node.state()}
         if stopped:
@@ -55,11 +57,21 @@ class EndsProcess(Fault):
 
 
 def note_process(context: FaultContext) -> None:
-    """Remember which process ran before the fault."""
-    context.notes |= {"before": context.node.state(), "incarnation": context.node.incarnation()}
+    """Remember which process ran before the fault, and what other faults wanted of it."""
+    context.notes |= {
+        "before": context.node.state(),
+        "wanted_before": context.processes.wanted(context.node_id),
+        "incarnation": context.node.incarnation(),
+    }
+
+
+def was_down_by_itself(context: FaultContext) -> bool:
+    """Whether the process did not run before the fault although no other fault had stopped or paused it."""
+    return bool(context.notes["before"] != "running" and context.notes["wanted_before"] == "running")
 
 
 def end_process(context: FaultContext, *, gently: bool = False) -> None:
     """End the node's process, by SIGKILL or gently by SIGTERM, and keep it down."""
-    note_process(context)
+    if "before" not in context.notes:
+        note_process(context)
     context.processes.want(context.event, context.node_id, "stopped", gently=gently)

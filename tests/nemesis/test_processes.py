@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_kafkacheck import isolate, kill, pause
+from pytest_kafkacheck import isolate, kill, pause, stop
 
 
 def states(fake_run, node: int, *times: float) -> dict[float, str]:
@@ -147,3 +147,14 @@ def test_the_next_event_does_not_wait_for_a_broker_to_recover(fake_run) -> None:
     assert fake_run.times("inject") == {"kill-0": 0, "kill-1": 6}
     assert fake_run.value("kill-0", "heal")["evidence"]["serving"] == "not required while kill-1 goes on"
     assert fake_run.value("kill-1", "heal")["evidence"]["serving"] is True
+
+
+@pytest.mark.parametrize("fault", [kill, pause, stop])
+def test_a_broker_that_was_down_already_proves_no_fault(fake_run, fault) -> None:
+    fake_run.cluster.nodes[2].kill()
+    fake_run.carry_out(fault(2, at=1, lasting=2))
+    value = fake_run.value(f"{fault.__name__}-0", "inject")
+    assert value["effective"] is False
+    assert value["evidence"]["before"] == "stopped"
+    assert "before the fault" in value["evidence"]["nothing"]
+    assert "surely" not in fake_run.value(f"{fault.__name__}-0", "heal")["active"]

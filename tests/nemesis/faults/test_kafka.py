@@ -99,7 +99,8 @@ def test_a_leader_storm_visits_every_replica_and_restores_their_order(fake_run) 
         fake_run.stop.arrange(tenth / 10, lambda: seen.add(fake_run.cluster.leader("log", 0)))
     fake_run.carry_out(leader_storm(every=0.5, at=1, lasting=5))
     assert seen == {1, 2, 3}
-    assert fake_run.value("leader-storm-0", "heal")["evidence"]["leader_epochs"] >= 9
+    evidence = fake_run.value("leader-storm-0", "heal")["evidence"]
+    assert evidence["leader_epochs"] == evidence["changes"] == evidence["elections"] >= 9
     assert fake_run.cluster.assignment == (2, 3, 1)
 
 

@@ -76,7 +76,8 @@ def test_a_crash_loop_kills_the_process_repeatedly(fake_run) -> None:
     fake_run.carry_out(crash_loop(1, every=2, at=1, lasting=9))
     node = fake_run.cluster.nodes[1]
     assert [step for step in node.log if step in ("kill", "start")] == ["kill", "start"] * 3
-    assert fake_run.value("crash-loop-0", "heal")["evidence"]["kills"] == 3
+    evidence = fake_run.value("crash-loop-0", "heal")["evidence"]
+    assert (evidence["beats"], evidence["kills"], evidence["starts"]) == (3, 3, 2)
     assert all(fake_run.effective().values())
 
 
@@ -84,7 +85,18 @@ def test_a_crash_loop_counts_only_processes_that_it_killed(fake_run) -> None:
     node = fake_run.cluster.nodes[1]
     fake_run.stop.arrange(4, lambda: node.ignores.add("kill"))
     fake_run.carry_out(crash_loop(1, every=2, at=1, lasting=9))
-    assert fake_run.value("crash-loop-0", "heal")["evidence"]["kills"] == 1
+    heal = fake_run.value("crash-loop-0", "heal")
+    assert (heal["evidence"]["beats"], heal["evidence"]["kills"]) == (3, 1)
+    assert heal["effective"] is False
+
+
+def test_a_crash_loop_whose_process_does_not_start_again_is_not_proved(fake_run) -> None:
+    node = fake_run.cluster.nodes[1]
+    fake_run.stop.arrange(3.5, node.kill)
+    fake_run.carry_out(crash_loop(1, every=2, at=1, lasting=9))
+    heal = fake_run.value("crash-loop-0", "heal")
+    assert (heal["evidence"]["beats"], heal["evidence"]["starts"]) == (3, 1)
+    assert heal["effective"] is False
 
 
 def test_repetitions_stop_with_the_run(fake_run) -> None:
