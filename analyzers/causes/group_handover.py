@@ -62,12 +62,16 @@ def _takeovers(held: Sequence[FaultEvent], run: RunEvidence) -> Iterator[Step]:
         for each in run.assignments:
             if event.active(each.time) and each.process not in event.processes:
                 generation = "" if each.generation is None else f" in generation {each.generation}"
-                start = "" if each.start is None else f", from offset {each.start:,}"
-                text = f"{client_name(each.process, run.clients)} gets {each.log}{generation}{start}"
+                start = "" if each.start is None else f", starting at offset {each.start:,}"
+                text = f"{client_name(each.process, run.clients)} is assigned {each.log}{generation}{start}"
                 yield Step(time=run.at(each.time), text=text)
 
 
 def _first_findings(extents: Sequence[Extent], run: RunEvidence) -> Iterator[Step]:
     for each in extents:
-        by = "".join(f", by {client_name(process, run.clients)}" for process in each.processes[:1])
-        yield Step(time=run.at(each.first), text=f"the first {each.anomaly}{by}")
+        who = next((client_name(process, run.clients) for process in each.processes), None)
+        by = "" if who is None else f", by {who}"
+        text = f"the first {each.anomaly}{by}"
+        if each.anomaly == "fenced-commit" and who is not None:
+            text = f"{who} commits although its group has replaced it, and the commit is accepted"
+        yield Step(time=run.at(each.first), text=text)

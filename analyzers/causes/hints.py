@@ -37,7 +37,7 @@ HINTS: tuple[Hint, ...] = (
         kind="truncation",
         circumstance=UNCLEAN_ELECTION,
         setting=("unclean.leader.election.enable", "true"),
-        why="unclean.leader.election.enable=true lets a replica lead that lacks what only the ISR had",
+        why="unclean.leader.election.enable=true allows a replica outside the ISR, without its last records, to lead",
         change="unclean.leader.election.enable=false, the default",
         source="Kafka documentation, topic configs: unclean.leader.election.enable",
     ),
@@ -87,7 +87,7 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         kind="truncation",
-        why="a new leader's log decides: followers cut theirs back to where it agrees with that of the leader",
+        why="a new leader's log decides: followers truncate theirs to where it agrees with that of the leader",
         change="",
         source="KIP-101, KIP-279: truncation by leader epoch",
     ),
@@ -99,7 +99,7 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         kind="follower reads",
-        why="replica.selector.class sends a consumer with client.rack to a follower, which gets records later",
+        why="a rack-aware replica.selector.class lets a consumer with client.rack read from a follower that lags",
         change="leave client.rack unset for clients that have to find the newest writes: they read from the leader",
         source="KIP-392: fetch from followers",
     ),
@@ -119,8 +119,8 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         kind="group handover",
         circumstance=FORMER_MEMBER,
-        why="a broker cannot tell a replaced member by a commit without member id and generation",
-        change="pass the whole group metadata to send_offsets_to_transaction, not only the name of the group",
+        why="a commit without member id and generation does not show the broker that its sender was replaced",
+        change="pass the consumer's group metadata to sendOffsetsToTransaction, not only the name of the group",
         source="KIP-447: fencing of group members in transactions",
     ),
     Hint(
@@ -132,7 +132,7 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         kind="unknown",
-        why="no cause is known: no cut of a log, no second leader and no held group member explains these findings",
+        why="no cause is known: no truncation, no second leader and no held group member explains these findings",
         change="",
         source="analyzers.causes",
     ),

@@ -52,6 +52,8 @@ def _cause(cause: Cause, judged: dict[str, Finding], verdict: Verdict, *, steps:
     hint = hint_for(cause, verdict.settings)
     yield from _steps(cause.steps, steps)
     yield from _effects(cause, judged)
+    if cause.kind == "follower reads" and "lost-write" not in judged and not verdict.unknowns:
+        yield f"{INDENT}the log has all of them at the end: they were late, not lost"
     yield f"   why    {hint.why}"
     if hint.change:
         yield f"   try    {hint.change}"
@@ -72,7 +74,7 @@ def _effects(cause: Cause, judged: dict[str, Finding]) -> Iterator[str]:
     if not others:
         return
     names = ", ".join(f"{each.anomaly} {cause.findings[each.anomaly]:,}" for each in others)
-    same = "the same cut also shows as" if cause.kind == "truncation" else "also"
+    same = "the same truncation also shows as" if cause.kind == "truncation" else "also"
     yield f"{INDENT}{same}: {names}"
 
 

@@ -226,7 +226,7 @@ def _steps(
 ) -> Iterator[Step]:
     if lost is not None:
         what = f"the first of {count(lost.count, 'acknowledged write')} that will be lost"
-        offsets = "" if lost.low is None or lost.high is None else f", offsets {lost.low:,} to {lost.high:,}"
+        offsets = _offsets(lost)
         until = run.at(lost.last)
         last = "" if until is None or lost.count == 1 else f"; the last at {until:,.1f} s"
         yield Step(time=run.at(lost.first), text=f"{what}{offsets}{last}")
@@ -239,17 +239,29 @@ def _steps(
     if cause.election is not None:
         text = election_text(cause.election, evidence.log, offset=cut.offset)
         if UNCLEAN_ELECTION in cause.circumstances:
-            text += "; it was not in the ISR"
+            text += " (unclean: it was not in the ISR before)"
         elif ELIGIBLE_REPLICA in cause.circumstances:
             text += (
                 f"; it had left the ISR, and stays eligible below min.insync.replicas={run.settings[MINIMUM]}"
             )
         yield Step(time=cause.election.time, text=text)
     follows = cut.after.leader >= 0 and not cut.after.leads
-    how = f"follows broker {cut.after.leader} and has cut" if follows else "has lost the end of"
-    back = "its log back" if follows else "its log, which goes back"
-    text = f"broker {cut.before.node} {how} {back} from {cut.before.log_end:,} to {cut.offset:,}"
+    how = (
+        f"follows broker {cut.after.leader} and has truncated its log"
+        if follows
+        else "has lost the end of its log:"
+    )
+    text = f"broker {cut.before.node} {how} from {cut.before.log_end:,} to {cut.offset:,}"
     yield Step(time=run.at(cut.after.time), text=text)
+
+
+def _offsets(lost: Extent) -> str:
+    """Where markers of transactions lie between the writes, there are more offsets than writes."""
+    if lost.low is None or lost.high is None:
+        return ""
+    if lost.high - lost.low + 1 == lost.count:
+        return f", offsets {lost.low:,} to {lost.high:,}"
+    return f", between offsets {lost.low:,} and {lost.high:,}"
 
 
 def _public(cut: _Cut, run: RunEvidence) -> Cut:

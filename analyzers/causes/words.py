@@ -29,21 +29,41 @@ WHAT_HAPPENS = {
 }
 """By fault, after the name of what it acts on. Another fault is named as in the schedule."""
 
-WITH_OPTIONS = {
-    (
-        "partition",
-        "plane",
-        "replication",
-    ): "is cut off from replication with the other brokers, not from clients",
-    (
-        "partition",
-        "plane",
-        "controller",
-    ): "is cut off from the controllers, not from other brokers and clients",
-    ("cut-clients", "one_way", "out"): "is cut off from its clients one way: requests arrive, answers do not",
-    ("cut-clients", "one_way", "in"): "is cut off from its clients one way: requests do not arrive",
+WHAT_ENDS = {
+    "isolate": "reaches the other brokers again",
+    "partition": "reaches the other brokers again",
+    "cut-clients": "is reached by its clients again",
+    "kill": "is started again",
+    "stop": "is started again",
+    "restart": "serves clients again",
+    "pause": "continues",
+    "power-loss": "is started again",
+    "wipe": "is started again",
+    "kill-client": "is started again",
+    "pause-client": "continues",
+    "isolate-client": "reaches the brokers again",
 }
-"""By fault, option and value, where that says more than `WHAT_HAPPENS`."""
+"""As `WHAT_HAPPENS`, of the heal."""
+
+WITH_OPTIONS = {
+    ("partition", "plane", "replication"): (
+        "is cut off from replication with the other brokers, not from clients",
+        "replicates with the other brokers again",
+    ),
+    ("partition", "plane", "controller"): (
+        "is cut off from the controllers, not from other brokers and clients",
+        "reaches the controllers again",
+    ),
+    ("cut-clients", "one_way", "out"): (
+        "is cut off from its clients one way: requests arrive, answers do not",
+        "reaches its clients again",
+    ),
+    ("cut-clients", "one_way", "in"): (
+        "is cut off from its clients one way: requests do not arrive",
+        "is reached by its clients again",
+    ),
+}
+"""By fault, option and value, where that says more than `WHAT_HAPPENS` and `WHAT_ENDS`."""
 
 PLANES = {"replication": "replicate from each other", "controller": "reach each other's controllers"}
 """What groups of brokers cannot do while a partition cuts one plane only."""
@@ -59,8 +79,9 @@ def fault_steps(
             leader = known[0], f"leader of {of.log}, epoch {known[1]}"
         yield Step(time=run.at(event.began), text=fault_text(event, leader, run.clients))
         if event.heal is not None:
-            end = "is healed" if event.heal.effective else "is not known to be healed"
-            yield Step(time=run.at(event.ended), text=f"the fault {event.fault} {end}")
+            unproved = f"the fault {event.fault} is not known to be healed"
+            text = heal_text(event, run.clients) if event.heal.effective else unproved
+            yield Step(time=run.at(event.ended), text=text)
 
 
 def fault_text(event: FaultEvent, leader: tuple[int, str] | None, clients: Mapping[int, str]) -> str:
@@ -69,21 +90,41 @@ def fault_text(event: FaultEvent, leader: tuple[int, str] | None, clients: Mappi
         sides = " and ".join(_brokers(group, leader) for group in groups)
         what = PLANES.get(event.options.get("plane", ""), "reach each other")
         return f"{sides} cannot {what}; clients reach all of them"
-    what_happens = _what_happens(event)
-    if what_happens is None or not (event.nodes or event.processes):
-        return f"fault {event.name()}"
-    names = (
-        ", ".join(client_name(each, clients) for each in event.processes)
-        if event.processes
-        else _brokers(event.nodes, leader)
-    )
-    is_one = len(event.nodes or event.processes) == 1
-    return f"{names} {what_happens if is_one else what_happens.replace('is ', 'are ', 1)}"
+    return _said(event, _wording(event)[0], leader, clients) or f"fault {event.name()}"
 
 
-def _what_happens(event: FaultEvent) -> str | None:
+def heal_text(event: FaultEvent, clients: Mapping[int, str]) -> str:
+    """``broker 1 reaches the other brokers again``."""
+    if groups := _groups(event):
+        sides = " and ".join(_brokers(group, None) for group in groups)
+        return f"{sides} {PLANES.get(event.options.get('plane', ''), 'reach each other')} again"
+    return _said(event, _wording(event)[1], None, clients) or f"the fault {event.fault} ends"
+
+
+def _said(
+    event: FaultEvent, words: str | None, leader: tuple[int, str] | None, clients: Mapping[int, str]
+) -> str | None:
+    """The words of what a fault acts on; None without either."""
+    if words is None or not (event.nodes or event.processes):
+        return None
+    if event.processes:
+        names = ", ".join(client_name(each, clients) for each in event.processes)
+    else:
+        names = _brokers(event.nodes, leader)
+    return f"{names} {words if len(event.nodes or event.processes) == 1 else _plural(words)}"
+
+
+def _plural(words: str) -> str:
+    """``are killed`` for ``is killed``, ``continue`` for ``continues``."""
+    verb, space, rest = words.partition(" ")
+    return f"{'are' if verb == 'is' else verb.removesuffix('s')}{space}{rest}".replace(" its ", " their ")
+
+
+def _wording(event: FaultEvent) -> tuple[str | None, str | None]:
+    """What happens, and what ends."""
     special = (WITH_OPTIONS.get((event.fault, name, str(value))) for name, value in event.options.items())
-    return next(filter(None, special), WHAT_HAPPENS.get(event.fault))
+    usual = WHAT_HAPPENS.get(event.fault), WHAT_ENDS.get(event.fault)
+    return next(filter(None, special), usual)
 
 
 def _groups(event: FaultEvent) -> list[list[int]]:

@@ -38,7 +38,7 @@ def test_without_a_sample_of_the_new_leader_others_tell_of_it() -> None:
     assert cause is not None
     assert cause.election == Election(leader=0, epoch=1, time=5.0, isr=(3, 0))
     assert "broker 0 leads t-0, epoch 1, from offset 10, ISR {0, 3}" in texts(cause)
-    assert "broker 1 follows broker 0 and has cut its log back from 20 to 10" in texts(cause)
+    assert "broker 1 follows broker 0 and has truncated its log from 20 to 10" in texts(cause)
 
 
 def test_a_replica_without_a_leader_has_lost_the_end_of_its_log() -> None:
@@ -46,7 +46,7 @@ def test_a_replica_without_a_leader_has_lost_the_end_of_its_log() -> None:
     assert cause is not None
     assert cause.election is None
     assert cause.circumstances == ()
-    assert texts(cause)[-1] == "broker 1 has lost the end of its log, which goes back from 20 to 10"
+    assert texts(cause)[-1] == "broker 1 has lost the end of its log: from 20 to 10"
 
 
 def test_an_acknowledgement_above_the_high_watermark_is_one_of_the_leader() -> None:

@@ -56,8 +56,8 @@ def test_a_cut_that_the_findings_confirm_explains_all_that_it_shows_as() -> None
         "broker 1 (leader of t-0, epoch 0) is cut off from the other brokers, not from clients",
         "the first of 10 acknowledged writes that will be lost, offsets 10 to 19; the last at 7.0 s",
         "broker 2 leads t-0, epoch 1, from offset 10, ISR {1, 2}",
-        "the fault isolate is healed",
-        "broker 1 follows broker 2 and has cut its log back from 20 to 10",
+        "broker 1 reaches the other brokers again",
+        "broker 1 follows broker 2 and has truncated its log from 20 to 10",
     ]
     assert (twice.kind, twice.findings) == ("duplicate delivery", {"duplicate": 10})
 
@@ -118,7 +118,7 @@ def test_an_election_outside_the_isr_is_unclean() -> None:
     )  # fmt: skip
     (cause,) = causes([extent("lost-write")], killed)
     assert cause.circumstances == (UNCLEAN_ELECTION, LAST_REPLICA)
-    assert "broker 2 leads t-0, epoch 1, from offset 10, ISR {2}; it was not in the ISR" in [
+    assert "broker 2 leads t-0, epoch 1, from offset 10, ISR {2} (unclean: it was not in the ISR before)" in [
         step.text for step in cause.steps
     ]
 
@@ -226,7 +226,7 @@ def test_a_replica_that_was_alone_and_lost_its_disk() -> None:
     texts = [step.text for step in cause.steps]
     assert "ISR {1}: broker 1 is the only in-sync replica" in texts
     assert "broker 1 (leader of t-0, epoch 0) loses its disk" in texts
-    assert "broker 1 has lost the end of its log, which goes back from 20 to 0" in texts
+    assert "broker 1 has lost the end of its log: from 20 to 0" in texts
 
 
 def test_a_deposed_leader_explains_stale_reads_of_its_time() -> None:

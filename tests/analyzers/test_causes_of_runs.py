@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -61,7 +62,7 @@ def test_steps_tell_the_first_and_the_last_finding_and_the_faults_meanwhile() ->
     assert [(step.time, step.text) for step in cause.steps] == [
         (4.0, "broker 1 is killed"), (4.0, "broker 1 is stopped"),
         (5.0, "the first poll-skip, duplicate; the last at 9.0 s"),
-        (6.0, "the fault kill is healed"), (6.0, "the fault stop is healed"),
+        (6.0, "broker 1 is started again"), (6.0, "broker 1 is started again"),
     ]  # fmt: skip
 
 
@@ -78,14 +79,14 @@ def test_an_end_at_an_unknown_time_comes_last() -> None:
     kill = fault("kill", 4, 6, nodes=(1,))
     assert kill.heal is not None
     endless = replace(kill, heal=replace(kill.heal, completed=None))
-    assert unknown([extent("poll-skip")], run(endless)).steps[-1].text == "the fault kill is healed"
+    assert unknown([extent("poll-skip")], run(endless)).steps[-1].text == "broker 1 is started again"
 
 
 @pytest.mark.parametrize(
     ("counts", "text"),
     [
-        ([1], "a write is sent that the log will have twice"),
-        ([2, 3], "the first of 5 writes is sent that the log will have twice"),
+        ([1], "a write is sent that the log will have more than once"),
+        ([2, 3], "the first of 5 writes is sent that the log will have more than once"),
     ],
 )
 def test_writes_that_a_log_has_twice_are_counted(counts: list[int], text: str) -> None:
@@ -121,7 +122,7 @@ def test_two_causes_are_told_without_a_remark_on_others() -> None:
     lines = story(judge("r", findings=[*map(finding, names)], causes=causes)).splitlines()
     assert lines[1:] == [
         "          → 4 of lost-write",
-        "   why    a new leader's log decides: followers cut theirs back to where it agrees with that of the leader",
+        "   why    a new leader's log decides: followers truncate theirs to where it agrees with that of the leader",
         "          → 4 of duplicate",
         "   why    the log was not cut, so the records were appended twice; the settings recorded do not say why",
     ]
@@ -136,7 +137,7 @@ def test_a_cause_of_what_was_allowed_is_not_told() -> None:
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        ("truncation", "the same cut also shows as: monotonic-reads 4"),
+        ("truncation", "the same truncation also shows as: monotonic-reads 4"),
         ("two leaders", "also: monotonic-reads 4"),
     ],
 )
@@ -146,6 +147,23 @@ def test_other_findings_of_a_cause_are_named(kind: Kind, text: str) -> None:
         judge("r", findings=found, causes=[cause(kind, *(each.anomaly for each in found))])
     ).splitlines()
     assert lines[2] == f"          {text}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "others", "unknowns", "told"),
+    [
+        ("follower reads", [], [], True),
+        ("follower reads", ["lost-write"], [], False),
+        ("follower reads", [], ["The final read of t-0 is missing."], False),
+        ("truncation", [], [], False),
+    ],
+)
+def test_late_reads_are_told_from_losses(
+    kind: Kind, others: list[str], unknowns: list[str], told: bool
+) -> None:
+    found = [finding("read-your-writes"), *map(finding, others)]
+    text = story(judge("r", findings=found, unknowns=unknowns, causes=[cause(kind, "read-your-writes")]))
+    assert ("they were late, not lost" in text) is told
 
 
 def test_a_hint_says_what_to_try_if_a_setting_helps() -> None:
@@ -182,3 +200,43 @@ def test_a_valid_verdict_says_what_was_not_exercised() -> None:
     assert first.startswith("VALID  3 acked  invalidate")
     assert second == "   but    not exercised: " + ", ".join(missing.not_exercised)
     assert missing.not_exercised
+
+
+def planned(name: str, *, nodes: tuple[int, ...], **stage: Any) -> FaultEvent:
+    """A fault whose injection has these options or this target."""
+    event = fault(name, 4, 6, nodes=nodes)
+    assert event.inject is not None
+    return replace(event, inject=replace(event.inject, **stage))
+
+
+@pytest.mark.parametrize(
+    ("event", "began", "ended"),
+    [
+        (fault("pause", 4, 6, nodes=(1, 2)), "brokers 1 and 2 are paused", "brokers 1 and 2 continue"),
+        (
+            fault("cut-clients", 4, 6, nodes=(1, 2)),
+            "brokers 1 and 2 are cut off from their clients, not from the other brokers",
+            "brokers 1 and 2 are reached by their clients again",
+        ),
+        (
+            planned("partition", nodes=(1,), options={"plane": "replication"}),
+            "broker 1 is cut off from replication with the other brokers, not from clients",
+            "broker 1 replicates with the other brokers again",
+        ),
+        (
+            planned("partition", nodes=(1, 2, 3), target="[[1], [2, 3]]", options={"plane": "controller"}),
+            "broker 1 and brokers 2 and 3 cannot reach each other's controllers; clients reach all of them",
+            "broker 1 and brokers 2 and 3 reach each other's controllers again",
+        ),
+        (fault("kill-client", 4, 6, processes=(3,)), "process 3 is killed", "process 3 is started again"),
+        (
+            fault("disk-stall", 4, 6, nodes=(1,)),
+            "fault disk-stall leader (nodes 1)",
+            "the fault disk-stall ends",
+        ),
+        (fault("kill", 4, 6), "fault kill leader", "the fault kill ends"),
+    ],
+)
+def test_a_fault_and_its_end_in_words(event: FaultEvent, began: str, ended: str) -> None:
+    steps = unknown([extent("poll-skip")], run(event)).steps
+    assert [step.text for step in steps if step.time in (4.0, 6.0)] == [began, ended]
