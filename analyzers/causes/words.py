@@ -29,38 +29,43 @@ WHAT_HAPPENS = {
 }
 """By fault, after the name of what it acts on. Another fault is named as in the schedule."""
 
+RESTORED = "the network between {} and the other brokers is restored"
+
 WHAT_ENDS = {
-    "isolate": "reaches the other brokers again",
-    "partition": "reaches the other brokers again",
-    "cut-clients": "is reached by its clients again",
-    "kill": "is started again",
-    "stop": "is started again",
-    "restart": "serves clients again",
-    "pause": "continues",
-    "power-loss": "is started again",
-    "wipe": "is started again",
-    "kill-client": "is started again",
-    "pause-client": "continues",
-    "isolate-client": "reaches the brokers again",
+    "isolate": RESTORED,
+    "partition": RESTORED,
+    "cut-clients": "the network between {} and its clients is restored",
+    "kill": "{} is started again",
+    "stop": "{} is started again",
+    "restart": "{} serves clients again",
+    "pause": "{} continues",
+    "power-loss": "{} is started again",
+    "wipe": "{} is started again",
+    "kill-client": "{} is started again",
+    "pause-client": "{} continues",
+    "isolate-client": "the network between {} and the brokers is restored",
 }
-"""As `WHAT_HAPPENS`, of the heal."""
+"""By fault, what its heal does to what it acted on. Another fault may have stopped a broker meanwhile, so some name
+the network."""
+
+PLURAL = {"is": "are", "loses": "lose"}
 
 WITH_OPTIONS = {
     ("partition", "plane", "replication"): (
         "is cut off from replication with the other brokers, not from clients",
-        "replicates with the other brokers again",
+        RESTORED,
     ),
     ("partition", "plane", "controller"): (
         "is cut off from the controllers, not from other brokers and clients",
-        "reaches the controllers again",
+        "the network between {} and the controllers is restored",
     ),
     ("cut-clients", "one_way", "out"): (
         "is cut off from its clients one way: requests arrive, answers do not",
-        "reaches its clients again",
+        WHAT_ENDS["cut-clients"],
     ),
     ("cut-clients", "one_way", "in"): (
         "is cut off from its clients one way: requests do not arrive",
-        "is reached by its clients again",
+        WHAT_ENDS["cut-clients"],
     ),
 }
 """By fault, option and value, where that says more than `WHAT_HAPPENS` and `WHAT_ENDS`."""
@@ -90,34 +95,37 @@ def fault_text(event: FaultEvent, leader: tuple[int, str] | None, clients: Mappi
         sides = " and ".join(_brokers(group, leader) for group in groups)
         what = PLANES.get(event.options.get("plane", ""), "reach each other")
         return f"{sides} cannot {what}; clients reach all of them"
-    return _said(event, _wording(event)[0], leader, clients) or f"fault {event.name()}"
+    words, _ = _wording(event)
+    if words is None or not (event.nodes or event.processes):
+        return f"fault {event.name()}"
+    if not _is_one(event):
+        verb, _, rest = words.partition(" ")
+        words = f"{PLURAL[verb]} {rest}".replace(" its ", " their ")
+    return f"{_names(event, leader, clients)} {words}"
 
 
 def heal_text(event: FaultEvent, clients: Mapping[int, str]) -> str:
-    """``broker 1 reaches the other brokers again``."""
+    """``broker 1 is started again``."""
     if groups := _groups(event):
         sides = " and ".join(_brokers(group, None) for group in groups)
-        return f"{sides} {PLANES.get(event.options.get('plane', ''), 'reach each other')} again"
-    return _said(event, _wording(event)[1], None, clients) or f"the fault {event.fault} ends"
-
-
-def _said(
-    event: FaultEvent, words: str | None, leader: tuple[int, str] | None, clients: Mapping[int, str]
-) -> str | None:
-    """The words of what a fault acts on; None without either."""
+        return f"the network between {sides} is restored"
+    _, words = _wording(event)
     if words is None or not (event.nodes or event.processes):
-        return None
+        return f"the fault {event.fault} ends"
+    if not _is_one(event):
+        words = words.replace("{} is ", "{} are ").replace("{} continues", "{} continue")
+        words = words.replace("{} serves", "{} serve").replace(" its ", " their ")
+    return words.format(_names(event, None, clients))
+
+
+def _names(event: FaultEvent, leader: tuple[int, str] | None, clients: Mapping[int, str]) -> str:
     if event.processes:
-        names = ", ".join(client_name(each, clients) for each in event.processes)
-    else:
-        names = _brokers(event.nodes, leader)
-    return f"{names} {words if len(event.nodes or event.processes) == 1 else _plural(words)}"
+        return ", ".join(client_name(each, clients) for each in event.processes)
+    return _brokers(event.nodes, leader)
 
 
-def _plural(words: str) -> str:
-    """``are killed`` for ``is killed``, ``continue`` for ``continues``."""
-    verb, space, rest = words.partition(" ")
-    return f"{'are' if verb == 'is' else verb.removesuffix('s')}{space}{rest}".replace(" its ", " their ")
+def _is_one(event: FaultEvent) -> bool:
+    return len(event.nodes or event.processes) == 1
 
 
 def _wording(event: FaultEvent) -> tuple[str | None, str | None]:

@@ -56,7 +56,7 @@ def test_a_cut_that_the_findings_confirm_explains_all_that_it_shows_as() -> None
         "broker 1 (leader of t-0, epoch 0) is cut off from the other brokers, not from clients",
         "the first of 10 acknowledged writes that will be lost, offsets 10 to 19; the last at 7.0 s",
         "broker 2 leads t-0, epoch 1, from offset 10, ISR {1, 2}",
-        "broker 1 reaches the other brokers again",
+        "the network between broker 1 and the other brokers is restored",
         "broker 1 follows broker 2 and has truncated its log from 20 to 10",
     ]
     assert (twice.kind, twice.findings) == ("duplicate delivery", {"duplicate": 10})

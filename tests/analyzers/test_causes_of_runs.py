@@ -216,17 +216,27 @@ def planned(name: str, *, nodes: tuple[int, ...], **stage: Any) -> FaultEvent:
         (
             fault("cut-clients", 4, 6, nodes=(1, 2)),
             "brokers 1 and 2 are cut off from their clients, not from the other brokers",
-            "brokers 1 and 2 are reached by their clients again",
+            "the network between brokers 1 and 2 and their clients is restored",
         ),
         (
             planned("partition", nodes=(1,), options={"plane": "replication"}),
             "broker 1 is cut off from replication with the other brokers, not from clients",
-            "broker 1 replicates with the other brokers again",
+            "the network between broker 1 and the other brokers is restored",
         ),
         (
             planned("partition", nodes=(1, 2, 3), target="[[1], [2, 3]]", options={"plane": "controller"}),
             "broker 1 and brokers 2 and 3 cannot reach each other's controllers; clients reach all of them",
-            "broker 1 and brokers 2 and 3 reach each other's controllers again",
+            "the network between broker 1 and brokers 2 and 3 is restored",
+        ),
+        (
+            fault("wipe", 4, 6, nodes=(1, 2)),
+            "brokers 1 and 2 lose their disk",
+            "brokers 1 and 2 are started again",
+        ),
+        (
+            fault("restart", 4, 6, nodes=(1, 2)),
+            "brokers 1 and 2 are restarted",
+            "brokers 1 and 2 serve clients again",
         ),
         (fault("kill-client", 4, 6, processes=(3,)), "process 3 is killed", "process 3 is started again"),
         (
