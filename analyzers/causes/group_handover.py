@@ -17,7 +17,7 @@ HANDOVER = frozenset(
         "double-ownership",
         "group-skip",
         "commit-regression",
-        "fenced-commit",
+        "unfenced-commit",
         "excess-duplicates",
         "orphaned-partition",
     }
@@ -35,7 +35,7 @@ def group_handover(extents: Sequence[Extent], run: RunEvidence) -> Cause | None:
     if not held:
         return None
     told = held[:MOST_FAULTS]
-    is_former = any(each.anomaly == "fenced-commit" for each in of_groups)
+    is_former = any(each.anomaly == "unfenced-commit" for each in of_groups)
     steps = [*fault_steps(told, run), *_takeovers(told, run), *_first_findings(of_groups, run)]
     return Cause(
         kind="group handover",
@@ -72,6 +72,6 @@ def _first_findings(extents: Sequence[Extent], run: RunEvidence) -> Iterator[Ste
         who = next((client_name(process, run.clients) for process in each.processes), None)
         by = "" if who is None else f", by {who}"
         text = f"the first {each.anomaly}{by}"
-        if each.anomaly == "fenced-commit" and who is not None:
+        if each.anomaly == "unfenced-commit" and who is not None:
             text = f"{who} commits although its group has replaced it, and the commit is accepted"
         yield Step(time=run.at(each.first), text=text)

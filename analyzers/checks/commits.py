@@ -41,9 +41,9 @@ COMMIT_REGRESSION = Check(
     # Not live: a reset explains it, and another process records the reset.
 )
 
-FENCED_COMMIT = Check(
+UNFENCED_COMMIT = Check(
     anomaly=Anomaly(
-        name="fenced-commit",
+        name="unfenced-commit",
         family="groups",
         rank=40,
         evidence={

@@ -26,8 +26,8 @@ DOUBLE_OWNERSHIP = Check(
             "process with its group.instance.id was assigned the partition in the same generation, it "
             "certainly owned the partition only until its last ok commit of that generation before the event. "
             "If the later assignment has another generation, only commits count, and only those that are of no "
-            "older generation than any assignment of the partition before them (such a commit is a "
-            "fenced-commit)."
+            "older generation than any assignment of the partition before them (such a commit is an "
+            "unfenced-commit)."
         ),
         means="Two members certainly owned a partition at the same time.",
         promised=(

@@ -98,7 +98,7 @@ def test_reads_from_a_follower_explain_no_loss() -> None:
     assert sorted(kinds) == ["follower reads", "unknown"]
 
 
-def of_groups(first: int, *, by: tuple[int, ...] = (), anomaly: str = "fenced-commit") -> Cause:
+def of_groups(first: int, *, by: tuple[int, ...] = (), anomaly: str = "unfenced-commit") -> Cause:
     """The cause of a commit at a time (s), by these processes. Process 3 was paused from 4 to 8 s."""
     found = Extent(
         anomaly=anomaly,
@@ -152,7 +152,7 @@ def test_what_an_assignment_did_not_record_is_left_out() -> None:
 
 def test_a_story_of_a_group_names_two_faults_and_counts_all() -> None:
     found = [replace(extent(name, low=None), topic=topic) for name, topic in (
-        ("group-skip", "c"), ("group-skip", "b"), ("fenced-commit", "a"), ("fenced-commit", "d"),
+        ("group-skip", "c"), ("group-skip", "b"), ("unfenced-commit", "a"), ("unfenced-commit", "d"),
     )]  # fmt: skip
     names = ("pause-client", "isolate-client", "pause-client")
     held = [fault(name, 4, 8, processes=(number,)) for number, name in enumerate(names)]
@@ -164,14 +164,14 @@ def test_a_story_of_a_group_names_two_faults_and_counts_all() -> None:
     assert cause is not None
     assert (cause.logs, cause.findings) == (
         ("a-0", "b-0", "c-0", "d-0"),
-        {"group-skip": 20, "fenced-commit": 20},
+        {"group-skip": 20, "unfenced-commit": 20},
     )
     assert len(cause.faults) == 3
     texts = [step.text for step in cause.steps]
     assert len([text for text in texts if "again" in text or "continues" in text or "restored" in text]) == 2
     assert len([text for text in texts if "is assigned" in text]) == 2
     assert sorted(text for text in texts if text.startswith("the first")) == [
-        "the first fenced-commit", "the first fenced-commit", "the first group-skip", "the first group-skip"
+        "the first group-skip", "the first group-skip", "the first unfenced-commit", "the first unfenced-commit"
     ]  # fmt: skip
 
 

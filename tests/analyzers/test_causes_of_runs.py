@@ -27,7 +27,7 @@ def run(*events: FaultEvent) -> RunEvidence:
 @pytest.mark.parametrize("name", ["pause-client", "isolate-client"])
 def test_a_fault_that_holds_a_member_explains_all_that_its_group_shows(name: str) -> None:
     names = {
-        "double-ownership", "group-skip", "commit-regression", "fenced-commit", "excess-duplicates",
+        "double-ownership", "group-skip", "commit-regression", "unfenced-commit", "excess-duplicates",
         "orphaned-partition",
     }  # fmt: skip
     found = [*map(extent, sorted(names)), extent("poll-skip")]

@@ -51,7 +51,7 @@ FLAWS = {
     "middle": "group-skip",
     "beyond": "commit-beyond-polls",
     "rewind": "excess-duplicates",
-    "fenced": "fenced-commit",
+    "fenced": "unfenced-commit",
     "stalled": "stalled-reader",
     "expiry": "lost-write",
     "overdelete": "lost-write",

@@ -316,7 +316,7 @@ ORACLES: dict[str, Oracle] = {
     "group-skip": skipped,
     "commit-beyond-polls": beyond,
     "commit-regression": regression,
-    "fenced-commit": fenced,
+    "unfenced-commit": fenced,
     "excess-duplicates": duplicates,
     "orphaned-partition": orphans(2 * GRAIN, GRAIN),
 }

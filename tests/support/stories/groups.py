@@ -321,7 +321,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     group_went_on: {"corrupt-record": 4},
     commit_went_back: {"commit-regression": 1},
     commits_in_order: {},
-    fenced_member_committed: {"fenced-commit": 1},
+    fenced_member_committed: {"unfenced-commit": 1},
     commits_of_the_old_generation_in_time: {},
     duplicates_beyond_the_commit: {"excess-duplicates": 1},
     duplicates_as_promised: {"commit-beyond-polls": 1},

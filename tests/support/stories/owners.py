@@ -67,5 +67,5 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     static_member_replaced_while_paused: {},
     static_member_not_fenced: {"double-ownership": 1},
     members_with_other_instances: {"double-ownership": 1},
-    commit_of_an_older_generation: {"fenced-commit": 1},
+    commit_of_an_older_generation: {"unfenced-commit": 1},
 }
