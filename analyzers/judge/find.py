@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -20,6 +21,8 @@ from analyzers.history.incarnations import sql_literal
 from analyzers.history.load import History
 from analyzers.history.shared_tables import SharedTables
 from analyzers.judge.prefilter import Suspects, find_suspects
+
+log = logging.getLogger(__name__)
 
 PLACE = {"topic": "string", "partition": "bigint", "offset": "bigint"}
 """Evidence that says where findings lie: name to Spark's type. Null where an anomaly has none."""
@@ -131,7 +134,8 @@ def _suspects(history: History, checks: Sequence[Check], prefilter: Prefilter, *
     except Exception:
         if strict:
             raise
-        return Suspects(runs={})  # The prefilter only saves time: without it, all facts are computed in full.
+        log.warning("the prefilter crashed, so every fact is computed in full", exc_info=True)
+        return Suspects(runs={})
 
 
 def _crashed(check: Check, error: Exception) -> Crashed:
