@@ -164,9 +164,10 @@ def play(containers: Containers, *events: Event) -> dict[tuple[str, str], dict[s
 def test_the_nemesis_verifies_overlapping_partitions(containers: Containers) -> None:
     values = play(
         containers,
-        partition(2, plane="replication", at=0, lasting=3),
-        isolate(2, at=1.5, lasting=3),
-        partition([[1], [2, 3]], at=2.5, lasting=4),
+        # A proof takes a second where nothing else is asked of the node, and ends with its fault.
+        partition(2, plane="replication", at=0, lasting=7),
+        isolate(2, at=3.5, lasting=7),
+        partition([[1], [2, 3]], at=5, lasting=8),
     )
     assert {key: value["effective"] for key, value in values.items()} == dict.fromkeys(values, True)
     dropped = values["partition-0", "inject"]["evidence"]["dropped"]
