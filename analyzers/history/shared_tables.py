@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from pyspark.sql import DataFrame
-
-if TYPE_CHECKING:
-    from analyzers.history.load import History
 
 
 class SharedTables:
@@ -16,17 +13,19 @@ class SharedTables:
 
     A fact that contains the plan of such a table plans it again, which for most histories takes longer than to
     compute it. Here it is computed once and passed to Spark as rows. Safe to use from several threads.
+
+    sql  Computes a statement over the history, see `History.sql`.
     """
 
-    def __init__(self, history: History) -> None:
-        self._history = history
+    def __init__(self, sql: Callable[[str], DataFrame]) -> None:
+        self._sql = sql
         self._tables: dict[str, DataFrame] = {}
         self._lock = threading.Lock()
 
     def table(self, statement: str) -> DataFrame:
-        """The rows of the statement, see `History.sql`."""
+        """The rows of the statement."""
         with self._lock:
             if statement not in self._tables:
-                rows = self._history.sql(statement)
+                rows = self._sql(statement)
                 self._tables[statement] = rows.sparkSession.createDataFrame(rows.toArrow(), rows.schema)
             return self._tables[statement]

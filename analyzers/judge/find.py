@@ -75,7 +75,7 @@ def find(
 
     boundaries  by run: times (ns, in order) that divide it into periods, in which extents are counted separately.
     """
-    history = replace(history, shared=SharedTables(history))
+    history = replace(history, shared=SharedTables(history.sql))
     statement = _statement(boundaries or {}, examples)
     suspects = _suspects(history, checks, prefilter, strict=strict)
 
