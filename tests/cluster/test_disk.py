@@ -125,12 +125,12 @@ def test_a_killed_process_loses_nothing(settled: DockerCluster) -> None:
 def test_a_full_disk_ends_the_broker(settled: DockerCluster) -> None:
     node = settled.nodes[1]
     topic = led_by(settled, 1)
-    before, after = node.disk.fill()
-    assert before > after == 0 == node.disk.available()
     logged = len(node.logs())
     producing = threading.Thread(target=lambda: write(settled, topic, ["x" * 10_000] * 20))
-    producing.start()
+    before, after = node.disk.fill()
     try:
+        assert before > after == 0
+        producing.start()
         wait_until(lambda: b"No space left on device" in node.logs()[logged:])
     finally:
         before, after = node.disk.empty()

@@ -47,7 +47,7 @@ SCRIPT = Path(__file__).with_name("sidecar.sh").read_text()
 AVAILABLE = f"df --output=avail -B1 {DATA} | tail -n 1"
 
 # Free space changes while this runs, and the file needs a block or two for its own metadata, so it takes several
-# tries.
+# tries. What a broker frees afterwards (it replaces small files all the time) does not count.
 FILL = f"""
 before=$({AVAILABLE})
 less=0
@@ -62,7 +62,7 @@ for try in $(seq 40); do
     [ "$less" -gt "$free" ] && less=0
   fi
 done
-echo "$before $({AVAILABLE})"
+echo "$before $free"
 """
 EMPTY = f"""
 before=$({AVAILABLE})
@@ -130,6 +130,7 @@ class Disk:
         """Take all space that is left. Returns available bytes before and after; the latter is 0.
 
         Writes to blocks that are allocated already still succeed: Kafka's indexes, and the last 4 KiB of a file.
+        A broker that replaces small files can free some blocks later, and takes them again.
         """
         before, after = self._before_and_after(FILL)
         if after:
