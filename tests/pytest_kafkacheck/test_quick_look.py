@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_kafkacheck.cluster.kafka import metadata_views
-from pytest_kafkacheck.cluster.kafka.quick_look import PATIENCE, QuickLook
+from pytest_kafkacheck.cluster.kafka.quick_look import PATIENCE, Asker, QuickLook
 from workloads.clients.connection import Address
 from workloads.clients.requests import Ask, Leadership
 
@@ -29,7 +29,7 @@ def silent() -> Iterator[Address]:
 
 
 def test_a_silent_broker_delays_a_look_once_and_is_asked_once(silent: Address) -> None:
-    look, asked = QuickLook(dict), []
+    ask_each, asked = Asker(), []
     may_answer = threading.Event()
 
     def request(_: Ask) -> str:
@@ -41,14 +41,31 @@ def test_a_silent_broker_delays_a_look_once_and_is_asked_once(silent: Address) -
 
     one = {1: silent}
     began = time.monotonic()
-    assert look.ask_each(one, request) == {}
+    assert ask_each(one, request) == {}
     assert time.monotonic() - began >= PATIENCE
     for _ in range(20):
-        assert look.ask_each(one, request) == {}
+        assert ask_each(one, request) == {}
     assert len(asked) == 1
     may_answer.set()
     asked[0].join(10)
-    assert look.ask_each(one, request) == {1: "here"}
+    assert ask_each(one, request) == {}, "its request failed"
+    assert ask_each(one, request) == {1: "here"}
+
+
+def test_the_answer_of_a_slow_broker_counts_in_a_later_look(silent: Address) -> None:
+    ask_each, asked = Asker(), []
+    may_answer = threading.Event()
+
+    def request(_: Ask) -> int:
+        asked.append(threading.current_thread())
+        may_answer.wait(10)
+        return len(asked)
+
+    assert ask_each({1: silent}, request) == {}
+    may_answer.set()
+    asked[0].join(10)
+    assert ask_each({1: silent}, request) == {1: 1}
+    assert ask_each({1: silent}, request) == {1: 2}, "asked anew"
 
 
 def test_a_broker_that_answers_is_heard_beside_a_silent_one(

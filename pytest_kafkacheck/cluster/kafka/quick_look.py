@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
 from pytest_kafkacheck.cluster.kafka import metadata_views
@@ -14,7 +14,7 @@ from workloads.clients.connection import Address
 from workloads.clients.requests import Ask, Leadership
 
 PATIENCE = 0.2
-"""Seconds that one look takes at most. A broker that needs longer is left out of it."""
+"""Seconds that one look takes at most. The answer of a broker that needs longer counts in a later look."""
 
 Answer = TypeVar("Answer")
 
@@ -22,7 +22,6 @@ Answer = TypeVar("Answer")
 class QuickLook:
     """Implements ``nemesis.cluster.View``, with the answers of the brokers that answer at once.
 
-    A broker that has not answered the last look is not asked again until it does, or until its request has failed.
     For one thread.
 
     brokers     where clients reach each broker, at this moment.
@@ -36,7 +35,8 @@ class QuickLook:
     ) -> None:
         self._brokers = brokers
         self._controller = controller
-        self._asked: dict[int, Future[Any]] = {}
+        self._ask_controller = Asker()
+        self._ask_topic: defaultdict[str, Asker] = defaultdict(Asker)
 
     def leader(self, topic: str, partition: int) -> int | None:
         view = self._newest(topic, partition)
@@ -53,28 +53,38 @@ class QuickLook:
     def controller(self) -> int | None:
         if self._controller is not None:
             return self._controller()
-        quorum = metadata_views.quorum(self._brokers(), ask_each=self.ask_each)
+        quorum = metadata_views.quorum(self._brokers(), ask_each=self._ask_controller)
         return quorum.leader if quorum else None
 
     def _newest(self, topic: str, partition: int) -> Leadership | None:
-        views = metadata_views.views(self._brokers(), [topic], ask_each=self.ask_each)
+        views = metadata_views.views(self._brokers(), [topic], ask_each=self._ask_topic[topic])
         return metadata_views.newest(views, (topic, partition))
 
-    def ask_each(
+
+class Asker:
+    """Implements `metadata_views.AskEach` for one question that is repeated.
+
+    A broker that is silent delays one look only: it is not asked again until it answers or its request has failed.
+    """
+
+    def __init__(self) -> None:
+        self._asked: dict[int, Future[Any]] = {}
+
+    def __call__(
         self, addresses: Mapping[int, Address], request: Callable[[Ask], Answer]
     ) -> dict[int, Answer]:
-        asked: dict[int, Future[Answer]] = {}
-        for node, address in addresses.items():
-            if node not in self._asked or self._asked[node].done():
-                asked[node] = self._asked[node] = _start(request, address)
-        until = time.monotonic() + PATIENCE
-        answers: dict[int, Answer] = {}
-        for node, future in asked.items():
-            try:
-                answers[node] = future.result(timeout=max(0.0, until - time.monotonic()))
-            except (OSError, TimeoutError):
-                continue
-        return answers
+        started = {
+            node: _start(request, address) for node, address in addresses.items() if node not in self._asked
+        }
+        self._asked |= started
+        wait(started.values(), timeout=PATIENCE)
+        ended = {node: future for node, future in self._asked.items() if future.done()}
+        self._asked = {node: future for node, future in self._asked.items() if node not in ended}
+        return {
+            node: future.result()
+            for node, future in ended.items()
+            if node in addresses and not isinstance(future.exception(), OSError)
+        }
 
 
 def _start(request: Callable[[Ask], Answer], address: Address) -> Future[Answer]:
