@@ -45,7 +45,7 @@ HINTS: tuple[Hint, ...] = (
         kind="truncation",
         circumstance=ELIGIBLE_REPLICA,
         setting=("acks", "1"),
-        why="acks=1 is answered below min.insync.replicas, too, where replicas that left the ISR may still lead",
+        why="acks=1 is answered also below min.insync.replicas, while replicas that left the ISR may become leader",
         change="acks=all: below min.insync.replicas the leader then refuses to acknowledge",
         source="KIP-966: eligible leader replicas",
     ),
@@ -138,6 +138,12 @@ HINTS: tuple[Hint, ...] = (
     ),
 )
 """In order of precedence: the first that applies is given."""
+
+SETTINGS: Mapping[Kind, tuple[str, ...]] = {
+    "truncation": ("acks", "min.insync.replicas", "unclean.leader.election.enable"),
+    "duplicate delivery": ("acks", "enable.idempotence"),
+}
+"""The settings on which hints for a kind of cause depend."""
 
 
 def hint_for(cause: Cause, settings: Mapping[str, str]) -> Hint:

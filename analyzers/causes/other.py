@@ -15,8 +15,9 @@ def duplicate_delivery(extents: Sequence[Extent], run: RunEvidence) -> Cause | N
     if not twice:
         return None
     count = sum(each.count for each in twice)
-    what = "a write is sent" if count == 1 else f"the first of {count:,} writes is sent"
-    return _of("duplicate delivery", twice, run, first_text=f"{what} that the log will have more than once")
+    what = "a write" if count == 1 else f"the first of {count:,} writes"
+    text = f"{what} that the log will have more than once is sent"
+    return _of("duplicate delivery", twice, run, first_text=text)
 
 
 def unknown(extents: Sequence[Extent], run: RunEvidence) -> Cause:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzers.causes.hints import hint_for
+from analyzers.causes.hints import SETTINGS, hint_for
 from analyzers.verdict.cause import Cause, Step
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.headline import reasons
@@ -54,6 +54,13 @@ def _cause(cause: Cause, judged: dict[str, Finding], verdict: Verdict, *, steps:
     yield from _effects(cause, judged)
     if cause.kind == "follower reads" and "lost-write" not in judged and not verdict.unknowns:
         yield f"{INDENT}the log has all of them at the end: they were late, not lost"
+    known = [
+        f"{name}={verdict.settings[name]}"
+        for name in SETTINGS.get(cause.kind, ())
+        if name in verdict.settings
+    ]
+    if known:
+        yield f"   with   {', '.join(known)}"
     yield f"   why    {hint.why}"
     if hint.change:
         yield f"   try    {hint.change}"

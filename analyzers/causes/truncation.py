@@ -241,8 +241,9 @@ def _steps(
         if UNCLEAN_ELECTION in cause.circumstances:
             text += " (unclean: it was not in the ISR before)"
         elif ELIGIBLE_REPLICA in cause.circumstances:
+            minimum = run.settings[MINIMUM]
             text += (
-                f"; it had left the ISR, and stays eligible below min.insync.replicas={run.settings[MINIMUM]}"
+                f"; it had left the ISR, and may lead while the ISR is below min.insync.replicas={minimum}"
             )
         yield Step(time=cause.election.time, text=text)
     follows = cut.after.leader >= 0 and not cut.after.leads

@@ -20,11 +20,11 @@ WHAT_HAPPENS = {
     "kill": "is killed",
     "stop": "is stopped",
     "restart": "is restarted",
-    "pause": "is paused",
+    "pause": "is frozen",
     "power-loss": "loses power",
     "wipe": "loses its disk",
     "kill-client": "is killed",
-    "pause-client": "is paused",
+    "pause-client": "is frozen",
     "isolate-client": "is cut off from the brokers",
 }
 """By fault, after the name of what it acts on. Another fault is named as in the schedule."""
@@ -84,9 +84,12 @@ def fault_steps(
             leader = known[0], f"leader of {of.log}, epoch {known[1]}"
         yield Step(time=run.at(event.began), text=fault_text(event, leader, run.clients))
         if event.heal is not None:
-            unproved = f"the fault {event.fault} is not known to be healed"
-            text = heal_text(event, run.clients) if event.heal.effective else unproved
-            yield Step(time=run.at(event.ended), text=text)
+            unproved = Step(
+                time=run.at(event.ended), text=f"the fault {event.fault} is not known to be healed"
+            )
+            # What the heal brings about happens before the heal is proved.
+            healed = Step(time=run.at(event.heal.invoked), text=heal_text(event, run.clients))
+            yield healed if event.heal.effective else unproved
 
 
 def fault_text(event: FaultEvent, leader: tuple[int, str] | None, clients: Mapping[int, str]) -> str:

@@ -110,7 +110,7 @@ def test_faults_from_the_first_finding_to_the_cut_are_named() -> None:
     others = cut(LOST, of=ISOLATED, events=[*events[:2], *events[3:4], fault("wipe", 8, 9, nodes=(4,))])
     named = [text for text in texts(others) if text.startswith(("broker 3", "broker 4"))]
     assert named == [
-        "broker 3 is killed", "broker 3 is started again", "broker 3 is paused", "broker 3 continues"
+        "broker 3 is killed", "broker 3 is started again", "broker 3 is frozen", "broker 3 continues"
     ], "two faults at most"  # fmt: skip
 
 

@@ -126,13 +126,17 @@ def test_more_than_two_faults_are_not_told() -> None:
 
 def test_words_for_faults_and_elections() -> None:
     isolate = fault("isolate", 1, 2, nodes=(1, 2))
-    heal = isolate.heal
-    assert heal is not None
-    unhealed = replace(isolate, heal=replace(heal, effective=False))
-    assert [step.text for step in fault_steps([unhealed], evidence())] == [
-        "brokers 1 and 2 are cut off from the other brokers, not from clients",
-        "the fault isolate is not known to be healed",
-    ]  # fmt: skip
+    assert isolate.heal is not None
+    heal = replace(isolate.heal, completed=3 * S)
+    began, healed = fault_steps([replace(isolate, heal=heal)], evidence())
+    assert (began.text, began.time) == (
+        "brokers 1 and 2 are cut off from the other brokers, not from clients", 1.0
+    )  # fmt: skip
+    assert (healed.text, healed.time) == (
+        "the network between brokers 1 and 2 and the other brokers is restored", 2.0
+    )  # fmt: skip
+    began, unproved = fault_steps([replace(isolate, heal=replace(heal, effective=False))], evidence())
+    assert (unproved.text, unproved.time) == ("the fault isolate is not known to be healed", 3.0)
     (text,) = (step.text for step in fault_steps([replace(fault("kill", 1, 2), heal=None)], evidence()))
     assert text.startswith("fault kill")
     strange = fault("clock_skew", 1, 2, nodes=(1,))

@@ -156,7 +156,7 @@ def test_below_the_minimum_a_replica_outside_the_isr_is_elected_cleanly(
         RunEvidence(began=0, extents=[extent("lost-write")], changes=KILLED, events=events, settings=settings)
     )
     assert cause.circumstances[0] == circumstance
-    told = any("stays eligible below min.insync.replicas=2" in step.text for step in cause.steps)
+    told = any("may lead while the ISR is below min.insync.replicas=2" in step.text for step in cause.steps)
     assert told == (circumstance == ELIGIBLE_REPLICA)
 
 
@@ -196,7 +196,7 @@ def groups(of: str, plane: str | None = None) -> FaultEvent:
         ),
         (
             replace(groups("[[2], [3]]"), fault="pause"),
-            "brokers 1 (leader of t-0, epoch 0), 2 and 3 are paused",
+            "brokers 1 (leader of t-0, epoch 0), 2 and 3 are frozen",
         ),
         (
             groups("leader", "replication"),
@@ -242,7 +242,7 @@ def test_a_paused_member_explains_what_its_group_shows_meanwhile() -> None:
     found = [extent("double-ownership", low=None, high=None)]
     (cause,) = causes(found, None, fault("pause-client", 4, 8, processes=(3,)))
     assert (cause.kind, cause.circumstances) == ("group handover", (PAUSED_MEMBER,))
-    assert cause.steps[0].text == "member 0 is paused"
+    assert cause.steps[0].text == "member 0 is frozen"
     (other,) = causes(found, None, fault("pause", 4, 8, nodes=(3,)))
     assert (other.kind, other.faults) == ("unknown", ("pause-0",))
 

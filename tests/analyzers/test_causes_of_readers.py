@@ -127,7 +127,7 @@ def test_a_member_that_acts_after_it_was_held_explains_its_commit() -> None:
     cause = of_groups(9, by=(3,))
     assert (cause.kind, cause.faults) == ("group handover", ("pause-client-0",))
     assert [step.text for step in cause.steps] == [
-        "member 0 is paused",
+        "member 0 is frozen",
         "member 1 is assigned t-0 in generation 2, starting at offset 5",
         "member 0 continues",
         "member 0 commits although its group has replaced it, and the commit is accepted",

@@ -85,8 +85,8 @@ def test_an_end_at_an_unknown_time_comes_last() -> None:
 @pytest.mark.parametrize(
     ("counts", "text"),
     [
-        ([1], "a write is sent that the log will have more than once"),
-        ([2, 3], "the first of 5 writes is sent that the log will have more than once"),
+        ([1], "a write that the log will have more than once is sent"),
+        ([2, 3], "the first of 5 writes that the log will have more than once is sent"),
     ],
 )
 def test_writes_that_a_log_has_twice_are_counted(counts: list[int], text: str) -> None:
@@ -114,6 +114,20 @@ def cause(kind: Kind, *anomalies: str, steps: int = 0, time: float | None = 1.0)
     return Cause(
         kind=kind, findings=dict.fromkeys(anomalies, 4), steps=(Step(time=time, text="something"),) * steps
     )
+
+
+def test_the_settings_that_decide_are_told_as_far_as_they_are_known() -> None:
+    settings = {"min.insync.replicas": "2", "acks": "1", "enable.idempotence": "false"}
+    found = [finding("lost-write"), finding("duplicate"), finding("unfenced-commit")]
+    kinds = {"truncation": "lost-write", "duplicate delivery": "duplicate"}
+    causes = [cause(kind, anomaly) for kind, anomaly in kinds.items()]
+    lines = story(replace(judge("r", findings=found, causes=causes), settings=settings)).splitlines()
+    assert [line for line in lines if line.startswith("   with")] == [
+        "   with   acks=1, min.insync.replicas=2",
+        "   with   acks=1, enable.idempotence=false",
+    ]
+    other = judge("r", findings=found, causes=[cause("unknown", "unfenced-commit")])
+    assert "   with" not in story(replace(other, settings=settings))
 
 
 def test_two_causes_are_told_without_a_remark_on_others() -> None:
@@ -212,7 +226,7 @@ def planned(name: str, *, nodes: tuple[int, ...], **stage: Any) -> FaultEvent:
 @pytest.mark.parametrize(
     ("event", "began", "ended"),
     [
-        (fault("pause", 4, 6, nodes=(1, 2)), "brokers 1 and 2 are paused", "brokers 1 and 2 continue"),
+        (fault("pause", 4, 6, nodes=(1, 2)), "brokers 1 and 2 are frozen", "brokers 1 and 2 continue"),
         (
             fault("cut-clients", 4, 6, nodes=(1, 2)),
             "brokers 1 and 2 are cut off from their clients, not from the other brokers",
