@@ -108,6 +108,7 @@ def test_a_broker_that_is_still_starting_is_waited_for(engine: Any, project: str
         assert sorted(cluster.brokers) == [1, 2, 3]
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_the_demo_finds_the_same_losses_in_a_compose_project(
     engine: Any, project: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

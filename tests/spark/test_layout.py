@@ -96,17 +96,26 @@ def test_the_prefilter_shuffles_no_records(bucketed: History) -> None:
     assert moved(bucketed.sql(plan(CHECKS).sql())) < bucketed.records.count() / 20
 
 
-def test_the_verdict_does_not_depend_on_the_layout(spark: Any, folder: Path) -> None:
-    for runs in (["one", "two's 100% [x]"], ["whole"], ["hot"], ["one", "whole"]):
-        verdicts = analyze(spark, [folder / run for run in runs])
-        assert sorted(verdicts) == sorted(runs)
-        for run, verdict in verdicts.items():
-            found = {finding.anomaly: finding.count for finding in verdict.findings}
-            assert found == shape(run).expected(), (run, runs)
-            assert verdict.unknowns == ()
+@pytest.mark.parametrize(
+    "runs",
+    [
+        ["one", "two's 100% [x]"],
+        ["one", "whole"],
+        pytest.param(["whole"], marks=pytest.mark.nightly),
+        pytest.param(["hot"], marks=pytest.mark.nightly),
+    ],
+    ids=", ".join,
+)
+def test_the_verdict_does_not_depend_on_the_layout(spark: Any, folder: Path, runs: list[str]) -> None:
+    verdicts = analyze(spark, [folder / run for run in runs])
+    assert sorted(verdicts) == sorted(runs)
+    for run, verdict in verdicts.items():
+        found = {finding.anomaly: finding.count for finding in verdict.findings}
+        assert found == shape(run).expected()
+        assert verdict.unknowns == ()
 
 
-@pytest.mark.parametrize("limit", ["HANDED_OVER", "ONE_PIECE"])
+@pytest.mark.parametrize("limit", ["HANDED_OVER", pytest.param("ONE_PIECE", marks=pytest.mark.nightly)])
 def test_one_partition_needs_no_shuffle(
     spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:

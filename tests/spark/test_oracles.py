@@ -47,7 +47,10 @@ def histories(strategy: Callable[..., Any], story: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("strategy", "many"),
-    [*((strategy, prefilter.MAX_RESIDUES) for strategy in ORACLES), (log_history, 0)],
+    [
+        *((strategy, prefilter.MAX_RESIDUES) for strategy in ORACLES),
+        pytest.param(log_history, 0, marks=pytest.mark.nightly),
+    ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_checks_agree_with_the_oracles(

@@ -19,11 +19,12 @@ from analyzers.judge.prefilter import Suspects, find_suspects
 from analyzers.judge.prefilter_plan import plan
 from tests.support.random_histories.logs import draw_histories, log_history
 from tests.support.random_histories.transactions import transaction_history
+from tests.support.repetitions import repetitions
 from tests.support.stories.planted import ALL, PLANTED
 
 pytestmark = pytest.mark.spark
 
-HISTORIES = 150
+HISTORIES = repetitions(150, shorter=60)
 
 SUSPECTING = [check for check in ALL if check.suspicion is not None]
 
@@ -71,7 +72,7 @@ def test_where_a_check_finds_something_the_prefilter_suspects_it(
     assert counts(history, [check]) == mine
 
 
-@pytest.mark.parametrize("many", [prefilter.MAX_RESIDUES, 0])
+@pytest.mark.parametrize("many", [prefilter.MAX_RESIDUES, pytest.param(0, marks=pytest.mark.nightly)])
 def test_all_checks_together_count_the_same(
     history: History, everything: Counts, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
@@ -100,6 +101,7 @@ def too_narrow(suspicion: Suspicion) -> list[Suspicion]:
     return [replace(suspicion, where=where) for where in wheres]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("check", SUSPECTING, ids=lambda check: check.name)
 def test_a_condition_that_is_too_narrow_is_noticed(
     history: History, everything: Counts, check: Check
@@ -120,11 +122,12 @@ def test_a_check_without_a_condition_always_runs(history: History, everything: C
     assert find_suspects(history, silent).runs == {}
     # One check without a condition is enough for its whole fact to be computed, for all of its checks.
     (duplicate,) = (check for check in CHECKS if check.name == "duplicate")
-    some = [check for check in CHECKS if check.name != "duplicate"]
+    some = [check for check in CHECKS if check.over in ("values", "steps") and check.name != "duplicate"]
     assert "values" not in plan([*some, replace(duplicate, suspicion=None)]).facts
     assert "steps" in plan([*some, replace(duplicate, suspicion=None)]).facts
     mixed = counts(history, [*some, replace(duplicate, suspicion=None)])
-    assert mixed == {key: n for key, n in everything.items() if key[0] in {check.name for check in CHECKS}}
+    names = {check.name for check in [*some, duplicate]}
+    assert mixed == {key: n for key, n in everything.items() if key[0] in names}
 
 
 def test_a_check_that_the_prefilter_was_not_asked_about_sees_the_whole_history(history: History) -> None:
