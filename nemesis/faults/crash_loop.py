@@ -17,7 +17,9 @@ class CrashLoop(EndsProcess):
     every: float = 2.0
 
     name = "crash-loop"
-    proved_by = "the process is gone after every kill, and runs before the next; the evidence of the heal counts them"
+    proved_by = (
+        "the process is gone after every kill, and runs before the next; the evidence of the heal counts them"
+    )
     allows = frozenset({"kill"})
 
     def __post_init__(self) -> None:
