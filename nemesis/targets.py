@@ -226,6 +226,21 @@ def check(target: Target | Groups, topology: Topology) -> None:
         _check_clients(target, topology, what)
 
 
+def brokers_only(topology: Topology, target: Target | Groups, why: str) -> None:
+    """Raises ValueError where the target surely is a node that is no broker. why: the reason, as in "have no
+    replicas".
+    """
+    if isinstance(target, Groups):
+        return
+    are_separate = bool(topology.controllers) and not set(topology.brokers) & set(topology.controllers)
+    if target.kind in ("controller", "controllers") and are_separate:
+        raise ValueError(f"the controllers {why}; brokers are {', '.join(map(str, topology.brokers))}")
+    if target.kind == "node" and (others := set(target.nodes) - set(topology.brokers)):
+        raise ValueError(
+            f"{', '.join(map(str, sorted(others)))} {why}; brokers are {', '.join(map(str, topology.brokers))}"
+        )
+
+
 def _check_log(target: Target, topology: Topology, what: str) -> None:
     topic = next(iter(topology.topics), None) if target.topic is None else target.topic
     if topic is None or topic not in topology.topics:

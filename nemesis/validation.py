@@ -6,9 +6,6 @@ import math
 import sys
 from typing import TypeGuard
 
-from nemesis.targets import Groups, Target
-from nemesis.topology import Topology
-
 LONGEST = 31_536_000.0
 """Seconds: a year. A longer time is a mistake, and far above it Python cannot wait."""
 
@@ -54,21 +51,6 @@ def choice(what: str, value: object, allowed: tuple[object, ...]) -> None:
     """Raises ValueError unless it is one of these."""
     if value not in allowed:
         raise ValueError(f"{what}={value!r}: allowed are {', '.join(map(repr, allowed))}")
-
-
-def brokers_only(topology: Topology, target: Target | Groups, why: str) -> None:
-    """Raises ValueError where the target surely is a node that is no broker. why: the reason, as in "have no
-    replicas".
-    """
-    if isinstance(target, Groups):
-        return
-    are_separate = bool(topology.controllers) and not set(topology.brokers) & set(topology.controllers)
-    if target.kind in ("controller", "controllers") and are_separate:
-        raise ValueError(f"the controllers {why}; brokers are {', '.join(map(str, topology.brokers))}")
-    if target.kind == "node" and (others := set(target.nodes) - set(topology.brokers)):
-        raise ValueError(
-            f"{', '.join(map(str, sorted(others)))} {why}; brokers are {', '.join(map(str, topology.brokers))}"
-        )
 
 
 def _a_number(value: object) -> TypeGuard[float]:

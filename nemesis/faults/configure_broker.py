@@ -9,9 +9,8 @@ from typing import Any
 from nemesis.event import Event
 from nemesis.fault_context import FaultContext
 from nemesis.steps.configured import Configures
-from nemesis.targets import Groups, Target
+from nemesis.targets import Groups, Target, brokers_only
 from nemesis.topology import Topology
-from nemesis.validation import brokers_only
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,9 +10,9 @@ from nemesis.event import Event
 from nemesis.fault import Draw
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.ended_process import EndsProcess, end_process
-from nemesis.targets import Groups, Target
+from nemesis.targets import Groups, Target, brokers_only
 from nemesis.topology import Topology
-from nemesis.validation import brokers_only, choice, count
+from nemesis.validation import choice, count
 
 How = Literal["truncate", "flip"]
 

@@ -12,9 +12,9 @@ from nemesis.event import Event
 from nemesis.fault import Draw
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.filtered_packets import FiltersPackets
-from nemesis.targets import Groups, Target
+from nemesis.targets import Groups, Target, brokers_only
 from nemesis.topology import Topology
-from nemesis.validation import brokers_only, choice
+from nemesis.validation import choice
 
 Way = Literal["in", "out"]
 

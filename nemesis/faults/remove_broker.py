@@ -8,9 +8,8 @@ from nemesis.event import Event
 from nemesis.fault import Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.serving import LIMIT
-from nemesis.targets import Groups, Target
+from nemesis.targets import Groups, Target, brokers_only
 from nemesis.topology import Topology
-from nemesis.validation import brokers_only
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from nemesis.event import Event
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.ended_process import EndsProcess, end_process
-from nemesis.targets import Groups, Target
+from nemesis.targets import Groups, Target, brokers_only
 from nemesis.topology import Topology
-from nemesis.validation import brokers_only
 
 KEPT = ("meta.properties", "bootstrap.checkpoint", "__cluster_metadata-0", "lost+found")
 """Files that stay: the node's identity, and KRaft's metadata."""
