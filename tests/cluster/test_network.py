@@ -18,6 +18,7 @@ from nemesis.run import Nemesis
 from nemesis.schedule import Schedule
 from nemesis.wait import wait_until
 from pytest_kafkacheck import isolate, partition
+from pytest_kafkacheck.cluster.docker.executing import execute
 from pytest_kafkacheck.cluster.docker.images import agent_image
 
 pytestmark = pytest.mark.cluster
@@ -51,8 +52,9 @@ class Container:
         return "running"
 
     def shell(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
-        status, output = self._container.exec_run(["timeout", str(timeout), "bash", "-c", command])
-        return status, output.decode()
+        # Container.exec_run loses output on a busy machine.
+        bounded = ["timeout", str(timeout), "bash", "-c", command]
+        return execute(self._container.client.api, self._container.id, bounded, timeout=timeout + 10)
 
 
 class Containers:
