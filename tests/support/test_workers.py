@@ -45,10 +45,13 @@ def test_time_is_summed_by_folder_set_up_and_worker(
     shown.stdout.fnmatch_lines(
         [
             " tests *set-up *call *tear-down *total",
-            "     2      0.3 * one",
-            "     4      0.6 * total",
-            "set-up 0.3 s  one/test_one.py: slow",
-            "worker gw1: 0.3 s" if workers == "2" else "worker main: 0.6 s",
+            "     2 * one",
+            "     4 * total",
+            "set-up * s  one/test_one.py: slow",
+            "worker gw1: * s" if workers == "2" else "worker main: * s",
         ]
     )
+    rows = (line.split() for line in shown.outlines)
+    (total,) = (row for row in rows if row[:1] == ["4"] and row[-1] == "total")
+    assert float(total[1]) >= 0.6, "two set-ups sleep for 0.3 s each"
     pytester.runpytest(*options).stdout.no_fnmatch_line("*tear-down*")
