@@ -59,8 +59,12 @@ class Node(Protocol):
     def shell(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
         """Run a command in the node's network namespace (not in the broker's container).
 
-        Returns exit status and output. It also works while the broker is paused or stopped.
+        Returns exit status and output. It also works while the broker is paused or stopped. A node runs these
+        commands one after the other.
         """
+
+    def look(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
+        """As `shell`, for a command that may take long and changes nothing: others of the node go on beside it."""
 
     def limit_cpu(self, cores: float | None) -> None:
         """Limit the processor time of all threads of the process together; None for no limit."""

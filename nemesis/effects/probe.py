@@ -60,7 +60,7 @@ def probe(nodes: Mapping[int, Node], links: Iterable[Link]) -> tuple[Answer, ...
 
 
 def _from(node: Node, links: list[Link]) -> list[Answer]:
-    status, output = node.shell(script(links), timeout=LIMIT + 9.0)
+    status, output = node.look(script(links), timeout=LIMIT + 9.0)
     results: dict[tuple[str, str], tuple[str, str]] = {}
     for line in output.splitlines():
         if len(words := line.split(" ", 3)) >= 3:

@@ -56,7 +56,7 @@ class Dns(FiltersPackets):
 def _resolves(context: FaultContext) -> bool:
     """Whether the node finds the name of a peer. Its own name is in a file."""
     peer = next(node for node in context.cluster.nodes.values() if node.id != context.node_id)
-    return context.node.shell(LOOK_UP.format(peer.host), timeout=3)[0] == 0
+    return context.node.look(LOOK_UP.format(peer.host), timeout=3)[0] == 0
 
 
 def dns(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:

@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPResponse
 from pathlib import Path
@@ -187,6 +188,17 @@ def agent(engine: Any):  # type: ignore[no-untyped-def]
     yield agent
     agent.close()
     reaper.remove_run(engine, "agent")
+
+
+def test_a_look_delays_no_command(cluster: DockerCluster) -> None:
+    """A proof may have to wait for silence, while another fault of the node is due."""
+    node, file = cluster.nodes[1], f"/tmp/{own('go')}"
+    with ThreadPoolExecutor() as pool:
+        look = pool.submit(node.look, f"until [ -e {file} ]; do sleep 0.1; done; echo went", timeout=30)
+        assert node.shell(f"touch {file}") == (0, "")
+        assert look.result() == (0, "went")
+    assert node.look("echo out; echo err >&2; exit 3") == (3, "out\nerr")
+    assert node.look("sleep 30", timeout=0.3)[0] == 124
 
 
 CUT = "nft 'table inet kafkacheck { chain in { type filter hook input priority -300; }; }'"

@@ -56,6 +56,8 @@ class Container:
         bounded = ["timeout", str(timeout), "bash", "-c", command]
         return execute(self._container.client.api, self._container.id, bounded, timeout=timeout + 10)
 
+    look = shell
+
 
 class Containers:
     """The part of a cluster that partitions need."""

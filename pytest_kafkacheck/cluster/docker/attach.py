@@ -11,6 +11,7 @@ import contextlib
 import logging
 import secrets
 import shlex
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -49,6 +50,7 @@ class AttachedNode(DockerNode):
 
     def __init__(self, client: Any, *, run: str, port: int, **options: Any) -> None:
         self._run = run
+        self._following = threading.Lock()
         super().__init__(client, pod="", **options)
         self.probe_port = port
         self.pod = self._new_sidecar()
@@ -57,13 +59,23 @@ class AttachedNode(DockerNode):
     def start(self) -> None:
         """Start the container, join its new network namespace, and restore the rules of the old one."""
         super().start()
-        self._rejoin()
+        with self._following:
+            self._rejoin()
 
     def shell(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
-        if self.state() != "stopped" and self.incarnation() != self._joined_to:
-            # The user restarted the container: the sidecar is still in the old namespace, which is not used any more.
-            self._rejoin()
+        self._follow()
         return super().shell(command, timeout=timeout)
+
+    def look(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
+        self._follow()
+        return super().look(command, timeout=timeout)
+
+    def _follow(self) -> None:
+        """If the user restarted the container, the sidecar is still in the old namespace, which is not used any
+        more."""
+        with self._following:
+            if self.state() != "stopped" and self.incarnation() != self._joined_to:
+                self._rejoin()
 
     def _rejoin(self) -> None:
         # Only kafkacheck's tables: the engine creates its own again.

@@ -17,6 +17,7 @@ from pytest_kafkacheck.cluster.docker.disk import Disk
 from pytest_kafkacheck.cluster.docker.executing import execute
 from pytest_kafkacheck.cluster.docker.pausing import pause
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, Member
+from pytest_kafkacheck.errors import InfrastructureError
 from workloads.clients.connection import Address
 from workloads.clients.security import Security
 
@@ -25,6 +26,9 @@ STOP_LIMIT = 30
 
 EXECUTE_LIMIT = 120
 """Seconds for a command in a node's container: Kafka's own tools are slow on a busy machine."""
+
+LOOK_MARGIN = 10.0
+"""Seconds beyond a command's own limit for the engine to start it and to hand over its output."""
 
 CPU_PERIOD = 100_000
 """Microseconds: the period in which the kernel accounts for a container's CPU quota."""
@@ -179,6 +183,18 @@ class DockerNode:
 
     def shell(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
         return self.agent.shell(command, timeout=timeout)
+
+    def look(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
+        # One stream, so that the output keeps its order.
+        bounded = ["timeout", "-k", "1", f"{timeout:.1f}", "bash", "-c", f"exec 2>&1\n{command}"]
+        try:
+            status, output = execute(self._api, self.pod, bounded, timeout=timeout + LOOK_MARGIN)
+        except (APIError, OSError) as error:
+            raise InfrastructureError(
+                f"The pod of {self.member.host} did not answer {command!r} within {timeout + LOOK_MARGIN:.0f} s: "
+                f"{error!r}"
+            ) from error
+        return status, output.rstrip("\n")
 
     @cached_property
     def disk(self) -> Disk:

@@ -45,6 +45,9 @@ class FakeNetworkNamespace:
         """Whether an action has its effect."""
         raise NotImplementedError
 
+    def look(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
+        return self.shell(command, timeout=timeout)
+
     def shell(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
         assert timeout > 0
         if self.answer:
