@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ from nemesis.targets import TARGET_FAMILIES, Groups, Target, check, parse
 from nemesis.topology import Topology
 from nemesis.triggers import Trigger
 from nemesis.validation import seconds
+
+OPEN = math.inf
+"""The duration of a fault that ends with the block of a test's code. A schedule has no such event."""
 
 Split = str | int | Sequence[Sequence[int]]
 """A target, or groups of node ids such as ``[[1], [2, 3]]``."""
@@ -25,7 +29,7 @@ class Event:
     id       unique in its schedule; empty until a schedule gives it one.
     at       seconds after the start of the schedule, or after its trigger.
     after    the trigger that it waits for; None for none.
-    lasting  seconds from its injection to its heal; 0 for a momentary fault.
+    lasting  seconds from its injection to its heal; 0 for a momentary fault, `OPEN` where others say when it ends.
     Raises ValueError naming the field, the value and what is allowed.
     """
 
@@ -69,7 +73,8 @@ class Event:
             )
         seconds("Event.at", self.at)
         if not self.fault.momentary:
-            seconds("Event.lasting", self.lasting, above=0)
+            if self.lasting != OPEN:
+                seconds("Event.lasting", self.lasting, above=0)
         elif self.lasting != 0:
             raise ValueError(
                 f"Event.lasting={self.lasting!r}: {self.fault.name} is momentary; leave out its duration"

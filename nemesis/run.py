@@ -87,6 +87,7 @@ class Nemesis:
         self._processes = Processes(cluster.nodes)
         self._resources = Reconciler(cluster.nodes)
         self._stop = threading.Event()
+        self._is_finishing = False
         self._problems: list[BaseException] = []
         self._recording, self._beginning = threading.Lock(), threading.Lock()
 
@@ -118,6 +119,14 @@ class Nemesis:
         if self._problems:
             raise self._problems[0]
 
+    def finish(self) -> None:
+        """Heal each fault now, as if its time were over, and inject no other. Heals are still verified; `run` then
+        returns."""
+        self._is_finishing = True
+        for run in self._runs:
+            if run.due is not None:
+                run.due = min(run.due, self._clock())
+
     def _attempt(self, run: EventRun) -> None:
         """One event from its time to its heal. A problem ends all events."""
         try:
@@ -138,7 +147,7 @@ class Nemesis:
         if event.after is not None:
             watch = event.after.watch(self._cluster, self._clients, topic=self._topic)
             if (came := self._await_trigger(event.after, watch)) is None:
-                if not self._is_stopped():
+                if not self._is_ending():
                     self._give_up(run, event.after, watch)
                 return
             run.planned = came + event.at
@@ -150,7 +159,7 @@ class Nemesis:
 
     def _await_trigger(self, trigger: Trigger, watch: Watch) -> float | None:
         """When it came; None if it did not in time, or if the run was stopped."""
-        while not self._is_stopped() and self._clock() - self._began <= trigger.limit:
+        while not self._is_ending() and self._clock() - self._began <= trigger.limit:
             try:
                 if watch.has_come():
                     return self._clock()
@@ -161,7 +170,7 @@ class Nemesis:
 
     def _await_turn(self, run: EventRun) -> bool:
         """Wait for the heals that must come first. False if the run was stopped meanwhile."""
-        while not self._is_stopped():
+        while not self._is_ending():
             with self._beginning:
                 if not any(self._must_wait(run, other) for other in self._runs):
                     run.began = self._now()
@@ -188,7 +197,7 @@ class Nemesis:
         try:
             nodes = self._resolve(event)
             if not event.fault.momentary:
-                run.due = self._clock() + event.lasting
+                run.due = self._clock() + (0 if self._is_finishing else event.lasting)
             run.inject(self._context(run, nodes))
             proof = self._prove(run)
         except Unresolved as problem:
@@ -353,11 +362,14 @@ class Nemesis:
     def _is_stopped(self) -> bool:
         return self._stop.is_set() or bool(self._problems)
 
+    def _is_ending(self) -> bool:
+        return self._is_finishing or self._is_stopped()
+
     def _wait(self, until: float) -> bool:
-        """Whether that time came before the run was stopped."""
-        while not self._is_stopped() and (left := until - self._clock()) > 0:
+        """Whether that time came before the run was to end."""
+        while not self._is_ending() and (left := until - self._clock()) > 0:
             self._stop.wait(min(left, STEP))
-        return not self._is_stopped()
+        return not self._is_ending()
 
     def _wait_until(self, condition: Callable[[], bool], limit: float, run: EventRun | None = None) -> bool:
         """run: a wait for its proof ends when its heal is due."""

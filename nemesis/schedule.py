@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nemesis.conflicts import conflict
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.registry import FAULTS
 from nemesis.targets import parse
 from nemesis.topology import Topology
@@ -17,7 +17,7 @@ from nemesis.triggers import Trigger
 
 @dataclass(frozen=True)
 class Schedule:
-    """Events with ids. Raises ValueError when an event has no id, or two have the same."""
+    """Events with ids. Raises ValueError when an event has no id, two have the same, or one has no end."""
 
     events: tuple[Event, ...] = ()
 
@@ -25,6 +25,9 @@ class Schedule:
         ids = [event.id for event in self.events]
         if "" in ids or len(set(ids)) < len(ids):
             raise ValueError(f"Schedule.events: ids {ids!r}; expected one for each event, all different")
+        for event in self.events:
+            if event.lasting == OPEN:
+                raise ValueError(f"event {event.id!r}: say for how many seconds, such as lasting=8")
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Schedule:

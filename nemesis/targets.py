@@ -243,6 +243,13 @@ def brokers_only(topology: Topology, target: Target | Groups, why: str) -> None:
 
 def _check_log(target: Target, topology: Topology, what: str) -> None:
     topic = next(iter(topology.topics), None) if target.topic is None else target.topic
+    if topology.any_topic and topic not in topology.topics:
+        if topic is None:
+            example = "topic:orders" if target.kind == "topic" else f"{target.kind}:orders-0"
+            raise ValueError(
+                f"{what}: name a topic, such as {example!r}; a test's own code has no main topic"
+            )
+        return
     if topic is None or topic not in topology.topics:
         allowed = ", ".join(topology.topics) or "none"
         raise ValueError(f"{what}: the workload has no topic {topic or 'at all'}; allowed: {allowed}")

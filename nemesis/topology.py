@@ -13,6 +13,7 @@ class Topology:
     controllers  ids of the KRaft voters, combined ones included; none in ZooKeeper mode.
     zookeepers   ids of the ZooKeeper nodes.
     topics       name to number of partitions; the first is the workload's main topic.
+    any_topic    whether there may be other topics, of which nothing is known.
     replicas     replication factor of these topics.
     clients      role to number of client processes, such as {"producer": 2}; they have the numbers from 0 on.
     release      (major, minor) of Kafka.
@@ -23,6 +24,7 @@ class Topology:
     controllers: tuple[int, ...] = ()
     zookeepers: tuple[int, ...] = ()
     topics: Mapping[str, int] = field(default_factory=dict)
+    any_topic: bool = False
     replicas: int = 1
     clients: Mapping[str, int] = field(default_factory=dict)
     release: tuple[int, int] = (4, 1)

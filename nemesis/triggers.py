@@ -107,10 +107,13 @@ class Trigger:
         what = f"trigger {str(self)!r}"
         if self.kind in ("isr-shrink", "isr-full", "leader-change"):
             topic = self.topic or next(iter(topology.topics), "")
-            if topic not in topology.topics:
+            if topology.any_topic and not topic:
+                raise ValueError(f"{what}: name a topic, such as '{self.kind}:orders-0'")
+            is_known = topic in topology.topics
+            if not is_known and not topology.any_topic:
                 allowed = ", ".join(topology.topics) or "none"
                 raise ValueError(f"{what}: the workload has no topic {topic or 'at all'}; allowed: {allowed}")
-            if (self.partition or 0) >= topology.topics[topic]:
+            if is_known and (self.partition or 0) >= topology.topics[topic]:
                 raise ValueError(
                     f"{what}: {topic} has no partition {self.partition}; allowed: 0 to {topology.topics[topic] - 1}"
                 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault import Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.serving import LIMIT
@@ -39,6 +39,6 @@ class AddBroker(Fault):
         return Proof(is_gone, {"brokers": sorted(context.cluster.brokers)})
 
 
-def add_broker(*, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def add_broker(*, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
     """One more broker, which is removed at the end."""
     return Event.of(AddBroker(), "cluster", at=at, after=after, lasting=lasting)

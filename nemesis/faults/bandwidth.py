@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from nemesis.effects.shaping import Shape, queues
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.shaped_packets import LIMIT, ShapesPackets
 from nemesis.validation import number
@@ -45,7 +45,7 @@ class Bandwidth(ShapesPackets):
 
 
 def bandwidth(
-    target: str | int, *, lasting: float, at: float = 0, after: str | None = None, kbit: float = 500
+    target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None, kbit: float = 500
 ) -> Event:
     """The node *sends* no more than ``kbit`` kilobits per second, to all receivers together."""
     return Event.of(Bandwidth(kbit=kbit), target, at=at, after=after, lasting=lasting)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from nemesis.cluster import Node
 from nemesis.effects.reconciler import Resource
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault import Draw, Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.serving import verify_serving
@@ -107,7 +107,7 @@ def _close(actual: tuple[float, float], wanted: tuple[float, float]) -> bool:
 def clock(
     target: str | int,
     *,
-    lasting: float,
+    lasting: float = OPEN,
     at: float = 0,
     after: str | None = None,
     offset: float = 0.0,

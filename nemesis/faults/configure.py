@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault_context import FaultContext
 from nemesis.steps.configured import Configures
 
@@ -35,7 +35,7 @@ def configure(
     settings: Mapping[str, Any],
     target: str = "topic",
     *,
-    lasting: float,
+    lasting: float = OPEN,
     at: float = 0,
     after: str | None = None,
 ) -> Event:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault_context import FaultContext
 from nemesis.steps.configured import Configures
 from nemesis.targets import Groups, Target, brokers_only
@@ -36,7 +36,7 @@ def configure_broker(
     settings: Mapping[str, Any],
     target: str | int,
     *,
-    lasting: float,
+    lasting: float = OPEN,
     at: float = 0,
     after: str | None = None,
 ) -> Event:

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault import Draw
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.ended_process import EndsProcess, end_process
@@ -83,7 +83,7 @@ class Corrupt(EndsProcess):
 def corrupt(
     target: str | int,
     *,
-    lasting: float,
+    lasting: float = OPEN,
     at: float = 0,
     after: str | None = None,
     how: How = "truncate",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from nemesis.cluster import Node
 from nemesis.effects.reconciler import Resource
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault import Draw, Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.serving import verify_serving
@@ -79,7 +79,7 @@ def _equal(cores: float | None, wanted: float | None) -> bool:
 
 
 def cpu(
-    target: str | int, *, lasting: float, at: float = 0, after: str | None = None, cores: float = 0.1
+    target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None, cores: float = 0.1
 ) -> Event:
     """The process gets the time of ``cores`` cores, and stands still for the rest."""
     return Event.of(Cpu(cores=cores), target, at=at, after=after, lasting=lasting)

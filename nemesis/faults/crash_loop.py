@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.ended_process import EndsProcess, end_process
 from nemesis.validation import LONGEST, number
@@ -58,7 +58,7 @@ class CrashLoop(EndsProcess):
 
 
 def crash_loop(
-    target: str | int, *, lasting: float, at: float = 0, after: str | None = None, every: float = 2.0
+    target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None, every: float = 2.0
 ) -> Event:
     """Killed, started after ``every`` seconds, killed again after the same time, and so on."""
     return Event.of(CrashLoop(every=every), target, at=at, after=after, lasting=lasting)

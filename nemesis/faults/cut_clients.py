@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, get_args
 
 from nemesis.effects.filters import filtered
 from nemesis.effects.lease_table import chain
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault import Draw
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.filtered_packets import FiltersPackets
@@ -89,7 +89,7 @@ class CutClients(FiltersPackets):
 def cut_clients(
     target: str | int,
     *,
-    lasting: float,
+    lasting: float = OPEN,
     at: float = 0,
     after: str | None = None,
     one_way: Way | None = None,

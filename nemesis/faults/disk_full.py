@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.effects.reconciler import Resource
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault import Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.serving import verify_serving
@@ -65,6 +65,6 @@ class DiskFull(Fault):
         return Proof(available > 0 and served.effective, {**evidence, **served.evidence})
 
 
-def disk_full(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def disk_full(target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
     """Nothing is free on the node's disk."""
     return Event.of(DiskFull(), target, at=at, after=after, lasting=lasting)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from nemesis.cluster import Node
 from nemesis.effects.reconciler import Resource
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault import Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.serving import verify_serving
@@ -69,6 +69,6 @@ class DiskStall(Fault):
         return Proof(served.effective, {**evidence, **served.evidence})
 
 
-def disk_stall(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def disk_stall(target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
     """Every write to the node's disk waits; reads from memory go on."""
     return Event.of(DiskStall(), target, at=at, after=after, lasting=lasting)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from nemesis.effects.filters import filtered
 from nemesis.effects.lease_table import chain
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.filtered_packets import FiltersPackets
 from nemesis.targets import Groups, Target
@@ -59,6 +59,6 @@ def _resolves(context: FaultContext) -> bool:
     return context.node.look(LOOK_UP.format(peer.host), timeout=3)[0] == 0
 
 
-def dns(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def dns(target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
     """The node gets no answer when it looks up a name."""
     return Event.of(Dns(), target, at=at, after=after, lasting=lasting)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.effects.shaping import Shape
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.steps.shaped_packets import ShapesPackets
 from nemesis.validation import number
 
@@ -27,7 +27,7 @@ class Duplicate(ShapesPackets):
 
 
 def duplicate(
-    target: str | int, *, lasting: float, at: float = 0, after: str | None = None, percent: float = 20
+    target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None, percent: float = 20
 ) -> Event:
     """That percentage of the packets that the node *sends* arrives twice."""
     return Event.of(Duplicate(percent=percent), target, at=at, after=after, lasting=lasting)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault import Draw
 from nemesis.steps.cut_links import CutsLinks
 
@@ -17,6 +17,6 @@ class Isolate(CutsLinks):
     draw = Draw(weight=3)
 
 
-def isolate(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def isolate(target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
     """All packets between the target and the other nodes are dropped, IPv4 and IPv6; clients reach all nodes."""
     return Event.of(Isolate(), target, at=at, after=after, lasting=lasting)

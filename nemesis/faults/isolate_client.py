@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.client_process import LIMIT, AffectsClient
 
@@ -38,6 +38,6 @@ class IsolateClient(AffectsClient):
         return Proof(is_connected, evidence)
 
 
-def isolate_client(target: str, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def isolate_client(target: str, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
     """Nothing passes between client processes and any broker, and neither side gets an error."""
     return Event.of(IsolateClient(), target, at=at, after=after, lasting=lasting)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault import Draw
 from nemesis.fault_context import FaultContext
 from nemesis.steps.ended_process import EndsProcess, end_process
@@ -22,6 +22,6 @@ class Kill(EndsProcess):
         end_process(context)
 
 
-def kill(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def kill(target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
     """SIGKILL to the broker; it is started again at the end."""
     return Event.of(Kill(), target, at=at, after=after, lasting=lasting)

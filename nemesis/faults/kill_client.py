@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.client_process import LIMIT, AffectsClient
 
@@ -34,6 +34,6 @@ class KillClient(AffectsClient):
         return Proof(new is None or new in context.clients.roles(), {"replaced_by": new})
 
 
-def kill_client(target: str, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def kill_client(target: str, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
     """SIGKILL to client processes; at the end other processes, with new numbers, take their place."""
     return Event.of(KillClient(), target, at=at, after=after, lasting=lasting)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault import Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.targets import Groups, Target
@@ -92,7 +92,12 @@ class LeaderStorm(Fault):
 
 
 def leader_storm(
-    target: str = "partition", *, lasting: float, at: float = 0, after: str | None = None, every: float = 0.5
+    target: str = "partition",
+    *,
+    lasting: float = OPEN,
+    at: float = 0,
+    after: str | None = None,
+    every: float = 0.5,
 ) -> Event:
     """Leadership moves to the next replica every ``every`` seconds; the order of replicas is restored at the end."""
     return Event.of(LeaderStorm(every=every), target, at=at, after=after, lasting=lasting)

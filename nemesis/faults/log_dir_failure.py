@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.ended_process import EndsProcess, note_process
 
@@ -34,6 +34,8 @@ class LogDirFailure(EndsProcess):
         return Proof(proof.effective and by_itself, {**proof.evidence, "ended_by_itself": by_itself})
 
 
-def log_dir_failure(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def log_dir_failure(
+    target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None
+) -> Event:
     """Every access to the data fails, and the broker ends itself; started again at the end."""
     return Event.of(LogDirFailure(), target, at=at, after=after, lasting=lasting)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from nemesis.effects.filters import filtered
 from nemesis.effects.lease_table import chain
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault import Draw
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.filtered_packets import FiltersPackets
@@ -50,7 +50,7 @@ class Loss(FiltersPackets):
 
 
 def loss(
-    target: str | int, *, lasting: float, at: float = 0, after: str | None = None, percent: float = 20
+    target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None, percent: float = 20
 ) -> Event:
     """That percentage of the packets *to* the node is dropped, those of clients included."""
     return Event.of(Loss(percent=percent), target, at=at, after=after, lasting=lasting)

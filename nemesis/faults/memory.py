@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import dataclass
 
 from nemesis.effects.memory_limit import MEMORY, limit_above_use
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault import Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.serving import verify_serving
@@ -85,7 +85,7 @@ class Memory(Fault):
 
 
 def memory(
-    target: str | int, *, lasting: float, at: float = 0, after: str | None = None, spare_mb: int = 8
+    target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None, spare_mb: int = 8
 ) -> Event:
     """The container may use no more memory than it uses now and ``spare_mb`` MiB."""
     return Event.of(Memory(spare_mb=spare_mb), target, at=at, after=after, lasting=lasting)

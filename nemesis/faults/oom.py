@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import dataclass
 
 from nemesis.effects.memory_limit import MEMORY, limit_above_use
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.ended_process import EndsProcess, note_process
 
@@ -52,7 +52,7 @@ class Oom(EndsProcess):
         return Proof(proof.effective and is_killed, {**proof.evidence, "killed_for_memory": is_killed})
 
 
-def oom(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def oom(target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
     """The kernel kills the broker, because a command in its container exhausts a memory limit; started again at the
     end.
     """

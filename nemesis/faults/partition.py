@@ -8,7 +8,7 @@ from itertools import product
 from typing import Literal, get_args
 
 from nemesis.effects.nft import Cut
-from nemesis.event import Event, Split
+from nemesis.event import OPEN, Event, Split
 from nemesis.fault import Draw
 from nemesis.fault_context import FaultContext
 from nemesis.steps.cut_links import CutsLinks, between, groups_of
@@ -146,7 +146,7 @@ SHAPES: dict[str, Callable[[Sequence[int]], list[tuple[int, int]]]] = {
 def partition(
     split: Split,
     *,
-    lasting: float,
+    lasting: float = OPEN,
     at: float = 0,
     after: str | None = None,
     plane: Plane | None = None,
@@ -167,16 +167,18 @@ def partition(
     )
 
 
-def halves(target: str = "all", *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def halves(target: str = "all", *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
     """Two random halves of the brokers cannot reach each other; needs 2 brokers."""
     return Event.of(Partition(shape="halves"), target, at=at, after=after, lasting=lasting)
 
 
-def bridge(target: str = "all", *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def bridge(target: str = "all", *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
     """Two random halves cannot reach each other, and one broker reaches both; needs 3 brokers."""
     return Event.of(Partition(shape="bridge"), target, at=at, after=after, lasting=lasting)
 
 
-def majority_ring(target: str = "all", *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def majority_ring(
+    target: str = "all", *, lasting: float = OPEN, at: float = 0, after: str | None = None
+) -> Event:
     """Each broker reaches a majority, and no two brokers reach the same one; needs 4 brokers."""
     return Event.of(Partition(shape="majority-ring"), target, at=at, after=after, lasting=lasting)

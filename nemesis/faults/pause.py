@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault import Draw, Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.ended_process import note_process, was_down_by_itself
@@ -64,6 +64,6 @@ class Pause(Fault):
         return Proof(served.effective and "ended_early" not in evidence, {**evidence, **served.evidence})
 
 
-def pause(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def pause(target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
     """Every thread of the broker stands still, by the cgroup freezer or by SIGSTOP."""
     return Event.of(Pause(), target, at=at, after=after, lasting=lasting)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.client_process import LIMIT, AffectsClient
 
@@ -40,6 +40,6 @@ class PauseClient(AffectsClient):
         return Proof(is_running, evidence)
 
 
-def pause_client(target: str, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def pause_client(target: str, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
     """SIGSTOP to client processes; SIGCONT at the end."""
     return Event.of(PauseClient(), target, at=at, after=after, lasting=lasting)

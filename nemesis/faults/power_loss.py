@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.ended_process import EndsProcess, end_process, note_process
 
@@ -47,6 +47,6 @@ def _size_of_logs(context: FaultContext) -> int | None:
     return int(output) if output.strip().isdigit() else None
 
 
-def power_loss(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def power_loss(target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
     """The process is gone, and so is everything that was not synced to the disk; started again at the end."""
     return Event.of(PowerLoss(), target, at=at, after=after, lasting=lasting)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault import Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.targets import Groups, Target
@@ -67,6 +67,8 @@ def _verify_moved(context: FaultContext, wanted: tuple[int, ...], before: tuple[
     return Proof(moved and wanted != before, evidence)
 
 
-def reassign(target: str = "partition", *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def reassign(
+    target: str = "partition", *, lasting: float = OPEN, at: float = 0, after: str | None = None
+) -> Event:
     """The last replica moves to a broker that has none, or else the first one becomes the last; back at the end."""
     return Event.of(Reassign(), target, at=at, after=after, lasting=lasting)

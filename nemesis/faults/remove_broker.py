@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault import Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.serving import LIMIT
@@ -58,6 +58,8 @@ class RemoveBroker(Fault):
         return Proof(is_serving, {"added": added})
 
 
-def remove_broker(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def remove_broker(
+    target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None
+) -> Event:
     """The broker's replicas move to the others, and it leaves the cluster; a new broker is added at the end."""
     return Event.of(RemoveBroker(), target, at=at, after=after, lasting=lasting)

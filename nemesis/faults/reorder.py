@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.effects.shaping import Shape
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.steps.shaped_packets import MOST_MS, ShapesPackets
 from nemesis.validation import number
 
@@ -31,7 +31,7 @@ class Reorder(ShapesPackets):
 def reorder(
     target: str | int,
     *,
-    lasting: float,
+    lasting: float = OPEN,
     at: float = 0,
     after: str | None = None,
     percent: float = 20,

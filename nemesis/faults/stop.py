@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault import Draw
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.ended_process import KILLED, EndsProcess, end_process
@@ -27,6 +27,6 @@ class Stop(EndsProcess):
         return Proof(proof.effective and not is_killed, proof.evidence)
 
 
-def stop(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def stop(target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
     """Controlled shutdown (SIGTERM); the broker is started again at the end."""
     return Event.of(Stop(), target, at=at, after=after, lasting=lasting)

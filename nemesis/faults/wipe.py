@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.event import Event
+from nemesis.event import OPEN, Event
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.ended_process import EndsProcess, end_process
 from nemesis.targets import Groups, Target, brokers_only
@@ -42,7 +42,7 @@ class Wipe(EndsProcess):
         return Proof(proof.effective and removed > 0 and not left, {**proof.evidence, "removed": removed})
 
 
-def wipe(target: str | int, *, lasting: float, at: float = 0, after: str | None = None) -> Event:
+def wipe(target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
     """Killed; all partitions are removed from its disk, but not its identity and KRaft's metadata; started again at
     the end."""
     return Event.of(Wipe(), target, at=at, after=after, lasting=lasting)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -115,9 +115,7 @@ class Harness:
             raise UsageError(f"expected an Experiment, got {experiment!r}")
         events = experiment.schedule.events
         self._source.check(experiment.cluster, events)
-        if unknown := {event.fault.name for event in events} - self._possible:
-            require_capabilities(self._engine.client, sorted(unknown))
-            self._possible |= unknown
+        self.require_faults({event.fault.name for event in events})
 
     def run(self, experiment: Experiment, *, name: str = "") -> Run:
         """Run an experiment and judge it.
@@ -158,6 +156,12 @@ class Harness:
     ) -> AbstractContextManager[DockerCluster]:
         """A cluster that serves, see `ClusterPool.cluster`."""
         return self._pool.cluster(spec, logs=logs, alone=alone)
+
+    def require_faults(self, faults: Collection[str]) -> None:
+        """Raise CapabilityError for faults, by name, that this host cannot do."""
+        if unknown := set(faults) - self._possible:
+            require_capabilities(self._engine.client, sorted(unknown))
+            self._possible |= unknown
 
     def drop_cluster(self) -> None:
         """Remove the open cluster, if there is one, unless it is to be kept because a test has failed on it."""

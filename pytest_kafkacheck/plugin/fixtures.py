@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,18 @@ def kafkacheck_cluster(
     options = marker_options(request.node)
     spec = options.cluster or ClusterSpec()
     with _kafkacheck_harness.cluster(spec, logs=tmp_path / "logs", alone=options.alone) as cluster:
+        cluster.require_faults = partial(_skip_impossible, _kafkacheck_harness)
         yield cluster
+
+
+def _skip_impossible(harness: Harness, faults: Collection[str]) -> None:
+    """Skip the test where the host cannot do one of the faults."""
+    from pytest_kafkacheck.errors import CapabilityError
+
+    try:
+        harness.require_faults(faults)
+    except CapabilityError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture

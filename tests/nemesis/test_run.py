@@ -194,6 +194,27 @@ def test_a_stop_heals_at_once_and_records_events_that_did_not_begin(fake_run) ->
     assert "stopped before its time" in fake_run.value("kill-2", "inject")["evidence"]["skipped"]
 
 
+def test_an_early_end_heals_at_once_verifies_that_and_injects_no_more(fake_run) -> None:
+    fake_run.finish_after(3)
+    fake_run.carry_out(
+        isolate(1, at=1, lasting=60), kill(2, at=1.5, lasting=60), pause(3, at=50, lasting=5),
+        pause(3, after="acks:1000000", lasting=5),
+    )  # fmt: skip
+    assert fake_run.cluster.clean()
+    assert fake_run.stop.now < 110
+    assert fake_run.effective() == {
+        ("isolate-0", "inject"): True,
+        ("kill-1", "inject"): True,
+        ("isolate-0", "heal"): True,
+        ("kill-1", "heal"): True,
+        ("pause-2", "inject"): False,
+        ("pause-2", "heal"): True,
+        ("pause-3", "inject"): False,
+        ("pause-3", "heal"): True,
+    }
+    assert fake_run.times("heal")["isolate-0"] == pytest.approx(3, abs=0.1)
+
+
 def test_a_stop_does_not_wait_for_a_broker_to_serve(fake_run) -> None:
     fake_run.stop.arrange(3, fake_run.stop.set)
     fake_run.carry_out(kill(3, at=1, lasting=60))

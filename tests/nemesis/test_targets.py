@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nemesis.resolution import Unresolved, resolve
 from nemesis.targets import ALLOWED, Groups, Target, check, parse
 from nemesis.topology import Topology
+from nemesis.triggers import Trigger
 
 RNG = random.Random(0)
 
@@ -140,6 +141,22 @@ def test_possible_targets_are_accepted(fine: str | int | list[list[int]]) -> Non
 def test_impossible_targets_are_refused(impossible: str | int | list[list[int]], said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
         check(parse(impossible), TOPOLOGY)
+
+
+def test_where_any_topic_may_exist_targets_and_triggers_name_one() -> None:
+    around_own_code = Topology(brokers=(1, 2, 3), any_topic=True, replicas=3)
+    for target in ("leader:orders-7", "topic:orders", "coordinator:billing", "transaction:transfer-1"):
+        check(parse(target), around_own_code)
+    Trigger.parse("isr-shrink:orders-7").check(around_own_code)
+    for target in ("leader", "partition:2", "topic"):
+        with pytest.raises(
+            ValueError, match=rf"target '{target}': name a topic, such as '{target.split(':')[0]}:orders"
+        ):
+            check(parse(target), around_own_code)
+    with pytest.raises(ValueError, match="trigger 'isr-full': name a topic, such as 'isr-full:orders-0'"):
+        Trigger.parse("isr-full").check(around_own_code)
+    with pytest.raises(ValueError, match="no such process"):
+        check(parse("client:0"), around_own_code)
 
 
 def test_a_single_node_has_no_follower() -> None:

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 HARNESS = """
-import contextlib, pathlib, pytest
+import contextlib, pathlib, pytest, types
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.verdict import judge
 from pytest_kafkacheck.run import Run
@@ -26,7 +26,7 @@ class Fake:
     def __init__(self, result): self.result = result
     def drop_cluster(self): Fake.dropped += 1
     @contextlib.contextmanager
-    def cluster(self, spec, *, logs, alone): yield spec
+    def cluster(self, spec, *, logs, alone): yield types.SimpleNamespace(spec=spec)
     def run(self, experiment, *, name):
         return Run(pathlib.Path("kept") / name, VERDICTS[self.result])
 
@@ -251,11 +251,11 @@ def test_the_marker_decides_the_spec_of_the_cluster(pytester: pytest.Pytester) -
         from pytest_kafkacheck import ClusterSpec
 
         def test_default(kafkacheck_cluster):
-            assert kafkacheck_cluster == ClusterSpec()
+            assert kafkacheck_cluster.spec == ClusterSpec()
 
         @pytest.mark.kafkacheck(cluster=ClusterSpec(brokers=1))
         def test_one(kafkacheck_cluster):
-            assert kafkacheck_cluster.brokers == 1
+            assert kafkacheck_cluster.spec.brokers == 1
         """
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=2)

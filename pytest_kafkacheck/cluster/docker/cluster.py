@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from docker.errors import APIError, DockerException
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
@@ -17,7 +18,7 @@ from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.deadline import run_with_deadline
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.docker.plan import SPEC, Plan
-from pytest_kafkacheck.cluster.kafka import metadata_views, zookeeper
+from pytest_kafkacheck.cluster.kafka import metadata_views, settling, zookeeper
 from pytest_kafkacheck.cluster.kafka.administration import Administration, Membership
 from pytest_kafkacheck.cluster.kafka.log_excerpt import excerpt
 from pytest_kafkacheck.cluster.kafka.quick_look import QuickLook
@@ -36,6 +37,10 @@ from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from workloads.clients.connection import Address
 from workloads.clients.requests import Leadership
+
+if TYPE_CHECKING:
+    from nemesis.event import Event
+    from pytest_kafkacheck.cluster.docker.own_faults import Beside, InjectedFault
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +69,39 @@ class DockerCluster:
         self.plan = plan
         self.nodes = dict(nodes)
         self._membership = membership
+        self.require_faults: Callable[[Collection[str]], None] = lambda _: None
+        """Raises CapabilityError for faults, by name, that this host cannot do."""
+
+    def fault(self, event: Event) -> AbstractContextManager[InjectedFault]:
+        """A fault around a block: injected and proved at its beginning, healed and proved at its end.
+
+        event  such as ``isolate("leader:orders-0")``. Its target may be any topic, group or transactional id of the
+               cluster. A momentary fault is carried out at the beginning. Without `lasting`, it lasts for the block,
+               and an hour at most; with it, it may end before the block does.
+        Raises UsageError for an event that makes no sense here, CapabilityError where the host cannot do it, and
+        InfrastructureError when its effect or its end could not be proved.
+        """
+        from pytest_kafkacheck.cluster.docker.own_faults import around
+
+        return around(self, event)
+
+    def wait_settled(self) -> None:
+        """Return when every node serves, every ISR is full and all brokers agree.
+
+        Raises InfrastructureError when that takes too long.
+        """
+        settling.wait_settled(self)
+
+    def nemesis(self, events: Iterable[Event], *, seed: int = 0) -> AbstractContextManager[Beside]:
+        """A schedule beside a block, such as ``[kill("coordinator:billing", at=2, lasting=5)]``.
+
+        Times begin with the block. At its end, what is at work is healed, and what has not begun is left out.
+        seed  of random choices, such as that of the target ``one``.
+        Raises as `fault` does. An injection without effect raises nothing: see `Beside.effective`.
+        """
+        from pytest_kafkacheck.cluster.docker.own_faults import beside
+
+        return beside(self, events, seed=seed)
 
     @property
     def run(self) -> str:

@@ -22,9 +22,14 @@ class FakeRun:
     stop: ManualClock
     clients: FakeClients = field(default_factory=FakeClients)
     rows: list[Mapping[str, Any]] = field(default_factory=list)
+    _finish_after: float | None = None
+
+    def finish_after(self, seconds: float) -> None:
+        """End the next run early then."""
+        self._finish_after = seconds
 
     def carry_out(self, *events: Event, seed: int = 0) -> FakeRun:
-        Nemesis(
+        nemesis = Nemesis(
             Schedule.of(events),
             self.cluster,
             topic="log",
@@ -33,7 +38,10 @@ class FakeRun:
             clients=self.clients,
             clock=self.stop.time,
             start=self.stop.start,
-        ).run(self.stop)
+        )
+        if self._finish_after is not None:
+            self.stop.arrange(self._finish_after, nemesis.finish)
+        nemesis.run(self.stop)
         return self
 
     def row(self, event: str, stage: str) -> Mapping[str, Any]:

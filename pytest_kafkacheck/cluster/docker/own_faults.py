@@ -1,0 +1,176 @@
+"""Faults around a test's own code: one for as long as a block lasts, or a schedule beside the block.
+
+They are carried out, proved and healed as in an experiment. What they did is not a history, so nobody judges it: the
+test's own assertions do.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol
+
+from nemesis.cluster import Cluster
+from nemesis.event import OPEN, Event
+from nemesis.run import Nemesis
+from nemesis.schedule import Schedule
+from nemesis.tasks import in_thread
+from nemesis.topology import Topology
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.errors import InfrastructureError, UsageError
+
+LONGEST = 3600.0
+"""Seconds for a fault that names no duration. Nothing stays frozen for longer, even if this process is gone."""
+
+Row = Mapping[str, Any]
+
+
+class RunningCluster(Cluster, Protocol):
+    """require_faults  raises CapabilityError for faults, by name, that the host cannot do."""
+
+    require_faults: Callable[[Collection[str]], None]
+
+    @property
+    def spec(self) -> ClusterSpec: ...
+
+    @property
+    def zookeepers(self) -> Mapping[int, object]: ...
+
+
+class Beside:
+    """A schedule that is carried out beside a test.
+
+    rows  what was done so far, as in the table ``operations`` of a history: one for each injection and each heal.
+    """
+
+    def __init__(self, schedule: Schedule, cluster: RunningCluster, seed: int) -> None:
+        self.rows: list[Row] = []
+        self._recorded = threading.Event()
+        self._stop = threading.Event()
+        self._nemesis = Nemesis(schedule, cluster, topic="", seed=seed, record=self._record)
+        self._task = in_thread(partial(self._nemesis.run, self._stop), "kafkacheck-own-faults")
+
+    def _record(self, row: Row) -> None:
+        self.rows.append(row)
+        self._recorded.set()
+
+    def first(self) -> Row:
+        """The first row, as soon as there is one. Passes on what the nemesis raised instead."""
+        while not self._recorded.wait(0.1):
+            if self._task.done():
+                self._task.result()
+        return self.rows[0]
+
+    def effective(self) -> dict[str, bool]:
+        """Whether the injection of each event took effect, by event id, for those that have begun."""
+        return {
+            row["value"]["event"]: row["value"]["effective"]
+            for row in self.rows
+            if row["value"]["stage"] == "inject"
+        }
+
+    def finish(self) -> None:
+        """Heal what is at work, and inject nothing more. The end of the block does this, too."""
+        self._nemesis.finish()
+
+    def stop(self) -> None:
+        """Heal at once, without waiting for proofs."""
+        self._stop.set()
+
+    def join(self) -> None:
+        """Return when everything is healed. Passes on what the nemesis raised."""
+        self._task.result()
+
+
+class InjectedFault:
+    """A fault that is at work.
+
+    nodes      ids of the nodes that it hit.
+    processes  none: a test's own clients are not known to kafkacheck.
+    evidence   what proved it.
+    """
+
+    def __init__(self, row: Row) -> None:
+        self.nodes: tuple[int, ...] = tuple(row["value"]["nodes"])
+        self.evidence: Mapping[str, Any] = row["value"]["evidence"]
+
+
+@contextmanager
+def beside(cluster: RunningCluster, events: Iterable[Event], *, seed: int) -> Iterator[Beside]:
+    """See `DockerCluster.nemesis`."""
+    with _carried_out(cluster, _schedule(cluster, events), seed) as running:
+        yield running
+
+
+@contextmanager
+def around(cluster: RunningCluster, event: Event) -> Iterator[InjectedFault]:
+    """See `DockerCluster.fault`."""
+    if not isinstance(event, Event):
+        raise UsageError(f"expected one event such as isolate('leader:orders-0'), got {event!r}")
+    if event.at or event.after is not None:
+        raise UsageError(
+            "a fault around a block begins with it: leave out at and after, or use nemesis([...])"
+        )
+    timed = replace(event, lasting=LONGEST) if event.lasting == OPEN else event
+    with _carried_out(cluster, _schedule(cluster, [timed]), seed=0) as running:
+        row = running.first()
+        if not row["value"]["effective"]:
+            raise InfrastructureError(f"{_described(row)} did not take effect: {_reason(row)}")
+        yield InjectedFault(row)
+
+
+@contextmanager
+def _carried_out(cluster: RunningCluster, schedule: Schedule, seed: int) -> Iterator[Beside]:
+    """Raises InfrastructureError at the end when a heal was not proved, unless the block itself raised."""
+    running = Beside(schedule, cluster, seed)
+    try:
+        yield running
+    except (KeyboardInterrupt, SystemExit):
+        running.stop()
+        raise
+    finally:
+        running.finish()
+        running.join()
+    heals = [row for row in running.rows if row["value"]["stage"] == "heal"]
+    if unproved := [row for row in heals if not row["value"]["effective"]]:
+        raise InfrastructureError(
+            "; ".join(f"{_described(row)} was not verified as healed: {_reason(row)}" for row in unproved)
+        )
+
+
+def _schedule(cluster: RunningCluster, events: Iterable[Event]) -> Schedule:
+    """Raises UsageError for events that can never be carried out there, CapabilityError for those that this host
+    cannot do."""
+    try:
+        schedule = Schedule.of(events)
+        schedule.check(_topology(cluster))
+    except (TypeError, ValueError) as error:
+        raise UsageError(str(error)) from error
+    cluster.require_faults({event.fault.name for event in schedule.events})
+    return schedule
+
+
+def _topology(cluster: RunningCluster) -> Topology:
+    spec, brokers = cluster.spec, tuple(sorted(cluster.brokers))
+    return Topology(
+        brokers=brokers,
+        controllers=tuple(sorted(cluster.controllers)),
+        zookeepers=tuple(sorted(cluster.zookeepers)),
+        any_topic=True,
+        replicas=len(brokers),
+        release=spec.release.number,
+        disks=spec.disk_mb is not None,
+    )
+
+
+def _described(row: Row) -> str:
+    value = row["value"]
+    nodes = ", ".join(map(str, value["nodes"])) or "none"
+    return f"the fault {row['f']} {value['target']} (nodes {nodes})"
+
+
+def _reason(row: Row) -> str:
+    return row["error"] or str(dict(row["value"]["evidence"]))

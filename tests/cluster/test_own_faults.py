@@ -1,0 +1,102 @@
+"""Faults around a test's own code, on a real cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pytest
+
+from pytest_kafkacheck import isolate, kill, pause, restart
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.kafka import topics
+from pytest_kafkacheck.errors import InfrastructureError, UsageError
+from tests.support.fault_run import connects
+from tests.support.real_cluster import own, wait_until
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture
+def orders(cluster: DockerCluster) -> str:
+    """A topic that no workload knows."""
+    name = own("orders")
+    topics.create(cluster.brokers, name, partitions=1, replication_factor=3)
+    wait_until(lambda: cluster.leader(name, 0) is not None)
+    return name
+
+
+def test_a_fault_lasts_as_long_as_its_block(cluster: DockerCluster, orders: str) -> None:
+    leader = cluster.leader(orders, 0)
+    assert leader is not None
+    other = next(node for node in cluster.nodes if node != leader)
+    with cluster.fault(isolate(f"leader:{orders}-0")) as fault:
+        assert fault.nodes == (leader,)
+        assert fault.evidence["dropped"]
+        assert not connects(cluster, leader, other)
+    assert connects(cluster, leader, other)
+    cluster.wait_settled()
+
+
+def test_a_fault_is_healed_when_its_block_raises(cluster: DockerCluster) -> None:
+    def strike() -> None:
+        with cluster.fault(pause(2)):
+            assert cluster.nodes[2].state() == "paused"
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        strike()
+    assert cluster.nodes[2].state() == "running"
+    cluster.wait_settled()
+
+
+def test_a_schedule_is_carried_out_beside_its_block(cluster: DockerCluster, orders: str) -> None:
+    events = [
+        kill(f"leader:{orders}-0", at=0.5),
+        pause("one", at=0.5, lasting=1),
+        isolate("one", at=600, lasting=1),
+    ]
+    with pytest.raises(UsageError, match=r"event 'kill-0': say for how many seconds, such as lasting=8"):
+        cluster.nemesis(events).__enter__()
+    events[0] = kill(f"leader:{orders}-0", at=0.5, lasting=600)
+    with cluster.nemesis(events, seed=3) as nemesis:
+        leader = cluster.leader(orders, 0)
+        wait_until(lambda: cluster.leader(orders, 0) not in (leader, None))
+        wait_until(lambda: len(nemesis.effective()) == 2)
+    assert nemesis.effective() == {"kill-0": True, "pause-1": True, "isolate-2": False}
+    skipped = [row["value"]["evidence"] for row in nemesis.rows if row["value"]["event"] == "isolate-2"]
+    assert skipped[0] == {"skipped": "the run was stopped before its time"}
+    assert {node.state() for node in cluster.nodes.values()} == {"running"}
+    cluster.wait_settled()
+
+
+def test_what_makes_no_sense_is_refused(cluster: DockerCluster) -> None:
+    for event, said in [
+        (isolate("leader"), "name a topic, such as 'leader:orders-0'"),
+        (isolate(7), "the cluster has no node 7; allowed: 1, 2, 3"),
+        (isolate(1, at=2), "leave out at and after"),
+        ("isolate", "expected one event"),
+        (isolate(1, after="isr-shrink"), "leave out at and after"),
+    ]:
+        with pytest.raises(UsageError, match=said), cluster.fault(event):  # type: ignore[arg-type]
+            pass
+    with pytest.raises(UsageError, match="name a topic, such as 'isr-shrink:orders-0'"):
+        cluster.nemesis([restart(1, after="isr-shrink")]).__enter__()
+
+
+def test_a_topic_that_does_not_exist_is_named(cluster: DockerCluster) -> None:
+    with pytest.raises(
+        InfrastructureError, match=r"isolate leader:none-0 .* did not take effect: .*none-0 has no"
+    ):
+        cluster.fault(isolate("leader:none-0")).__enter__()
+
+
+def test_a_fault_that_the_host_cannot_do_is_refused_before_it_begins(
+    cluster: DockerCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def require(faults: Collection[str]) -> None:
+        raise InfrastructureError(f"no {', '.join(faults)} here")
+
+    monkeypatch.setattr(cluster, "require_faults", require)
+    with pytest.raises(InfrastructureError, match="no pause here"):
+        cluster.fault(pause(1)).__enter__()
+    assert cluster.nodes[1].state() == "running"
