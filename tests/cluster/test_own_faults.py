@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Collection
 
 import pytest
@@ -81,6 +84,38 @@ def test_what_makes_no_sense_is_refused(cluster: DockerCluster) -> None:
             pass
     with pytest.raises(UsageError, match="name a topic, such as 'isr-shrink:orders-0'"):
         cluster.nemesis([restart(1, after="isr-shrink")]).__enter__()
+
+
+def command(cluster: DockerCluster, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "pytest_kafkacheck", "cluster", "fault", cluster.run, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_the_command_line_carries_out_one_fault(cluster: DockerCluster, orders: str) -> None:
+    with command(cluster, "pause", f"leader:{orders}-0", "--lasting", "1") as timed:
+        output, _ = timed.communicate(timeout=120)
+    assert timed.returncode == 0, output
+    assert f"pause leader:{orders}-0 took effect: nodes {cluster.leader(orders, 0)}" in output
+    assert output.endswith("healed\n")
+    cluster.wait_settled()
+
+
+def test_ctrl_c_heals_the_fault_of_the_command_line(cluster: DockerCluster) -> None:
+    with command(cluster, "isolate", "1") as endless:
+        assert endless.stdout is not None
+        for line in endless.stdout:
+            if "healing with Ctrl-C" in line:
+                break
+        assert not connects(cluster, 1, 2)
+        endless.send_signal(signal.SIGINT)
+        output, _ = endless.communicate(timeout=120)
+    assert (endless.returncode, output.split()[-1:]) == (0, ["healed"])
+    assert connects(cluster, 1, 2)
+    cluster.wait_settled()
 
 
 def test_a_topic_that_does_not_exist_is_named(cluster: DockerCluster) -> None:

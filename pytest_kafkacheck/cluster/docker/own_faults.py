@@ -88,14 +88,18 @@ class Beside:
 class InjectedFault:
     """A fault that is at work.
 
-    nodes      ids of the nodes that it hit.
-    processes  none: a test's own clients are not known to kafkacheck.
-    evidence   what proved it.
+    nodes     ids of the nodes that it hit.
+    evidence  what proved it.
     """
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: Row, running: Beside) -> None:
         self.nodes: tuple[int, ...] = tuple(row["value"]["nodes"])
         self.evidence: Mapping[str, Any] = row["value"]["evidence"]
+        self._running = running
+
+    def wait_healed(self) -> None:
+        """Return when its time is over and it has been healed. Without `lasting`, that takes an hour."""
+        self._running.join()
 
 
 @contextmanager
@@ -119,7 +123,7 @@ def around(cluster: RunningCluster, event: Event) -> Iterator[InjectedFault]:
         row = running.first()
         if not row["value"]["effective"]:
             raise InfrastructureError(f"{_described(row)} did not take effect: {_reason(row)}")
-        yield InjectedFault(row)
+        yield InjectedFault(row, running)
 
 
 @contextmanager

@@ -1,0 +1,116 @@
+"""``kafkacheck cluster fault``: one fault on a running cluster, for game days."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pytest_kafkacheck.cli.command import Command
+from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
+from pytest_kafkacheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from nemesis.event import Event
+    from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "name", help="of `kafkacheck cluster ls`; compose:PROJECT or containers for a cluster of your own"
+    )
+    parser.add_argument("fault", help="such as isolate; docs/faults.md lists them")
+    parser.add_argument(
+        "target", help="such as leader:orders-0, coordinator:billing, 2, cluster, or [[1],[2,3]]"
+    )
+    parser.add_argument("--lasting", type=float, metavar="SECONDS", help="default: until Ctrl-C")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="of the fault, such as cores=0.1"
+    )
+
+
+def _run(options: argparse.Namespace) -> int:
+    from nemesis.event import OPEN
+    from pytest_kafkacheck.cluster.docker.engine import connect
+    from pytest_kafkacheck.setup.capabilities import require_capabilities
+
+    event = parse_event(options.fault, options.target, options.option, options.lasting)
+    with closing(connect()) as client, _leased(client, options.name) as cluster:
+        cluster.require_faults = partial(require_capabilities, client)
+        with cluster.fault(event) as fault:
+            nodes = ", ".join(map(str, fault.nodes)) or "none"
+            say(f"{event.fault.name} {event.target} took effect: nodes {nodes}")
+            say(f"proof: {json.dumps(fault.evidence, default=str)}")
+            if not event.fault.momentary:
+                say("healing with Ctrl-C" if event.lasting == OPEN else f"healing after {event.lasting:g} s")
+            with suppress(KeyboardInterrupt):
+                fault.wait_healed()
+        say("healed" if not event.fault.momentary else "done")
+    return AS_EXPECTED
+
+
+def parse_event(fault: str, target: str, given: list[str], lasting: float | None) -> Event:
+    """The event that the arguments name. Raises UsageError."""
+    from nemesis.event import OPEN
+    from nemesis.registry import FAULTS
+    from nemesis.schedule import event_from_json
+
+    name = fault.replace("_", "-")
+    if name not in FAULTS:
+        raise UsageError(f"fault {fault!r}; allowed are {', '.join(FAULTS)}")
+    options: dict[str, Any] = {}
+    for each in given:
+        key, equals, text = each.partition("=")
+        if not equals:
+            raise UsageError(f"--option {each}: expected NAME=VALUE")
+        options[key] = _value(text)
+    if FAULTS[name].momentary and lasting is not None:
+        raise UsageError(f"--lasting {lasting:g}: {name} is momentary; leave it out")
+    duration = {} if FAULTS[name].momentary else {"lasting": OPEN if lasting is None else lasting}
+    where = _value(target) if target.startswith("[") else target
+    try:
+        return event_from_json({"fault": name, "target": where, "options": options, "at": 0, **duration})
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _value(text: str) -> Any:
+    """A value in JSON, or the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+@contextmanager
+def _leased(client: Any, name: str) -> Iterator[DockerCluster]:
+    """The cluster, for this process alone."""
+    from pytest_kafkacheck.cluster.docker import reaper
+    from pytest_kafkacheck.cluster.docker.attach import attached
+    from pytest_kafkacheck.cluster.docker.reattach import reattach
+
+    if name.startswith("compose:") or "," in name:
+        with attached(client, name) as theirs:
+            yield theirs
+        return
+    cluster = reattach(client, name)
+    if not reaper.take_lease(client, name):
+        raise UsageError(f"cluster {name} is in use by another session; wait until it has ended")
+    try:
+        with closing(cluster):
+            yield cluster
+    finally:
+        reaper.release_lease(client, name)
+
+
+COMMAND = Command(
+    name="fault",
+    help="carry out one fault on a running cluster, prove it, and heal it",
+    order=35,
+    add_options=_add_options,
+    run=_run,
+)
