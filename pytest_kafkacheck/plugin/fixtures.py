@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_kafkacheck.plugin.evidence import CLUSTER, OUTPUT, keep_evidence
 from pytest_kafkacheck.plugin.marker import marker_options
 from pytest_kafkacheck.plugin.options import directory_of, harness_options, scope_of
-from pytest_kafkacheck.plugin.reporting import RUNS, announce_kept, progress
+from pytest_kafkacheck.plugin.own_processes import OwnProcesses
+from pytest_kafkacheck.plugin.reporting import RUNS, announce_evidence, announce_kept, progress
 from pytest_kafkacheck.plugin.runner import Kafkacheck
 from pytest_kafkacheck.plugin.xdist import report_kept, shared_session
 
@@ -58,7 +60,11 @@ def _kafkacheck_scope(_kafkacheck_harness: Harness, pytestconfig: pytest.Config)
 
 @pytest.fixture
 def kafkacheck_cluster(
-    request: pytest.FixtureRequest, _kafkacheck_harness: Harness, _kafkacheck_scope: None, tmp_path: Path
+    request: pytest.FixtureRequest,
+    pytestconfig: pytest.Config,
+    _kafkacheck_harness: Harness,
+    _kafkacheck_scope: None,
+    tmp_path: Path,
 ) -> Iterator[DockerCluster]:
     """A running cluster of the spec that the marker's `cluster` says: for tests with clients of their own."""
     from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
@@ -66,8 +72,19 @@ def kafkacheck_cluster(
     options = marker_options(request.node)
     spec = options.cluster or ClusterSpec()
     with _kafkacheck_harness.cluster(spec, logs=tmp_path / "logs", alone=options.alone) as cluster:
+        own = OwnProcesses(tmp_path / "processes")
         cluster.require_faults = partial(_skip_impossible, _kafkacheck_harness)
-        yield cluster
+        cluster.start_process = own.start
+        request.node.stash[CLUSTER], request.node.stash[OUTPUT] = cluster, tmp_path / "processes"
+        try:
+            yield cluster
+        finally:
+            own.close()
+            if (
+                kept := keep_evidence(request.node)
+            ) is not None:  # the test was interrupted: it has no report
+                announce_evidence(pytestconfig, kept)
+            del request.node.stash[CLUSTER]
 
 
 def _skip_impossible(harness: Harness, faults: Collection[str]) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_kafkacheck.plugin.evidence import ENDED, keep_evidence
+
 if TYPE_CHECKING:
     from pytest_kafkacheck.run import Run
 
@@ -18,6 +20,10 @@ ONE_LINE = "kafkacheck-summary"
 
 KEPT = pytest.StashKey[list[str]]()
 """Of a session: how to reach each cluster that was kept."""
+
+
+EVIDENCE = pytest.StashKey[list[str]]()
+"""Of a session: where the evidence of interrupted tests is."""
 
 
 def progress(config: pytest.Config) -> Callable[[str], None]:
@@ -38,6 +44,11 @@ def announce_kept(config: pytest.Config, *texts: str) -> None:
     config.stash.setdefault(KEPT, []).extend(texts)
 
 
+def announce_evidence(config: pytest.Config, text: str) -> None:
+    """Print at the end of the session where the evidence of an interrupted test is."""
+    config.stash.setdefault(EVIDENCE, []).append(text)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -48,6 +59,10 @@ def pytest_runtest_makereport(
     harness = getattr(item, "funcargs", {}).get("_kafkacheck_harness")
     if harness is not None and report.failed:
         harness.has_failed = True
+    if report.skipped or (call.when == "call" and report.passed):
+        item.stash[ENDED] = True
+    elif report.failed and (kept := keep_evidence(item)) is not None:
+        report.sections.append(("kafkacheck cluster", kept))
     if call.excinfo is not None and report.failed:
         _shorten_message(report, call.excinfo.value)
     if runs and call.when == "call":
@@ -72,6 +87,10 @@ def _shorten_message(report: pytest.TestReport, error: BaseException) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     _summarize_passed(terminalreporter, config)
+    if interrupted := config.stash.get(EVIDENCE, []):
+        terminalreporter.section("kafkacheck: evidence of interrupted tests")
+        for kept_there in interrupted:
+            terminalreporter.line(kept_there)
     if kept := config.stash.get(KEPT, []):
         terminalreporter.section("kafkacheck: still running")
         for text in kept:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import subprocess
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import cached_property
@@ -71,6 +72,8 @@ class DockerCluster:
         self._membership = membership
         self.require_faults: Callable[[Collection[str]], None] = lambda _: None
         """Raises CapabilityError for faults, by name, that this host cannot do."""
+        self.start_process: Callable[..., subprocess.Popen[bytes]] = _no_test
+        """Starts a program that ends with the test; see `pytest_kafkacheck.plugin.own_processes`."""
 
     def fault(self, event: Event) -> AbstractContextManager[InjectedFault]:
         """A fault around a block: injected and proved at its beginning, healed and proved at its end.
@@ -239,6 +242,25 @@ class DockerCluster:
         except OSError as error:
             log.warning("not all logs of %s saved in %s: %s", self.run, directory, error)
 
+    def save_evidence(self, directory: Path) -> None:
+        """Write the nodes' logs to ``<directory>/logs``, and each broker's view of all partitions to ``topics.json``.
+
+        Never raises, because callers are handling an error already.
+        """
+        self.save_logs(directory / "logs")
+        views: dict[str, Any] = {}
+        for broker, address in self.brokers.items():
+            try:
+                view = metadata_views.metadata(address, None)
+            except OSError as error:
+                views[str(broker)] = f"no answer: {error}"
+            else:
+                views[str(broker)] = {
+                    f"{topic}-{number}": seen._asdict() for (topic, number), seen in view.items()
+                }
+        with contextlib.suppress(OSError):
+            (directory / "topics.json").write_text(json.dumps(views, indent=1))
+
     def create(self, member: Member, endpoint: Endpoint, *, pod: str) -> DockerNode:
         """A node with a new container, not started, in a running pod."""
         container = self.plan.create_container(self.client.api, member, endpoint, pod=pod)
@@ -321,3 +343,7 @@ class DockerCluster:
             log.warning(
                 "broker %d is started although its old session in ZooKeeper may not have expired", broker
             )
+
+
+def _no_test(*_: object, **__: object) -> subprocess.Popen[bytes]:
+    raise UsageError("start_process: only in a test, with the cluster of the fixture kafkacheck_cluster")

@@ -1,0 +1,52 @@
+"""What is kept of the cluster of a test that failed: its nodes' logs, its topics, and this process's stacks."""
+
+from __future__ import annotations
+
+import faulthandler
+import secrets
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_kafkacheck.plugin.options import directory_of
+
+if TYPE_CHECKING:
+    from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+
+CLUSTER: pytest.StashKey[DockerCluster] = pytest.StashKey()
+"""Of a test: the cluster of the fixture `kafkacheck_cluster`."""
+
+OUTPUT = pytest.StashKey[Path]()
+"""Of a test: the folder with what its own processes printed."""
+
+ENDED = pytest.StashKey[bool]()
+"""Of a test: whether it has passed, been skipped, or its evidence has been kept."""
+
+
+def keep_evidence(item: pytest.Item) -> str | None:
+    """Keep it under the directory of runs, once. Returns where; None for a test without such a cluster.
+
+    Never raises: the test has failed already.
+    """
+    cluster = item.stash.get(CLUSTER, None)
+    if cluster is None or item.stash.get(ENDED, False):
+        return None
+    item.stash[ENDED] = True
+    try:
+        return f"logs, topics and stacks: {_kept(item, cluster)}"
+    except Exception as error:
+        return f"logs, topics and stacks could not be kept: {error!r}"
+
+
+def _kept(item: pytest.Item, cluster: DockerCluster) -> Path:
+    from pytest_kafkacheck.experiment.run_directory import RunDirectory
+
+    folder = RunDirectory.create(directory_of(item.config), name=item.name, run=secrets.token_hex(4)).path
+    with (folder / "stacks.txt").open("w") as file:
+        faulthandler.dump_traceback(file, all_threads=True)
+    cluster.save_evidence(folder)
+    if (output := item.stash.get(OUTPUT, None)) is not None and output.is_dir():
+        shutil.copytree(output, folder / "processes")
+    return folder
