@@ -159,8 +159,10 @@ class DockerNode:
 
     def cpu(self) -> tuple[float | None, int]:
         quota = int(self._api.inspect_container(self.container)["HostConfig"]["CpuQuota"] or -1)
-        _, output = self.execute("cat /sys/fs/cgroup/cpu/cpu.stat /sys/fs/cgroup/cpu.stat 2>/dev/null")
-        return None if quota <= 0 else quota / CPU_PERIOD, _number_after(output, "nr_throttled")
+        # From the engine: a command in the container would be held back with the process, for seconds.
+        stats = self._api.stats(self.container, stream=False, one_shot=True)["cpu_stats"]
+        throttled = int(stats["throttling_data"]["throttled_periods"])
+        return None if quota <= 0 else quota / CPU_PERIOD, throttled
 
     def limit_memory(self, size: int | None) -> None:
         # The engine has no value for "no limit" here, so the limit becomes all memory of its host.
