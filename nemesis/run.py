@@ -43,6 +43,9 @@ PROOF_STEP = 0.02
 PROOF_END = 0.05
 """Seconds after the heal is due in which a proof that ends its waits then may still return its evidence."""
 
+FIRST_LOOK = 0.4
+"""Seconds that a proof gets at least, also where the injection took so long that the heal is due already."""
+
 STOPPED = "the run was stopped before its time"
 
 Record = Callable[[Mapping[str, Any]], None]
@@ -208,9 +211,12 @@ class Nemesis:
 
     def _prove(self, run: EventRun) -> Proof:
         """A request to a silent broker may outlast the fault. The heal does not wait for it."""
+        earliest = self._clock() + FIRST_LOOK
         task = self._start(run.verify_injected, f"nemesis-{run.event.id}-proof")
         while not task.done() and not (run.due is None and self._is_stopped()):
-            if run.due is not None and (self._is_stopped() or self._clock() >= run.due + PROOF_END):
+            if run.due is not None and (
+                self._is_stopped() or self._clock() >= max(run.due + PROOF_END, earliest)
+            ):
                 return Proof(
                     False, {"proof": "it had not ended when the heal was due, or when the run was stopped"}
                 )
