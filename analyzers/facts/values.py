@@ -31,7 +31,6 @@ COLUMNS = {
     # Of the send; null if there is none.
     "acked_offset": f"max(offset) filter (where {ACKED})",
     "acked_at": f"max(completed) filter (where {ACKED})",
-    "sent_at": f"max({TIME}) filter (where f = 'send')",
     "sender": "max(process) filter (where f = 'send')",
     "key": "max(key)",
     "begun_at": "min(invoked) filter (where f = 'send')",
