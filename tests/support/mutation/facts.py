@@ -6,23 +6,23 @@ import ast
 import importlib
 import inspect
 import pkgutil
-import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from functools import partial
 from types import ModuleType
-from typing import Any
 
 from pyspark.sql import DataFrame
 
 import analyzers.facts
 from analyzers.catalogue.check import Check
-from analyzers.facts.fact import Fact
 from analyzers.facts.registry import FACTS
 from analyzers.history.load import History
-from analyzers.judge.find import Found, find
-from analyzers.judge.prefilter import Suspects
+from analyzers.history.shared_tables import SharedTables
+from analyzers.judge.find import _hits
+from tests.support.mutation.cycles import CANDIDATES, found_cycles
+from tests.support.mutation.cycles import MODULE as DEPENDENCIES
 from tests.support.mutation.frames import FRAMES
 from tests.support.mutation.sites import Mutant, mutants
 from tests.support.mutation.sql import SQL
@@ -30,16 +30,16 @@ from tests.support.mutation.sql import SQL
 PACKAGE = analyzers.facts.__name__
 MODULES = {each.name: f"{PACKAGE}.{each.name}" for each in pkgutil.iter_modules(analyzers.facts.__path__)}
 
-EVERY_EXAMPLE = 1 << 20
-
 
 def of_module(name: str) -> Iterator[Mutant]:
     return mutants(importlib.import_module(MODULES[name]), [*SQL, *FRAMES])
 
 
 def users(name: str) -> set[str]:
-    """The facts that are computed with the help of a module."""
-    return {fact for fact, each in FACTS.items() if name in _imported(inspect.getmodule(each.rows).__name__)}  # type: ignore[union-attr]
+    """The facts, and `CANDIDATES` of cycles, that are computed with the help of a module."""
+    modules = {fact: inspect.getmodule(each.rows).__name__ for fact, each in FACTS.items()}  # type: ignore[union-attr]
+    modules |= dict.fromkeys(CANDIDATES, MODULES[DEPENDENCIES])
+    return {fact for fact, module in modules.items() if name in _imported(module)}
 
 
 def _imported(module: str) -> set[str]:
@@ -58,9 +58,19 @@ def _imported(module: str) -> set[str]:
     return found
 
 
+Makers = Mapping[str, Callable[[History], DataFrame]]
+
+
+def makers() -> Makers:
+    """What computes each of the facts, and of `CANDIDATES`, as the imported modules define them."""
+    facts = importlib.import_module(f"{PACKAGE}.registry").FACTS
+    candidates = importlib.import_module(MODULES[DEPENDENCIES]).cycle_candidates
+    return {**facts, **{name: partial(candidates, kinds=kinds) for name, kinds in CANDIDATES.items()}}
+
+
 @contextmanager
-def altered(mutant: Mutant) -> Iterator[Mapping[str, Fact]]:
-    """The facts, if one of their modules is altered. All of these modules are imported anew, because they compute
+def altered(mutant: Mutant) -> Iterator[Makers]:
+    """The same, if one of the modules is altered. All of these modules are imported anew, because they compute
     constants from each other's constants."""
     kept = {name: module for name, module in sys.modules.items() if name.startswith(PACKAGE + ".")}
     for name in kept:
@@ -68,7 +78,7 @@ def altered(mutant: Mutant) -> Iterator[Mapping[str, Fact]]:
     try:
         module = sys.modules[mutant.module] = ModuleType(mutant.module)
         exec(mutant.compiled(True), vars(module))
-        yield importlib.import_module(f"{PACKAGE}.registry").FACTS
+        yield makers()
     finally:
         for name in [each for each in sys.modules if each.startswith(PACKAGE + ".")]:
             del sys.modules[name]
@@ -77,72 +87,47 @@ def altered(mutant: Mutant) -> Iterator[Mapping[str, Fact]]:
             setattr(analyzers.facts, name.rpartition(".")[2], module)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Altered:
-    """A fact as a mutant computes it."""
+class EqualTables(SharedTables):
+    """Statements with equal rows share one table. A mutant that changes no row has the plan of the original then, and
+    a plan has the table instead of the statement, which takes long to plan."""
 
-    mutant: str
-    fact: str
-    rows: DataFrame
+    def __init__(self, sql: Callable[[str], DataFrame]) -> None:
+        super().__init__(sql)
+        self._of_statements: dict[str, DataFrame] = {}
+        self._of_rows: dict[str, DataFrame] = {}
+
+    def table(self, statement: str) -> DataFrame:
+        if statement not in self._of_statements:
+            table = super().table(statement)
+            rows = repr((table.schema, sorted(map(repr, table.collect()))))
+            self._of_statements[statement] = self._of_rows.setdefault(rows, table)
+        return self._of_statements[statement]
 
 
-def differing(mutant: Mutant, history: History, originals: Mapping[str, DataFrame]) -> list[Altered] | None:
-    """The facts that the mutant computes in another way; none if it is the same in the end. None if it is no
-    program: Spark refuses it, or it returns other columns than the checks read.
-
-    originals  of the facts, by name.
-    """
-    found = []
+def differing(mutant: Mutant, history: History, name: str, original: DataFrame) -> DataFrame | bool:
+    """The fact as the mutant computes it. False: it is the same in the end. True: the mutant is no program, because
+    Spark refuses it, or it returns other columns than the checks read."""
     try:
         with altered(mutant) as facts:
-            for name in originals:
-                rows = facts[name](history)
-                if rows.columns != originals[name].columns:
-                    return None
-                if plan_of(rows) != plan_of(originals[name]):
-                    found.append(Altered(mutant=mutant.name, fact=name, rows=rows))
+            rows = facts[name](history)
+            if rows.columns != original.columns:
+                return True
+            return False if rows.sameSemantics(original) else rows
     except Exception:
-        return None
-    return found
+        return True
 
 
-def plan_of(rows: DataFrame) -> str:
-    """Without the numbers that Spark gives to each column."""
-    text = rows._jdf.queryExecution().analyzed().toString()
-    return re.sub(r"#\d+L?|\b[0-9a-f]{8}\b", "", text)
+def findings(name: str, rows: DataFrame, checks: Sequence[Check]) -> Counter[str]:
+    """All that the checks of a fact find in its rows, with the evidence, or the cycles in these candidates."""
+    if name in CANDIDATES:
+        return Counter(found_cycles(name, rows))
+    hits = _hits(rows, [check for check in checks if check.over == name])
+    return Counter(map(repr, hits.collect()))
 
 
-def unnoticed(history: History, checks: Sequence[Check], batch: Sequence[Altered]) -> set[str]:
-    """The mutants with which all checks find the same, with the same evidence. One Spark job."""
-    names = {each.fact for each in batch}
-    judged = [check for check in checks if check.over in names]
-    facts: dict[str, Any] = {name: FACTS[name] for name in names}
-    more = []
-    for number, each in enumerate(batch):
-        facts[f"{each.fact}~{number}"] = lambda _, rows=each.rows: rows
-        more += [_renamed(check, number) for check in judged if check.over == each.fact]
-    found, crashed = find(
-        history, [*judged, *more], examples=EVERY_EXAMPLE, facts=facts, prefilter=lambda *_: Suspects(runs={})
-    )
-    outcomes: dict[str, set[str]] = {}
-    for one in found:
-        outcomes.setdefault(one.anomaly, set()).add(_outcome(one))
-    failed = {each.anomaly for each in crashed}
-    same: dict[str, bool] = {}
-    for number, each in enumerate(batch):
-        mine = [check for check in judged if check.over == each.fact]
-        same[each.mutant] = same.get(each.mutant, True) and all(
-            f"{check.name}~{number}" not in failed
-            and outcomes.get(f"{check.name}~{number}", set()) == outcomes.get(check.name, set())
-            for check in mine
-        )
-    return {name for name, is_same in same.items() if is_same}
-
-
-def _renamed(check: Check, number: int) -> Check:
-    anomaly = replace(check.anomaly, name=f"{check.name}~{number}")
-    return replace(check, over=f"{check.over}~{number}", anomaly=anomaly)
-
-
-def _outcome(one: Found) -> str:
-    return repr((one.run, one.count, one.examples))
+def is_noticed(name: str, rows: DataFrame, expected: Counter[str], checks: Sequence[Check]) -> bool:
+    """Whether Spark fails, or the checks find something else, or the same with other evidence."""
+    try:
+        return findings(name, rows, checks) != expected
+    except Exception:
+        return True

@@ -156,12 +156,8 @@ def _operands(tokens: Tokens, begin: int, end: int) -> Iterator[Tokens]:
     either = _split(part, "or")
     for number, alternative in enumerate(either):
         if len(either) > 1:
-            yield _put(
-                tokens,
-                begin,
-                end,
-                " or ".join("".join(each).strip() for each in either if each is not alternative) + " ",
-            )
+            rest = " or ".join("".join(each).strip() for each in either if each is not alternative)
+            yield _put(tokens, begin, end, (" " if part[0].isspace() else "") + rest + " ")
         every = _split(alternative, "and")
         for one in range(len(every)):
             if len(every) > 1:
