@@ -9,6 +9,7 @@ from tests.support.stories.isolation import COMMITTED
 from tests.support.stories.offsets import two_unknown_sends
 from tests.support.stories.sessions import READ
 from tests.support.stories.transactions import READ as CAREFUL
+from tests.support.stories.transactions import A, observe, txn
 from tests.support.stories.watermarks import polled, sampled
 
 ONE, TWO, THREE, FOUR = (process << 40 for process in (1, 2, 3, 4))
@@ -136,6 +137,43 @@ def misrouted_to_where_another_record_lies(s: Any) -> Any:
     return s.final({0: ONE}, end=1).final({0: TWO}, end=1, partition=1)
 
 
+def two_records_in_one_poll(s: Any, *, fetched: int) -> Any:
+    s.send(ONE, 0).send(ONE + 1, 1)
+    s.poll(ONE, 0, at=(91, 100), op=1 << 61, fetched=95, **CAREFUL)
+    s.poll(ONE + 1, 1, at=(91, 100), op=1 << 61, fetched=fetched, **CAREFUL)
+    return txn(s, A, (103, 110), outcome="abort").final({0: ONE, 1: ONE + 1}, end=2)
+
+
+def above_the_last_stable_offset_with_one_of_two_records(s: Any) -> Any:
+    return two_records_in_one_poll(observe(s, 1, 102), fetched=96)
+
+
+def last_stable_offset_between_two_responses_of_a_poll(s: Any) -> Any:
+    return two_records_in_one_poll(observe(s, 1, 97), fetched=98)
+
+
+def above_the_last_stable_offset_of_a_log_that_grew(s: Any) -> Any:
+    """The leader has caught up: its high watermark was not below the end of its log at the beginning of its epoch."""
+    s.send(ONE, 0).send(ONE + 1, 1)
+    s.poll(ONE + 1, 1, at=(96, 100), **CAREFUL)
+    observe(observe(s, 1, 102, high=12, end=11), 20, 104, high=20, end=20)
+    return txn(s, A, (103, 110), outcome="abort").final({0: ONE, 1: ONE + 1}, end=2)
+
+
+def above_the_last_stable_offset_beside_samples_of_another_kind(s: Any) -> Any:
+    s.send(ONE, 0).send(ONE + 1, 1)
+    s.poll(ONE + 1, 1, at=(96, 100), **CAREFUL)
+    observe(s, 1, 102)
+    s.observations.append(s.observations[-1] | {"kind": "other", "leader_epoch": 9, "last_stable": None})
+    return txn(s, A, (103, 110), outcome="abort").final({0: ONE, 1: ONE + 1}, end=2)
+
+
+def poll_above_the_last_stable_offset_that_never_ended(s: Any) -> Any:
+    s.send(ONE, 0).send(ONE + 1, 1)
+    s.poll(ONE + 1, 1, at=(96, None), type="info", **CAREFUL)
+    return txn(observe(s, 1, 102), A, (103, 110), outcome="abort").final({0: ONE, 1: ONE + 1}, end=2)
+
+
 def read_above_the_watermark_beside_samples_of_another_kind(s: Any) -> Any:
     sampled(s, 7, (20, 25))
     s.observations.append(s.observations[-1] | {"kind": "other", "leader": 2, "time": 27})
@@ -187,6 +225,11 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     reused_at_two_offsets: {"offset-reuse": 2, "lost-read": 2},
     aborted_write_behind_its_own_write: {},
     misrouted_to_where_another_record_lies: {"foreign-record": 1},
+    above_the_last_stable_offset_with_one_of_two_records: {"read-above-lso": 1},
+    last_stable_offset_between_two_responses_of_a_poll: {},
+    above_the_last_stable_offset_of_a_log_that_grew: {"read-above-lso": 1},
+    above_the_last_stable_offset_beside_samples_of_another_kind: {"read-above-lso": 1},
+    poll_above_the_last_stable_offset_that_never_ended: {},
     read_above_the_watermark_beside_samples_of_another_kind: {"read-above-watermark": 1},
     a_failed_send_lies_between_two_of_a_transaction: {},
     plain_record_skipped_far_from_others: {"poll-skip": 1},
