@@ -206,6 +206,19 @@ def tombstone_skipped(s: Any) -> Any:
     return s.final({0: ONE, 2: ONE + 2}, end=3)
 
 
+def acknowledged_when_the_final_read_began(s: Any) -> Any:
+    """In the same nanosecond, at an unknown offset."""
+    s.send(ONE, None, at=(1, 10))
+    return s.operation("final-read", process=99, start_offset=0, end_offset=0, at=(10, 20))
+
+
+def returned_when_the_final_phase_began(s: Any) -> Any:
+    """In the same nanosecond, beyond the end of the log."""
+    s.send(ONE, None, type="info", at=(0, 5)).poll(ONE, 5, at=(6, 10))
+    s.operation("phase", value='{"phase": "final"}', topic=None, partition=None, at=(10, 10))
+    return s.final({}, end=0)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     session_went_back_behind_its_furthest_read: {"monotonic-reads": 1},
     session_went_back_at_once: {"monotonic-reads": 1},
@@ -236,4 +249,6 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     another_record_skipped_than_was_acknowledged: {"inconsistent-offsets": 1, "lost-write": 1},
     tombstone_skipped: {"poll-skip": 1},
     reused_beside_a_tombstone: {"offset-reuse": 1, "lost-read": 1},
+    acknowledged_when_the_final_read_began: {"lost-write": 1},
+    returned_when_the_final_phase_began: {"lost-read": 1},
 }
