@@ -42,6 +42,11 @@ def wrote_behind_its_furthest_write(s: Any) -> Any:
     return s.final({1: ONE, 2: THREE, 3: TWO}, end=4)
 
 
+def first_session_wrote_behind_its_own_write(s: Any) -> Any:
+    """It has the number 0, and never polls."""
+    return s.send(ONE, 1, session=0).send(TWO, 0, session=0).final({0: TWO, 1: ONE}, end=2)
+
+
 def wrote_behind_its_furthest_read(s: Any) -> Any:
     s.send(ONE, 1).send(ONE + 1, 3).poll(ONE, 1, process=20, session=7)
     s.poll(ONE + 1, 3, process=20, session=7, assignment=2).send(TWO, 2, session=7)
@@ -224,6 +229,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     session_went_back_at_once: {"monotonic-reads": 1},
     session_polled_further_at_once: {},
     wrote_behind_its_furthest_write: {"monotonic-writes": 1, "realtime-order": 1},
+    first_session_wrote_behind_its_own_write: {"monotonic-writes": 1, "realtime-order": 1},
     wrote_behind_its_furthest_read: {"writes-follow-reads": 1, "realtime-order": 1},
     own_write_found_elsewhere_and_too_late: {"read-your-writes": 1, "duplicate": 1},
     own_write_found_twice: {},

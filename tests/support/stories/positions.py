@@ -79,6 +79,12 @@ def committed_beyond_its_polls(s: Any) -> Any:
     return commit(s, 5, 3, (31, 40))
 
 
+def committed_beyond_its_polls_after_a_failed_reset(s: Any) -> Any:
+    log(s, 4), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(2), (20, 30))
+    commit(s, 5, 9, (22, 24), reset=True, kind="fail")
+    return commit(s, 5, 3, (31, 40))
+
+
 def committed_records_that_it_got_later(s: Any) -> Any:
     """It polled them after the commit: had it been killed in between, nobody would have."""
     log(s, 4), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(2), (20, 30))
@@ -137,6 +143,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     skipped_what_was_not_committed: {"group-skip": 1},
     started_at_the_end_before_the_first_commit: {},
     committed_beyond_its_polls: {"commit-beyond-polls": 1},
+    committed_beyond_its_polls_after_a_failed_reset: {"commit-beyond-polls": 1},
     committed_records_that_it_got_later: {"commit-beyond-polls": 1},
     committed_what_it_had_polled: {"corrupt-record": 3},
     committed_past_an_aborted_record: {"corrupt-record": 1},
