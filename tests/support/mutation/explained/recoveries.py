@@ -1,0 +1,15 @@
+"""Mutants of `analyzers.facts.recoveries` that no history can tell from the original, by the reason for that."""
+
+from __future__ import annotations
+
+BY_REASON: dict[str, tuple[str, ...]] = {
+    "an ok send has completed, so that the condition is not null": (
+        "RECOVERIES: ool_or({ACKED} and completed < healed), false) as acked_before\\n from (select * "
+        "from -> ool_or({ACKED} and completed < healed), true) as acked_before\\n from (select * from",
+    ),
+    "only faults have stages": (
+        "RECOVERIES: as healed\\n from {{operations}}\\n where process = {NEMESIS} and "
+        "get_json_object(value, '$.stage') = 'hea -> as healed\\n from {{operations}}\\n where "
+        "get_json_object(value, '$.stage') = 'hea",
+    ),
+}
