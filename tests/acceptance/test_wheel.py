@@ -52,5 +52,5 @@ def test_wheel_works_in_a_new_environment(wheel: Path, tmp_path: Path, session: 
     command = [python, "-m", "pip", "install", "-q", "--no-compile", "-c", constraints, wheel]
     subprocess.run(command, check=True)
     running = session(python=str(python))
-    assert running.wait(limit=300) == 0, running.output
+    assert running.wait(limit=600) == 0, running.output
     assert "1 passed" in running.output
