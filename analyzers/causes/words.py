@@ -84,12 +84,12 @@ def fault_steps(
             leader = known[0], f"leader of {of.log}, epoch {known[1]}"
         yield Step(time=run.at(event.began), text=fault_text(event, leader, run.clients))
         if event.heal is not None:
-            unproved = Step(
-                time=run.at(event.ended), text=f"the fault {event.fault} is not known to be healed"
-            )
-            # What the heal brings about happens before the heal is proved.
-            healed = Step(time=run.at(event.heal.invoked), text=heal_text(event, run.clients))
-            yield healed if event.heal.effective else unproved
+            if event.heal.effective:
+                # What the heal brings about happens before the heal is proved.
+                yield Step(time=run.at(event.heal.invoked), text=heal_text(event, run.clients))
+            else:
+                text = f"the fault {event.fault} is not known to be healed"
+                yield Step(time=run.at(event.ended), text=text)
 
 
 def fault_text(event: FaultEvent, leader: tuple[int, str] | None, clients: Mapping[int, str]) -> str:

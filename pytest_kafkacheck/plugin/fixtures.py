@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from pytest_kafkacheck.plugin.marker import marker_options
 from pytest_kafkacheck.plugin.options import directory_of, harness_options, scope_of
 from pytest_kafkacheck.plugin.own_processes import OwnProcesses
 from pytest_kafkacheck.plugin.reporting import RUNS, announce_evidence, announce_kept, progress
-from pytest_kafkacheck.plugin.runner import Kafkacheck
+from pytest_kafkacheck.plugin.runner import Kafkacheck, skipped_where_impossible
 from pytest_kafkacheck.plugin.xdist import report_kept, shared_session
 
 if TYPE_CHECKING:
@@ -72,29 +71,23 @@ def kafkacheck_cluster(
     options = marker_options(request.node)
     spec = options.cluster or ClusterSpec()
     with _kafkacheck_harness.cluster(spec, logs=tmp_path / "logs", alone=options.alone) as cluster:
-        own = OwnProcesses(tmp_path / "processes")
-        cluster.require_faults = partial(_skip_impossible, _kafkacheck_harness)
-        cluster.start_process = own.start
-        request.node.stash[CLUSTER], request.node.stash[OUTPUT] = cluster, tmp_path / "processes"
+        output = tmp_path / "processes"
+        own = OwnProcesses(output)
+        # The cluster outlives the test, what belongs to the test does not.
+        patch = pytest.MonkeyPatch()
+        require_faults = skipped_where_impossible()(_kafkacheck_harness.require_faults)
+        patch.setattr(cluster, "require_faults", require_faults, raising=False)
+        patch.setattr(cluster, "start_process", own.start, raising=False)
+        request.node.stash[CLUSTER], request.node.stash[OUTPUT] = cluster, output
         try:
             yield cluster
         finally:
+            patch.undo()
             own.close()
-            if (
-                kept := keep_evidence(request.node)
-            ) is not None:  # the test was interrupted: it has no report
+            kept = keep_evidence(request.node)
+            if kept is not None:  # the test was interrupted: it has no report
                 announce_evidence(pytestconfig, kept)
             del request.node.stash[CLUSTER]
-
-
-def _skip_impossible(harness: Harness, faults: Collection[str]) -> None:
-    """Skip the test where the host cannot do one of the faults."""
-    from pytest_kafkacheck.errors import CapabilityError
-
-    try:
-        harness.require_faults(faults)
-    except CapabilityError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture

@@ -89,8 +89,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     _summarize_passed(terminalreporter, config)
     if interrupted := config.stash.get(EVIDENCE, []):
         terminalreporter.section("kafkacheck: evidence of interrupted tests")
-        for kept_there in interrupted:
-            terminalreporter.line(kept_there)
+        for text in interrupted:
+            terminalreporter.line(text)
     if kept := config.stash.get(KEPT, []):
         terminalreporter.section("kafkacheck: still running")
         for text in kept:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +12,17 @@ if TYPE_CHECKING:
     from pytest_kafkacheck.experiment.experiment import Experiment
     from pytest_kafkacheck.experiment.harness import Harness
     from pytest_kafkacheck.run import Run
+
+
+@contextmanager
+def skipped_where_impossible() -> Iterator[None]:
+    """Skip the test where the host cannot do one of its faults; the reason says which one, and why."""
+    from pytest_kafkacheck.errors import CapabilityError
+
+    try:
+        yield
+    except CapabilityError as error:
+        pytest.skip(str(error))
 
 
 class Kafkacheck:
@@ -27,12 +40,8 @@ class Kafkacheck:
         Raises InfrastructureError when it recorded nothing to judge, UsageError when it makes no sense.
         """
         __tracebackhide__ = True
-        from pytest_kafkacheck.errors import CapabilityError
-
-        try:
+        with skipped_where_impossible():
             run = self._harness.run(experiment, name=experiment.name or self._name)
-        except CapabilityError as error:
-            pytest.skip(str(error))
         run.accept_unknown = self._unknown
         self.runs.append(run)
         return run

@@ -77,11 +77,14 @@ def test_what_makes_no_sense_is_refused(cluster: DockerCluster) -> None:
         (isolate("leader"), "name a topic, such as 'leader:orders-0'"),
         (isolate(7), "the cluster has no node 7; allowed: 1, 2, 3"),
         (isolate(1, at=2), "leave out at and after"),
-        ("isolate", "expected one event"),
         (isolate(1, after="isr-shrink"), "leave out at and after"),
     ]:
-        with pytest.raises(UsageError, match=said), cluster.fault(event):  # type: ignore[arg-type]
-            pass
+        with pytest.raises(UsageError, match=said), cluster.fault(event):
+            pytest.fail("the block began")
+    with pytest.raises(
+        UsageError, match=r"expected one event such as isolate\('leader:orders-0'\), got 'isolate'"
+    ):
+        cluster.fault("isolate").__enter__()  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="name a topic, such as 'isr-shrink:orders-0'"):
         cluster.nemesis([restart(1, after="isr-shrink")]).__enter__()
 

@@ -86,6 +86,18 @@ def test_a_skip_of_another_fixture_keeps_nothing(pytester: pytest.Pytester) -> N
     assert kept(pytester) == []
 
 
+def test_nothing_of_a_test_stays_at_a_cluster_that_outlives_it(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        clusters = []
+        def test_first(kafkacheck_cluster):
+            clusters.append(kafkacheck_cluster)
+            assert kafkacheck_cluster.start_process
+        def test_next():
+            assert vars(clusters[0]) == {}
+    """)
+    pytester.runpytest_subprocess("-p", "no:randomly").assert_outcomes(passed=2)
+
+
 def test_an_interrupt_keeps_evidence_and_names_it(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(PROGRAM.format("raise KeyboardInterrupt"))
     result = pytester.runpytest_subprocess()
@@ -115,7 +127,7 @@ def test_a_program_that_ignores_sigterm_is_killed_with_its_children(pytester: py
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a parent-death signal")
 def test_a_program_ends_when_its_test_is_killed(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(PROGRAM.format("time.sleep(600)"))
+    pytester.makepyfile(PROGRAM.format("time.sleep(120)"))
     pid = pytester.path / "pid"
     command = [sys.executable, "-m", "pytest", "-q"]
     with subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.DEVNULL) as session:

@@ -25,6 +25,7 @@ class Fake:
     dropped = 0
     def __init__(self, result): self.result = result
     def drop_cluster(self): Fake.dropped += 1
+    def require_faults(self, faults): pass
     @contextlib.contextmanager
     def cluster(self, spec, *, logs, alone): yield types.SimpleNamespace(spec=spec)
     def run(self, experiment, *, name):

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "name", help="of `kafkacheck cluster ls`; compose:PROJECT or containers for a cluster of your own"
+        "name",
+        help="of `kafkacheck cluster ls`; for one of your own: compose:PROJECT, or containers separated by commas",
     )
     parser.add_argument("fault", help="such as isolate; docs/faults.md lists them")
     parser.add_argument(

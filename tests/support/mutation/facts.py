@@ -37,7 +37,7 @@ def of_module(name: str) -> Iterator[Mutant]:
 
 def users(name: str) -> set[str]:
     """The facts, and `CANDIDATES` of cycles, that are computed with the help of a module."""
-    modules = {fact: inspect.getmodule(each.rows).__name__ for fact, each in FACTS.items()}  # type: ignore[union-attr]
+    modules = {fact: each.rows.__module__ for fact, each in FACTS.items()}
     modules |= dict.fromkeys(CANDIDATES, MODULES[DEPENDENCIES])
     return {fact for fact, module in modules.items() if name in _imported(module)}
 
