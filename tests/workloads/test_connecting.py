@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,15 +16,25 @@ from workloads.clients.connection import Address
 from workloads.clients.kafka_python import access
 
 
-def test_a_socket_that_cannot_be_connected_is_closed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[socket.socket] = []
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[socket.socket]:
+    """The sockets that kafka-python makes."""
+    sockets: list[socket.socket] = []
     make = KafkaNetSocket.socket
 
     def recorded(*arguments: Any) -> socket.socket:
-        made.append(make(*arguments))
-        return made[-1]
+        sockets.append(make(*arguments))
+        return sockets[-1]
 
     monkeypatch.setattr(KafkaNetSocket, "socket", recorded)
+    return sockets
+
+
+def closed(sockets: Sequence[socket.socket]) -> bool:
+    return [each.fileno() for each in sockets] == [-1] * len(sockets)
+
+
+def test_a_socket_that_cannot_be_connected_is_closed_at_once(made: list[socket.socket]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         silent = Address("127.0.0.1", server.getsockname()[1])
     net = NetworkSelector()
@@ -32,7 +43,26 @@ def test_a_socket_that_cannot_be_connected_is_closed_at_once(monkeypatch: pytest
         with pytest.raises(KafkaTimeoutError):
             manager.bootstrap(timeout_ms=300)
         assert made
-        assert [each.fileno() for each in made] == [-1] * len(made)
+        assert closed(made)
     finally:
         manager.close()
         net.close()
+
+
+def test_a_connection_that_is_made_while_the_client_closes_is_closed(made: list[socket.socket]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        net = NetworkSelector()
+        manager = KafkaConnectionManager(net, **access([Address("127.0.0.1", server.getsockname()[1])]))
+        (broker,) = manager.cluster.bootstrap_brokers()
+        connection = manager.get_connection(broker.node_id)
+        for _ in range(500):
+            net.poll(timeout_ms=20)
+            if connection.transport is not None:
+                break
+        # What close() does in its own thread when it saw no transport and one is made before its next step.
+        connection.connection_lost(None)
+        manager.close()
+        assert not closed(made)
+        net.close()
+        assert len(made) == 1
+        assert closed(made)
