@@ -6,10 +6,11 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from workloads.clients.library import library, library_names
 from workloads.clients.outcome import Acks
+from workloads.clients.protocol import ResetPolicy
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
 FASTEST = 1e9
@@ -37,6 +38,8 @@ class AppendLog(Workload):
     rate            records per second and producer; None for no limit
     idempotence     of producers; None: on with acks="all", which it needs
     record_size     bytes of a record's value at least; 0 for the smallest possible (about 50)
+    auto_offset_reset  "earliest" or "latest": from where readers and sessions go on when the leader confirms that
+                    their position is not in the log any more
     client          settings of the library's producer, such as {"linger_ms": 5}
     library         name of the client library
     """
@@ -51,6 +54,7 @@ class AppendLog(Workload):
     rate: float | None = 1000
     idempotence: bool | None = None
     record_size: int = 0
+    auto_offset_reset: ResetPolicy = "earliest"
     client: Mapping[str, Any] = field(default_factory=dict)
     assignment: Mapping[int, Sequence[int]] | None = None
     library: str = DEFAULT_LIBRARY
@@ -79,6 +83,10 @@ class AppendLog(Workload):
             raise ValueError(f"AppendLog.idempotence={self.idempotence!r}: expected True, False or None")
         if self.idempotence and self.acks != "all":
             raise ValueError(f"AppendLog.idempotence=True needs acks='all', got acks={self.acks!r}")
+        if self.auto_offset_reset not in get_args(ResetPolicy):
+            raise ValueError(
+                f"AppendLog.auto_offset_reset={self.auto_offset_reset!r}: expected 'earliest' or 'latest'"
+            )
         self._check_topic_config()
         self._check_client()
         self._check_assignment()
@@ -101,10 +109,11 @@ class AppendLog(Workload):
             "record_size": self.record_size,
             "client": dict(self.client),
         }
+        read = {"auto_offset_reset": self.auto_offset_reset}
         shapes: list[tuple[WorkerRole, dict[str, Any]]] = [
             *((PRODUCER, {"options": {**send, "rate": self.rate}}) for _ in range(self.producers)),
-            *((READER, {}) for _ in range(self.readers)),
-            *((SESSION, {"session": number, "options": send}) for number in range(self.sessions)),
+            *((READER, {"options": read}) for _ in range(self.readers)),
+            *((SESSION, {"session": number, "options": send | read}) for number in range(self.sessions)),
             (PROBE, {}),
         ]
         return tuple(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import threading
 from collections import Counter
@@ -17,6 +18,7 @@ from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics
 from workloads.append_log import AppendLog
 from workloads.clients.leaders import Leaders
+from workloads.clients.protocol import ResetPolicy
 from workloads.clients.requests import EARLIEST
 from workloads.history.compaction.compact import compact
 from workloads.workers.pool import WorkerPool
@@ -194,3 +196,52 @@ def test_after_a_fatal_refusal_a_new_producer_goes_on(cluster: DockerCluster, tm
     outcomes = count(records, "type", "error", f="send", process=producer)
     assert outcomes[("fail", "MessageSizeTooLargeError")] > 0
     assert {kind for kind, _ in outcomes} <= {"fail", "info"}
+
+
+@pytest.mark.parametrize("policy", ["earliest", "latest"])
+def test_a_reader_goes_on_when_its_position_is_no_longer_in_the_log(
+    cluster: DockerCluster, tmp_path: Path, policy: ResetPolicy
+) -> None:
+    log = AppendLog(rate=200, partitions=1, readers=1, sessions=0, auto_offset_reset=policy)
+    experiment = Experiment(cluster, tmp_path, log)
+    (number,) = (worker.process for worker in log.workers() if worker.role.name == "reader")
+    topic = experiment.topic.name
+    removed: list[int] = []
+
+    def event(pool: WorkerPool) -> None:
+        reader = pool.workers[number]
+
+        def goes_on(resets: int) -> None:
+            wait_until(lambda: reader.counts.get("positions lost", 0) == resets)
+            before = reader.counts["polled"]
+            wait_until(lambda: reader.counts["polled"] > before)
+
+        wait_until(lambda: reader.counts.get("polled", 0) > 200)
+        reader.pause()
+        paused = pool.acknowledged()
+        wait_until(lambda: pool.acknowledged() > paused + 400)
+        removed.append(cluster.kafka.ends(topic, 0)[1])
+        cluster.kafka.delete_records(topic, 0, removed[0])
+        reader.resume()
+        goes_on(1)
+        # Otherwise the new log may reach the position before the reader asks for it.
+        producers = [each for each in pool.workers.values() if each.spec.role.name == "producer"]
+        for producer in producers:
+            producer.pause()
+        cluster.kafka.recreate(topic)
+        wait_until(lambda: reader.counts.get("positions lost", 0) == 2)
+        for producer in producers:
+            producer.resume()
+        goes_on(2)
+
+    experiment.conduct(event)
+    deletion, recreation = (row for row in rows(tmp_path, "operations") if row["f"] == "position-lost")
+    value = json.loads(deletion["value"])
+    assert deletion["start_offset"] < value["log_start"] == removed[0] <= value["log_end"]
+    assert deletion["end_offset"] == value["log_start" if policy == "earliest" else "log_end"]
+    assert (
+        recreation["start_offset"] > recreation["end_offset"] == json.loads(recreation["value"])["divergence"]
+    )
+    polls = [row for row in rows(tmp_path, "records") if row["f"] == "poll" and row["process"] == number]
+    assert len({row["assignment"] for row in polls}) == 3
+    assert all(row["offset"] == row["previous"] + 1 for row in polls if row["previous"] is not None)

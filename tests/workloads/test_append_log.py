@@ -29,6 +29,7 @@ from workloads.append_log import AppendLog
         ({"rate": float("inf")}, "AppendLog.rate=inf: expected records per second above 0, or None"),
         ({"idempotence": "yes"}, "AppendLog.idempotence='yes'"),
         ({"idempotence": True, "acks": 1}, "needs acks='all', got acks=1"),
+        ({"auto_offset_reset": "none"}, "AppendLog.auto_offset_reset='none': expected 'earliest' or 'latest'"),
         ({"record_size": 10**9}, "AppendLog.record_size=1000000000"),
         ({"topic_config": {"min.insync.replicas": 4}},
          "['min.insync.replicas']=4 with replication_factor=3: expected 1 to 3"),

@@ -14,7 +14,8 @@ from kafka import TopicPartition
 from tests.support.fake_metadata import FakeCluster
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python import consumer as consumers
-from workloads.clients.kafka_python.consumer import OUT_OF_RANGE_LIMIT, KafkaPythonConsumer
+from workloads.clients.kafka_python.consumer import OUT_OF_RANGE_LIMIT, REFUSALS, KafkaPythonConsumer
+from workloads.clients.protocol import LostPosition
 
 LOG = ("t", 0)
 OTHER = ("t", 1)
@@ -102,16 +103,38 @@ def test_positions_follow_the_records_returned(script: deque[Any]) -> None:
 
 def test_out_of_range_keeps_the_position(script: deque[Any]) -> None:
     reader = consumer(at=7)
-    script.extend([errors.OffsetOutOfRangeError({}), {LOG: [Record(7)]}])
+    script.extend([errors.OffsetOutOfRangeError({TopicPartition(*LOG): 7}), {LOG: [Record(7)]}])
     assert reader.poll(0.01) == []
     assert FakeConsumer.made[0].cluster.updates == 1
     assert [each.offset for each in reader.poll(0.01)] == [7]
     assert (len(FakeConsumer.made), reader.assignment) == (1, 0)
 
 
+def test_a_position_is_refused_after_several_answers_in_a_row(script: deque[Any]) -> None:
+    reader = consumer(at=7)
+    refusal = errors.OffsetOutOfRangeError({TopicPartition(*LOG): 7})
+    script.extend([refusal] * (REFUSALS - 1) + [{LOG: [Record(7)]}] + [refusal] * REFUSALS)
+    for _ in range(2 * REFUSALS - 1):
+        assert reader.lost() == []
+        reader.poll(0.001)
+    reader.poll(0.001)
+    assert reader.lost() == [LostPosition(LOG, 8)]
+
+
+def test_a_seek_begins_another_assignment(script: deque[Any]) -> None:
+    reader = consumer(at=7)
+    script.extend([errors.OffsetOutOfRangeError({TopicPartition(*LOG): 7})] * REFUSALS + [{LOG: [Record(2)]}])
+    for _ in range(REFUSALS):
+        reader.poll(0.001)
+    reader.seek(LOG, 2)
+    assert (reader.lost(), reader.assignment, reader.positions[LOG]) == ([], 1, 2)
+    assert [each.offset for each in reader.poll(0.01)] == [2]
+    assert FakeConsumer.made[1].start == {TopicPartition(*LOG): 2, TopicPartition(*OTHER): 5}
+
+
 def test_repeated_out_of_range_replaces_the_consumer(script: deque[Any]) -> None:
     reader = consumer(at=7)
-    script.extend([errors.OffsetOutOfRangeError({})] * OUT_OF_RANGE_LIMIT)
+    script.extend([errors.OffsetOutOfRangeError({TopicPartition(*LOG): 7})] * OUT_OF_RANGE_LIMIT)
     for _ in range(OUT_OF_RANGE_LIMIT + 1):
         reader.poll(0.001)
     assert [each.closed for each in FakeConsumer.made] == [True, False]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from workloads.clients.outcome import Outcome
 
 Log = tuple[str, int]
 """Topic and partition."""
+
+ResetPolicy = Literal["earliest", "latest"]
+"""Where reading goes on when a position is not in its log any more: at the log's first offset, or at its end."""
 
 
 class Completion(NamedTuple):
@@ -34,6 +37,18 @@ class Polled(NamedTuple):
     leader_epoch: int
     payload: bytes | None
     fetched: Fetched | None = None
+
+
+class LostPosition(NamedTuple):
+    """A position that is not in its log any more, as a broker says.
+
+    divergence  the offset at which the log that was read and the leader's differ: the consumer goes on from there.
+                None if brokers only refuse the position, again and again: a leader that was replaced does so, too.
+    """
+
+    log: Log
+    position: int
+    divergence: int | None = None
 
 
 class Producer(Protocol):
@@ -78,6 +93,12 @@ class Consumer(Protocol):
 
     def only(self, logs: tuple[Log, ...]) -> None:
         """Poll only these logs from now on; the others keep their positions."""
+
+    def lost(self) -> list[LostPosition]:
+        """Positions that brokers refuse now, and those of which the log was truncated since the last call."""
+
+    def seek(self, log: Log, offset: int) -> None:
+        """Go on from this offset, in another assignment."""
 
     def leader_epoch(self, log: Log) -> int:
         """The highest leader epoch that this consumer has seen; -1 for none."""

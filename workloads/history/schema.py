@@ -75,8 +75,8 @@ OPERATIONS = pa.schema(
         ("op", pa.int64()),
         ("process", pa.int32()),  # a client, NEMESIS or HARNESS
         ("session", pa.int32()),
-        # read | final-read | txn | init | member | commit | <fault name> | phase | worker | topic | recovery |
-        # problem | unread
+        # read | final-read | position-lost | txn | init | member | commit | <fault name> | phase | worker | topic |
+        # recovery | problem | unread
         ("f", pa.string()),
         ("type", pa.string()),  # ok | fail | info
         ("invoked", pa.int64()),  # ns
@@ -98,6 +98,10 @@ OPERATIONS = pa.schema(
                 stable offset, and the value is ``{"committed": true}``.
 ``final-read``  a new client reads a whole partition after all faults are healed; ``ok`` if it reached ``end_offset``.
                 The value is as for ``read``.
+``position-lost``  the position of a reader or session, `start_offset`, is not in its log any more, so it goes on from
+                `end_offset`. ``{"divergence": int}``: the log was truncated; before this offset it is as it was
+                read. ``{"log_start": int, "log_end": int, "auto_offset_reset": "earliest"|"latest"}``: the leader
+                confirmed that the position is outside of its log.
 ``txn``         a transaction as a whole; its records have its `op` as `transaction`: ``{"transactional_id": text,
                 "epoch": of the producer, "outcome": "commit"|"abort", "ending": ns}``. `ending` is when the client
                 requested the outcome; null if it never did. ``ok``: the outcome was acknowledged; ``fail``: nothing

@@ -7,6 +7,7 @@ import time
 from workloads.clients.protocol import Log
 from workloads.clients.requests import EARLIEST
 from workloads.roles.context import WorkerContext
+from workloads.roles.lost_positions import LostPositions
 
 START_LIMIT = 60.0
 """Seconds for the leaders to answer where their logs start."""
@@ -22,6 +23,7 @@ def read(context: WorkerContext) -> None:
     """Poll all logs until `context.stop` is set."""
     records = context.records()
     consumer = context.consumer(starts(context))
+    lost_positions = LostPositions(context, context.leaders())
     context.ready()
     while not context.stop.is_set():
         invoked = time.monotonic_ns()
@@ -32,5 +34,6 @@ def read(context: WorkerContext) -> None:
                 context.op(), polled, invoked=invoked, completed=now, assignment=consumer.assignment
             )
             context.counts["polled"] += len(polled)
+        lost_positions.mend(consumer, consumer.lost())
     context.counts["assignments"] = consumer.assignment + 1
     consumer.close()

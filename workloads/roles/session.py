@@ -6,9 +6,10 @@ import time
 from itertools import cycle
 
 from workloads.clients.leaders import Leaders
-from workloads.clients.protocol import Log
+from workloads.clients.protocol import Log, LostPosition
 from workloads.recording import Reads, Records
 from workloads.roles.context import WorkerContext
+from workloads.roles.lost_positions import LostPositions
 from workloads.roles.reader import starts
 from workloads.roles.sending import Sending
 
@@ -58,6 +59,7 @@ class Reader:
         self._reads: Reads = context.reads("read")
         self._leaders: Leaders = context.leaders()
         self._consumer = context.consumer(starts(context))
+        self._lost_positions = LostPositions(context, self._leaders)
 
     def read(self, log: Log) -> None:
         """One read, ``ok`` when it reached the end. A read that `context.stop` ended is not ``ok``."""
@@ -78,10 +80,13 @@ class Reader:
                 op, polled, invoked=asked, completed=now, assignment=self._consumer.assignment
             )
             context.counts["polled"] += len(polled)
+            self._lost_positions.mend(self._consumer, self._consumer.lost())
         self._reads.record(
             op, log, invoked=invoked, completed=time.monotonic_ns(), start=start, end=end, error=error
         )
         context.counts["reads" if error is None else "reads given up"] += 1
+        if end is not None and start > end:
+            self._lost_positions.mend(self._consumer, [LostPosition(log, start)])
 
     def renew(self) -> None:
         """Continue with a new consumer at the same positions."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from workloads.clients.connection import Address
 from workloads.clients.epochs import Epochs
 from workloads.clients.kafka_python.fetches import Fetches
 from workloads.clients.kafka_python.settings import COMMON, access
-from workloads.clients.protocol import Log, Polled
+from workloads.clients.protocol import Log, LostPosition, Polled
 
 CONSUMER: dict[str, Any] = {
     "group_id": None,
@@ -26,6 +27,9 @@ CONSUMER: dict[str, Any] = {
     # Payloads carry a CRC of their own, which is checked; checking both costs three quarters of the throughput.
     "check_crcs": False,
 }
+
+REFUSALS = 5
+"""Answers in a row that a position is out of range, after which it counts as refused: metadata may be outdated."""
 
 OUT_OF_RANGE_LIMIT = 20
 """Such answers in a row after which the consumer is replaced, in case it asks the wrong broker for ever."""
@@ -43,6 +47,8 @@ class KafkaPythonConsumer:
         self._wanted: frozenset[Log] = frozenset(start)
         self._heard: dict[Log, int] = {}
         self._out_of_range = 0
+        self._refusals: Counter[Log] = Counter()
+        self._truncated: list[LostPosition] = []
         self._consumer: Any = None
         self._epochs: Epochs | None = None
         self._fetches: Fetches | None = None
@@ -54,6 +60,16 @@ class KafkaPythonConsumer:
     @property
     def positions(self) -> Mapping[Log, int]:
         return self._positions
+
+    def lost(self) -> list[LostPosition]:
+        truncated, self._truncated = self._truncated, []
+        refused = [log for log, count in self._refusals.items() if count >= REFUSALS]
+        return truncated + [LostPosition(log, self._positions[log]) for log in refused]
+
+    def seek(self, log: Log, offset: int) -> None:
+        self._positions[log] = offset
+        del self._refusals[log]
+        self._discard()
 
     def only(self, logs: tuple[Log, ...]) -> None:
         if unknown := sorted(set(logs) - set(self._positions)):
@@ -67,9 +83,10 @@ class KafkaPythonConsumer:
             if self._consumer is None:
                 self._connect()
             batches = self._consumer.poll(timeout_ms=int(timeout * 1000))
-        except OffsetOutOfRangeError:
+        except OffsetOutOfRangeError as error:
             # A broker that does not know yet that it lost the leadership reports this for offsets that exist.
             self._out_of_range += 1
+            self._refusals.update((partition.topic, partition.partition) for partition in error.args[0])
             self._consumer._client.cluster.request_update()
             if self._out_of_range >= OUT_OF_RANGE_LIMIT:
                 self._discard()
@@ -80,7 +97,9 @@ class KafkaPythonConsumer:
             for partition, divergence in error.divergent_offsets.items():
                 log = (partition.topic, partition.partition)
                 if divergence is not None and log in self._positions:
-                    self._positions[log] = min(self._positions[log], divergence.offset)
+                    position, target = self._positions[log], min(self._positions[log], divergence.offset)
+                    self._truncated.append(LostPosition(log, position, target))
+                    self._positions[log] = target
             self._discard()
             return []
         except RetriableError:
@@ -114,6 +133,7 @@ class KafkaPythonConsumer:
 
     def _accept(self, partition: Any, records: list[Any]) -> list[Polled]:
         log = (partition.topic, partition.partition)
+        del self._refusals[log]
         fetched = self._fetches.source(partition, records[0].offset) if self._fetches is not None else None
         accepted = [
             Polled(log, record.offset, record.leader_epoch, record.value, fetched) for record in records

@@ -1,0 +1,77 @@
+"""Positions that are no longer in their log: records were truncated or deleted, or the topic was created again.
+
+A broker that does not know yet that it lost the leadership refuses positions that exist. So the leader of the highest
+epoch is asked before a position moves, and what it answered is recorded.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+
+from workloads.clients.leaders import Leaders
+from workloads.clients.protocol import Consumer, Log, LostPosition, ResetPolicy
+from workloads.clients.requests import EARLIEST
+from workloads.roles.context import WorkerContext
+
+LIMIT = 1.0
+"""Seconds for the leader's answer, and between two questions about one log: the other logs wait meanwhile."""
+
+
+class LostPositions:
+    """Sets such positions to the log's first offset or to its end, and records it.
+
+    Options of the worker: auto_offset_reset.
+    """
+
+    def __init__(self, context: WorkerContext, leaders: Leaders) -> None:
+        self._context = context
+        self._leaders = leaders
+        self._policy: ResetPolicy = context.options.get("auto_offset_reset", "earliest")
+        self._asked: dict[Log, float] = {}
+
+    def mend(self, consumer: Consumer, lost: Iterable[LostPosition]) -> None:
+        """Record truncations; of positions that are only refused, ask the leader, and move those that it confirms."""
+        for each in lost:
+            now = time.monotonic()
+            if each.divergence is not None:
+                self._record(each, each.divergence, {"divergence": each.divergence}, time.monotonic_ns())
+            elif now - self._asked.get(each.log, float("-inf")) >= LIMIT:
+                self._asked[each.log] = now
+                self._ask(consumer, each)
+
+    def _ask(self, consumer: Consumer, lost: LostPosition) -> None:
+        invoked = time.monotonic_ns()
+        epoch = consumer.leader_epoch(lost.log)
+        try:
+            start = self._leaders.offset(lost.log, at=EARLIEST, epoch=epoch, limit=LIMIT)
+            end = self._leaders.offset(lost.log, epoch=epoch, limit=LIMIT)
+        except TimeoutError:
+            return
+        if start <= lost.position <= end:
+            return
+        target = start if self._policy == "earliest" else end
+        consumer.seek(lost.log, target)
+        value = {"log_start": start, "log_end": end, "auto_offset_reset": self._policy}
+        self._record(lost, target, value, invoked)
+
+    def _record(self, lost: LostPosition, target: int, value: Mapping[str, int | str], invoked: int) -> None:
+        context = self._context
+        topic, partition = lost.log
+        context.counts["positions lost"] += 1
+        context.writer("operations").append(
+            run=context.run,
+            op=context.op(),
+            process=context.process,
+            session=context.session,
+            f="position-lost",
+            type="ok",
+            invoked=invoked,
+            completed=time.monotonic_ns(),
+            topic=topic,
+            partition=partition,
+            start_offset=lost.position,
+            end_offset=target,
+            value=json.dumps(value),
+        )
