@@ -14,12 +14,13 @@ _UNKNOWN = (None, None)
 
 
 class Sent(NamedTuple):
-    """A send whose completion is outstanding. `number` is its index in the history, `invoked` in ns."""
+    """A send whose completion is outstanding. `number` is its index in the history; times in ns, see the schema."""
 
     op: int
     number: int
     log: Log
     invoked: int
+    intended: int | None = None
 
 
 class Records:
@@ -30,9 +31,9 @@ class Records:
         self._run, self._process, self._session = run, process, session
         self._index = 0
 
-    def invoke(self, op: int, log: Log, invoked: int) -> Sent:
+    def invoke(self, op: int, log: Log, invoked: int, intended: int | None = None) -> Sent:
         """Record that a send is about to happen. Call `flush` before it does."""
-        sent = Sent(op, self._next_index(), log, invoked)
+        sent = Sent(op, self._next_index(), log, invoked, intended)
         self._send(sent, type="invoke")
         return sent
 
@@ -123,6 +124,7 @@ class Records:
             assignment=0,
             final=False,
             error=error,
+            intended=sent.intended,
         )
         self._writer.extend((row,))
 

@@ -13,6 +13,9 @@ from analyzers.history.load import History
 from analyzers.verdict.availability import Availability, LogAvailability, PhaseAvailability
 from workloads.history.schema import HARNESS
 
+LATENCY = "completed - coalesce(intended, invoked)"
+"""From when the send was due: a client that waits for brokers invokes the next sends later."""
+
 BEFORE = "start"
 """The name of the time before the first recorded phase."""
 
@@ -56,6 +59,7 @@ def _availability(rows: list[Row], began: int | None) -> Availability:
                 latency_median=_s(phase.quantiles[0]) if phase.quantiles else None,
                 latency_99=_s(phase.quantiles[1]) if phase.quantiles else None,
                 latency_worst=_s(phase.worst),
+                skipped=phase.skipped,
             )
             for phase in phases
         ),
@@ -73,18 +77,23 @@ _STATEMENT = f"""
             max(if(began < ended, struct(ended - began as lasted, -began as earlier), null)) as most
         from waited group by run, topic, partition
     ), phases as (
-        select run, array_sort(collect_list(
-            struct(invoked as since, get_json_object(value, '$.phase') as phase)
-        )) as phases
-        from {{operations}} where process = {HARNESS} and f = 'phase' group by run
+        select run, array_sort(collect_list(struct(since, phase, then_skipped - skipped as skipped))) as phases
+        from (
+            select *, lead(skipped) over (partition by run order by since) as then_skipped
+            from (
+                select run, invoked as since, get_json_object(value, '$.phase') as phase,
+                    cast(get_json_object(value, '$.skipped') as bigint) as skipped
+                from {{operations}} where process = {HARNESS} and f = 'phase'
+            )
+        ) group by run
     ), sends as (
         select /*+ BROADCAST(phases) */ *, try_element_at(filter(phases, p -> p.since <= invoked), -1) as now
         from (select * from {{records}} where f = 'send') left join phases using (run)
     ), by_phase as (
         select run, coalesce(now.since, -1) as since, coalesce(now.phase, '{BEFORE}') as phase, count(*) as sends,
             count_if(type <> 'ok') as errors,
-            percentile_approx(completed - invoked, array(0.5, 0.99)) filter (where {ACKED}) as quantiles,
-            max(completed - invoked) filter (where {ACKED}) as worst
+            percentile_approx({LATENCY}, array(0.5, 0.99)) filter (where {ACKED}) as quantiles,
+            max({LATENCY}) filter (where {ACKED}) as worst, max(now.skipped) as skipped
         from sends group by run, coalesce(now.since, -1), coalesce(now.phase, '{BEFORE}')
     ), acks as (
         select run, topic, partition, max(offset) as offset, max(completed) as known
@@ -109,7 +118,7 @@ _STATEMENT = f"""
         null as phase, null as lag
     from longest left join recoveries using (run, topic, partition)
     union all
-    select run, null, struct(since, phase, sends, errors, quantiles, worst), null from by_phase
+    select run, null, struct(since, phase, sends, errors, quantiles, worst, skipped), null from by_phase
     union all
     select run, null, null, max(polled - known) from known where polled > known group by run
 """

@@ -25,7 +25,10 @@ class LogAvailability:
 
 @dataclass(frozen=True, kw_only=True)
 class PhaseAvailability:
-    """The sends invoked in one phase of a run. Latencies are those of acknowledged sends, in s; None without any."""
+    """The sends invoked in one phase of a run.
+
+    Latencies are those of acknowledged sends, in s, from when each was due, if it had a time. None without any.
+    """
 
     phase: str
     sends: int
@@ -34,6 +37,8 @@ class PhaseAvailability:
     latency_median: float | None = None
     latency_99: float | None = None
     latency_worst: float | None = None
+    skipped: int | None = None
+    """Further sends that the rate asked for in this phase, and that clients left out; None if not counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +60,9 @@ class Availability:
         for log in logs:
             require_numbers(f"{log.topic}-{log.partition}", log.longest_wait, log.began, log.recovery)
         for phase in phases:
-            require_numbers(phase.phase, phase.latency_median, phase.latency_99, phase.latency_worst)
+            require_numbers(
+                phase.phase, phase.latency_median, phase.latency_99, phase.latency_worst, phase.skipped
+            )
         require_numbers("availability", data["worst_lag"])
         return cls(**{**data, "logs": logs, "phases": phases})
 

@@ -167,6 +167,8 @@ def _availability(availability: Availability) -> Iterator[str]:
 
 def _phase(phase: PhaseAvailability) -> str:
     rate = f"{count(phase.sends, 'send')}, {phase.errors / phase.sends:.1%} not acknowledged"
+    if phase.skipped:
+        rate += f", {phase.skipped:,} more were due and left out"
     latencies = {
         "median": phase.latency_median,
         "99th percentile": phase.latency_99,

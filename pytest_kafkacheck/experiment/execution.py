@@ -95,10 +95,10 @@ class _Execution:
             with step("load"):
                 self._wait_until(lambda: workers.total(workload.load_counter) > 0, STEADY_LIMIT, workers)
             self._require_records(workers)
-            operations.phase("steady")
+            operations.phase("steady", skipped=workers.total("skipped"))
             self._say(f"load is on: {workers.describe()}")
             self._run_faults(workers)
-            operations.phase("recovery")
+            operations.phase("recovery", skipped=workers.total("skipped"))
             with step("recovery"):
                 self._recover()
             with step("load"):
@@ -106,10 +106,10 @@ class _Execution:
             for roles in workload.stop_order:
                 with step("stop"):
                     workers.stop(*roles)
-            operations.phase("final")
+            operations.phase("final", skipped=workers.total("skipped"))
             with step("final-read"):
                 self._read_finally(workers)
-            operations.phase("end")
+            operations.phase("end", skipped=workers.total("skipped"))
             with step("delete-topics"):
                 self._topics.delete()
             self._require_records(workers)

@@ -32,10 +32,11 @@ class OperationLog:
             self._writer.append(**full)
             self._writer.flush()
 
-    def phase(self, name: str) -> None:
-        """Record that a phase of the run begins now."""
+    def phase(self, name: str, *, skipped: int) -> None:
+        """Record that a phase of the run begins now; clients left out `skipped` sends before."""
         now = time.monotonic_ns()
-        self.record({"f": "phase", "type": "ok", "invoked": now, "completed": now, "value": {"phase": name}})
+        value = {"phase": name, "skipped": skipped}
+        self.record({"f": "phase", "type": "ok", "invoked": now, "completed": now, "value": value})
 
     def problem(self, step: str, error: str, *, invoked: int) -> None:
         """Record that a step of the run failed."""

@@ -155,6 +155,7 @@ def test_a_verdict_stored_by_an_earlier_version_can_be_read() -> None:
     again.pop("not_exercised")
     for later in ("phase", "failed_steps", "committed", "readers", "brokers", "sampled"):
         again["exercised"].pop(later)
+    again["availability"]["phases"][0].pop("skipped")
     assert again.items() >= json.loads(stored).items(), "only keys are added"
     assert verdict.text()
 

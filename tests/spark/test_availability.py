@@ -67,6 +67,20 @@ def test_availability_is_reported_always(judged: Any, story: Any) -> None:
     assert verdict["empty"].availability == Availability()
 
 
+def test_latency_counts_from_when_a_send_was_due(judged: Any, story: Any) -> None:
+    """While brokers are silent, a client sends nothing; what was due then waited as well."""
+    s = story()
+    s.harness("phase", {"phase": "steady", "skipped": 5}, at=(1, 1))
+    s.send(ONE, 0, at=(9 * S, 10 * S), intended=4 * S).send(ONE + 1, 1, at=(9 * S, 10 * S))
+    s.harness("phase", {"phase": "recovery", "skipped": 12}, at=(11 * S, 11 * S))
+    s.send(ONE + 2, 2, at=(11 * S, 12 * S)).harness("phase", {"phase": "final"}).harness(
+        "phase", {"phase": "end"}
+    )
+    steady, recovery = judged({"run": s})["run"].availability.phases
+    assert (steady.skipped, steady.latency_median, steady.latency_worst) == (7, 1.0, 6.0)
+    assert (recovery.skipped, recovery.latency_worst) == (None, 1.0)
+
+
 def test_too_many_dependencies_are_reported_and_not_searched(loaded: Any, story: Any) -> None:
     history = loaded({"wr": each_read_the_other(story()), "ww": written_in_opposite_orders(story())})
     found, unsearched = find_cycles(history, examples=1, max_edges=1)

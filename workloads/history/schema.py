@@ -60,6 +60,8 @@ RECORDS = pa.schema(
         ("node", pa.int32()),  # polls: the broker that served the fetch; null if unknown, and for sends
         # Polls: ns, when the response with the record arrived. The poll may return it much later: `completed`.
         ("fetched", pa.int64()),
+        # Sends at a rate: ns, when it was due. `invoked` is later while brokers keep the client waiting.
+        ("intended", pa.int64()),
     ]
 )
 """One row per record sent or polled.
@@ -127,7 +129,8 @@ OPERATIONS = pa.schema(
                 the fault may have been active, and, if verified, in which it certainly was. A fault on clients has
                 ``"processes": [numbers]``, and one that may remove records that were acknowledged or read, as
                 deletion and retention do, has ``"removes_records": true``.
-``phase``       by HARNESS: ``{"phase": "steady"|"faults"|"recovery"|"final"|"end"}`` began.
+``phase``       by HARNESS: ``{"phase": "steady"|"faults"|"recovery"|"final"|"end", "skipped": int}`` began. `skipped`
+                sends of the workload's rate were left out before; absent if not counted.
 ``worker``      by HARNESS: ``{"role": ..., "process": number, "event": "started"|"stopped"|"crashed"|"killed"}``.
                 Ends are recorded a moment later; ``killed`` means by a fault. ``started`` has ``"poll_limit": s`` for
                 a role that polls all of its logs until it is stopped: it gets records that it can read within this
@@ -172,7 +175,7 @@ OBSERVATIONS = pa.schema(
 """One row per sample of the cluster's state, as reported by one broker."""
 
 LATER: Mapping[str, frozenset[str]] = {
-    "records": frozenset({"node", "fetched"}),
+    "records": frozenset({"node", "fetched", "intended"}),
     "observations": frozenset({"value"}),
 }
 """Columns that files of `FORMAT` may lack, because they were added later. There they count as null."""

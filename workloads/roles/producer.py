@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from itertools import cycle, islice
+from math import ceil
 
 from workloads.roles.context import WorkerContext
 from workloads.roles.sending import Sending
@@ -17,6 +18,12 @@ CHUNK = 100
 TICK = 0.02
 """Seconds between chunks at a given rate."""
 
+PATIENCE = 0.2
+"""Seconds for which open sends have room at a given rate: an acknowledgement takes this long on a busy machine."""
+
+OPEN_BYTES = 128 << 20
+"""Of the values of these sends, beyond `IN_FLIGHT`."""
+
 DRAIN_LIMIT = 10.0
 
 
@@ -28,28 +35,40 @@ def produce(context: WorkerContext) -> None:
         context.ready()
     logs = cycle(context.logs)
     pace = Pace(rate, time.monotonic()) if rate is not None else None
+    chunk, in_flight = limits(rate, context.options["record_size"])
     last = float("-inf")
     while not context.stop.is_set():
         sending.collect(TICK)
-        room = IN_FLIGHT - sending.in_flight
+        room = in_flight - sending.in_flight
         now = time.monotonic()
         if pace is None:
-            wanted = room if room >= CHUNK // 2 else 0
+            wanted = room if room >= chunk // 2 else 0
         else:
             wanted = min(room, pace.due(now)) if now - last >= TICK else 0
+            context.counts["skipped"] = int(pace.skipped)
         if wanted > 0:
-            chunk = list(islice(logs, min(wanted, CHUNK)))
-            sending.send(chunk)
+            count = min(wanted, chunk)
+            sending.send([*islice(logs, count)], () if pace is None else pace.take(count))
             last = now
-            if pace is not None:
-                pace.sent(len(chunk))
     sending.finish(DRAIN_LIMIT)
 
 
+def limits(rate: float | None, record_size: int) -> tuple[int, int]:
+    """Records of one chunk, and open sends, that a rate needs: a chunk that is late has to make up for two."""
+    if rate is None:
+        return CHUNK, IN_FLIGHT
+    in_flight = min(ceil(rate * PATIENCE), OPEN_BYTES // max(record_size, 1))
+    return max(CHUNK, ceil(rate * TICK * 2)), max(IN_FLIGHT, in_flight)
+
+
 class Pace:
-    """How many records are due at a rate. After an outage it makes up for one second at most."""
+    """How many records are due at a rate, and when they were. After an outage it makes up for one second at most.
+
+    skipped  records that were due and are left out.
+    """
 
     def __init__(self, rate: float, now: float) -> None:
+        self.skipped = 0.0
         self._rate = rate
         self._begin = now
         self._sent = 0
@@ -58,9 +77,12 @@ class Pace:
         backlog = (now - self._begin) * self._rate - self._sent
         most = max(self._rate, 1.0)
         if backlog > most:
+            self.skipped += backlog - most
             self._begin += (backlog - most) / self._rate
             backlog = most
         return int(backlog)
 
-    def sent(self, count: int) -> None:
-        self._sent += count
+    def take(self, count: int) -> list[int]:
+        """Count so many records as sent. Returns when they were due, in ns of the clock that `now` is read from."""
+        first, self._sent = self._sent, self._sent + count
+        return [int((self._begin + (first + number + 1) / self._rate) * 1e9) for number in range(count)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 from tenacity import (
     RetryError,
@@ -59,14 +60,19 @@ class Sending:
             return False
         return True
 
-    def send(self, logs: Sequence[Log]) -> None:
-        """Send a new value to each of the logs; none when the worker is stopped before there is a producer."""
+    def send(self, logs: Sequence[Log], intended: Iterable[int] = ()) -> None:
+        """Send a new value to each of the logs; none when the worker is stopped before there is a producer.
+
+        intended  when each was due, in ns; empty if they have no time.
+        """
         if self._producer is None and not self.connect():
             return
         assert self._producer is not None
         context = self._context
         now = time.monotonic_ns()
-        chunk = [self._records.invoke(context.op(), log, now) for log in logs]
+        chunk = [
+            self._records.invoke(context.op(), log, now, due) for log, due in zip_longest(logs, intended)
+        ]
         self._records.flush()
         for sent in chunk:
             payload = encode(context.run, *sent.log, sent.op, size=context.options["record_size"])
