@@ -104,11 +104,14 @@ class EventRun:
     def window(self, heal_began: int, proof: Proof) -> dict[str, list[int]]:
         """When the fault was at work, in ns: "possibly" up to now, and "surely" if it lasted until its heal.
 
+        A momentary fault does not last, and one that repeats does nothing most of the time.
         proof  of the heal.
         """
         assert self.began is not None
         window = {"possibly": [self.began, self._now()]}
-        if self.is_proved and self._applied is not None and not _ended_early(proof):
+        fault = self.event.fault
+        lasts = not fault.momentary and fault.repeat_every is None and not _ended_early(proof)
+        if lasts and self.is_proved and self._applied is not None:
             window["surely"] = [self._applied, heal_began]
         return window
 
