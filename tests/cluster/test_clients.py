@@ -198,6 +198,30 @@ def test_after_a_fatal_refusal_a_new_producer_goes_on(cluster: DockerCluster, tm
     assert {kind for kind, _ in outcomes} <= {"fail", "info"}
 
 
+def test_a_session_reads_on_when_its_topic_is_created_again(cluster: DockerCluster, tmp_path: Path) -> None:
+    """Also where the deleted topic had leader epochs above those of the new one."""
+    log = AppendLog(rate=50, partitions=1, producers=1, readers=0)
+    experiment = Experiment(cluster, tmp_path, log)
+    topic = experiment.topic.name
+    (number,) = (worker.process for worker in log.workers() if worker.role.name == "session")
+
+    def event(pool: WorkerPool) -> None:
+        session = pool.workers[number]
+        node = cluster.nodes[cluster.leader(topic, 0) or 0]
+        node.kill()
+        wait_until(lambda: cluster.leader(topic, 0) not in (None, node.id))
+        node.start()
+        wait_until(cluster.healthy)
+        before = session.counts.get("reads", 0)
+        wait_until(lambda: session.counts.get("reads", 0) > before)
+        cluster.kafka.recreate(topic)
+        assert cluster.kafka.epoch(topic, 0) == 0
+        before = session.counts["reads"]
+        wait_until(lambda: session.counts["reads"] > before + 3)
+
+    experiment.conduct(event)
+
+
 @pytest.mark.parametrize("policy", ["earliest", "latest"])
 def test_a_reader_goes_on_when_its_position_is_no_longer_in_the_log(
     cluster: DockerCluster, tmp_path: Path, policy: ResetPolicy

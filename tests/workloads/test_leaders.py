@@ -93,6 +93,24 @@ def test_a_leader_that_knows_its_successor_leads_to_it(brokers: FakeBrokers, lea
     assert leaders.offset(LOG, limit=1) == 173
 
 
+def test_epochs_begin_again_with_a_topic_that_is_created_again(
+    monkeypatch: pytest.MonkeyPatch, brokers: FakeBrokers
+) -> None:
+    """Broker 3 was restarted, and does not know of it yet."""
+    monkeypatch.setitem(BROKERS, 3, Address("late", 3))
+    leaders = Leaders(BROKERS, ["t"], stop=threading.Event())
+    brokers.views = dict.fromkeys(("old", "new", "late"), Leadership(3, 7, (3,), topic_id="a"))
+    brokers.ends = {"late": epoch_is(7, 55)}
+    assert leaders.offset(LOG, epoch=7, limit=1) == 55
+    brokers.views |= dict.fromkeys(("old", "new"), Leadership(1, 0, (1,), topic_id="b"))
+    brokers.ends = {"old": epoch_is(0, 3)}
+    assert leaders.offset(LOG, epoch=7, limit=1) == 3
+    assert leaders.epoch(LOG) == 0
+    brokers.views.pop("old"), brokers.views.pop("new")
+    leaders.refresh()
+    assert leaders.epoch(LOG) == 0, "the id of the deleted topic is not believed again"
+
+
 @pytest.mark.parametrize(
     ("views", "said"),
     [

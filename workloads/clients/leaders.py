@@ -2,11 +2,13 @@
 
 A leader that is isolated from its peers continues to answer clients: without an error, with an outdated end. So the
 request names the highest leader epoch that any broker has reported, and a leader of an older epoch has to refuse it.
+Epochs begin again when a topic is created again.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -45,6 +47,11 @@ class Leaders:
         self._topics = tuple(topics)
         self._stop = stop
         self._known: dict[Log, Leadership] = {}
+        self._ids: dict[str, str] = {}
+        """The id of each topic."""
+        self._deleted: set[str] = set()
+        """Ids that topics had before. Brokers that lag behind still report them."""
+        self._recreated: set[str] = set()
         # Its threads are not joined at exit, so a broker that hangs does not delay the end of the process.
         self._pool = ThreadPoolExecutor(max_workers=len(brokers), thread_name_prefix="leaders")
 
@@ -56,7 +63,8 @@ class Leaders:
         """An offset of the log from its leader.
 
         at     LATEST: the end of what can be read; EARLIEST: the first offset.
-        epoch  the highest leader epoch that the caller has seen; the answer is of this or a later one.
+        epoch  the highest leader epoch that the caller has seen; the answer is of this one or later. It says nothing
+               after the topic was created again.
         limit  seconds; after that TimeoutError, which names the last refusal.
         """
         retrying = Retrying(
@@ -75,11 +83,31 @@ class Leaders:
 
     def refresh(self) -> None:
         """Ask every broker, and keep the view with the highest epoch of each log."""
-        for view in self._pool.map(self._view, self._brokers):
+        views = [*self._pool.map(self._view, self._brokers)]
+        self._compare_ids(views)
+        for view in views:
             for log, reported in view.items():
+                if reported.topic_id in self._deleted:
+                    continue
                 newer = reported.leader_epoch > self.epoch(log)
                 if newer or (reported.leader_epoch == self.epoch(log) and reported.leader >= 0):
                     self._known[log] = reported
+
+    def _compare_ids(self, views: Iterable[Mapping[Log, Leadership]]) -> None:
+        """Forget what was known of a topic if most brokers that answer report another id for it."""
+        reported: dict[str, Counter[str]] = {}
+        for view in views:
+            for topic, topic_id in {(log[0], at.topic_id) for log, at in view.items()}:
+                if topic_id and topic_id not in self._deleted:
+                    reported.setdefault(topic, Counter())[topic_id] += 1
+        for topic, ids in reported.items():
+            ((most, _),) = ids.most_common(1)
+            before = self._ids.setdefault(topic, most)
+            if ids[most] > ids[before]:
+                self._ids[topic] = most
+                self._deleted.add(before)
+                self._recreated.add(topic)
+                self._known = {log: at for log, at in self._known.items() if log[0] != topic}
 
     def _view(self, node: int) -> dict[Log, Leadership]:
         try:
@@ -88,6 +116,8 @@ class Leaders:
             return {}
 
     def _offset(self, log: Log, at: int, epoch: int) -> int:
+        if log[0] in self._recreated:
+            epoch = -1
         if self.epoch(log) < max(epoch, 0) or self._known[log].leader not in self._brokers:
             self.refresh()
         known = self._known.get(log)

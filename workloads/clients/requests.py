@@ -26,12 +26,16 @@ broker answers, with the end of its log."""
 
 
 class Leadership(NamedTuple):
-    """A partition in the metadata of one broker; `leader` is -1 for none, `replicas` are in assignment order."""
+    """A partition in the metadata of one broker; `leader` is -1 for none, `replicas` are in assignment order.
+
+    topic_id is "" where the release has none.
+    """
 
     leader: int
     leader_epoch: int
     isr: tuple[int, ...]
     replicas: tuple[int, ...] = ()
+    topic_id: str = ""
 
 
 COMMITTED = 1
@@ -59,7 +63,7 @@ def metadata(ask: Ask, topics: Iterable[str] | None) -> dict[Log, Leadership]:
     """The broker's own view, which may be outdated. topics: None for all."""
     wanted = None if topics is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in topics]
     request = MetadataRequest(
-        version=8,
+        version=10,
         topics=wanted,
         allow_auto_topic_creation=False,
         include_cluster_authorized_operations=False,
@@ -71,6 +75,7 @@ def metadata(ask: Ask, topics: Iterable[str] | None) -> dict[Log, Leadership]:
             partition.leader_epoch,
             tuple(sorted(partition.isr_nodes)),
             tuple(partition.replica_nodes),
+            str(topic.topic_id) if topic.topic_id else "",
         )
         for topic in ask(request).topics
         for partition in topic.partitions
