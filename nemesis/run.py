@@ -11,20 +11,18 @@ from typing import Any
 
 from nemesis.cluster import Clients, Cluster
 from nemesis.conflicts import may_block_the_same, may_restore_the_same
-from nemesis.effects.network import Network
-from nemesis.effects.processes import Processes
-from nemesis.effects.reconciler import Reconciler
 from nemesis.event import Event
 from nemesis.event_run import EventRun, describe
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.no_clients import NoClients
 from nemesis.records import Stage, action_row, heal_all_row
 from nemesis.resolution import Unresolved, resolve
+from nemesis.run_clock import RunClock
+from nemesis.run_effects import Effects
 from nemesis.schedule import Schedule
 from nemesis.targets import Groups
 from nemesis.tasks import Start, Task, in_thread
 from nemesis.triggers import TRIGGER_INTERVAL, Trigger, Watch
-from nemesis.wait import wait_until
 
 log = logging.getLogger(__name__)
 
@@ -33,9 +31,6 @@ RESOLVE_LIMIT = 5.0
 
 HEAL_FIRST = 0.1
 """Seconds for which an injection waits for a heal that is due at the same time."""
-
-STEP = 0.05
-"""Seconds between two looks at what ends a wait early."""
 
 PROOF_STEP = 0.02
 """Seconds between two looks at whether a proof has ended."""
@@ -77,21 +72,15 @@ class Nemesis:
         clock: Callable[[], float] = time.monotonic,
         start: Start = in_thread,
     ) -> None:
-        self._runs = [EventRun(event, self._now, start) for event in schedule.events]
+        self._clock = RunClock(clock)
+        self._runs = [EventRun(event, self._clock.now, start) for event in schedule.events]
         self._cluster = cluster
         self._clients = clients or NoClients()
         self._topic = topic
         self._seed = seed
         self._record = record
-        self._clock = clock
         self._start = start
-        self._began = 0.0
-        self._network = Network(cluster.nodes)
-        self._processes = Processes(cluster.nodes)
-        self._resources = Reconciler(cluster.nodes)
-        self._stop = threading.Event()
-        self._is_finishing = False
-        self._problems: list[BaseException] = []
+        self._effects = Effects(cluster.nodes)
         self._recording, self._beginning = threading.Lock(), threading.Lock()
 
     def run(self, stop: threading.Event) -> None:
@@ -104,57 +93,55 @@ class Nemesis:
         then; and an injection waits up to `HEAL_FIRST` seconds for other heals that are due by then. An action that
         fails is recorded, and the run continues.
         """
-        self._stop = stop
-        self._began = self._clock()
+        self._clock.begin(stop)
         tasks: list[Task[None]] = []
         try:
             for run in sorted(self._runs, key=lambda run: 0.0 if run.event.after else run.event.at):
                 if run.event.after is None:
-                    self._wait(self._began + run.event.at)
+                    self._clock.wait(self._clock.began + run.event.at)
                 tasks.append(self._start(partial(self._attempt, run), f"nemesis-{run.event.id}"))
         except BaseException as problem:
-            self._problems.append(problem)
+            self._clock.fail(problem)
         for task in tasks:
             task.result()
         for run in self._runs:  # those whose task was not started, and whose heal was interrupted
             self._end(run)
         self._heal_rest()
-        if self._problems:
-            raise self._problems[0]
+        self._clock.raise_first()
 
     def finish(self) -> None:
         """Heal each fault now, as if its time were over, and inject no other. Heals are still verified; `run` then
         returns."""
-        self._is_finishing = True
+        self._clock.finish()
         for run in self._runs:
             if run.due is not None:
-                run.due = min(run.due, self._clock())
+                run.due = min(run.due, self._clock.seconds())
 
     def _attempt(self, run: EventRun) -> None:
         """One event from its time to its heal. A problem ends all events."""
         try:
             self._carry_out(run)
         except BaseException as problem:  # a row that could not be recorded, or an interrupt
-            self._problems.append(problem)
+            self._clock.fail(problem)
         self._end(run)
 
     def _end(self, run: EventRun) -> None:
         try:
             self._heal(run)
         except BaseException as problem:
-            self._problems.append(problem)
+            self._clock.fail(problem)
 
     def _carry_out(self, run: EventRun) -> None:
         event = run.event
-        run.planned = self._began + event.at
+        run.planned = self._clock.began + event.at
         if event.after is not None:
             watch = event.after.watch(self._cluster, self._clients, topic=self._topic)
             if (came := self._await_trigger(event.after, watch)) is None:
-                if not self._is_ending():
+                if not self._clock.is_ending:
                     self._give_up(run, event.after, watch)
                 return
             run.planned = came + event.at
-        if not self._wait(run.planned) or not self._await_turn(run):
+        if not self._clock.wait(run.planned) or not self._await_turn(run):
             return
         self._inject(run)
         if run.due is not None:
@@ -162,23 +149,24 @@ class Nemesis:
 
     def _await_trigger(self, trigger: Trigger, watch: Watch) -> float | None:
         """When it came; None if it did not in time, or if the run was stopped."""
-        while not self._is_ending() and self._clock() - self._began <= trigger.limit:
+        clock = self._clock
+        while not clock.is_ending and clock.seconds() - clock.began <= trigger.limit:
             try:
                 if watch.has_come():
-                    return self._clock()
+                    return clock.seconds()
             except Exception as problem:  # requests may stay unanswered while faults are at work
                 log.info("whether %s: %r", trigger, problem)
-            self._wait(self._clock() + TRIGGER_INTERVAL)
+            clock.wait(clock.seconds() + TRIGGER_INTERVAL)
         return None
 
     def _await_turn(self, run: EventRun) -> bool:
         """Wait for the heals that must come first. False if the run was stopped meanwhile."""
-        while not self._is_ending():
+        while not self._clock.is_ending:
             with self._beginning:
                 if not any(self._must_wait(run, other) for other in self._runs):
-                    run.began = self._now()
+                    run.began = self._clock.now()
                     return True
-            self._stop.wait(HEAL_FIRST / 10)
+            self._clock.pause(HEAL_FIRST / 10)
         return False
 
     def _must_wait(self, run: EventRun, other: EventRun) -> bool:
@@ -190,7 +178,7 @@ class Nemesis:
             return other.began is not None or (other.planned, other.event.id) < (run.planned, run.event.id)
         if other.due is None or other.due > run.planned or other.is_lifted:
             return False
-        return may_block_the_same(run.event, other.event) or self._clock() < run.planned + HEAL_FIRST
+        return may_block_the_same(run.event, other.event) or self._clock.seconds() < run.planned + HEAL_FIRST
 
     def _inject(self, run: EventRun) -> None:
         assert run.began is not None
@@ -200,7 +188,7 @@ class Nemesis:
         try:
             nodes = self._resolve(event)
             if not event.fault.momentary:
-                run.due = self._clock() + (0 if self._is_finishing else event.lasting)
+                run.due = self._clock.seconds() + (0 if self._clock.is_finishing else event.lasting)
             run.inject(self._context(run, nodes))
             proof = self._prove(run)
         except Unresolved as problem:
@@ -211,16 +199,17 @@ class Nemesis:
 
     def _prove(self, run: EventRun) -> Proof:
         """A request to a silent broker may outlast the fault. The heal does not wait for it."""
-        earliest = self._clock() + FIRST_LOOK
+        clock = self._clock
+        earliest = clock.seconds() + FIRST_LOOK
         task = self._start(run.verify_injected, f"nemesis-{run.event.id}-proof")
-        while not task.done() and not (run.due is None and self._is_stopped()):
+        while not task.done() and not (run.due is None and clock.is_stopped):
             if run.due is not None and (
-                self._is_stopped() or self._clock() >= max(run.due + PROOF_END, earliest)
+                clock.is_stopped or clock.seconds() >= max(run.due + PROOF_END, earliest)
             ):
                 return Proof(
                     False, {"proof": "it had not ended when the heal was due, or when the run was stopped"}
                 )
-            self._stop.wait(PROOF_STEP)
+            clock.pause(PROOF_STEP)
         return task.result()
 
     def _hold(self, run: EventRun, due: float) -> None:
@@ -228,10 +217,10 @@ class Nemesis:
         interval = run.event.fault.repeat_every
         if interval is not None and run.began is not None:
             following = run.began / 1e9 + interval
-            while following < due and self._wait(following):
+            while following < due and self._clock.wait(following):
                 run.repeat()
-                following = max(following + interval, self._clock())
-        self._wait(due)
+                following = max(following + interval, self._clock.seconds())
+        self._clock.wait(due)
 
     def _context(self, run: EventRun, nodes: tuple[int, ...]) -> FaultContext:
         event = run.event
@@ -241,9 +230,9 @@ class Nemesis:
             node_ids=nodes,
             cluster=self._cluster,
             clients=self._clients,
-            network=self._network,
-            processes=self._processes,
-            resources=self._resources,
+            network=self._effects.network,
+            processes=self._effects.processes,
+            resources=self._effects.resources,
             topic=self._topic,
             lasting=event.lasting,
             random=event.random(self._seed, "how"),
@@ -253,7 +242,7 @@ class Nemesis:
     def _heal(self, run: EventRun) -> None:
         if run.is_finished:
             return
-        began, run.is_healing = self._now(), True
+        began, run.is_healing = self._clock.now(), True
         if not run.contexts:
             run.is_finished = True
             if run.began is None:
@@ -278,7 +267,7 @@ class Nemesis:
 
     def _give_up(self, run: EventRun, trigger: Trigger, watch: Watch) -> None:
         """Record an event whose trigger did not come."""
-        run.began = self._now()
+        run.began = self._clock.now()
         evidence = {
             "trigger": f"{trigger.moment} did not come within {trigger.limit:g} s",
             "seen_instead": watch.seen,
@@ -286,36 +275,11 @@ class Nemesis:
         self._write(run, "inject", (), Proof(False, evidence), invoked=run.began)
 
     def _heal_rest(self) -> None:
-        """Withdraw all wishes, repeat failed heals, and look at the nodes. What is left is recorded as an event."""
-        began, problems = self._now(), []
-        for heal_all in (self._network.heal_all, self._resources.heal_all, self._processes.heal_all):
-            try:
-                heal_all()
-            except Exception as problem:
-                problems.append(describe(problem))
-        # A heal that failed may succeed now, because no other fault is at work.
-        for run in self._runs:
-            try:
-                run.undo()
-            except Exception as problem:
-                problems.append(f"{run.event.id}: {describe(problem)}")
-        problems += self._remains()
-        if problems:
-            row = heal_all_row(self._cluster.nodes, problems, invoked=began, completed=self._now())
+        """What is left of faults is recorded as an event."""
+        began = self._clock.now()
+        if problems := self._effects.heal_rest(self._runs):
+            row = heal_all_row(self._cluster.nodes, problems, invoked=began, completed=self._clock.now())
             self._record(row)
-
-    def _remains(self) -> list[str]:
-        """What a look at the nodes finds of any fault."""
-        try:
-            rules = self._network.dropped(tuple(self._cluster.nodes))
-            found = [f"node {rule.receiver} still drops packets of node {rule.sender}" for rule in rules]
-            found += self._resources.remains()
-            for node in self._processes.touched:
-                if node in self._cluster.nodes and (state := self._cluster.nodes[node].state()) != "running":
-                    found.append(f"node {node} is {state}")
-        except Exception as problem:
-            return [f"what faults left behind could not be examined: {describe(problem)}"]
-        return found
 
     def _resolve(self, event: Event) -> tuple[int, ...]:
         target = event.target
@@ -333,7 +297,7 @@ class Nemesis:
                 reasons.append(str(problem))
             return bool(found)
 
-        if not self._wait_until(is_known, RESOLVE_LIMIT):
+        if not self._clock.wait_until(is_known, RESOLVE_LIMIT):
             raise Unresolved(
                 f"{target}: {reasons[-1]}, for {RESOLVE_LIMIT:.0f} s or until the run was stopped"
             )
@@ -357,7 +321,7 @@ class Nemesis:
             nodes,
             proof,
             invoked=invoked,
-            completed=self._now(),
+            completed=self._clock.now(),
             planned=None if planned is None else round(planned * 1e9),
             error=error,
             window=window,
@@ -365,33 +329,8 @@ class Nemesis:
         with self._recording:
             self._record(row)
 
-    def _is_stopped(self) -> bool:
-        return self._stop.is_set() or bool(self._problems)
-
-    def _is_ending(self) -> bool:
-        return self._is_finishing or self._is_stopped()
-
-    def _wait(self, until: float) -> bool:
-        """Whether that time came before the run was to end."""
-        while not self._is_ending() and (left := until - self._clock()) > 0:
-            self._stop.wait(min(left, STEP))
-        return not self._is_ending()
-
-    def _wait_until(self, condition: Callable[[], bool], limit: float, run: EventRun | None = None) -> bool:
-        """run: a wait for its proof ends when its heal is due."""
-        if run is not None and run.due is not None and not run.is_healing:
-            limit = min(limit, run.due - self._clock())
-
-        def is_true() -> bool:
-            try:
-                return condition()
-            except OSError as problem:  # no broker answers at this moment
-                log.info("not answered: %r", problem)
-                return False
-
-        return wait_until(
-            is_true, limit=limit, clock=self._clock, sleep=self._stop.wait, abandon=self._is_stopped
-        )
-
-    def _now(self) -> int:
-        return round(self._clock() * 1e9)
+    def _wait_until(self, condition: Callable[[], bool], limit: float, run: EventRun) -> bool:
+        """A wait for a proof ends when the heal is due."""
+        if run.due is not None and not run.is_healing:
+            limit = min(limit, run.due - self._clock.seconds())
+        return self._clock.wait_until(condition, limit)
