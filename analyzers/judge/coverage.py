@@ -16,6 +16,7 @@ from analyzers.history.load import History
 from analyzers.history.relative_time import seconds
 from analyzers.history.run_progress import RunProgress
 from analyzers.judge.readers import readers
+from analyzers.judge.replication_gaps import Replication, replication
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from workloads.history.schema import HARNESS, NEMESIS
 
@@ -63,6 +64,8 @@ class Tally:
     """Per client and log: process, topic, partition, n (records polled), top (the highest offset), last (ns, the last
     completion), final (by final reads), grouped (as a member of a group)."""
     progress: RunProgress = field(default_factory=RunProgress)
+    replication: Replication | None = None
+    """None without faults, and without samples."""
 
     @property
     def middle(self) -> int:
@@ -79,7 +82,7 @@ class Tally:
 
 
 def tally(history: History) -> dict[str, Tally]:
-    """By run id, for every run with a row in any table. Takes one Spark job, and a second if there were faults."""
+    """By run id, for every run with a row in any table. Takes one Spark job, and two more if there were faults."""
     rows = history.sql(_TALLY).collect()
     tallies = {row.run: Tally() for row in rows}
     for run, counted in ((tallies[row.run], row.counted) for row in rows if row.counted is not None):
@@ -123,6 +126,8 @@ def tally(history: History) -> dict[str, Tally]:
     if any(run.nemesis for run in tallies.values()):
         for row in history.sql(_ACKS).collect():
             tallies[row.run].acks[row.event] = (row.before, row.during, row.after)
+        for name, observed in replication(history).items():
+            tallies[name].replication = observed
     return tallies
 
 
@@ -142,6 +147,7 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
                 healed=event.heal is not None and event.heal.effective,
                 began=seconds(event.began, run.began),
                 ended=seconds(event.ended, run.began),
+                whole=seconds(_whole(run, event), run.began),
                 acks_before=before,
                 acks_during=during,
                 acks_after=after,
@@ -170,6 +176,12 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         brokers=tuple(sorted(run.brokers)),
         sampled=tuple(sorted(run.sampled)),
     )
+
+
+def _whole(run: Tally, event: FaultEvent) -> int | None:
+    if event.ended is None or run.replication is None:
+        return None
+    return run.replication.whole_since(event.ended)
 
 
 def unknowns(run: Tally, events: Sequence[FaultEvent]) -> tuple[str, ...]:

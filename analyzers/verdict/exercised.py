@@ -25,6 +25,9 @@ class FaultExercised:
     """The healing was verified: the fault was gone."""
     began: float | None = None
     ended: float | None = None
+    """When the heal was verified."""
+    whole: float | None = None
+    """When, from then on, every partition had a leader and all its replicas in sync; None if no sample shows it."""
     acks_before: int = 0
     """Sends acknowledged before the injection began."""
     acks_during: int = 0
@@ -91,7 +94,7 @@ class Exercised:
             for fault in data["faults"]
         )
         for fault in faults:
-            require_numbers(fault.event, fault.began, fault.ended)
+            require_numbers(fault.event, fault.began, fault.ended, fault.whole)
         readers = tuple(
             ReaderExercised(**reader | {"behind": tuple(reader["behind"])})
             for reader in data.get("readers", ())

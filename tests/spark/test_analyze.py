@@ -49,6 +49,27 @@ def hardly_exercised(s: Any) -> Any:
     return s.final({offset: ONE + offset for offset in range(9)}, end=9)
 
 
+def incomplete(s: Any) -> Any:
+    """Healed at 19 ns. A replica is in sync again at 30, and the other partition has a leader at 33."""
+    good(s.fault("inject").fault("heal"))
+    all_in_sync: dict[str, Any] = {"isr": (1, 2, 3)}
+    sample(s, 5, node=1, leader=1, epoch=1, **all_in_sync)
+    (
+        sample(s, 10, node=2, leader=2, epoch=2, isr=(2, 3)),
+        sample(s, 30, node=2, leader=2, epoch=2, **all_in_sync),
+    )
+    # A leader that was replaced, and a follower that has not heard of it.
+    (
+        sample(s, 25, node=1, leader=1, epoch=1, **all_in_sync),
+        sample(s, 35, node=3, leader=2, epoch=2, isr=(2, 3)),
+    )
+    for time, leader, epoch in ((5, 1, 1), (28, -1, 2), (33, 3, 3), (60, 3, 3)):
+        sample(s, time, node=3, leader=leader, epoch=epoch, **all_in_sync)
+        s.observations[-1]["partition"] = 1
+    sample(s, 60, node=2, leader=2, epoch=2, **all_in_sync)
+    return s
+
+
 def without(s: Any, **columns: Any) -> Any:
     """The same history from a tool that does not fill these columns of records."""
     filled = s.rows
@@ -110,6 +131,7 @@ def all_stories(story: Any) -> dict[str, Any]:
     # Topics are created before the load; the time of a run begins with the load.
     shaken.harness("topic", {"event": "created", "id": None, "config": {}}, topic="t", at=(-20, -10))
     stories["shaken"] = shaken
+    stories["incomplete"] = incomplete(story())
     edges = story().fault("inject").fault("heal")  # from 1 to 9 ns, and from 11 to 19
     spans = [(0, 0), (0, 1), (0, 8), (0, 10), (8, 10), (9, 9), (9, 11), (9, 12), (12, 19), (12, 20)]
     for sequence, span in enumerate(spans):
@@ -190,6 +212,15 @@ def test_what_was_exercised(verdicts: dict[str, Verdict]) -> None:
     assert (fault.effective, fault.healed) == (True, True)
     assert (fault.acks_before, fault.acks_during, fault.acks_after) == (3, 2, 1)
     assert (fault.began, fault.ended) == (pytest.approx(31e-9), pytest.approx(79e-9))
+
+
+def test_when_all_replicas_were_in_sync_again(verdicts: dict[str, Verdict]) -> None:
+    (fault,) = verdicts["incomplete"].exercised.faults
+    assert (fault.ended, fault.whole) == (pytest.approx(18e-9), pytest.approx(32e-9))
+    words = " ".join(verdicts["incomplete"].text().split())
+    assert "took effect and was healed, all replicas in sync at 0.0 s; acknowledged sends" in words
+    (fault,) = verdicts["shaken"].exercised.faults
+    assert fault.whole is None
 
 
 def test_what_was_hardly_exercised_is_listed(verdicts: dict[str, Verdict]) -> None:
