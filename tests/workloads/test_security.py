@@ -141,7 +141,7 @@ def with_tls(ca: trustme.CA, *hosts: str, ask_client: bool = False) -> Callable[
         with context.wrap_socket(connection, server_side=True) as secured:
             secured.recv(1000)
             # A whole frame with an unknown correlation id.
-            secured.sendall(b"\0\0\0\4\7\7\7\7")
+            secured.sendall(b"\0\0\0\5\7\7\7\7\0")
 
     return talk
 
