@@ -1,110 +1,68 @@
-"""Shrink an experiment whose failure is not deterministic, within a time budget.
+"""Shrink an experiment whose failure is not deterministic, to one that can be relied on, within a time budget.
 
-Every trial of a candidate costs a run of a real cluster, and a run without the anomaly proves little. So a candidate
-is accepted as soon as one run shows the anomaly. It is rejected after a number of runs without it: as many as would
-show it with 95 % probability if the candidate had the estimated rate of those accepted before.
+Every run costs a part of a minute on a real cluster, so runs are spent where they decide something:
 
-No candidate is tried again after its acceptance or rejection. Given the trials of an earlier search, the search
-therefore repeats its decisions without runs, and continues where that search ended.
+1. A candidate is selected by its first runs: mostly one, with the anomaly. Most that lack the cause never show it,
+   and one run without the anomaly rejects them (`RateTest.selected_after`, `is_hopeless`).
+2. Selection favours luck: a candidate that shows the anomaly in one of three runs is selected easily. So the result
+   is confirmed by runs that it was not selected by, five where all agree (`RateTest.decide`). The parts are removed
+   and confirmed first, then the durations: a shorter fault may make an anomaly rare instead of preventing it.
+3. Where the confirmation fails, the reduction is taken back, then the one before it, up to one that is confirmed, and
+   the search goes on from there without them. A single run is enough where all of a larger candidate agreed.
+4. A start that itself fails the test is the measure: the rate of a reduction must not fall below it.
+
+What was decided is not tried again. Given the trials of an earlier search, the search repeats its decisions without
+runs, and continues where that search ended.
 """
 
 from __future__ import annotations
 
-import json
-import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Generic
 
 from nemesis.schedule import Schedule
+from nemesis.shrink.candidate import C, Trial, key_of
 from nemesis.shrink.ddmin import ddmin
+from nemesis.shrink.jumps import jumps
+from nemesis.shrink.rate import MOST_MISSES, RateTest, lowered
 from nemesis.shrink.reductions import Evidence, by_evidence, classes, closer, only, shorter
+from nemesis.shrink.runs import BudgetOver, Impossible, Runs
+from nemesis.shrink.shrunk import Measured, Shrunk
 
-DOUBT = 0.05
-"""Probability of rejecting a candidate that would have shown the anomaly."""
+START = "the experiment as it was"
+AGAIN = "again, to confirm its rate"
 
-MOST_MISSES = 9
-"""Largest number of runs without the anomaly for one candidate. Below a rate of about 0.28 the doubt is larger."""
+CONFIRMING = 5
+"""Runs that confirm a result when all agree."""
 
-RESERVE = 0.25
+RESERVE = 0.4
 """Largest share of the budget that is reserved for confirming the result."""
 
-Self_ = TypeVar("Self_", bound="Candidate")
-C = TypeVar("C", bound="Candidate")
-
-
-class Candidate(Protocol):
-    """Something with a schedule that can be run. It is immutable, and candidates with equal JSON are equal."""
-
-    @property
-    def schedule(self) -> Schedule: ...
-
-    def scheduled(self: Self_, schedule: Schedule) -> Self_:
-        """The same with another schedule. Raises ValueError where that is impossible."""
-
-    def simpler(self: Self_) -> Iterable[tuple[str, Self_]]:
-        """Candidates that are smaller in another respect than the schedule, each with a text that names it."""
-
-    def to_json(self) -> Any: ...
-
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
-    """One run. candidate: its JSON; why: how it differs; seconds: by `Shrink.clock`."""
+class _Step(Generic[C]):
+    """A candidate on the way to the result. key: of the candidate; why: how it differs from the one before."""
 
-    candidate: Any
+    key: str
     why: str
-    reproduced: bool
-    seconds: float
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "why": self.why,
-            "reproduced": self.reproduced,
-            "seconds": round(self.seconds, 3),
-            "candidate": self.candidate,
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shrunk(Generic[C]):
-    """The result of a search.
-
-    best          the smallest candidate that showed the anomaly; the start if none did.
-    reproduced    whether any run showed the anomaly.
-    hits, runs    runs of `best` that showed the anomaly, and all its runs, after the one by which it was accepted.
-    complete      whether the search ended before the budget did.
-    rate          estimated probability that a run shows the anomaly, over all accepted candidates.
-    """
-
-    best: C
-    reproduced: bool
-    hits: int = 0
-    runs: int = 0
-    complete: bool = False
-    rate: float = 0.0
-
-
-class BudgetOver(Exception):
-    """No further run may begin."""
-
-
-class Impossible(Exception):
-    """Raised by `reproduces` for a candidate that cannot be run. It is rejected without a trial."""
+    candidate: C
 
 
 class Shrink(Generic[C]):
     """Runs once.
 
     reproduces    runs a candidate once, and returns whether it showed the anomaly. Exceptions other than Impossible
-                  leave `run`; `best` then stays as it was, and the run is not counted.
+                  leave `run`; `progress` then is what was found, and the run is not counted.
     budget        seconds after which no run begins.
-    keep          called with the best candidate and all trials whenever a better one is accepted.
+    keep          called with what was found so far and all trials whenever that is better than before.
     tried         called after every run.
+    renew         called before the start is run, and before the first confirming run of a candidate: it makes them
+                  independent of earlier runs.
     evidence      what the first run shows about the cause; None for nothing.
     seen          trials of an earlier search from the same start; they are not repeated.
-    confirmations number of runs of the result at the end.
     clock         monotonic seconds.
     """
 
@@ -114,95 +72,120 @@ class Shrink(Generic[C]):
         reproduces: Callable[[C], bool],
         *,
         budget: float,
-        keep: Callable[[C, Sequence[Trial]], None] = lambda *_: None,
+        keep: Callable[[Shrunk[C], Sequence[Trial]], None] = lambda *_: None,
         tried: Callable[[Trial], None] = lambda _: None,
+        renew: Callable[[], None] = lambda: None,
         evidence: Evidence | None = None,
         seen: Iterable[Trial] = (),
-        confirmations: int = 3,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.best = start
-        self.log = list(seen)
-        self._reproduces = reproduces
-        self._budget = budget
-        self._keep = keep
-        self._tried = tried
-        self._evidence = evidence or Evidence()
-        self._confirmations = confirmations
-        self._clock = clock
-        self._begun = clock()
-        self._hits = self._tries = 0
-        self._last: Trial | None = None
+        self._runs = Runs(reproduces, renew=renew, budget=budget, tried=tried, seen=seen, clock=clock)
+        self._budget, self._keep, self._evidence = budget, keep, evidence or Evidence()
+        self._test = RateTest()
+        self._path = [_Step(key=key_of(start.to_json()), why=START, candidate=start)]
+        """The start, and the candidates selected after it, each a reduction of the one before."""
+        self._taken_back: list[_Step[C]] = []
         self._rejected: set[str] = set()
-        self._results: dict[str, list[bool]] = {}
-        for trial in self.log:
-            self._results.setdefault(_key(trial.candidate), []).append(trial.reproduced)
+        self._confirmed: set[str] = set()
 
     @property
-    def rate(self) -> float:
-        """Estimated rate at which accepted candidates show the anomaly. One success in one run gives 0.9, not 1."""
-        return (self._hits + 1) / (self._tries + 1.25) if self._hits else 0.0
+    def log(self) -> Sequence[Trial]:
+        return self._runs.log
 
     def run(self) -> Shrunk[C]:
         """Shrink until nothing more can be removed, or the budget is used up."""
+        complete = False
         try:
-            # A start that does not show the anomaly in this many runs is rare, or depends on timing that a replay
-            # cannot repeat.
-            if not self._test("the experiment as it was", self.best, misses=MOST_MISSES):
-                return Shrunk(best=self.best, reproduced=False, complete=True)
+            if self._begin():
+                self._search()
+            complete = True
         except BudgetOver:
-            return Shrunk(best=self.best, reproduced=False)
-        complete = True
-        try:
-            self._search()
-        except BudgetOver:
-            complete = False
-        results = self._confirm()
+            with suppress(BudgetOver):
+                # The reserve is for this.
+                if len(self._path) > 1:
+                    self._confirm()
+        return self.progress(complete=complete)
+
+    def progress(self, *, complete: bool = False) -> Shrunk[C]:
+        """What was found so far."""
+        newest = len(self._path) - 1
+        numbers = (number for number in range(newest, 0, -1) if self._path[number].key in self._confirmed)
+        chosen = next(numbers, newest)
+        best = self._path[chosen]
+        results = self._confirming(best)
+        path = {step.key for step in self._path}
+        taken_back = (step for step in self._taken_back if step.key not in path)
+        unsure = [*reversed(self._path[chosen + 1 :]), *taken_back]
+        smaller = [each for each in map(self._measured, unsure) if each.hits]
+        larger = [each for each in map(self._measured, self._path[:chosen]) if each.runs]
+        confirmed = best.key in self._confirmed
         return Shrunk(
-            best=self.best,
-            reproduced=True,
+            best=best.candidate,
+            reproduced=chosen > 0 or True in results,
             hits=sum(results),
             runs=len(results),
+            confirmed=confirmed,
+            is_reliable=confirmed and not self._test.is_lowered,
             complete=complete,
-            rate=self.rate,
+            larger=larger,
+            smaller=smaller,
+        )
+
+    @property
+    def _best(self) -> C:
+        return self._path[-1].candidate
+
+    def _begin(self) -> bool:
+        """Whether anything shows the anomaly. The start need not be run where a part of it shows it."""
+        return (
+            any(self._test_candidate(*each) for each in jumps(self._best, self._evidence))
+            or self._show_start()
         )
 
     def _search(self) -> None:
-        self._first_of(by_evidence(self.best.schedule, self._evidence))
-        self._first_of(closer(self.best.schedule))
-        self._classes()
-        self._events(nothing=False)
+        """Until all reductions of a confirmed candidate are rejected."""
         while True:
-            self._first_of(closer(self.best.schedule))
-            self._durations()
-            self._others()
-            # After changes of times or clients, another event may be removable.
-            if not self._events(nothing=True):
+            before = self._best
+            self._parts()
+            if self._confirm():
+                self._durations()
+            if self._confirm() and self._best == before:
                 return
+            if len(self._path) == 1 and not self._show_start():
+                return
+
+    def _parts(self) -> None:
+        if len(self._path) == 1:
+            any(self._test_candidate(*each) for each in jumps(self._best, self._evidence))
+        if len(self._path) == 1:
+            self._first_of(by_evidence(self._best.schedule, self._evidence))
+        self._first_of(closer(self._best.schedule))
+        self._classes()
+        self._others()
+        self._events()
 
     def _first_of(self, proposals: Iterable[tuple[str, Schedule]]) -> None:
         any(self._try(why, schedule) for why, schedule in proposals)
 
     def _classes(self) -> None:
-        kinds = classes(self.best.schedule, self._evidence.suspects)
+        kinds = classes(self._best.schedule, self._evidence.suspects)
         ddmin(kinds, lambda kept: self._try_only(frozenset().union(*kept), "fewer kinds of faults"))
 
-    def _events(self, *, nothing: bool) -> bool:
-        """Whether any event could be removed."""
-        before = [event.id for event in self.best.schedule.events]
+    def _events(self) -> None:
+        before = [event.id for event in self._best.schedule.events]
         ids = sorted(before, key=lambda each: each not in self._evidence.suspects)
-        left = ddmin(ids, lambda kept: self._try_only(kept, "fewer events"), nothing=nothing)
-        return len(left) < len(before)
+        ddmin(ids, lambda kept: self._try_only(kept, "fewer events" if kept else "no event"), nothing=True)
 
     def _try_only(self, ids: Iterable[str], why: str) -> bool:
-        return self._try(why, only(self.best.schedule, frozenset(ids)))
+        return self._try(why, only(self._best.schedule, frozenset(ids)))
 
     def _durations(self) -> None:
-        ids = [event.id for event in self.best.schedule.events]
+        ids = [event.id for event in self._best.schedule.events]
         together = [ids] if len(ids) > 1 else []
         for some in (*together, *([each] for each in ids)):
-            while (half := shorter(self.best.schedule, some)) is not None:
-                if not self._try(f"{', '.join(some)} with half the duration", half):
+            while (half := shorter(self._best.schedule, some)) is not None:
+                lasting = (f"{event.id} for {event.lasting:g} s" for event in half.events if event.id in some)
+                if not self._try(", ".join(lasting), half):
                     break
 
     def _others(self) -> None:
@@ -210,79 +193,126 @@ class Shrink(Generic[C]):
         is_improving = True
         while is_improving:
             is_improving = False
-            for why, candidate in self.best.simpler():
+            for why, candidate in self._best.simpler():
                 if why in rejected:
                     continue
-                if self._test(why, candidate):
+                if self._test_candidate(why, candidate):
                     is_improving = True
                     break
                 rejected.add(why)
 
     def _try(self, why: str, schedule: Schedule) -> bool:
         try:
-            candidate = self.best.scheduled(schedule)
+            candidate = self._best.scheduled(schedule)
         except ValueError:
             return False
-        return self._test(why, candidate)
+        return self._test_candidate(why, candidate)
 
-    def _test(self, why: str, candidate: C, *, misses: int | None = None) -> bool:
-        """Whether a candidate shows the anomaly, by one run or several. Such a candidate becomes the best."""
-        key = _key(candidate.to_json())
-        if key in self._rejected:
+    def _test_candidate(self, why: str, candidate: C) -> bool:
+        """Whether a candidate is selected. It then becomes the best one so far."""
+        key = key_of(candidate.to_json())
+        if key in self._rejected or any(key == step.key for step in self._path):
             return False
-        results = self._results.setdefault(key, [])
-        needed = misses or misses_to_reject(self.rate)
-        while True not in results:
-            if len(results) >= needed:
-                self._rejected.add(key)
+        results = self._runs.of(candidate)
+        while self._test.selected_after(results) is None:
+            if self._test.is_hopeless(results):
                 return False
             try:
-                self._run(why, candidate, until=self._budget - self._reserve())
+                self._runs.make(candidate, why, reserve=self._reserve())
             except Impossible:
-                results += [False] * MOST_MISSES
-        self._hits, self._tries = self._hits + 1, self._tries + results.index(True) + 1
-        self.best = candidate
-        self._keep(candidate, tuple(self.log))
+                self._rejected.add(key)
+                return False
+        self._path.append(_Step(key=key, why=why, candidate=candidate))
+        self._report()
         return True
 
-    def _confirm(self) -> list[bool]:
-        """Results of further runs of the best. Its first success does not count, because it was accepted for it."""
-        results = self._results[_key(self.best.to_json())]
-        first = results.index(True) + 1
-        try:
-            while len(results) - first < self._confirmations:
-                self._run("again, to estimate its rate", self.best, until=self._budget)
-        except (BudgetOver, Impossible):
-            pass
-        return results[first:]
+    def _confirm(self) -> bool:
+        """Whether the best one holds. If not, reductions are taken back up to one that does, or to the start."""
+        best, test = self._best, self._test
+        while not self._holds(self._path[-1]) and len(self._path) > 1:
+            self._rejected.add(self._path[-1].key)
+            self._taken_back.append(self._path.pop())
+        if self._best == best and self._test == test:
+            return True
+        self._report()
+        return False
+
+    def _holds(self, step: _Step[C]) -> bool:
+        """Whether confirming runs show a good rate, or do not show a poor one where the start has no good one."""
+        if step.key in self._confirmed:
+            return True
+        is_start = step is self._path[0]
+        if is_start and not self._show_start():
+            return True
+        test = replace(self._test, failed=0 if is_start else len(self._taken_back))
+        always = self._always_shown()
+        while (decision := test.decide(self._confirming(step))) is None:
+            done = len(self._confirming(step))
+            if always and False in self._confirming(step):
+                # A larger one has shown the anomaly in every confirming run, so the rate has fallen.
+                return False
+            if done >= test.most or (is_start and test.is_lowered):
+                break
+            try:
+                self._runs.make(step.candidate, AGAIN, anew=is_start or not done)
+            except Impossible:
+                raise BudgetOver from None
+        if decision is False and not is_start:
+            return False
+        self._confirmed.add(step.key)
+        if decision is False:
+            return not self._lower()
+        self._report()
+        return True
+
+    def _always_shown(self) -> bool:
+        """Whether the last confirmed candidate on the path showed the anomaly in all confirming runs."""
+        confirmed = [step for step in self._path if step.key in self._confirmed]
+        return bool(confirmed) and all(self._confirming(confirmed[-1]))
+
+    def _report(self) -> None:
+        found = self.progress()
+        if found.reproduced:
+            self._keep(found, self.log)
+
+    def _show_start(self) -> bool:
+        """Whether the start shows the anomaly. If it rarely does, that becomes the measure."""
+        start = self._path[0].candidate
+        results = self._runs.of(start)
+        while True not in results:
+            # An anomaly that does not appear in this many runs is rare, or depends on timing that a replay cannot
+            # repeat.
+            if len(results) >= MOST_MISSES:
+                return False
+            try:
+                self._runs.make(start, START, anew=True)
+            except Impossible:
+                return False
+        if self._test.decide(results) is False:
+            self._lower()
+        return True
+
+    def _lower(self) -> bool:
+        """Take the rate of the start as the measure, unless it is already. What was rejected gets another chance."""
+        if self._test.is_lowered:
+            return False
+        self._test = lowered(self._runs.of(self._path[0].candidate))
+        self._rejected.clear()
+        return True
+
+    def _confirming(self, step: _Step[C]) -> Sequence[bool]:
+        """Results that the candidate was not selected by. No run selects the start."""
+        results = self._runs.of(step.candidate)
+        if step is self._path[0]:
+            return results
+        return results[self._test.selected_after(results) or len(results) :]
+
+    def _measured(self, step: _Step[C]) -> Measured[C]:
+        results = self._confirming(step) or self._runs.of(step.candidate)
+        return Measured(candidate=step.candidate, why=step.why, hits=sum(results), runs=len(results))
 
     def _reserve(self) -> float:
-        """Seconds of the budget that the search leaves for the confirmations."""
-        took = self._last.seconds if self._last is not None else 0.0
-        return min(self._confirmations * took, RESERVE * self._budget) if self._hits else 0.0
-
-    def _run(self, why: str, candidate: C, *, until: float) -> None:
-        began = self._clock()
-        if began - self._begun >= until:
-            raise BudgetOver
-        reproduced = self._reproduces(candidate)
-        data = candidate.to_json()
-        trial = Trial(candidate=data, why=why, reproduced=reproduced, seconds=self._clock() - began)
-        self._results[_key(data)].append(reproduced)
-        self.log.append(trial)
-        if reproduced:
-            self._last = trial
-        self._tried(trial)
-
-
-def misses_to_reject(rate: float) -> int:
-    """Number of runs without the anomaly after which a candidate is rejected, if candidates show it at that rate."""
-    if rate >= 1 - DOUBT:
-        return 1
-    if rate <= 0:
-        return MOST_MISSES
-    return max(1, min(MOST_MISSES, math.ceil(math.log(DOUBT) / math.log(1 - rate))))
-
-
-def _key(candidate: Any) -> str:
-    return json.dumps(candidate, sort_keys=True)
+        """Seconds of the budget that the search leaves for confirming the best."""
+        if len(self._path) == 1 or self._path[-1].key in self._confirmed:
+            return 0.0
+        return min(CONFIRMING * self._runs.seconds, RESERVE * self._budget)

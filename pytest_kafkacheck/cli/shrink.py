@@ -18,6 +18,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--minutes", type=float, default=15.0, help="start no further run after these; default: %(default)s"
     )
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="start a new cluster for every run; default: for the unchanged experiment, for the first confirming run "
+        "of a candidate, and where the running one is not healthy",
+    )
     add_spark_options(parser)
 
 
@@ -27,19 +33,15 @@ def _run(options: argparse.Namespace) -> int:
 
     if not 0 < options.minutes < math.inf:
         raise UsageError(f"--minutes {options.minutes:g}: expected a finite number above 0")
-    folder = options.run / "shrink"
-    try:
-        with Harness(folder / "runs", fresh=True, **spark_options(options)) as harness:
-            minimal = shrink(
-                options.run,
-                lambda experiment: harness.run(experiment, name="try"),
-                seconds=60 * options.minutes,
-                say=say,
-            )
-    except KeyboardInterrupt as interrupt:
-        if (folder / "best.json").is_file():
-            interrupt.add_note(f"the smallest so far is in {folder}; call it again to go on")
-        raise
+    runs = options.run / "shrink" / "runs"
+    with Harness(runs, fresh=options.fresh, **spark_options(options)) as harness:
+        minimal = shrink(
+            options.run,
+            lambda experiment, names: harness.run(experiment, name="try", only=names),
+            seconds=60 * options.minutes,
+            renew=harness.drop_cluster,
+            say=say,
+        )
     print(minimal.text, flush=True)
     return AS_EXPECTED if minimal.test is not None else NOT_AS_EXPECTED
 

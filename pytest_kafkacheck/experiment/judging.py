@@ -11,9 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analyzers.catalogue.registry import CHECKS
 from analyzers.history.sources import Location, local_files
 from analyzers.judge.batch import Case, Judged, judge_batch
-from analyzers.verdict.verdict import Verdict
+from analyzers.verdict.verdict import Verdict, amended
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.stored_runs import SparkProvider, StoredRun, compaction_problem
 
@@ -31,17 +32,45 @@ class Outcome:
 
 
 def judge_all(
-    spark: SparkProvider, runs: Sequence[StoredRun], *, allow: Collection[str] = (), examples: int
+    spark: SparkProvider,
+    runs: Sequence[StoredRun],
+    *,
+    allow: Collection[str] = (),
+    examples: int,
+    only: Collection[str] | None = None,
 ) -> list[Outcome]:
     """Judge stored runs in one Spark application, and write verdict.json for each local run with an experiment.
 
     runs   remote ones must have been listed by `list_remote`. Nothing is written to them.
     allow  anomalies that are not judged, in addition to those that a run's workload allows.
+    only   anomalies that are looked for; None: all. A verdict on a part is never valid.
     """
     cases = [_case(run, allow) for run in runs]
     rows = sum(run.rows + _local_rows(run.home) for run in runs)
-    judged = judge_batch(partial(spark.session, rows=rows), cases, examples=examples)
-    return [_outcome(run, each) for run, each in zip(runs, judged, strict=True)]
+    checks = CHECKS if only is None else [check for check in CHECKS if check.name in only]
+    judged = judge_batch(partial(spark.session, rows=rows), cases, examples=examples, checks=checks)
+    unknowns = [] if only is None else [_judged_partly(only)]
+    return [_outcome(run, each, unknowns) for run, each in zip(runs, judged, strict=True)]
+
+
+def judge_until_found(
+    spark: SparkProvider, run: StoredRun, anomalies: Sequence[str], *, examples: int
+) -> Outcome:
+    """Judge a stored run for the first of these anomalies, and for all of them if it does not show that one.
+
+    Most of the time of a verdict goes into what was found, and one finding is enough for the question.
+    """
+    first = anomalies[:1]
+    (outcome,) = judge_all(spark, [run], examples=examples, only=first)
+    found = {finding.anomaly for verdict in outcome.verdicts for finding in verdict.findings}
+    if len(anomalies) == 1 or found & set(anomalies):
+        return outcome
+    (outcome,) = judge_all(spark, [run], examples=examples, only=anomalies)
+    return outcome
+
+
+def _judged_partly(only: Collection[str]) -> str:
+    return f"The run was judged only for {', '.join(sorted(only))}. Judge it for everything with kafkacheck analyze."
 
 
 def _case(run: StoredRun, allow: Collection[str]) -> Case:
@@ -69,10 +98,11 @@ def _local_rows(home: Location) -> int:
     return rows
 
 
-def _outcome(run: StoredRun, judged: Judged) -> Outcome:
+def _outcome(run: StoredRun, judged: Judged, unknowns: Sequence[str]) -> Outcome:
     of_producers = run.rules.settings if run.rules is not None else {}
     verdicts = tuple(
-        replace(each, settings={**of_producers, **each.settings}) for each in judged.verdicts.values()
+        replace(amended(each, unknowns=unknowns), settings={**of_producers, **each.settings})
+        for each in judged.verdicts.values()
     )
     if run.rules is not None and isinstance(run.home, Path):
         (verdict,) = verdicts

@@ -33,6 +33,11 @@ def anomalies(verdict: Verdict) -> frozenset[str]:
     return frozenset(each.anomaly for each in _counted(verdict))
 
 
+def by_rank(verdict: Verdict) -> tuple[str, ...]:
+    """The same names, the gravest first."""
+    return tuple(dict.fromkeys(each.anomaly for each in _counted(verdict)))
+
+
 def evidence(verdict: Verdict, names: Iterable[str]) -> Evidence:
     """The events that were active when the anomalies were first seen, and those that began after the last example."""
     wanted = frozenset(names)

@@ -11,11 +11,13 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from nemesis.shrink.search import Trial
+from nemesis.shrink.candidate import Trial, key_of
+from nemesis.shrink.shrunk import Shrunk
 from nemesis.validation import finite
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.shrink.candidate import ExperimentCandidate
+from pytest_kafkacheck.shrink.rates import doubts, rate_of
 from pytest_kafkacheck.shrink.source import pytest_file
 
 
@@ -36,6 +38,7 @@ class ShrinkFolder:
             ) from error
         self.best = self._home / "best.json"
         self.test = self._home / "test_minimal.py"
+        self._origin = self._home / "start.json"
 
     def append(self, trial: Trial) -> None:
         with self.log.open("a") as file:
@@ -72,13 +75,23 @@ class ShrinkFolder:
                 raise UsageError(
                     f"{self.log}, line {number + 1}: {error!r}; remove the folder to start again"
                 ) from error
-            if number == 0 and _canonical(trial.candidate) != _canonical(start.to_json()):
+            if number == 0 and self._read_origin(trial) != key_of(start.to_json()):
                 raise UsageError(
                     f"{self.log}: belongs to another experiment than this run's; remove the folder to start again"
                 )
             yield trial
+        _replace(self._origin, json.dumps(start.to_json()) + "\n")
 
-    def write(self, best: Experiment, rate: str, state: str, reproduced: Path | None) -> None:
+    def _read_origin(self, first: Trial) -> str:
+        """The key of the experiment that the log belongs to."""
+        if not self._origin.exists():
+            # A log of a version that ran the unchanged experiment first.
+            return key_of(first.candidate)
+        return key_of(Experiment.read(self._origin).to_json())
+
+    def write(self, shrunk: Shrunk[ExperimentCandidate], reproduced: Path | None) -> None:
+        """Replace both files by the best experiment. reproduced: a run of it that showed the anomaly."""
+        best = shrunk.best.experiment
         _replace(self.best, json.dumps(best.to_json(), indent=2) + "\n")
         again = (
             f"kafkacheck replay {shlex.quote(str(reproduced))}"
@@ -86,20 +99,17 @@ class ShrinkFolder:
             else f"kafkacheck run {shlex.quote(str(self.best))}"
         )
         about = [
-            f"{', '.join(sorted(self._names))}: reproduced in {rate}, Kafka {best.cluster.version}.",
+            f"{', '.join(sorted(self._names))}: reproduced in {rate_of(shrunk)}, Kafka {best.cluster.version}.",
             "",
             f"Shrunk from {len(self._start.schedule.events)} to {len(best.schedule.events)} fault events; the first "
             f"run is {self._run}.",
-            *([state] if state else []),
+            *(f"{doubt[0].upper()}{doubt[1:]}." for doubt in doubts(shrunk)),
+            *([] if shrunk.complete else ["Shrinking has not ended: a smaller one may follow."]),
             "It fails as long as the anomaly appears.",
             "",
             f"Replay: {again}",
         ]
         _replace(self.test, pytest_file(best, about="\n".join(about)))
-
-
-def _canonical(data: object) -> str:
-    return json.dumps(data, sort_keys=True)
 
 
 def _replace(file: Path, text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.verdict import judge
 from nemesis.event import Event
-from nemesis.shrink.search import MOST_MISSES
+from nemesis.shrink.rate import MOST_MISSES
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment import harness
@@ -81,7 +81,8 @@ class Lab:
     ran: list[Experiment] = field(default_factory=list)
     now: float = 0.0
 
-    def __call__(self, experiment: Experiment) -> Run:
+    def __call__(self, experiment: Experiment, names: Sequence[str] = ("lost-write",)) -> Run:
+        assert names == ("lost-write",)
         self.before(len(self.ran))
         self.now += 15 + experiment.schedule.length
         self.ran.append(experiment)
@@ -124,14 +125,16 @@ def test_one_event_of_six_remains_and_is_written_as_a_test(tmp_path: Path) -> No
     assert Experiment.read(folder / "best.json") == best
     lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     assert len(lines) == len(lab.ran)
-    assert Experiment.from_json(lines[0]["candidate"]).workload.assignment == {
+    # With the layout of the run, and simpler at once.
+    assert Experiment.read(folder / "start.json").workload.assignment == {
         0: (2, 3, 1), 1: (3, 1, 2), 2: (1, 2, 3),
     }  # fmt: skip
+    assert Experiment.from_json(lines[0]["candidate"]).cooldown == COOLDOWN
     assert {type(line["reproduced"]) for line in lines} == {bool}
     assert found.test == folder / "test_minimal.py"
     names = loaded(found.test.read_text())
     assert names["EXPERIMENT"] == best
-    for said in ("lost-write", "reproduced in 3 of 3 runs", "Kafka 4.1.1", f"kafkacheck replay {folder}"):
+    for said in ("lost-write", "reproduced in 5 of 5 runs", "Kafka 4.1.1", f"kafkacheck replay {folder}"):
         assert said in names["__doc__"]
     # Runs that showed nothing are not kept.
     assert len(list((folder / "runs").iterdir())) == sum(line["reproduced"] for line in lines)
@@ -190,7 +193,7 @@ def test_an_anomaly_that_does_not_appear_again_is_reported_without_a_test(tmp_pa
     run = invalid_run(tmp_path)
     said: list[str] = []
 
-    def nothing(_: Experiment) -> Run:
+    def nothing(*_: object) -> Run:
         home = tmp_path / f"try-{len(said)}"
         home.mkdir()
         return Run(home, judge("r"))
@@ -274,8 +277,11 @@ class FakeHarness(Lab):
     def __exit__(self, *_: object) -> None:
         pass
 
-    def run(self, experiment: Experiment, *, name: str = "") -> Run:  # noqa: ARG002 - as the real one
-        return self(experiment)
+    def run(self, experiment: Experiment, *, name: str = "", only: Any = None) -> Run:  # noqa: ARG002 - as real
+        return self(experiment, only or ("lost-write",))
+
+    def drop_cluster(self) -> None:
+        pass
 
 
 def test_the_command_line(
@@ -283,16 +289,20 @@ def test_the_command_line(
 ) -> None:
     monkeypatch.setattr(harness, "Harness", FakeHarness)
     run = invalid_run(tmp_path)
-    for stop_at, has_best in ((0, False), (2, True)):
+    for stop_at, said in (
+        (0, "no run has shown the anomaly yet"),
+        (2, "none is confirmed yet; the smallest so far"),
+        (7, "the smallest confirmed so far, reproduced in 5 of 5 runs, is isolate-2 for 8 s"),
+    ):
         monkeypatch.setattr(FakeHarness, "stop_at", stop_at)
         assert cli.main(["shrink", str(run)]) == cli.INTERRUPTED
-        assert ("the smallest so far is in" in capsys.readouterr().err) == has_best
+        assert said in capsys.readouterr().err
         shutil.rmtree(run / "shrink" / "runs", ignore_errors=True)
     monkeypatch.setattr(FakeHarness, "stop_at", None)
     assert cli.main(["shrink", str(run)]) == cli.AS_EXPECTED
-    assert FakeHarness.made[-1]["fresh"] is True
+    assert FakeHarness.made[-1]["fresh"] is False
     out = capsys.readouterr().out
-    assert "continuing after 2 runs" in out
+    assert "continuing after 9 runs" in out
     assert "6 events became 1" in out
     assert cli.main(["replay", str(run), "--symbolic", "--dir", str(tmp_path / "dir")]) == cli.NOT_AS_EXPECTED
     assert "kafkacheck replay" in capsys.readouterr().out
