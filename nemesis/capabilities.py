@@ -11,6 +11,7 @@ CAPABILITIES: dict[str, str] = {
     "tbf": "a token bucket (the kernel module sch_tbf) at a container's network interface",
     "netem": "network emulation (the kernel module sch_netem) at a container's network interface",
     "disks": "loop devices, on which nodes get file systems of their own",
+    "throttle": "a limit of a control group on its writes to a block device (blkio.throttle, or io.max)",
     "clock": "access to another process's memory (the capability SYS_PTRACE) on x86-64",
     "freezer": "the freezer of control groups",
 }

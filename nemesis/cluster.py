@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 State = Literal["running", "paused", "stopped"]
+Registration = Literal["active", "fenced", "unregistered"]
+
+
+class Ahead(NamedTuple):
+    """How far a node's own clock is ahead of this host's clock: between `least` and `most` seconds.
+
+    at      seconds of this host's clock when the node was asked.
+    source  what the node stated its time in, such as the append time of a record.
+    """
+
+    at: float
+    least: float
+    most: float
+    source: str
 
 
 class Node(Protocol):
@@ -113,8 +127,26 @@ class Disk(Protocol):
 
     def frozen(self) -> bool: ...
 
+    def begin_write(self, name: str) -> None:
+        """Begin a write of one byte, which goes on alone. Returns when it has begun; `name` identifies it."""
+
+    def write_waited(self, name: str) -> tuple[float, bool]:
+        """(seconds since that write began, or that it took; whether it has ended)."""
+
+    def throttle(self, rate: int | None) -> None:
+        """Limit what the node's processes write to the device, in bytes per second; None for no limit.
+
+        A restart of the process ends the limit.
+        """
+
+    def throttled(self) -> int | None:
+        """The limit that the kernel reports; None for none."""
+
     def shut_down(self) -> None:
         """Let every access fail until the process has ended. Data that was not synced is lost."""
+
+    def wait_unmounted(self) -> None:
+        """Wait until nothing has the disk mounted. The next access recovers what is on the device. Raises OSError."""
 
 
 class Clock(Protocol):
@@ -194,6 +226,9 @@ class Kafka(Protocol):
     def remove_broker(self, node: int) -> None:
         """Move its replicas to the others, and remove it."""
 
+    def registration(self, node: int) -> Registration:
+        """Whether the controller has that broker registered, and lets it serve."""
+
 
 class Clients(Protocol):
     """The client processes of the workload, by number."""
@@ -260,6 +295,9 @@ class Cluster(View, Protocol):
 
     def coordinator(self, kind: Literal["group", "transaction"], name: str) -> int | None:
         """Node id of the coordinator of a group or a transactional id."""
+
+    def ahead(self, node: int) -> Ahead:
+        """What time that node says it is. Raises OSError when it does not say it."""
 
     def answers(self, node: int) -> bool:
         """Whether that broker answers a client on this host within a second or two."""

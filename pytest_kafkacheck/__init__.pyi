@@ -52,6 +52,7 @@ from nemesis.faults.reorder import reorder as reorder
 from nemesis.faults.reset import reset as reset
 from nemesis.faults.restart import restart as restart
 from nemesis.faults.rolling_restart import rolling_restart as rolling_restart
+from nemesis.faults.slow_disk import slow_disk as slow_disk
 from nemesis.faults.stop import stop as stop
 from nemesis.faults.wipe import wipe as wipe
 from nemesis.generate import Generated as Generated
@@ -144,6 +145,7 @@ __all__ = [
     "restart",
     "rolling_restart",
     "sequence",
+    "slow_disk",
     "stop",
     "storm",
     "wipe",

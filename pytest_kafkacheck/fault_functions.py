@@ -44,6 +44,7 @@ FAULT_FUNCTIONS = {
     "reset": "nemesis.faults.reset",
     "restart": "nemesis.faults.restart",
     "rolling_restart": "nemesis.faults.rolling_restart",
+    "slow_disk": "nemesis.faults.slow_disk",
     "stop": "nemesis.faults.stop",
     "wipe": "nemesis.faults.wipe",
 }

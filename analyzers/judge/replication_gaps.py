@@ -37,14 +37,14 @@ def replication(history: History) -> dict[str, Replication]:
         of_logs.setdefault(row.run, {}).setdefault((row.topic, row.partition), []).append(row)
     return {
         run: Replication(
-            gaps=tuple(gap for rows in logs.values() for gap in _gaps(rows)),
+            gaps=tuple(gap for rows in logs.values() for gap in gaps_of(rows)),
             until=min(rows[0].until for rows in logs.values()),
         )
         for run, logs in of_logs.items()
     }
 
 
-def _gaps(changes: Sequence[Row]) -> Iterable[Gap]:
+def gaps_of(changes: Sequence[Row]) -> Iterable[Gap]:
     """changes: of one log, from complete to incomplete and back, in any order."""
     begin: int | None = None
     for change in sorted(changes, key=lambda row: (row.leader_epoch, row.time)):

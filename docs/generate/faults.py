@@ -19,6 +19,7 @@ NEEDS = {
     "tbf": "tbf",
     "netem": "netem",
     "disks": "a disk",
+    "throttle": "a limit on block devices",
     "clock": "x86-64, SYS_PTRACE",
 }
 """What a cell of the last column says for each capability."""

@@ -35,9 +35,14 @@ def filtered(
 
 def counted(node: Node, name: str) -> int | None:
     """Packets that the rules of that table matched; None where no rules are in force. Raises NetworkError."""
+    in_force = counters(node, name)
+    return sum(in_force) if in_force else None
+
+
+def counters(node: Node, name: str) -> list[int]:
+    """Packets that each rule of that table matched; empty where no rules are in force. Raises NetworkError."""
     output = _listed(node, name)
-    in_force = [] if output is None else rules(output)
-    return sum(map(hits, in_force)) if in_force else None
+    return [] if output is None else [hits(rule) for rule in rules(output)]
 
 
 def _listed(node: Node, name: str) -> str | None:

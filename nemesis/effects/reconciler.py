@@ -61,6 +61,11 @@ class Reconciler:
             wishes = list(self._wishes.get((resource, node), {}).values())
         return resource.combine(wishes) if wishes else None
 
+    def has_wishes(self, node: int) -> bool:
+        """Whether any fault wants something of that node."""
+        with self._lock:
+            return any(wishes for (_, number), wishes in self._wishes.items() if number == node)
+
     def want(self, owner: str, node: int, resource: Resource, value: Any) -> None:
         """Replace an owner's wish and apply it. Passes on what `Resource.apply` raises; the wish stands
         nevertheless.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nemesis.event import OPEN, Event
 from nemesis.fault import Fault
 from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.serving import LIMIT
+from nemesis.steps.membership import verify_member, verify_removed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +16,10 @@ class AddBroker(Fault):
 
     name = "add-broker"
     family = "Kafka"
-    proved_by = "the new broker serves clients"
+    proved_by = (
+        "the controller answers that the new broker is registered and not fenced, and it serves clients; after the "
+        "heal that it is not registered"
+    )
     target_family = "cluster"
     takes_all_nodes = True
     takes_nodes_down = False
@@ -26,17 +29,16 @@ class AddBroker(Fault):
         context.notes["added"] = context.cluster.kafka.add_broker()
 
     def verify_injected(self, context: FaultContext) -> Proof:
-        added = context.notes["added"]
-        is_serving = context.wait_until(lambda: context.cluster.serving(added), LIMIT)
-        return Proof(is_serving, {"added": added})
+        return verify_member(context, context.notes["added"])
 
     def heal(self, context: FaultContext) -> None:
         if "added" in context.notes:
             context.cluster.kafka.remove_broker(context.notes["added"])
 
     def verify_healed(self, context: FaultContext) -> Proof:
-        is_gone = context.notes.get("added") not in context.cluster.brokers
-        return Proof(is_gone, {"brokers": sorted(context.cluster.brokers)})
+        if "added" not in context.notes:
+            return Proof(True, {"nothing": "no broker was added"})
+        return verify_removed(context, context.notes["added"])
 
 
 def add_broker(*, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:

@@ -4,22 +4,26 @@ right.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nemesis.cluster import Node
+from nemesis.cluster import Ahead, Node
 from nemesis.effects.reconciler import Resource
 from nemesis.event import OPEN, Event
 from nemesis.fault import Draw, Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.serving import verify_serving
+from nemesis.steps.stated_time import Skew, drift, shows_drift, shows_offset
 from nemesis.validation import number
 
 FURTHEST = 1e9
 """Seconds, about 31 years, by which a clock can be wrong."""
 
 TOLERANCE = 1.0
-"""Seconds by which the clock that is read back may differ: a drift continues meanwhile."""
+"""Seconds by which the clock that is read back after the heal may differ: a drift continues meanwhile."""
+
+LIMIT = 20.0
+"""Seconds in which the node's own time must show the clock that is wanted."""
 
 
 def _sum(wishes: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -50,7 +54,10 @@ class ClockFault(Fault):
 
     name = "clock"
     family = "clock"
-    proved_by = "the clock data in the process's memory, read back"
+    proved_by = (
+        "the time that the broker itself states, in the append time of a record, is wrong by as much against this "
+        "host's clock; after the heal it is right"
+    )
     draw = Draw(options=({"offset": 60}, {"offset": -60}, {"ppm": 50_000}))
     takes_nodes_down = False
     # A wait that began while the clock was ahead, such as that before Kafka's next try to connect, ends only then.
@@ -72,10 +79,12 @@ class ClockFault(Fault):
         context.notes["incarnation"] = context.node.incarnation()
         context.resources.want(context.event, context.node_id, CLOCK, (self.offset, self.ppm))
 
+    @property
+    def _skew(self) -> Skew:
+        return Skew(offset=self.offset, ppm=self.ppm)
+
     def verify_injected(self, context: FaultContext) -> Proof:
-        actual = context.node.clock.get()
-        is_close = _close(actual, context.resources.wanted(CLOCK, context.node_id))
-        return Proof(is_close, {"offset": actual[0], "ppm": actual[1]})
+        return _observe(context, own=self._skew, gives_up=lambda: False)
 
     def heal(self, context: FaultContext) -> None:
         node = context.node
@@ -96,8 +105,56 @@ class ClockFault(Fault):
         evidence = {"before_heal": context.notes.get("end"), "offset": actual[0], "ppm": actual[1]}
         if not _close(actual, wanted):
             return Proof(False, evidence)
+        if context.processes.wanted(context.node_id) != "running":
+            return Proof(True, {**evidence, "not_checked": f"{', '.join(context.others)} holds the process"})
+        # The heal is a change in the other direction. Other faults may keep the node from stating its time.
+        stated = _observe(context, own=Skew().less(self._skew), gives_up=lambda: bool(context.others))
+        evidence |= stated.evidence
+        if not stated.effective and not context.others:
+            return Proof(False, evidence)
         served = verify_serving(context)
         return Proof(served.effective, {**evidence, **served.evidence})
+
+
+def _observe(context: FaultContext, *, own: Skew, gives_up: Callable[[], bool]) -> Proof:
+    """Look at the node's own time until it shows the clock that is wanted, and with it the change `own`.
+
+    Two looks in a row that contradict it decide as well: one may fall between two changes by other faults.
+    """
+    first: Ahead | None = None
+    last: Ahead | None = None
+    unseen = "the node was not asked in time"
+    contradictions = 0
+    is_shown = False
+
+    def look() -> bool | None:
+        nonlocal first, last, unseen
+        try:
+            last = context.cluster.ahead(context.node_id)
+        except OSError as problem:
+            unseen = str(problem)
+            return None
+        offset, ppm = context.resources.wanted(CLOCK, context.node_id) or (0.0, 0.0)
+        wanted = Skew(offset=offset, ppm=ppm)
+        if own.offset and not (shown := shows_offset(last, wanted, own)):
+            first = last
+            return shown
+        first = first or last
+        return shows_drift(first, last, wanted, own) if own.ppm else True
+
+    def is_decided() -> bool:
+        nonlocal contradictions, is_shown
+        shown = look()
+        is_shown, contradictions = shown is True, contradictions + 1 if shown is False else 0
+        return is_shown or contradictions == 2 or gives_up()
+
+    context.wait_until(is_decided, LIMIT)
+    if first is None or last is None:
+        return Proof(False, {"unseen": unseen})
+    evidence: dict[str, object] = {"ahead": [last.least, last.most], "stated_in": last.source}
+    if own.ppm and last.at > first.at:
+        evidence["drift_ppm"] = list(drift(first, last))
+    return Proof(is_shown, evidence)
 
 
 def _close(actual: tuple[float, float], wanted: tuple[float, float]) -> bool:

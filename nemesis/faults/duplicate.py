@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from nemesis.cluster import Node
+from nemesis.effects.datagrams import agrees, needed, send
 from nemesis.effects.shaping import Shape
 from nemesis.event import OPEN, Event
+from nemesis.fault_context import FaultContext
 from nemesis.steps.shaped_packets import ShapesPackets
 from nemesis.validation import number
 
@@ -17,6 +22,9 @@ class Duplicate(ShapesPackets):
     percent: float = 20
 
     name = "duplicate"
+    proved_by = (
+        "of test datagrams to a peer, that share arrives twice, by its kernel's count; after the heal none"
+    )
 
     def __post_init__(self) -> None:
         number("duplicate percent", self.percent, above=0, most=100)
@@ -24,6 +32,15 @@ class Duplicate(ShapesPackets):
     @property
     def shape(self) -> Shape:
         return {"duplicate": self.percent}
+
+    def shows(self, context: FaultContext, peer: Node, shape: Shape) -> tuple[bool, Mapping[str, Any]]:
+        share = shape.get("duplicate", 0.0) / 100
+        number = needed(share or self.percent / 100)
+        if number is None:
+            return not share, {"unmeasured": f"{self.percent:g}% are too few to be distinguished from none"}
+        passed = send(context.node, peer, number)
+        copies = passed.arrived - passed.sent
+        return agrees(passed.sent, copies, share), {"datagrams": passed.sent, "copies": copies}
 
 
 def duplicate(

@@ -2,49 +2,75 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.ended_process import EndsProcess, end_process, note_process
 
-SIZE_OF_LOGS = "du -cb /k/data/*/*.log 2>/dev/null | tail -n 1 | cut -f 1"
-"""Prints the size of all logs in bytes."""
+COUNT = """cd /k/data || exit 1
+echo "written $(cat */*.log 2>/dev/null | wc -c)"
+[ -z "$DEVICE" ] || for log in */*.log; do echo "stat /$log"; done | debugfs -f - "$DEVICE" 2>/dev/null |
+  awk '/^User:/ { size += $NF } END { print "device " size + 0 }'"""
+"""Prints how many bytes all logs have for their readers, and how many of them the device has."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PowerLoss(EndsProcess):
-    """The disk refuses access, so that nothing more is synced; then the process is killed."""
+    """The process is stopped, and its disk refuses access, so that nothing more is synced; then it is killed.
+
+    It stops first, because a broker that sees its disk fail reports that to its peers. A loss that destroyed nothing,
+    because everything was synced already, was no more than a kill: it is not proved.
+    """
 
     name = "power-loss"
     family = "storage"
     proved_by = (
-        "the disk refused access before the kill; the evidence has the sizes of the logs before and after"
+        "the disk refused access before the kill, and the logs are shorter after it: the evidence has the bytes that "
+        "were written, that the device had before, and that are left"
     )
     changes_cluster = True
     needs = frozenset({"disks"})
 
     def inject(self, context: FaultContext) -> None:
-        context.notes["bytes"] = _size_of_logs(context)
-        note_process(context)  # before the broker ends itself, because its disk is gone
-        context.node.disk.shut_down()
+        disk = context.node.disk
+        disk.run("true")  # starts the sidecar, for which a stopped process need not wait
+        note_process(context)
+        if context.notes["before"] == "running":
+            context.node.signal("STOP")
+        status, output = disk.run(COUNT)
+        found = {name: int(size) for name, size in re.findall(r"(written|device) (\d+)", output)}
+        if status or "written" not in found:
+            raise OSError(f"the logs could not be counted (status {status}): {output.strip()}")
+        context.notes |= found
+        disk.shut_down()
         # Without this check, a kill alone would look the same.
-        status, _ = context.node.disk.run("touch /k/data/.probe && rm /k/data/.probe")
+        status, _ = disk.run("touch /k/data/.probe && rm /k/data/.probe")
         context.notes["refused"] = status != 0
         end_process(context)
+        disk.wait_unmounted()
 
     def verify_injected(self, context: FaultContext) -> Proof:
         proof, is_refused = super().verify_injected(context), context.notes["refused"]
-        on_disk = _size_of_logs(context) if proof.effective else None
-        sizes = {"log_bytes_written": context.notes["bytes"], "log_bytes_on_disk": on_disk}
-        return Proof(
-            proof.effective and is_refused, {**proof.evidence, "access_refused": is_refused, **sizes}
-        )
-
-
-def _size_of_logs(context: FaultContext) -> int | None:
-    _, output = context.node.disk.run(SIZE_OF_LOGS)
-    return int(output) if output.strip().isdigit() else None
+        written, on_device = context.notes["written"], context.notes.get("device")
+        evidence = {
+            **proof.evidence,
+            "access_refused": is_refused,
+            "log_bytes_written": written,
+            "log_bytes_unflushed": None if on_device is None else written - on_device,
+        }
+        if not proof.effective or not is_refused:
+            return Proof(False, evidence)
+        status, output = context.node.disk.run(COUNT)
+        left = re.search(r"written (\d+)", output)
+        if status or left is None:
+            return Proof(False, {**evidence, "log_bytes_left": f"unknown: {output.strip()}"})
+        lost = written - int(left[1])
+        evidence |= {"log_bytes_left": int(left[1]), "log_bytes_lost": lost}
+        if lost <= 0:
+            evidence["nothing"] = "nothing unflushed existed: all that the broker had written was on its disk"
+        return Proof(lost > 0, evidence)
 
 
 def power_loss(target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:

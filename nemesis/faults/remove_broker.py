@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nemesis.event import OPEN, Event
 from nemesis.fault import Fault
 from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.serving import LIMIT
+from nemesis.steps.membership import verify_member, verify_removed
 from nemesis.targets import Groups, Target, brokers_only
 from nemesis.topology import Topology
 
@@ -18,7 +18,10 @@ class RemoveBroker(Fault):
 
     name = "remove-broker"
     family = "Kafka"
-    proved_by = "it is no longer among the brokers"
+    proved_by = (
+        "the controller answers that it is not registered; after the heal that the new broker is registered and not "
+        "fenced, and it serves clients"
+    )
     requires = "separate controllers (or ZooKeeper mode); more brokers than replicas"
     takes_all_nodes = True
     changes_cluster = True
@@ -43,8 +46,7 @@ class RemoveBroker(Fault):
         context.notes["removed"] = context.node_id
 
     def verify_injected(self, context: FaultContext) -> Proof:
-        brokers = sorted(context.cluster.brokers)
-        return Proof(context.node_id not in brokers, {"removed": context.node_id, "brokers": brokers})
+        return verify_removed(context, context.node_id)
 
     def heal(self, context: FaultContext) -> None:
         if "removed" in context.notes:
@@ -53,9 +55,7 @@ class RemoveBroker(Fault):
     def verify_healed(self, context: FaultContext) -> Proof:
         if "added" not in context.notes:
             return Proof("removed" not in context.notes, {"brokers": sorted(context.cluster.brokers)})
-        added = context.notes["added"]
-        is_serving = context.wait_until(lambda: context.cluster.serving(added), LIMIT)
-        return Proof(is_serving, {"added": added})
+        return verify_member(context, context.notes["added"])
 
 
 def remove_broker(

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from nemesis.cluster import Node
+from nemesis.effects.numbered import Order, exchange, shows_reordering
 from nemesis.effects.shaping import Shape
 from nemesis.event import OPEN, Event
+from nemesis.fault_context import FaultContext
 from nemesis.steps.shaped_packets import MOST_MS, ShapesPackets
 from nemesis.validation import number
+
+EXPECTED = 20
+"""Datagrams that must be expected to overtake others, so that it is no chance that none does."""
+
+MOST = 4_000
+"""Datagrams of one measurement."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +29,7 @@ class Reorder(ShapesPackets):
     ms: float = 20
 
     name = "reorder"
+    proved_by = "numbered test datagrams overtake others on their way to a peer; after the heal none does"
 
     def __post_init__(self) -> None:
         number("reorder percent", self.percent, above=0, most=100)
@@ -26,6 +38,13 @@ class Reorder(ShapesPackets):
     @property
     def shape(self) -> Shape:
         return {"reorder": self.percent, "delay_ms": self.ms}
+
+    def shows(self, context: FaultContext, peer: Node, shape: Shape) -> tuple[bool, Mapping[str, Any]]:
+        share, seen = shape.get("reorder", 0.0) / 100, Order()
+        while seen.sent * (share or self.percent / 100) < EXPECTED and seen.sent < MOST:
+            seen += exchange(context.node, peer)
+        has_shown = shows_reordering(seen, share) if share else seen.arrived > 0 == seen.overtook
+        return has_shown, asdict(seen)
 
 
 def reorder(

@@ -34,28 +34,36 @@ RULES = table(
 # Both ends get a reset: the peer as the answer to its packet, this node when it sends. A connection that is still
 # open after that was silent for the whole time; ``ss -K`` closes it where the kernel supports that.
 COMMAND = f"""
-before=$(ss -Htn state established | awk '{{print $3, $4}}' | sort)
+established() {{ ss -Htn state established | awk '{{print $3, $4}}' | sort; }}
+resets() {{ awk '$1 == "Tcp:" && ++line == 2 {{ print $9 }}' /proc/net/snmp; }}
+before=$(established)
+earlier=$(resets)
 nft {shlex.quote(RULES)} || exit 1
 sleep {LASTS}
 nft list table inet {TABLE} | grep -o 'packets [0-9]*'
 nft delete table inet {TABLE}
 ss -Ktn state established >/dev/null 2>&1
-after=$(ss -Htn state established | awk '{{print $3, $4}}' | sort)
-echo "open $(printf '%s\\n' "$before" | grep -c .)"
-echo "left $(comm -12 <(printf '%s\\n' "$before" | grep .) <(printf '%s\\n' "$after" | grep .) | wc -l)"
+left=$(comm -12 <(printf '%s\n' "$before" | grep .) <(established))
+echo "resets $(($(resets) - earlier))"
+echo "open $(printf '%s\n' "$before" | grep -c .)"
+echo "left $(printf '%s\n' "$left" | grep -c .)"
+ss -HtniO state established | awk '{{ print "socket", $3, $4, $0 }}' | grep -F -f <(printf '%s\n' "$left" | grep .)
+true
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reset(Fault):
-    """Effective when packets were answered with a reset, and fewer of the old connections are left.
+    """Effective when every old connection is gone that was not silent, and the kernel counted a reset for each.
 
     A connection that is silent for the whole time may stay, where the kernel cannot close it on request.
     """
 
     name = "reset"
     family = "network"
-    proved_by = "packets were answered with a reset, and fewer of the old connections are left"
+    proved_by = (
+        "the old connections are gone, but for silent ones, and the node's kernel counted a reset for each"
+    )
     draw = Draw(weight=1)
     momentary = True
     takes_nodes_down = False
@@ -65,16 +73,35 @@ class Reset(Fault):
         context.notes["status"], context.notes["output"] = context.node.shell(COMMAND)
 
     def verify_injected(self, context: FaultContext) -> Proof:
-        output = context.notes["output"]
-        resets = sum(map(int, re.findall(r"packets (\d+)", output)))
-        counts = dict(re.findall(r"(open|left) (\d+)", output))
-        if context.notes["status"] or len(counts) < 2:
-            return Proof(False, {"status": context.notes["status"], "output": output})
-        before, left = int(counts["open"]), int(counts["left"])
-        return Proof(resets > 0 and left < before, {"resets": resets, "connections": before, "left": left})
+        status, output = context.notes["status"], context.notes["output"]
+        counts = {
+            name: int(value) for name, value in re.findall(r"^(resets|open|left) (-?\d+)", output, re.M)
+        }
+        if status or len(counts) < 3:
+            return Proof(False, {"status": status, "output": output})
+        gone = counts["open"] - counts["left"]
+        talking = counts["left"] - sum(map(was_silent, re.findall(r"^socket .*", output, re.M)))
+        evidence = {
+            "answered_packets": sum(map(int, re.findall(r"^packets (\d+)", output, re.M))),
+            "resets": counts["resets"],
+            "connections": counts["open"],
+            "left": counts["left"],
+            "left_and_not_silent": talking,
+            "percent": round(100 * gone / counts["open"], 1) if counts["open"] else None,
+        }
+        return Proof(0 < gone <= counts["resets"] and not talking, evidence)
 
     def verify_healed(self, context: FaultContext) -> Proof:
         return verify_serving(context)
+
+
+def was_silent(line: str) -> bool:
+    """Whether a line of ``ss -i`` shows a connection that neither sent nor received while packets were answered.
+
+    ``ss`` leaves out a time of 0 ms.
+    """
+    last = {name: int(ms) for name, ms in re.findall(r"\b(lastsnd|lastrcv):(\d+)", line)}
+    return min(last.get("lastsnd", 0), last.get("lastrcv", 0)) >= LASTS * 1000
 
 
 def reset(target: str | int, *, at: float = 0, after: str | None = None) -> Event:

@@ -14,6 +14,7 @@ from pytest_kafkacheck.cluster.docker import loop_devices, reaper
 from pytest_kafkacheck.cluster.docker.executing import execute
 from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.errors import CapabilityError, InfrastructureError
+from pytest_kafkacheck.setup.write_limit_trial import try_write_limit
 
 LIMIT = 30
 """Seconds after which the container that tries the capabilities ends by itself."""
@@ -39,7 +40,9 @@ def missing_capabilities(client: Any, capabilities: Iterable[str]) -> dict[str, 
     found: dict[str, str | None] = {}
     if "disks" in wanted:
         found["disks"] = _try_disks(client)
-    if tried := wanted - {"disks"}:
+    if "throttle" in wanted:
+        found["throttle"] = try_write_limit(client)
+    if tried := wanted - {"disks", "throttle"}:
         try:
             found |= _try_in_container(client.api, tried)
         except (DockerException, OSError) as error:

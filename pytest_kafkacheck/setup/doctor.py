@@ -34,6 +34,7 @@ REMEDIES = {
     "netem": "load the kernel module sch_netem on the engine's host, or use a kernel that has it",
     "disks": "an engine on Linux that is not rootless, with the kernel module loop, and lets containers mount; "
     + loop_devices.REMEDY,
+    "throttle": "an engine on Linux that is not rootless, with the control group blkio (version 1) or io (version 2)",
     "clock": "an engine on x86-64 that may add the capability SYS_PTRACE",
 }
 """What to do about a missing capability."""

@@ -44,7 +44,7 @@ def _start(say: Say) -> None:
         debian.run(["systemctl", "start", "docker"])
         _await(None)
         return
-    log = Path(tempfile.gettempdir()) / "kafkacheck-dockerd.log"
+    log = new_log()
     dockerd = _dockerd()
     if dockerd is None:
         raise InfrastructureError("docker.io is installed, but there is no dockerd on PATH or in /usr/sbin.")
@@ -59,6 +59,15 @@ def _start(say: Say) -> None:
         )
     _await((process, log))
     say(f"Docker engine {_version()}: started")
+
+
+def new_log() -> Path:
+    """The path of a log for an engine, in a new folder that only its owner can enter.
+
+    Root writes it. With a name that others can guess, in a folder where they can write, they could put a link there
+    to a file of root's.
+    """
+    return Path(tempfile.mkdtemp(prefix="kafkacheck-dockerd-")) / "dockerd.log"
 
 
 def _await(started: tuple[subprocess.Popen[bytes], Path] | None) -> None:

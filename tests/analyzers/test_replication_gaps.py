@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import Row
 
-from analyzers.judge.replication_gaps import Replication, _gaps
+from analyzers.judge.replication_gaps import Replication, gaps_of
 
 
 def change(time: int, is_short: bool, epoch: int = 1) -> Row:
@@ -46,4 +46,4 @@ def test_a_time_after_the_last_sample_of_a_partition_is_unknown() -> None:
     ],
 )
 def test_the_gaps_of_one_partition(changes: list[Row], gaps: list[tuple[int, int | None]]) -> None:
-    assert [*_gaps(changes)] == gaps
+    assert [*gaps_of(changes)] == gaps

@@ -226,7 +226,10 @@ def test_a_wiped_node_has_a_new_disk_and_the_disk_of_a_removed_node_is_gone(sett
 def test_disk_faults_of_a_dead_session_are_repaired(settled: DockerCluster) -> None:
     settled.nodes[1].disk.fill()
     settled.nodes[2].disk.freeze(60)
+    settled.nodes[3].disk.throttle(100_000)
+    assert settled.nodes[3].disk.throttled() == 100_000
     lifecycle.repair(settled)
+    assert settled.nodes[3].disk.throttled() is None
     assert settled.nodes[1].disk.available() > 0
     assert not settled.nodes[2].disk.frozen()
 

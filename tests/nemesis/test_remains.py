@@ -8,7 +8,7 @@ from nemesis.budget import Budget
 from nemesis.effects.reconciler import Reconciler, Resource
 from nemesis.schedule import Schedule
 from nemesis.topology import Topology
-from pytest_kafkacheck import bandwidth, clock, cpu, disk_full, disk_stall, loss
+from pytest_kafkacheck import bandwidth, clock, cpu, disk_full, disk_stall, loss, slow_disk
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,7 @@ from pytest_kafkacheck import bandwidth, clock, cpu, disk_full, disk_stall, loss
         (clock(1, lasting=2, offset=5), "clear", "its clock is still 5 s off"),
         (disk_full(1, lasting=2), "empty", "its disk is still full"),
         (disk_stall(1, lasting=2), "unstall", "its disk is still stalled"),
+        (slow_disk(1, lasting=2), "throttle", "its disk is still limited to 1000000 bytes per second"),
     ],
     ids=lambda value: getattr(getattr(value, "fault", None), "name", None),
 )

@@ -29,6 +29,7 @@ class FakeCluster:
     engine: FakeEngine
     is_healthy: bool = True
     is_closed: bool = False
+    agents_ended: int = 0
     nodes: tuple[int, ...] = (1, 2, 3)
     bootstrap: tuple[str, ...] = ("127.0.0.1:9092",)
 
@@ -44,6 +45,9 @@ class FakeCluster:
 
     def close(self) -> None:
         self.is_closed = True
+
+    def end_agents(self) -> None:
+        self.agents_ended += 1
 
 
 @dataclass

@@ -90,6 +90,17 @@ class Injection:
         return list(self.injected["nodes"])
 
 
+def unproved(injection: Injection) -> Mapping[str, Any]:
+    """The evidence of an injection that is carried out and must not be proved. It is healed afterwards."""
+    try:
+        injection.__enter__()
+    except AssertionError:
+        evidence: Mapping[str, Any] = injection.injected["evidence"]
+        return evidence
+    injection.finish()
+    raise AssertionError(f"proved, although nothing happened: {injection.rows['inject']}")
+
+
 def eventually(condition: Callable[[], bool]) -> bool:
     return wait_until(condition, limit=LIMIT)
 

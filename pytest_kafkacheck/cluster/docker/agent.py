@@ -54,6 +54,22 @@ tc qdisc del dev eth0 root 2>/dev/null
 """
 """Shell command that removes all rules and queueing disciplines that kafkacheck made, and no others."""
 
+NAME = "kafkacheck-agent"
+"""The last argument of an agent's process, by which other sessions find it."""
+
+END_OTHERS = f"""
+agents() {{
+  for folder in /proc/[0-9]*; do
+    [ "$(tail -z -n 1 "$folder/cmdline" 2>/dev/null | tr -d '\\0')" = {NAME} ] && echo "${{folder#/proc/}}"
+  done
+}}
+while found=$(agents) && [ -n "$found" ]; do
+  kill -TERM $found 2>/dev/null
+  sleep 0.05
+done
+"""
+"""Shell command that ends all agents in a pod. It returns when they have healed and are gone."""
+
 SCRIPT = f"heal() {{ {HEAL} }}\n{Path(__file__).with_name('agent.sh').read_text()}"
 
 
@@ -101,11 +117,21 @@ class Agent:
         with self._lock:
             self._disconnect()
 
+    def end(self) -> bool:
+        """End the shell, if it runs; the next command starts another one. Returns whether it ran.
+
+        It may still heal when this returns: `END_OTHERS` waits for that.
+        """
+        with self._lock:
+            ran = self._socket is not None
+            self._disconnect()
+            return ran
+
     def _start(self) -> socket.socket:
         if self._closed.is_set():
             raise ConnectionResetError("the agent was closed")
         shell = self._api.exec_create(
-            self.pod, ["bash", "-c", SCRIPT], stdin=True, environment={"TTL": str(TTL)}
+            self.pod, ["bash", "-c", SCRIPT, NAME], stdin=True, environment={"TTL": str(TTL)}
         )["Id"]
         self._stream = self._api.exec_start(shell, socket=True)
         connection: socket.socket = getattr(self._stream, "_sock", self._stream)

@@ -20,6 +20,7 @@ from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.executing import execute
 from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.cluster.docker.loop_devices import OPTIONS, UNCONFINED
+from pytest_kafkacheck.cluster.docker.write_limit import write_limit
 from pytest_kafkacheck.cluster.spec.member import Member
 from pytest_kafkacheck.cluster.spec.properties import DATA
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
@@ -177,6 +178,45 @@ class Disk:
         self._require_own()
         return self._sidecar("test", "-e", "/run/frozen")[0] == 0
 
+    def begin_write(self, name: str) -> None:
+        """Begin a write of one byte, which goes on in the sidecar. Returns when it has begun.
+
+        name  identifies it, also in the name of a file on the disk; letters, digits and hyphens.
+        """
+        self._require_own()
+        status, output = self._sidecar("begin_write", name)
+        if status:
+            raise InfrastructureError(
+                f"No write could be begun on the disk of {self._node.member.host}: {output.strip()}"
+            )
+
+    def write_waited(self, name: str) -> tuple[float, bool]:
+        """(seconds since that write began, or that it took; whether it has ended)."""
+        status, output = self._sidecar("write_waited", name)
+        if status:
+            raise InfrastructureError(f"The write {name} on the disk of {self._node.member.host} never began")
+        state, nanoseconds = output.split()
+        return int(nanoseconds) / 1e9, state == "ended"
+
+    def throttle(self, rate: int | None) -> None:
+        """Limit what the broker's container writes to the disk, in bytes per second; None for no limit.
+
+        The kernel counts what the processes of the container write to the device themselves: each fsync, and direct
+        writes. What the kernel writes back later, on its own, is not limited in version 1 of control groups. The
+        limit ends with the process.
+        """
+        self._limit(rate)
+
+    def throttled(self) -> int | None:
+        """The limit that the kernel reports; None for none."""
+        return self._limit()
+
+    def _limit(self, *rate: int | None) -> int | None:
+        self._require_own()
+        device = self._device(self._data.volume)
+        assert device is not None
+        return write_limit(self._api, self._node.container, device, *rate, labels=self._data.labels)
+
     def shut_down(self) -> None:
         """Make every read and write fail (EIO). Data that is not durable by now is lost.
 
@@ -200,6 +240,11 @@ class Disk:
         self.thaw()
         with self._using:
             self._node.kill()
+        self.wait_unmounted()
+
+    def wait_unmounted(self) -> None:
+        """Wait until no container has the disk mounted: then the next one to mount it recovers its file system."""
+        self._require_own()
         # The engine unmounts the disk when the process is gone. Data is lost only at the last unmount of all
         # containers.
         if self._sidecar("unmounted")[0]:
@@ -209,8 +254,12 @@ class Disk:
             )
 
     def repair(self) -> bool:
-        """Thaw and empty the disk. Returns False if it was shut down: then the node must be restarted."""
+        """Thaw and empty the disk, and lift its limit.
+
+        Returns False if it was shut down: then the node must be restarted.
+        """
         self.thaw()
+        self.throttle(None)
         status, _ = self.run(f"rm -f {BALLAST} && touch {BALLAST} && rm {BALLAST}", timeout=LIMIT)
         return status == 0
 
@@ -304,7 +353,7 @@ class Disk:
             rights = {
                 "cap_add": ["SYS_ADMIN"],
                 "security_opt": list(UNCONFINED),
-                "devices": [f"{device}:{device}:rwm"],
+                "devices": [f"{device}:{device}:rw"],
             }
         self._api.create_container(
             image=agent_image(),
@@ -313,7 +362,7 @@ class Disk:
             environment={"DEVICE": device or "", "OPTIONS": OPTIONS},
             labels={**labels, "kafkacheck.part": "sidecar"},
             host_config=self._api.create_host_config(
-                network_mode="none", mem_limit=MEMORY, pids_limit=PROCESSES, **rights
+                network_mode="none", mem_limit=MEMORY, pids_limit=PROCESSES, cap_drop=["ALL"], **rights
             ),
         )
 

@@ -29,7 +29,7 @@ OPTIONS = "noatime,commit=600"
 UNCONFINED = ("seccomp=unconfined", "apparmor=unconfined")
 """Security options that mounting needs besides SYS_ADMIN. Not every engine allows ``privileged`` containers."""
 
-RULES = ("b 7:* rwm", "c 10:237 rwm")
+RULES = ("b 7:* rw", "c 10:237 rw")
 """Device rules: loop devices, and /dev/loop-control, which creates more of them."""
 
 LIFETIME = 300
@@ -113,10 +113,11 @@ def loop_helper(api: Any, backing: Iterable[str], *, labels: Mapping[str, str]) 
         labels=dict(labels),
         host_config=api.create_host_config(
             network_mode="none",
-            cap_add=["SYS_ADMIN", "MKNOD"],
+            cap_drop=["ALL"],
+            cap_add=["SYS_ADMIN"],
             security_opt=list(UNCONFINED),
             device_cgroup_rules=list(RULES),
-            binds={"/dev": {"bind": "/host/dev", "mode": "rw"}},
+            binds={"/dev": {"bind": "/host/dev", "mode": "ro"}},
             # The engine creates a missing volume: another clean-up removed it first. Give the new one an owner as
             # well.
             mounts=[Mount(f"/disks/{name}", name, type="volume", labels=dict(labels)) for name in backing],

@@ -12,6 +12,7 @@ from pytest_kafkacheck import isolate_client, kill_client, pause_client
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.experiment.clients import WorkerClients
 from tests.support.fault_run import LONG, Injection
+from workloads.clients.network_gate import GATE
 from workloads.workers.pool import WorkerPool
 
 pytestmark = pytest.mark.cluster
@@ -40,3 +41,15 @@ def test_a_client_makes_no_progress_during_its_fault(
     assert progress(workers)
     assert cluster.kafka.ends(topic, 0)[1] > now
     assert sorted(clients.roles().values()) == ["producer", "reader"]
+
+
+def test_single_requests_of_an_isolated_process_get_no_answer(cluster: DockerCluster) -> None:
+    """They use no client library. This process closes its own gate."""
+    assert cluster.answers(1)
+    GATE.close()
+    try:
+        assert not any(cluster.answers(node) for node in cluster.brokers)
+        assert GATE.tried >= 3
+    finally:
+        GATE.open()
+    assert cluster.answers(1)

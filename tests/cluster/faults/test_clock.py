@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 from kafka import KafkaProducer
 
-from pytest_kafkacheck import clock
+from nemesis.event import Event
+from pytest_kafkacheck import clock, isolate
 from pytest_kafkacheck.cluster.docker import lifecycle
+from pytest_kafkacheck.cluster.docker.clock.virtual_clock import VirtualClock
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.kafka import topics
+from pytest_kafkacheck.cluster.kafka import metadata_views, topics
+from pytest_kafkacheck.cluster.kafka.append_time import PREFIX
 from pytest_kafkacheck.experiment.execution import execute
 from pytest_kafkacheck.experiment.experiment import Experiment
-from tests.support.fault_run import LONG, Injection, eventually
+from tests.support.fault_run import LONG, Injection, eventually, unproved
 from tests.support.real_cluster import own
 from workloads.append_log import AppendLog
 from workloads.clients.kafka_python import access
@@ -46,6 +49,44 @@ def test_records_get_the_time_of_a_wrong_clock(cluster: DockerCluster) -> None:
     lifecycle.rolling_restart(cluster, nodes=[2])  # see below
 
 
+@pytest.mark.parametrize("event", [clock(2, lasting=LONG, offset=-600), clock(2, lasting=LONG, ppm=50_000)])
+def test_a_clock_that_the_broker_does_not_see_is_not_proved(
+    cluster: DockerCluster, topic: str, monkeypatch: pytest.MonkeyPatch, event: Event
+) -> None:
+    """As if the process read the time in another way than from the memory that was changed."""
+    wanted = event.fault.options()
+    monkeypatch.setattr(VirtualClock, "set", lambda *_: None)
+    monkeypatch.setattr(VirtualClock, "get", lambda _: (wanted.get("offset", 0), wanted.get("ppm", 0)))
+    monkeypatch.setattr(VirtualClock, "clear", lambda _: monkeypatch.undo())
+    evidence = unproved(Injection(cluster, event, topic=topic))
+    assert evidence["ahead"][0] < 0 < evidence["ahead"][1]
+    assert evidence["stated_in"] == "append time of a record"
+
+
+def test_a_drift_is_measured(cluster: DockerCluster, topic: str) -> None:
+    with Injection(cluster, clock(3, lasting=LONG, ppm=50_000), topic=topic) as injection:
+        least, most = injection.injected["evidence"]["drift_ppm"]
+        assert 0 < least < 50_000 < most
+    assert not [name for name in names(cluster) if name.startswith(PREFIX)]
+
+
+def names(cluster: DockerCluster) -> set[str]:
+    return {name for name, _ in metadata_views.metadata(cluster.brokers[1], None)}
+
+
+def test_a_broker_that_learns_of_no_topic_is_asked_by_a_thread_dump(
+    cluster: DockerCluster, topic: str
+) -> None:
+    with Injection(cluster, isolate(3, lasting=LONG), topic=topic):
+        for _ in ("at once", "fenced"):
+            cut_off = cluster.ahead(3)
+            assert cut_off.source == "head of a thread dump"
+            assert cut_off.least < 0 < cut_off.most
+            assert eventually(lambda: cluster.kafka.registration(3) == "fenced")
+    lifecycle.wait_settled(cluster)
+
+
+@pytest.mark.nightly  # test_repair.py restores a clock, too
 def test_a_cluster_can_be_reused_after_an_experiment_with_clocks(
     cluster: DockerCluster, tmp_path: Path
 ) -> None:

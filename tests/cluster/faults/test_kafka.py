@@ -30,10 +30,11 @@ from pytest_kafkacheck import (
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.membership import DockerMembership
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
 from pytest_kafkacheck.cluster.kafka.topic_state import TopicChange
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from tests.support.fault_run import LONG, Injection, eventually, produce
+from tests.support.fault_run import LONG, Injection, eventually, produce, unproved
 from tests.support.real_cluster import own
 from workloads.clients.kafka_python import access
 
@@ -88,6 +89,15 @@ def test_a_broker_is_added_and_removed(cluster: DockerCluster, topic: str) -> No
     with Injection(cluster, add_broker(lasting=LONG), topic=topic):
         assert metadata_views.unfenced(cluster.brokers[1]) == {1, 2, 3, 4}
     assert eventually(lambda: metadata_views.unfenced(cluster.brokers[1]) == {1, 2, 3})
+
+
+def test_a_broker_that_the_controller_does_not_know_was_not_added(
+    cluster: DockerCluster, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DockerMembership, "add_broker", lambda _: 9)
+    monkeypatch.setattr(DockerMembership, "remove_broker", lambda *_: None)
+    assert (cluster.kafka.registration(2), cluster.kafka.registration(9)) == ("active", "unregistered")
+    unproved(Injection(cluster, add_broker(lasting=2), topic=topic))
 
 
 def test_a_topic_is_recreated(cluster: DockerCluster, topic: str) -> None:

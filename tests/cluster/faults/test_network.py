@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import shlex
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from kafka import KafkaConsumer
 
-from nemesis.effects.lease_table import LEASE
+from nemesis.effects.filters import filtered
+from nemesis.effects.lease_table import LEASE, chain, table
 from nemesis.effects.probe import probe
 from nemesis.event import Event
+from nemesis.faults.delay import Delay
+from nemesis.faults.duplicate import Duplicate
+from nemesis.faults.loss import Loss
+from nemesis.faults.loss import chains as loss_rules
+from nemesis.faults.reorder import Reorder
+from nemesis.faults.reset import COMMAND
+from nemesis.faults.reset import RULES as RESET_RULES
+from nemesis.faults.reset import TABLE as RESET_TABLE
+from nemesis.steps.shaped_packets import ShapesPackets
 from nemesis.wait import wait_until
 from pytest_kafkacheck import (
     bandwidth,
@@ -24,11 +36,14 @@ from pytest_kafkacheck import (
     loss,
     partition,
     reorder,
+    reset,
 )
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
-from tests.support.fault_run import LIMIT, LONG, Injection, connects, eventually, links, produce
+from pytest_kafkacheck.errors import CapabilityError
+from pytest_kafkacheck.setup.capabilities import require_capabilities
+from tests.support.fault_run import LIMIT, LONG, Injection, connects, eventually, links, produce, unproved
 from workloads.clients.kafka_python import access
 
 pytestmark = pytest.mark.cluster
@@ -108,10 +123,53 @@ def test_packets_are_lost(cluster: DockerCluster, topic: str) -> None:
         return 20 - output.count("ok")
 
     assert failures() == 0
-    with Injection(cluster, loss(2, lasting=LONG, percent=50), topic=topic):
+    with Injection(cluster, loss(2, lasting=LONG, percent=50), topic=topic) as injection:
+        assert 25 < injection.injected["evidence"]["percent"] < 75
         assert eventually(lambda: failures() > 0)
+    assert injection.rows["heal"]["value"]["evidence"]["lost"] == 0
     assert failures() == 0
     lifecycle.wait_settled(cluster)
+
+
+def test_a_tenth_of_the_loss_that_was_asked_for_is_not_proved(
+    cluster: DockerCluster, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Loss, "resource", filtered("loss", max, lambda percent: loss_rules(percent / 10)))
+    evidence = unproved(Injection(cluster, loss(2, lasting=LONG, percent=50), topic=topic))
+    assert evidence["lost"] > 0
+    assert evidence["percent"] < 25
+    lifecycle.wait_settled(cluster)
+
+
+def test_connections_are_reset(cluster: DockerCluster, topic: str) -> None:
+    with Injection(cluster, reset(2), topic=topic) as injection:
+        evidence = injection.injected["evidence"]
+        assert evidence["connections"] > evidence["left_and_not_silent"] == 0
+        assert evidence["resets"] >= evidence["connections"] - evidence["left"] > 0
+    lifecycle.wait_settled(cluster)
+
+
+def test_connections_that_go_on_are_no_reset(
+    cluster: DockerCluster, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_rules = COMMAND.replace(
+        shlex.quote(RESET_RULES), shlex.quote(table(RESET_TABLE, [chain("input", [])]))
+    )
+    assert without_rules != COMMAND
+    monkeypatch.setattr("nemesis.faults.reset.COMMAND", without_rules.replace("ss -Ktn", "ss -tn"))
+    evidence = unproved(Injection(cluster, reset(2), topic=topic))
+    assert evidence["left_and_not_silent"] > 0 or evidence["resets"] == 0
+    assert evidence["left"] > 0
+
+
+@pytest.mark.parametrize("fault", [Delay(), Duplicate(), Reorder()])
+def test_packets_that_are_as_usual_show_no_discipline(cluster: DockerCluster, fault: ShapesPackets) -> None:
+    """Whether or not a discipline is listed. This needs no kernel with netem."""
+    context: Any = SimpleNamespace(node=cluster.nodes[1])
+    has_shown, measured = fault.shows(context, cluster.nodes[2], fault.shape)
+    assert not has_shown, measured
+    is_as_usual, measured = fault.shows(context, cluster.nodes[2], {})
+    assert is_as_usual, measured
 
 
 def test_a_node_sends_slowly(cluster: DockerCluster, topic: str) -> None:
@@ -152,10 +210,14 @@ def test_names_are_not_found(cluster: DockerCluster, topic: str) -> None:
 @pytest.mark.parametrize("event", [
     delay(1, lasting=LONG), duplicate(1, lasting=LONG), reorder(1, lasting=LONG),
 ], ids=["delay", "duplicate", "reorder"])  # fmt: skip
-def test_delayed_duplicated_and_reordered_packets(cluster: DockerCluster, topic: str, event: Event) -> None:
+def test_delayed_duplicated_and_reordered_packets(
+    engine: Any, cluster: DockerCluster, topic: str, event: Event
+) -> None:
     able, _ = cluster.nodes[1].shell("tc qdisc add dev lo root netem delay 1ms && tc qdisc del dev lo root")
     if able:
-        pytest.skip(f"{event.fault.name} needs a kernel with netem (the module sch_netem); this one has none")
+        with pytest.raises(CapabilityError, match=f"{event.fault.name}: it needs network emulation"):
+            require_capabilities(engine, [event.fault.name])
+        pytest.skip(f"{event.fault.name} is refused: it needs a kernel with netem, and this one has none")
     with Injection(cluster, event, topic=topic):
         assert "netem" in cluster.nodes[1].shell("tc qdisc show dev eth0")[1]
     assert "netem" not in cluster.nodes[1].shell("tc qdisc show dev eth0")[1]

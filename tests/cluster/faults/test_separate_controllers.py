@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from nemesis.effects.probe import Link, probe
-from pytest_kafkacheck import kill, majority_ring, remove_broker
+from pytest_kafkacheck import clock, kill, majority_ring, remove_broker
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.membership import DockerMembership
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from tests.support.fault_run import LONG, Injection
+from tests.support.fault_run import LONG, Injection, unproved
 from tests.support.real_cluster import own
 
 pytestmark = pytest.mark.cluster
@@ -50,9 +51,28 @@ def test_each_broker_of_a_majority_ring_reaches_a_majority(four: DockerCluster) 
     lifecycle.wait_settled(four)
 
 
+@pytest.mark.nightly
+def test_a_controller_states_its_time_in_a_thread_dump(four: DockerCluster) -> None:
+    with Injection(four, clock("controllers", lasting=LONG, offset=-3600), topic="t") as injection:
+        evidence = injection.injected["evidence"]
+        assert evidence["stated_in"] == "head of a thread dump"
+        assert evidence["ahead"][0] < -3600 < evidence["ahead"][1]
+    lifecycle.rolling_restart(four, nodes=[101])
+
+
+def test_a_broker_that_the_controller_still_has_was_not_removed(
+    four: DockerCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DockerMembership, "remove_broker", lambda *_: None)
+    monkeypatch.setattr(DockerMembership, "add_broker", lambda _: 2)
+    unproved(Injection(four, remove_broker(2, lasting=2), topic="t"))
+    assert four.kafka.registration(2) == "active"
+
+
 def test_a_broker_is_removed_and_another_one_added(four: DockerCluster) -> None:
     with Injection(four, remove_broker("leader", lasting=LONG), topic="t") as injection:
         (gone,) = injection.nodes
+        assert injection.injected["evidence"]["controller_says"] == "unregistered"
         assert all(gone not in metadata_views.unfenced(address) for address in four.brokers.values())
         assert four.leader("t", 0) not in (None, gone)
     assert len(four.brokers) == 4

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_kafkacheck import bandwidth, cpu, delay, disk_full, disk_stall, kill, memory, oom, pause
+from pytest_kafkacheck import (
+    bandwidth,
+    cpu,
+    delay,
+    disk_full,
+    disk_stall,
+    kill,
+    memory,
+    oom,
+    pause,
+    slow_disk,
+)
 from tests.support.fault_cases import Case, on_node
 
 CASES: dict[str, Case] = {
@@ -24,6 +35,13 @@ CASES: dict[str, Case] = {
     ),
     "disk-full": Case(make=lambda **t: disk_full(1, **t), breaks=on_node("fill"), heal=on_node("empty")),
     "disk-stall": Case(make=lambda **t: disk_stall(1, **t), breaks=on_node("stall")),
+    "slow-disk": Case(
+        make=lambda **t: slow_disk(1, **t),
+        breaks=on_node("throttle"),
+        heal=on_node("throttle"),
+        valid=({"mb_per_s": 0.25},),
+        wrong=(({"mb_per_s": 0}, "slow-disk mb_per_s=0: expected a number, 0.05 or more"),),
+    ),
 }
 
 

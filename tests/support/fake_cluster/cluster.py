@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from nemesis.cluster import Ahead
 from tests.support.fake_cluster.kafka import FakeKafka
 from tests.support.fake_cluster.manual_clock import ManualClock
 from tests.support.fake_cluster.node import FakeNode
@@ -47,6 +48,13 @@ class FakeCluster:
     def coordinator(self, _: str, name: str) -> int | None:
         return None if name == "gone" else 1
 
+    def ahead(self, node: int) -> Ahead:
+        process, now = self.nodes[node], self.clock.now
+        if process.state() != "running" or "ahead" in process.ignores:
+            raise OSError(f"node {node} does not state its time")
+        ahead = process.clock.ahead(now)
+        return Ahead(at=now, least=ahead - 0.002, most=ahead + 0.002, source="append time of a record")
+
     def answers(self, node: int) -> bool:
         process = self.nodes[node]
         if "clients" in process.filters:
@@ -84,7 +92,7 @@ class FakeCluster:
             and not node.qdiscs
             and node.cores is None
             and node.bytes_allowed is None
-            and not (node.disk.full or node.disk.stalled or node.disk.gone)
+            and not (node.disk.full or node.disk.stalled or node.disk.gone or node.disk.rate)
             and node.clock.get() == (0, 0)
             for node in self.nodes.values()
         )

@@ -12,7 +12,9 @@ class FakeDisk:
     def __init__(self, node: Any) -> None:
         self.node = node
         self.full = self.stalled = self.gone = False
-        self.directories, self.bytes = 5, 1000
+        self.directories, self.bytes, self.flushed = 5, 1000, 900
+        self.rate: int | None = None
+        self.writes: dict[str, float] = {}
 
     def run(self, command: str, *, timeout: float = 10.0) -> tuple[int, str]:
         assert timeout > 0
@@ -20,8 +22,10 @@ class FakeDisk:
             return (1, "head: write error: No space left on device") if self.full else (0, "")
         if "touch" in command:
             return (1, "touch: Input/output error") if self.gone else (0, "")
-        if command.startswith("du "):
-            return 0, f"{self.bytes}\n"
+        if command == "true":
+            return 0, ""
+        if "debugfs" in command:
+            return 0, f"written {self.bytes}\ndevice {self.flushed}\n"
         assert self.node.state() == "stopped", "what a broker writes is changed"
         if "md5sum" in command:
             before = self.bytes
@@ -54,7 +58,28 @@ class FakeDisk:
     def frozen(self) -> bool:
         return self.stalled
 
+    def begin_write(self, name: str) -> None:
+        self.writes[name] = self.node._cluster.clock.now
+
+    def write_waited(self, name: str) -> tuple[float, bool]:
+        """A write is noted as ended only when it is asked for."""
+        if not self.stalled:
+            return 0.004, True
+        return self.node._cluster.clock.now - self.writes[name], False
+
+    def throttle(self, rate: int | None) -> None:
+        if self.node.acts("throttle"):
+            self.rate = rate
+
+    def throttled(self) -> int | None:
+        return self.rate
+
     def shut_down(self) -> None:
         if self.node.acts("shut_down"):
             self.gone = True
-            self.node.die(1)
+            self.bytes = self.flushed
+            if self.node.state() == "running":  # a process that is stopped does not see it
+                self.node.die(1)
+
+    def wait_unmounted(self) -> None:
+        assert self.node.state() == "stopped"

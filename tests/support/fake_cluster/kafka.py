@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nemesis.cluster import Registration
 from tests.support.fake_cluster.node import FakeNode
 
 
@@ -110,6 +111,11 @@ class FakeKafka:
         if self._acts("remove_broker"):
             del self.cluster.nodes_by_id[node]
             self.cluster.brokers = tuple(each for each in self.cluster.brokers if each != node)
+
+    def registration(self, node: int) -> Registration:
+        if node not in self.cluster.nodes or "registration" in self.ignores:
+            return "unregistered"
+        return "active" if self.cluster.nodes[node].state() == "running" else "fenced"
 
 
 def _configure(known: dict[str, str], settings: Mapping[str, str | None]) -> None:

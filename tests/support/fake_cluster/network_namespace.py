@@ -20,6 +20,8 @@ class FakeNetworkNamespace:
     nft_error    what nft answers to rules for cuts.
     answer       exit status and output of every command.
     filters      the other tables of kafkacheck, with the packets that they dropped.
+    unwanted     datagrams that arrived where nothing listens.
+    share        of the packets to it that are lost, where the rules for that are in force.
     """
 
     def __init__(self, number: int, cluster: Any) -> None:
@@ -38,6 +40,8 @@ class FakeNetworkNamespace:
         self.other_table = ["docker's own"]
         self.filters: dict[str, int] = {}
         self.qdiscs: list[str] = []
+        self.unwanted = 0
+        self.share = 0.0
         self._burst = False
         self._cluster = cluster
 
@@ -57,7 +61,9 @@ class FakeNetworkNamespace:
             command = command.removeprefix("LC_ALL=C ")
             assert "type filter hook" not in command or "meta protocol != @lease accept" in command
             if "kafkacheck_reset" in command:
-                return 0, "packets 5\nopen 3\nleft 0" if self.acts("nft") else "open 3\nleft 3"
+                return 0, "packets 5\nresets 3\nopen 3\nleft 0" if self.acts(
+                    "nft"
+                ) else "resets 0\nopen 3\nleft 3"
             if listed := re.fullmatch(r"nft -j list table inet kafkacheck_(\w+)", command):
                 return self._count(listed[1])
             if "getent hosts" in command:
@@ -66,6 +72,18 @@ class FakeNetworkNamespace:
                 return (2 if "dns" in self.filters or "getent" in self.ignores else 0), ""
             if command == "tc -s qdisc show dev eth0":
                 return 0, self._queues()
+            if "EPOCHREALTIME" in command:
+                return 0, f"took {round(1000 * self._shape('delay')) + 140}\n" * command.count(
+                    "EPOCHREALTIME/"
+                )
+            if command.startswith("perl -e"):
+                overtook = max(node._shape("reorder") for node in self._cluster.nodes.values())
+                return 0, f"arrived 200 overtook {round(2 * overtook)}\n"
+            if "/proc/net/snmp" in command:
+                return 0, f"unwanted {self.unwanted}\n"
+            if sent := re.search(r"i < (\d+).*/dev/udp/([^/]+)/9;", command):
+                self._send(int(sent[1]), sent[2])
+                return 0, ""
             if "/dev/udp/" in command:
                 self._burst = True
                 return 0, ""
@@ -85,6 +103,19 @@ class FakeNetworkNamespace:
                 return 1, self.nft_error
             return (0, "") if self.ignores_nft else self._transaction(text)
 
+    def _send(self, number: int, address: str) -> None:
+        """Datagrams that this node sends to another one."""
+        (peer,) = (node for node in self._cluster.nodes.values() if address in node.addresses)
+        lost = round(number * peer.share) if "loss" in peer.filters and not peer.lapsed else 0
+        peer.unwanted += round((number - lost) * (1 + self._shape("duplicate") / 100))
+        if lost:
+            peer.filters["loss"] += lost
+
+    def _shape(self, name: str) -> float:
+        """The number that the disciplines have for a property; 0 for none."""
+        found = re.findall(rf"{name} ([0-9.]+)", " ".join(self.qdiscs))
+        return float(found[0]) if found else 0.0
+
     def _filter(self, text: str) -> tuple[int, str]:
         found = re.fullmatch(
             r"table inet kafkacheck_(\w+)\ndelete table inet kafkacheck_\1\n(table inet kafkacheck_\1 \{\n.*\n\}\n)?",
@@ -97,13 +128,13 @@ class FakeNetworkNamespace:
             self.filters.pop(found[1], None)
             if found[2]:
                 self.filters[found[1]] = 0
+            if found[1] == "loss":
+                self.share = int((re.search(r"random < (\d+)", text) or [0, 0])[1]) / 2**32
         return 0, ""
 
     def _count(self, name: str) -> tuple[int, str]:
         if name not in self.filters:
             return 1, "Error: No such file or directory"
-        if name == "loss":
-            self.filters[name] += 2
         counter = {"counter": {"packets": self.filters[name], "bytes": 0}}
         return 0, json.dumps({"nftables": [*self._head(), {"rule": {"expr": [counter, {"drop": None}]}}]})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from nemesis.cluster import State
@@ -124,6 +125,11 @@ class FakeNode(FakeNetworkNamespace):
             raise RuntimeError("409: the container does not run, or is paused")
         if self.bytes_allowed and "oom_score_adj" in command:
             self.die(137, of_memory=True)
+        if "wrote" in command:
+            blocks, size = (
+                int((re.search(rf"{name}=(\d+)", command) or [0, 0])[1]) for name in ("count", "bs")
+            )
+            return 0, f"wrote {blocks * size * 10**9 // (self.disk.rate or 10**9)} ns"
         if "/dev/zero >" in command:
             self._cached = int(command.split()[2])
         return 0, ""

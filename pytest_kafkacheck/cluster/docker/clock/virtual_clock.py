@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -79,11 +79,20 @@ class VirtualClock:
     InfrastructureError when the machine does not allow it or something went wrong.
     """
 
-    def __init__(self, client: Any, node: ClockOwner, *, owner: Mapping[str, str]) -> None:
-        """`owner`: labels that say who owns the containers, see ``Plan.owner``."""
+    def __init__(
+        self,
+        client: Any,
+        node: ClockOwner,
+        *,
+        owner: Mapping[str, str],
+        before_set: Callable[[], object] = lambda: None,
+    ) -> None:
+        """`owner`: labels that say who owns the containers, see ``Plan.owner``. `before_set`: called before each
+        change, so that a session that dies afterwards leaves a trace of it."""
         self._api = client.api
         self._node = node
         self._owner = dict(owner)
+        self._before_set = before_set
         self._lock = threading.Lock()
 
     def set(self, offset: float, ppm: float = 0.0) -> Reading:
@@ -94,6 +103,7 @@ class VirtualClock:
         for name, value, limit in (("offset", offset, MAX_OFFSET), ("ppm", ppm, MAX_DRIFT)):
             if not (math.isfinite(value) and abs(value) <= limit):
                 raise UsageError(f"{name}={value!r}: a clock's {name} is from {-limit:.0f} to {limit:.0f}")
+        self._before_set()
         return self._run("set", str(round(offset * 1e9)), f"{ppm:.3f}")
 
     def get(self) -> tuple[float, float]:
@@ -158,7 +168,8 @@ class VirtualClock:
                 network_mode="none",
                 pid_mode=f"container:{self._node.container}",
                 cap_drop=["ALL"],
-                cap_add=["SYS_PTRACE", "DAC_OVERRIDE"],
+                cap_add=["SYS_PTRACE"],
+                security_opt=["no-new-privileges"],
                 log_config={"Type": "json-file"},
             ),
         )["Id"]
