@@ -37,6 +37,20 @@ def terminated_like_interrupted() -> Iterator[None]:
             signal.signal(number, defaults[number])
 
 
+@contextmanager
+def interrupts_before_errors() -> Iterator[None]:
+    """Raise KeyboardInterrupt in place of an error of the block, if a signal came before it.
+
+    Clean-up after an interrupt can fail, and a session that was interrupted is to end as such. The error is the
+    context of the KeyboardInterrupt.
+    """
+    try:
+        yield
+    except Exception:
+        raise_if_interrupted()
+        raise
+
+
 def raise_if_interrupted() -> None:
     """Raise the KeyboardInterrupt that Python has dropped. For loops that wait."""
     if _interrupted.is_set() and threading.current_thread() is threading.main_thread():

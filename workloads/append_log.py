@@ -13,8 +13,8 @@ from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
-FASTEST = 100_000
-"""Records per second of one producer; above what one process reaches. The verdict tells what was left out."""
+MAX_RATE = 100_000
+"""Records per second of one producer. A process sends fewer than that; the verdict tells how many were left out."""
 
 MAX_RECORD = 900_000
 """Bytes; Kafka's own default limit of a batch is a little above."""
@@ -74,10 +74,10 @@ class AppendLog(Workload):
         # Compared with their types, because True equals 1.
         if (type(self.acks), self.acks) not in ((str, "all"), (int, 1), (int, 0)):
             raise ValueError(f"AppendLog.acks={self.acks!r}: expected 'all', 1 or 0")
-        if self.rate is not None and not (_is_number(self.rate) and 0 < self.rate <= FASTEST):
+        if self.rate is not None and not (_is_number(self.rate) and 0 < self.rate <= MAX_RATE):
             raise ValueError(
                 f"AppendLog.rate={self.rate!r}: expected records per second above 0, or None for full speed; "
-                f"{FASTEST:.0f} at most"
+                f"{MAX_RATE:.0f} at most"
             )
         if self.idempotence is not None and not isinstance(self.idempotence, bool):
             raise ValueError(f"AppendLog.idempotence={self.idempotence!r}: expected True, False or None")

@@ -134,7 +134,7 @@ class Records:
 
 
 class Reads:
-    """Writes rows of the operations table for reads as a whole."""
+    """Writes rows of the operations table for reads as a whole, and for positions that were lost."""
 
     def __init__(self, writer: Writer, *, run: str, process: int, session: int | None, f: str) -> None:
         self._writer = writer
@@ -150,6 +150,7 @@ class Reads:
         start: int,
         end: int | None,
         error: str | None = None,
+        value: str | None = None,
     ) -> None:
         """Record a read from offset `start` to `end` (exclusive), or the error that ended it. Times in ns."""
         topic, partition = log
@@ -167,4 +168,5 @@ class Reads:
             start_offset=start,
             end_offset=end,
             error=error,
+            value=value,
         )

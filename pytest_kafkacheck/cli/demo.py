@@ -21,6 +21,10 @@ LASTING = 10
 """Seconds that the leader is cut off. The other brokers elect a new leader after about 3 s; clients go on writing to
 the old one until it is back."""
 
+RATE = 1000
+"""Records per second of each producer. At full speed, clients leave two cores too little time for an election: the
+cluster's controllers lost and regained their own leader until the cut was over, and nothing was lost."""
+
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     add_spark_options(parser)
@@ -64,13 +68,13 @@ def _experiments() -> tuple[Experiment, Experiment]:
     fault = isolate("leader", at=3, lasting=LASTING)
     losing = Experiment(
         name="demo-acks-1",
-        workload=AppendLog(acks=1, partitions=1, rate=None, topic_config={"min.insync.replicas": 1}),
+        workload=AppendLog(acks=1, partitions=1, rate=RATE, topic_config={"min.insync.replicas": 1}),
         faults=[fault],
         expect="invalid",
     )
     keeping = Experiment(
         name="demo-acks-all",
-        workload=AppendLog(acks="all", partitions=1, rate=None, topic_config={"min.insync.replicas": 2}),
+        workload=AppendLog(acks="all", partitions=1, rate=RATE, topic_config={"min.insync.replicas": 2}),
         faults=[fault],
     )
     return losing, keeping

@@ -17,6 +17,7 @@ from nemesis.run import Nemesis
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.errors import InfrastructureError
+from pytest_kafkacheck.experiment.abandoned_topics import delete_abandoned
 from pytest_kafkacheck.experiment.clients import WorkerClients
 from pytest_kafkacheck.experiment.environment import write_environment, write_layout
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -86,6 +87,7 @@ class _Execution:
         with ExitStack() as stack:
             stack.callback(operations.close)
             write_environment(self._home, self._cluster, workload)
+            self._delete_abandoned_topics()
             stack.enter_context(self._topics.recorded(operations))
             self._topics.create()
             write_layout(self._home, self._cluster, self._main_topic)
@@ -113,6 +115,12 @@ class _Execution:
             with step("delete-topics"):
                 self._topics.delete()
             self._require_records(workers)
+
+    def _delete_abandoned_topics(self) -> None:
+        if not self._experiment.faults:
+            return  # other workers may use the cluster, and their topics look the same
+        if found := delete_abandoned(self._cluster, home=self._home):
+            self._say(f"deleted topics of runs that were killed: {', '.join(found)}")
 
     def _worker_pool(self) -> WorkerPool:
         workload = self._experiment.workload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from pytest_kafkacheck.experiment.clusters.pool import ClusterPool
 from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
 from pytest_kafkacheck.experiment.execution import execute
 from pytest_kafkacheck.experiment.experiment import Experiment
-from pytest_kafkacheck.experiment.judging import judge_all
+from pytest_kafkacheck.experiment.judging import judge_all, judge_until_found
 from pytest_kafkacheck.experiment.live import LiveJudge
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.stored_runs import StoredRun
@@ -117,10 +117,11 @@ class Harness:
         self._source.check(experiment.cluster, events)
         self.require_faults({event.fault.name for event in events})
 
-    def run(self, experiment: Experiment, *, name: str = "") -> Run:
+    def run(self, experiment: Experiment, *, name: str = "", only: Sequence[str] = ()) -> Run:
         """Run an experiment and judge it.
 
         name  becomes part of the folder's name; default: the experiment's.
+        only  anomalies to look for, the first one first, until one is found; default: all there are.
         A run that recorded something is judged, whatever failed later; its verdict says what did. Raises
         InfrastructureError when nothing was recorded, which is never a verdict. A CapabilityError, one of these, says
         that this host is not capable of one of the faults.
@@ -140,15 +141,19 @@ class Harness:
                     execute(experiment, cluster, run=run, home=home.path, say=self._say, stop=self._stop)
             finally:
                 cluster.save_logs(home.logs)
-        result = self.judge(home.path)
+        result = self.judge(home.path, only=only)
         self._say(f"verdict: {result.result}")
         return result
 
-    def judge(self, home: Path) -> Run:
-        """Judge the history in a run's folder, finished or interrupted, and write verdict.json."""
+    def judge(self, home: Path, *, only: Sequence[str] = ()) -> Run:
+        """Judge the history in a run's folder, finished or interrupted, and write verdict.json. only: as in `run`."""
         rules = RunDirectory(home).read_judging_rules()
         self._spark.start()
-        (outcome,) = judge_all(self._spark, [StoredRun(home=home, rules=rules)], examples=EXAMPLES)
+        stored = StoredRun(home=home, rules=rules)
+        if only:
+            outcome = judge_until_found(self._spark, stored, only, examples=EXAMPLES)
+        else:
+            (outcome,) = judge_all(self._spark, [stored], examples=EXAMPLES)
         return Run(home, outcome.verdicts[0])
 
     def cluster(

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 END_LIMIT = 5.0
 """Seconds for a program to end after SIGTERM."""
-
-PR_SET_PDEATHSIG = 1
 
 
 class OwnProcesses:
@@ -34,6 +31,9 @@ class OwnProcesses:
                  ``<number>-<program>.log``, which is kept with a failed test's evidence.
         Raises OSError when it cannot be started.
         """
+        # Here, because pytest loads this module in sessions that use no cluster as well.
+        from workloads.workers.parent_death import end_with_parent, spawn
+
         self._folder.mkdir(parents=True, exist_ok=True)
         name = f"{len(self._started) + 1}-{Path(command[0]).name}.log"
         with (self._folder / name).open("wb") as output:
@@ -41,11 +41,11 @@ class OwnProcesses:
                 "stdin": subprocess.DEVNULL,
                 "stdout": output,
                 "stderr": subprocess.STDOUT,
-                "preexec_fn": _end_with_parent if sys.platform == "linux" else None,
+                "preexec_fn": partial(end_with_parent, os.getpid()),
                 **options,
                 "start_new_session": True,
             }
-            process = subprocess.Popen([os.fspath(each) for each in command], **wanted)
+            process = spawn([os.fspath(each) for each in command], **wanted)
         self._started.append(process)
         return process
 
@@ -64,8 +64,3 @@ class OwnProcesses:
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
-
-
-def _end_with_parent() -> None:
-    """In the new process: the kernel kills it when the thread that started it ends."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -101,6 +101,10 @@ class Session:
             is_printed
         )
 
+    @property
+    def ended(self) -> bool:
+        return self._process.poll() is not None
+
     def signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 

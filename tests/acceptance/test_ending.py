@@ -29,7 +29,7 @@ def test_interrupted_session_removes_everything(
     running.wait_for(moment)
     clients = running.descendants()
     running.signal(number)
-    assert running.wait(limit=90) == pytest.ExitCode.INTERRUPTED
+    assert running.wait(limit=90) == pytest.ExitCode.INTERRUPTED, running.output
     assert owned(running.pid) == []
     _wait_gone(clients)
 
@@ -55,7 +55,7 @@ def test_terminated_between_two_uses_of_a_cluster(session: Any, owned: Owned, pr
     wait_until((project / "there").exists)
     assert owned(running.pid)
     running.signal(signal.SIGTERM)
-    assert running.wait(limit=90) == pytest.ExitCode.INTERRUPTED
+    assert running.wait(limit=90) == pytest.ExitCode.INTERRUPTED, running.output
     assert owned(running.pid) == []
 
 

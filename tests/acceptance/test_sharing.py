@@ -40,7 +40,9 @@ def seen(folder: Path) -> list[tuple[str, str]]:
     return [(each[0], each[1]) for each in found if len(each) == 2]
 
 
-@pytest.mark.parametrize(("share", "clusters"), [("all", 1), ("worker", WORKERS)])
+@pytest.mark.parametrize(
+    ("share", "clusters"), [("all", 1), pytest.param("worker", WORKERS, marks=pytest.mark.nightly)]
+)
 def test_workers_share_a_cluster_or_have_one_each(
     session: Any, project: Path, owned: Callable[[int], list[str]], share: str, clusters: int
 ) -> None:
@@ -63,7 +65,7 @@ def test_ctrl_c_in_the_middle_leaves_nothing_of_a_shared_cluster(
     wait_until(lambda: len(seen(project)) >= WORKERS if moment == "in use" else owned(running.pid), limit=120)
     # Ctrl-C in a terminal sends SIGINT to the controller and to all workers.
     os.killpg(running.pid, signal.SIGINT)
-    assert running.wait(limit=90) == pytest.ExitCode.INTERRUPTED
+    assert running.wait(limit=90) == pytest.ExitCode.INTERRUPTED, running.output
     assert owned(running.pid) == []
 
 

@@ -19,6 +19,7 @@ from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.engine import connect, reach
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.errors import UsageError
 from tests.support.real_cluster import objects, own, round_of, wait_until
 
 pytestmark = pytest.mark.cluster
@@ -69,6 +70,7 @@ def remote(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         host, port = listening.getsockname()
         threading.Thread(target=serve, args=(listening,), daemon=True).start()
         monkeypatch.setenv("DOCKER_HOST", f"tcp://{host}:{port}")
+        monkeypatch.setenv("KAFKACHECK_OPEN_PORTS", "yes")  # the bridge is reached from this host only
         client = connect()
         assert reach(client) == (host, "0.0.0.0")
         yield client
@@ -122,6 +124,18 @@ def test_a_cluster_in_an_engine_over_ssh(engine: Any, behind_ssh: Any, tmp_path:
 
 def test_a_cluster_in_an_engine_over_tcp(engine: Any, remote: Any, tmp_path: Path) -> None:
     exercise(engine, remote, tmp_path)
+
+
+def test_ports_that_everybody_could_use_are_refused(
+    engine: Any, remote: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KAFKACHECK_OPEN_PORTS")
+    with (
+        pytest.raises(UsageError, match=r"EXTERNAL \(PLAINTEXT\).*SASL_SSL.*KAFKACHECK_OPEN_PORTS=yes"),
+        running(remote, ClusterSpec(brokers=1), run=own("open"), logs=tmp_path),
+    ):
+        pass
+    assert objects(engine, own("open")) == []
 
 
 def exercise(engine: Any, remote: Any, tmp_path: Path) -> None:

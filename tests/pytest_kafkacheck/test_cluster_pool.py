@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
@@ -230,3 +231,20 @@ def test_a_start_that_fails_leaves_no_use_behind(engine: FakeEngine, monkeypatch
         with pytest.raises(InfrastructureError), pool.cluster(A, logs=logs()):
             pass
     assert use(pool, B) == "run-0"
+
+
+def test_an_interrupted_start_whose_clean_up_fails_ends_as_an_interrupt(engine: FakeEngine) -> None:
+    pool, source = pool_of(engine)
+
+    @contextmanager
+    def interrupted(*_: object, **__: object) -> Iterator[DockerCluster]:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            raise InfrastructureError("the topic could not be deleted")
+        yield
+
+    source.open = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        use(pool, A)
+    pool.close()

@@ -144,7 +144,7 @@ def test_an_error_while_a_kept_cluster_is_used_starts_no_other(
 @pytest.fixture
 def attaches(monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
-    def attach(client: FakeEngine, name: str) -> Iterator[Any]:
+    def attach(client: FakeEngine, name: str, *, session: int | None) -> Iterator[Any]:  # noqa: ARG001
         with client.running(ClusterSpec(attached={1: "combined"}), run=f"attach-{name}") as cluster:
             yield cluster
 
@@ -202,3 +202,17 @@ def test_the_engine_is_connected_to_at_first_use(monkeypatch: pytest.MonkeyPatch
     connection.close()
     assert clients[0].closed
     assert connection.client is clients[1]
+
+
+@pytest.mark.usefixtures("attaches")
+def test_agents_end_with_the_turn_because_a_late_heal_would_undo_faults_of_the_next_worker(
+    engine: FakeEngine, tmp_path: Path
+) -> None:
+    source = AttachedClusters(engine.connection, str, name="compose:shop", session=session(tmp_path))
+    with source.open(A, logs=logs()) as cluster:
+        with source.turn(A, alone=True):
+            assert fake(cluster).agents_ended == 0
+        assert fake(cluster).agents_ended == 1
+    with source.turn(A, alone=True):
+        pass
+    assert fake(cluster).agents_ended == 1, "it is closed, and its agents have ended with it"

@@ -39,7 +39,7 @@ def test_live_judging_lasts_as_long_as_the_load(
     monkeypatch.setattr(module, "execute", execute)
     monkeypatch.setattr(Harness, "cluster", lambda *_, **__: nullcontext(cluster))
     monkeypatch.setattr(
-        Harness, "judge", lambda *_: seen.append(live_threads()) or SimpleNamespace(result="valid")
+        Harness, "judge", lambda *_, **__: seen.append(live_threads()) or SimpleNamespace(result="valid")
     )
     monkeypatch.setattr(Spark, "start", lambda _: None)
     experiment = Experiment(workload=AppendLog(), live_checks=live)

@@ -133,3 +133,13 @@ def test_the_mirror_is_found_on_a_machine_that_has_never_fetched_lists(
     )
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     assert image_build._mirror() == ["http://mirror/debian"]
+
+
+def test_the_log_of_an_engine_is_where_nobody_can_put_a_link_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.tempfile, "tempdir", str(tmp_path))
+    logs = [engine.new_log() for _ in range(2)]
+    assert logs[0] != logs[1]
+    assert [log.parent.stat().st_mode & 0o777 for log in logs] == [0o700, 0o700]
+    assert not logs[0].exists()

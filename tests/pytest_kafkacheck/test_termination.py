@@ -7,7 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_kafkacheck.termination import raise_if_interrupted, terminated_like_interrupted
+from pytest_kafkacheck.termination import (
+    interrupts_before_errors,
+    raise_if_interrupted,
+    terminated_like_interrupted,
+)
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
@@ -48,6 +52,28 @@ def test_an_exception_that_python_drops_is_raised_later(number: signal.Signals) 
         del value
         with pytest.raises(KeyboardInterrupt):
             raise_if_interrupted()
+
+
+def test_an_interrupt_comes_before_an_error_of_the_clean_up() -> None:
+    def interrupted() -> None:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            raise OSError("could not be deleted")
+
+    with terminated_like_interrupted():
+        with pytest.raises(KeyboardInterrupt) as raised, interrupts_before_errors():
+            interrupted()
+        assert str(raised.value.__context__) == "could not be deleted"
+
+
+def test_without_an_interrupt_an_error_stays_as_it_is() -> None:
+    with (
+        terminated_like_interrupted(),
+        pytest.raises(OSError, match="could not be deleted"),
+        interrupts_before_errors(),
+    ):
+        raise OSError("could not be deleted")
 
 
 def test_earlier_handlers_are_restored_and_foreign_handlers_stay() -> None:

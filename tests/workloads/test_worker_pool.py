@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.real_cluster import wait_until
 from workloads.append_log import PRODUCER, READER, SESSION, AppendLog
 from workloads.clients.connection import Address
 from workloads.history.schema import OBSERVATIONS
@@ -73,27 +74,36 @@ def test_stop_ends_a_worker_that_finds_no_broker(tmp_path: Path, silent: Address
     assert ("no broker names a leader" in worker.log.read_text()) == needs_offsets
 
 
-@pytest.mark.parametrize("role", ["producer", "reader", "probe"])
-def test_a_worker_ends_with_its_parent(tmp_path: Path, mute: Address, role: str) -> None:
+@pytest.mark.parametrize(
+    ("role", "paused"), [("producer", False), ("reader", False), ("probe", False), ("probe", True)]
+)
+def test_a_worker_ends_with_its_parent(tmp_path: Path, mute: Address, role: str, paused: bool) -> None:
     program = (
-        "import sys, json; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
+        "import sys, json, threading, time; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
         "from workloads.workers.process import WorkerProcess\n"
         "from workloads.workload import WorkerRole, WorkerSpec\n"
         "given = json.loads(sys.argv[2]); role = WorkerRole(**given['role'])\n"
         "spec = WorkerSpec(role=role, process=0, options=given['options'])\n"
-        "worker = WorkerProcess(spec, given['order'], home=Path(given['order']['home']))\n"
-        "print(worker.pid, flush=True); worker.wait(60)\n"
+        "def start():\n"
+        "    worker = WorkerProcess(spec, given['order'], home=Path(given['order']['home']))\n"
+        "    if given['paused']: worker.wait_ready(60); worker.pause()\n"
+        "    print(worker.pid, flush=True)\n"
+        "threading.Thread(target=start).start()\n"  # as faults do, from a thread that ends
+        "while True: time.sleep(60)\n"
     )
     given = {
         "role": {"name": role, "function": ROLES[role].function},
         "options": dict(spec(role).options),
         "order": order(tmp_path, mute),
+        "paused": paused,
     }
     with subprocess.Popen(
         [sys.executable, "-c", program, str(ROOT), json.dumps(given)], stdout=subprocess.PIPE, text=True
     ) as parent:
         assert parent.stdout is not None
         child = int(parent.stdout.readline())
+        if paused:
+            wait_until(lambda: Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "T")
         assert Path(f"/proc/{child}").exists()
         parent.send_signal(signal.SIGKILL)
     deadline = time.monotonic() + 15

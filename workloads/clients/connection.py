@@ -1,7 +1,8 @@
 """One request to exactly one broker, with the protocol classes of kafka-python.
 
 The library's clients choose the broker, retry, and cache. Probes, readiness checks and questions to a leader that may
-be isolated need the answer of one broker, or an error within a time limit.
+be isolated need the answer of one broker, or an error within a time limit. Nothing passes while this process is
+isolated (`workloads.clients.network_gate`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from kafka.net.sasl import get_sasl_mechanism
 from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
+from workloads.clients.network_gate import GATE
 from workloads.clients.security import Security
 
 
@@ -53,7 +55,8 @@ class Connection:
         self._timeout = timeout
         self._protocol = KafkaProtocol(client_id="kafkacheck-raw")
         deadline = time.monotonic() + timeout
-        self._socket = socket.create_connection(address[:2], timeout=timeout)
+        self._pass_gate(deadline, "a connection")
+        self._socket = socket.create_connection(address[:2], timeout=self._left(deadline, "a connection"))
         try:
             self._secure(deadline)
         except BaseException:
@@ -118,11 +121,13 @@ class Connection:
     def _ask(self, request: Any, deadline: float) -> Any:
         what = type(request).__name__
         self._protocol.send_request(request)
+        self._pass_gate(deadline, what)
         self._socket.settimeout(self._left(deadline, what))
         self._socket.sendall(self._protocol.send_bytes())
         while True:
             self._socket.settimeout(self._left(deadline, what))
             data = self._socket.recv(1 << 16)
+            self._pass_gate(deadline, what)  # what came while the gate was closed arrives when it opens
             if not data:
                 raise ConnectionResetError(f"{self._address} closed the connection on {what}")
             try:
@@ -133,6 +138,10 @@ class Connection:
                     f"{self._address} does not speak Kafka's protocol in plain text: its answer to {what} starts "
                     f"with {data[:8]!r} ({error})"
                 ) from error
+
+    def _pass_gate(self, deadline: float, what: str) -> None:
+        if not GATE.wait_open(self._left(deadline, what)):
+            raise TimeoutError(f"{what} to {self._address}: no answer within {self._timeout} s")
 
     def _left(self, deadline: float, what: str) -> float:
         left = deadline - time.monotonic()

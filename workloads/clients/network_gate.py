@@ -1,7 +1,8 @@
 """A gate between this process and all brokers: while it is closed, nothing passes either way.
 
 A client process runs in the network of its host, where we must not install packet filters. So the client library
-waits before each read and write of a socket instead (`workloads.clients.patches.gating` for kafka-python).
+waits before each read and write of a socket instead (`workloads.clients.patches.gating` for kafka-python,
+`workloads.clients.connection` for single requests).
 Connections stay open, requests run into their timeouts, and what waits on both sides arrives when the gate opens.
 Brokers cannot tell it from a network partition.
 """
@@ -15,19 +16,26 @@ class Gate:
     """The gate of one process. `tried` counts the operations that found it closed since it was closed."""
 
     def __init__(self) -> None:
-        self._closed = threading.Event()
+        self._opened = threading.Event()
+        self._opened.set()
         self.tried = 0
 
     @property
     def is_closed(self) -> bool:
-        return self._closed.is_set()
+        return not self._opened.is_set()
 
     def close(self) -> None:
         self.tried = 0
-        self._closed.set()
+        self._opened.clear()
 
     def open(self) -> None:
-        self._closed.clear()
+        self._opened.set()
+
+    def wait_open(self, limit: float) -> bool:
+        """Whether the gate is open, or opens within `limit` seconds. Counts as a try where it is closed."""
+        if self.is_closed:
+            self.tried += 1
+        return self._opened.wait(limit)
 
 
 GATE = Gate()

@@ -27,6 +27,7 @@ class LostPositions:
 
     def __init__(self, context: WorkerContext, leaders: Leaders) -> None:
         self._context = context
+        self._lost = context.reads("position-lost")
         self._leaders = leaders
         self._policy: ResetPolicy = context.options.get("auto_offset_reset", "earliest")
         self._asked: dict[Log, float] = {}
@@ -34,11 +35,10 @@ class LostPositions:
     def mend(self, consumer: Consumer, lost: Iterable[LostPosition]) -> None:
         """Record truncations; of positions that are only refused, ask the leader, and move those that it confirms."""
         for each in lost:
-            now = time.monotonic()
             if each.divergence is not None:
                 self._record(each, each.divergence, {"divergence": each.divergence}, time.monotonic_ns())
-            elif now - self._asked.get(each.log, float("-inf")) >= LIMIT:
-                self._asked[each.log] = now
+            elif time.monotonic() - self._asked.get(each.log, float("-inf")) >= LIMIT:
+                self._asked[each.log] = time.monotonic()
                 self._ask(consumer, each)
 
     def _ask(self, consumer: Consumer, lost: LostPosition) -> None:
@@ -57,21 +57,13 @@ class LostPositions:
         self._record(lost, target, value, invoked)
 
     def _record(self, lost: LostPosition, target: int, value: Mapping[str, int | str], invoked: int) -> None:
-        context = self._context
-        topic, partition = lost.log
-        context.counts["positions lost"] += 1
-        context.writer("operations").append(
-            run=context.run,
-            op=context.op(),
-            process=context.process,
-            session=context.session,
-            f="position-lost",
-            type="ok",
+        self._context.counts["positions lost"] += 1
+        self._lost.record(
+            self._context.op(),
+            lost.log,
             invoked=invoked,
             completed=time.monotonic_ns(),
-            topic=topic,
-            partition=partition,
-            start_offset=lost.position,
-            end_offset=target,
+            start=lost.position,
+            end=target,
             value=json.dumps(value),
         )

@@ -2,7 +2,7 @@
 
 It reads lines from standard input: its order as JSON, then ``go``, ``isolate``, ``connect`` and ``stop``. It writes
 the lines ``ready``, ``progress {json}`` and ``done {json}``. The end of the input means that the parent has died; the
-process then ends at once.
+process then ends at once. On Linux the kernel kills it with its parent, because a paused process reads no input.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from workloads.clients.network_gate import GATE
 from workloads.reference import Reference
 from workloads.roles.context import WorkerContext
 from workloads.workers.client_log import log_to_stderr
+from workloads.workers.parent_death import PARENT, end_with_parent
 
 PULSE = 0.2
 """Seconds between flushes of the history, and between progress lines."""
@@ -33,6 +34,8 @@ CRASHED, ABANDONED = 70, 71
 
 def main() -> int:
     """The exit status: 0 when the role returned, CRASHED when it raised (see standard error)."""
+    if parent := os.environ.get(PARENT):
+        end_with_parent(int(parent))
     log_to_stderr()
     out = sys.stdout
     # Output that a library prints must not look like a line of our protocol.

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from workloads.workers.parent_death import PARENT, spawn
 from workloads.workload import WorkerSpec
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class WorkerProcess:
-    """Starts on construction. Ends after `stop` or `kill`, or when this process ends.
+    """Starts on construction. Ends after `stop` or `kill`, or when this process ends, even while it is paused.
 
     order    what all workers of a run get: run, home, brokers and topics; JSON-able.
     home     the run's directory, for its log.
@@ -50,14 +51,14 @@ class WorkerProcess:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         with self.log.open("ab") as errors:
-            self._process = subprocess.Popen(
+            self._process = spawn(
                 # -P and our root first: a folder of the user named workloads must not be imported instead of ours.
                 [sys.executable, "-P", "-m", "workloads.workers.main"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
-                env={**os.environ, "PYTHONPATH": path},
+                env={**os.environ, "PYTHONPATH": path, PARENT: str(os.getpid())},
                 # Ctrl-C goes to the harness only, which then lets its workers finish.
                 start_new_session=True,
             )

@@ -92,6 +92,7 @@ def _leased(client: Any, name: str) -> Iterator[DockerCluster]:
     """The cluster, for this process alone."""
     from pytest_kafkacheck.cluster.docker import reaper
     from pytest_kafkacheck.cluster.docker.attach import attached
+    from pytest_kafkacheck.cluster.docker.lease import leased
     from pytest_kafkacheck.cluster.docker.reattach import reattach
 
     if name.startswith("compose:") or "," in name:
@@ -99,13 +100,8 @@ def _leased(client: Any, name: str) -> Iterator[DockerCluster]:
             yield theirs
         return
     cluster = reattach(client, name)
-    if not reaper.take_lease(client, name):
-        raise UsageError(f"cluster {name} is in use by another session; wait until it has ended")
-    try:
-        with closing(cluster):
-            yield cluster
-    finally:
-        reaper.release_lease(client, name)
+    with leased(client, name, what=f"cluster {name}", labels=reaper.labels(name)), closing(cluster):
+        yield cluster
 
 
 COMMAND = Command(

@@ -56,7 +56,7 @@ def _owner(parts: list[Any], now: float, *, local: bool) -> str:
         users = [
             part
             for part in parts
-            if reaper.LEASE in part.labels and not reaper.is_orphaned(part.labels, local=local)
+            if reaper.CLAIM in part.labels and not reaper.is_orphaned(part.labels, local=local)
         ]
         return "kept" + "".join(f", used by process {_process_id(part)}" for part in users)
     if reaper.is_abandoned(parts, now=now, local=local):

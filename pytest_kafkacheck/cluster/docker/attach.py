@@ -17,19 +17,23 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from docker.errors import APIError
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.docker.discovery import discover
+from pytest_kafkacheck.cluster.docker.discovery import container_ids, discover
 from pytest_kafkacheck.cluster.docker.engine import require_image
+from pytest_kafkacheck.cluster.docker.guardian import guarded
 from pytest_kafkacheck.cluster.docker.images import agent_image
+from pytest_kafkacheck.cluster.docker.lease import LeaseHeld, leased
 from pytest_kafkacheck.cluster.docker.membership import DockerMembership
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.docker.plan import Plan
-from pytest_kafkacheck.cluster.docker.pod import HOLD
+from pytest_kafkacheck.cluster.docker.pod import HOLD, RIGHTS
 from pytest_kafkacheck.cluster.docker.repair import resume
 from pytest_kafkacheck.cluster.kafka.settling import wait_settled
+from pytest_kafkacheck.cluster.kafka.snapshot import snapshot
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, Member
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
@@ -41,6 +45,9 @@ LIST_RULES = """nft list tables inet | while read -r _ _ table; do
 done"""
 """Shell command that prints all rules that faults have made."""
 
+MENDING_LIMIT = 90.0
+"""Seconds for a guardian to mend what another session left. It may have to restart nodes."""
+
 LIMIT = 30.0
 """Seconds for the cluster to settle when a session begins or ends."""
 
@@ -51,7 +58,8 @@ class AttachedNode(DockerNode):
     def __init__(self, client: Any, *, run: str, port: int, **options: Any) -> None:
         self._run = run
         self._following = threading.Lock()
-        super().__init__(client, pod="", **options)
+        super().__init__(client, pod="", owner=reaper.labels(run), **options)
+        self._name = str(self._api.inspect_container(self.container)["Name"]).lstrip("/")
         self.probe_port = port
         self.pod = self._new_sidecar()
         self.agent = Agent(client, pod=self.pod)
@@ -89,6 +97,11 @@ class AttachedNode(DockerNode):
         self._api.remove_container(before, force=True, v=True)
 
     @property
+    def host(self) -> str:
+        """The name of its container: its peers know it by that, whatever its owner calls its nodes."""
+        return self._name
+
+    @property
     def mac(self) -> str:
         return str(self._joined["MacAddress"])
 
@@ -114,7 +127,7 @@ class AttachedNode(DockerNode):
                 command=["bash", "-c", HOLD],
                 labels=reaper.labels(self._run),
                 host_config=self._api.create_host_config(
-                    network_mode=f"container:{self.container}", cap_add=["NET_ADMIN"]
+                    network_mode=f"container:{self.container}", **RIGHTS
                 ),
             )["Id"]
         )
@@ -139,19 +152,32 @@ class AttachedCluster(DockerCluster):
 
 
 @contextmanager
-def attached(client: Any, what: str) -> Iterator[AttachedCluster]:
+def attached(
+    client: Any, what: str, *, session: int | None = None, mends: bool = False
+) -> Iterator[AttachedCluster]:
     """The cluster of a compose project (``compose:NAME``) or of containers (names or ids separated by commas).
 
+    session  process id of the session that has the cluster for itself; its workers share it. Default: this process.
+    mends    this is a guardian that mends what a killed session left. Other sessions wait for it.
+
     While the block runs, each node has a sidecar. At the end all nodes are healed, thawed and started, and the
-    sidecars are removed. Nothing that the user made is removed. Raises UsageError when the containers are not a Kafka
-    cluster that this host can reach, InfrastructureError when the cluster does not settle in time.
+    sidecars are removed. Nothing that the user made is removed. Raises LeaseHeld when another session uses the
+    cluster, UsageError when the containers are not a Kafka cluster that this host can reach, InfrastructureError when
+    the cluster does not settle in time.
     """
     require_image(client, agent_image())
-    reaper.sweep(client)
-    found = discover(client, what, limit=LIMIT)
     run = f"attach-{secrets.token_hex(4)}"
     with ExitStack() as stack:
         stack.enter_context(reaper.removed_at_end(client, run))
+        owner = reaper.labels(run, pid=session)
+        # The lease comes before any request to a broker: brokers that another session has paused or cut off do not
+        # answer. Its key is the container, because the same cluster can be named in several ways.
+        for each in container_ids(client, what):
+            _take_lease(stack, client, each, what=f"the cluster {what}", owner=owner, mends=mends)
+        reaper.sweep(client)
+        found = discover(client, what, limit=LIMIT)
+        ids = [str(each["Id"]) for each in found.containers.values()]
+        guardian = None if mends else stack.enter_context(guarded(what, ids))
         spec = ClusterSpec(attached={node: found.role(node) for node in found.containers})
         plan = Plan(run=run, spec=spec, image="", owner=reaper.labels(run), cluster_id="")
         cluster = AttachedCluster(client, plan, {}, ports=found.planes)
@@ -169,7 +195,29 @@ def attached(client: Any, what: str) -> Iterator[AttachedCluster]:
             )
         stack.callback(_restore, cluster)
         wait_settled(cluster, limit=LIMIT)
+        if guardian is not None:
+            try:
+                guardian.remember(snapshot(cluster.brokers))
+            except OSError as error:
+                log.warning("if this session is killed, what it changes in Kafka stays: %s", error)
         yield cluster
+
+
+def _take_lease(
+    stack: ExitStack, client: Any, container: str, *, what: str, owner: Mapping[str, str], mends: bool
+) -> None:
+    """Take the lease of one node. While a guardian has it, wait for it."""
+
+    def take() -> None:
+        key = f"attached-{container}"
+        stack.enter_context(leased(client, key, what=what, labels=owner, is_short=mends))
+
+    Retrying(
+        stop=stop_after_delay(MENDING_LIMIT),
+        wait=wait_fixed(0.5),
+        retry=retry_if_exception(lambda error: isinstance(error, LeaseHeld) and error.is_short),
+        reraise=True,
+    )(take)
 
 
 def _restore(cluster: AttachedCluster) -> None:

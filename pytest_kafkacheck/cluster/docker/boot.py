@@ -20,6 +20,7 @@ from pytest_kafkacheck.cluster.docker.images import agent_image, image_for
 from pytest_kafkacheck.cluster.docker.launch import Boot, format_arguments
 from pytest_kafkacheck.cluster.docker.membership import DockerMembership
 from pytest_kafkacheck.cluster.docker.node import DockerNode
+from pytest_kafkacheck.cluster.docker.open_ports import check_ports
 from pytest_kafkacheck.cluster.docker.plan import Plan, new_plan
 from pytest_kafkacheck.cluster.kafka import readiness
 from pytest_kafkacheck.cluster.spec.formatting import CHECKPOINT, Checkpoint
@@ -44,14 +45,17 @@ def running(
 ) -> Iterator[DockerCluster]:
     """A ready cluster for as long as the block runs.
 
-    client  client of a Docker engine, see ``engine.connect``. run     unique name of the cluster, part of the names
-    of its containers. logs    directory for the nodes' logs if the start fails. boot    how nodes start, see
-    start.sh. Values other than fast are for benchmarks and for training class archives. owner   labels of its owner;
-    default: this process. leave   do not remove the cluster when the block ends without an error: its owner removes
-    it. Raises UsageError for an image of another layout, InfrastructureError when the cluster cannot be started.
-    However the block or the start ends, Ctrl-C included, everything that was made is removed, unless `keep` was
-    called.
+    client  client of a Docker engine, see ``engine.connect``.
+    run     unique name of the cluster, part of the names of its containers.
+    logs    directory for the nodes' logs if the start fails.
+    boot    how nodes start, see start.sh. Values other than fast are for benchmarks and for training class archives.
+    owner   labels of its owner; default: this process.
+    leave   do not remove the cluster when the block ends without an error: its owner removes it.
+    Raises UsageError for an image of another layout and for ports that `check_ports` refuses, InfrastructureError
+    when the cluster cannot be started. However the block or the start ends, Ctrl-C included, everything that was made
+    is removed, unless `keep` was called.
     """
+    check_ports(spec, bind=reach(client)[1])
     image = spec.image or image_for(spec.version, client)
     for needed in (image, agent_image()):
         require_image(client, needed)

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from docker.errors import APIError, DockerException
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from pytest_kafkacheck.cluster.docker import reaper
+from nemesis.cluster import Ahead
+from pytest_kafkacheck.cluster.docker import reaper, thread_dump
 from pytest_kafkacheck.cluster.docker.deadline import run_with_deadline
+from pytest_kafkacheck.cluster.docker.leftovers import end_network_faults, leftovers
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.docker.plan import SPEC, Plan
-from pytest_kafkacheck.cluster.kafka import metadata_views, settling, zookeeper
+from pytest_kafkacheck.cluster.kafka import append_time, metadata_views, settling, zookeeper
 from pytest_kafkacheck.cluster.kafka.administration import Administration, Membership
 from pytest_kafkacheck.cluster.kafka.log_excerpt import excerpt
 from pytest_kafkacheck.cluster.kafka.quick_look import QuickLook
@@ -185,6 +187,18 @@ class DockerCluster:
     def coordinator(self, kind: Literal["group", "transaction"], name: str) -> int | None:
         return self.kafka.coordinator(kind, name)
 
+    def ahead(self, node: int) -> Ahead:
+        try:
+            if node in self.brokers:
+                return append_time.ahead(self.brokers, node)
+        except OSError as error:
+            log.warning("%s; its process is asked for its time instead", error)
+        asked = self.require_node(node)
+        try:
+            return thread_dump.ahead(self.client.api, asked.container, name=asked.host)
+        except APIError as error:
+            raise OSError(f"{asked.host} cannot be asked for its time: {error.explanation}") from error
+
     def answers(self, node: int) -> bool:
         try:
             metadata_views.unfenced(self.brokers[node])
@@ -212,16 +226,22 @@ class DockerCluster:
         return all(node in unfenced for unfenced in views)
 
     def healthy(self) -> bool:
-        """Whether every node runs and serves, and every broker reports all brokers as unfenced."""
+        """Whether every node runs and serves, every broker reports all brokers as unfenced, and no fault has left
+        anything."""
         brokers = set(self.brokers)
         try:
-            return (
+            serves = (
                 all(node.state() == "running" for node in self.nodes.values())
                 and all(metadata_views.unfenced(address) == brokers for address in self.brokers.values())
                 and all(self.serving(node) for node in self.nodes if node not in brokers)
             )
-        except (OSError, APIError):
+            found = leftovers(self) if serves else []
+        except (OSError, APIError, InfrastructureError) as error:
+            log.warning("cluster %s is not healthy: %r", self.run, error)
             return False
+        if found:
+            log.warning("cluster %s is not as it was started: %s", self.run, "; ".join(found))
+        return serves and not found
 
     def save_logs(self, directory: Path) -> None:
         """Write each node's log to ``<directory>/<host>.log``.
@@ -299,6 +319,16 @@ class DockerCluster:
                 f"no broker is node {node}; brokers are {', '.join(map(str, sorted(self.brokers)))}"
             )
         return self.nodes[node]
+
+    def end_agents(self) -> None:
+        """End this session's agents, and return when they have healed: later they would undo another session's
+        faults."""
+        for node in self.nodes.values():
+            if node.agent.end():
+                try:
+                    end_network_faults(node)
+                except InfrastructureError as error:
+                    log.warning("the agent of %s may not have ended: %s", node.member.host, error)
 
     def close(self) -> None:
         """End agents and sidecars, which heals cuts and thaws disks. The nodes go on running."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +70,19 @@ def discover(client: Any, what: str, *, limit: float) -> Discovered:
     wait_until(problem, f"attach {what!r}: all nodes known", limit=limit, pause=0.5)
     assert found is not None
     return found
+
+
+def container_ids(client: Any, what: str) -> list[str]:
+    """Ids of these containers, running or not, in order; without those that do not exist."""
+    kind, colon, name = what.partition(":")
+    if colon:
+        found = client.api.containers(all=True, filters={"label": f"{PROJECT}={name}"})
+        return sorted(str(each["Id"]) for each in found if kind == "compose")
+    ids = set()
+    for each in filter(None, (part.strip() for part in what.split(","))):
+        with suppress(APIError):
+            ids.add(str(client.api.inspect_container(each)["Id"]))
+    return sorted(ids)
 
 
 def _containers(client: Any, what: str) -> list[Mapping[str, Any]]:

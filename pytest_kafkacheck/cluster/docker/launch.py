@@ -42,7 +42,7 @@ def archive(files: Mapping[str, bytes]) -> bytes:
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for name, data in files.items():
             entry = tarfile.TarInfo(name.lstrip("/"))
-            entry.size, entry.mode = len(data), 0o644
+            entry.size, entry.mode = len(data), 0o600  # some contain keys; nodes run as root
             tar.addfile(entry, io.BytesIO(data))
     return buffer.getvalue()
 

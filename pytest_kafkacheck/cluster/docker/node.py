@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Literal
@@ -15,6 +13,7 @@ from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.cluster.docker.clock.virtual_clock import VirtualClock
 from pytest_kafkacheck.cluster.docker.disk import Disk
 from pytest_kafkacheck.cluster.docker.executing import execute
+from pytest_kafkacheck.cluster.docker.files import read_file
 from pytest_kafkacheck.cluster.docker.pausing import pause
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, Member
 from pytest_kafkacheck.errors import InfrastructureError
@@ -29,6 +28,9 @@ EXECUTE_LIMIT = 120
 
 LOOK_MARGIN = 10.0
 """Seconds beyond a command's own limit for the engine to start it and to hand over its output."""
+
+CLOCK_MARK = "/run/kafkacheck-clock"
+"""A file in the pod: the clock of its node was set. To read a clock takes a container, so that is done only then."""
 
 CPU_PERIOD = 100_000
 """Microseconds: the period in which the kernel accounts for a container's CPU quota."""
@@ -58,7 +60,7 @@ class DockerNode:
         pod: str,
         security: Mapping[str, Security] | None = None,
         before_start: Callable[[], None] = lambda: None,
-        owner: Mapping[str, str] | None = None,
+        owner: Mapping[str, str],
     ) -> None:
         self.id = member.id
         self.member = member
@@ -71,7 +73,7 @@ class DockerNode:
         self._api = client.api
         self._security = dict(security or {})
         self._before_start = before_start
-        self._owner = dict(owner or {})
+        self._owner = dict(owner)
 
     @property
     def client_address(self) -> Address:
@@ -151,7 +153,9 @@ class DockerNode:
 
     @cached_property
     def clock(self) -> VirtualClock:
-        return VirtualClock(self._client, self, owner=self._owner)
+        return VirtualClock(
+            self._client, self, owner=self._owner, before_set=lambda: self.shell(f"touch {CLOCK_MARK}")
+        )
 
     def limit_cpu(self, cores: float | None) -> None:
         quota = -1 if cores is None else max(1000, round(cores * CPU_PERIOD))
@@ -179,6 +183,17 @@ class DockerNode:
         return _number_after(output, "used"), _number_after(output, "allowed") or int(
             self._api.info()["MemTotal"]
         )
+
+    def limits(self) -> list[str]:
+        """The limits of its container, a line each."""
+        settings = self._api.inspect_container(self.container)["HostConfig"]
+        found = []
+        if (quota := int(settings["CpuQuota"] or -1)) > 0:
+            found.append(f"it is limited to {quota / CPU_PERIOD:g} cores")
+        # `limit_memory` lifts a limit by setting it to all memory.
+        if 0 < (size := int(settings["Memory"])) < int(self._api.info()["MemTotal"]):
+            found.append(f"it is limited to {size >> 20} MiB")
+        return found
 
     def killed_for_memory(self) -> bool:
         return bool(self._api.inspect_container(self.container)["State"]["OOMKilled"])
@@ -221,14 +236,7 @@ class DockerNode:
 
         Raises OSError when the file does not exist.
         """
-        try:
-            stream, _ = self._api.get_archive(self.container, path)
-        except APIError as error:
-            raise FileNotFoundError(f"{self.member.host}:{path}: {error.explanation}") from error
-        with tarfile.open(fileobj=io.BytesIO(b"".join(stream))) as archive:
-            file = archive.extractfile(archive.next() or path)
-            assert file is not None
-            return file.read()
+        return read_file(self._api, self.container, path)
 
     def logs(self) -> bytes:
         """Everything the node has printed since its container was made, over all its starts."""

@@ -14,7 +14,7 @@ from typing import Any
 from docker.errors import NotFound
 
 from pytest_kafkacheck.cluster.docker import loop_devices, reaper
-from pytest_kafkacheck.cluster.docker.launch import START, Boot, Launch, launch
+from pytest_kafkacheck.cluster.docker.launch import START, Boot, Launch, archive, launch
 from pytest_kafkacheck.cluster.docker.pod import create_pod
 from pytest_kafkacheck.cluster.spec.certificates import Identity, issue_identity
 from pytest_kafkacheck.cluster.spec.member import CONTROLLER, Endpoint, Member
@@ -34,8 +34,15 @@ PART = "kafkacheck.part"
 
 NODE, ROLE = "kafkacheck.node", "kafkacheck.role"
 ENDPOINT = "kafkacheck.place"  # its first name, so that clusters kept by earlier releases can be reattached
-SPEC, CLUSTER, IDENTITY = "kafkacheck.spec", "kafkacheck.cluster-id", "kafkacheck.identity"
+SPEC, CLUSTER = "kafkacheck.spec", "kafkacheck.cluster-id"
 """Labels from which a session that did not start a cluster can reattach to it."""
+
+IDENTITY = "/k/identity.json"
+"""The file with the cluster's key and certificates in each node's container, for such a session. Labels are shown to
+everybody who lists containers, so they have no key."""
+
+FORMER_IDENTITY = "kafkacheck.identity"
+"""The label that had the key in clusters kept by earlier releases."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +159,6 @@ class Plan:
                     ROLE: json.dumps({"role": member.role, "rack": member.rack}),
                     SPEC: json.dumps(self.spec.to_json()),
                     CLUSTER: self.cluster_id,
-                    **({IDENTITY: json.dumps(self.identity.to_json())} if self.identity else {}),
                 },
                 host_config=api.create_host_config(
                     network_mode=f"container:{pod}",
@@ -161,7 +167,8 @@ class Plan:
                 ),
             )["Id"]
         )
-        api.put_archive(container, "/", given.archive)
+        identity = {IDENTITY: json.dumps(self.identity.to_json()).encode()} if self.identity else {}
+        api.put_archive(container, "/", archive({**given.files, **identity}))
         return container
 
     def launch(self, member: Member, endpoint: Endpoint) -> Launch:
@@ -207,6 +214,10 @@ def _short(run: str) -> str:
     return f"{run[: MOST_RUN - 9]}-{hashlib.sha256(run.encode()).hexdigest()[:8]}"
 
 
+def uses_tls(spec: ClusterSpec) -> bool:
+    return any(protocol.endswith("SSL") for protocol in listener_protocols(spec).values())
+
+
 def new_plan(
     spec: ClusterSpec,
     *,
@@ -222,7 +233,7 @@ def new_plan(
     cluster_id = secrets.token_urlsafe(16).replace("-", "a").replace("_", "b")
     host, bind = at
     identity = None
-    if any(protocol.endswith("SSL") for protocol in listener_protocols(spec).values()):
+    if uses_tls(spec):
         # The certificate must also name the brokers that are added later.
         later = [f"kafka{spec.brokers + number}" for number in range(1, MOST_ADDED + 1)]
         identity = issue_identity([host, *(member.host for member in spec.members), *later])

@@ -28,6 +28,13 @@ from pytest_kafkacheck.cluster.docker.images import agent_image
 
 HOLD = 'trap "exit 0" TERM INT; while :; do sleep 3600 & wait $!; done'
 
+RIGHTS: dict[str, Any] = {
+    "cap_drop": ["ALL"],
+    "cap_add": ["NET_ADMIN"],
+    "security_opt": ["no-new-privileges"],
+}
+"""Of a pod, and of the sidecar of an attached node: it may change its own network namespace, and nothing else."""
+
 
 def create_pod(
     api: Any,
@@ -51,7 +58,7 @@ def create_pod(
             hostname=host,
             labels=dict(labels),
             ports=list(ports),
-            host_config=api.create_host_config(cap_add=["NET_ADMIN"], port_bindings=dict(ports)),
+            host_config=api.create_host_config(port_bindings=dict(ports), **RIGHTS),
             networking_config=api.create_networking_config(
                 {network: api.create_endpoint_config(aliases=[host])}
             ),

@@ -6,7 +6,7 @@ clusters that are kept. For a day it also leaves objects whose owner it cannot c
 with the same engine, or from a container that sees other process ids.
 
 Labels cannot change after an object was made. So an empty volume beside the cluster marks that it is kept (`keep`),
-or that a session which did not make it uses it (`take_lease`).
+or that a session which did not make it uses it (`lease.leased`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ NAMESPACE = "kafkacheck.namespace"
 
 OWNERSHIP = (RUN, OWNER, HOST, BOOT, NAMESPACE)
 KEPT = "kafkacheck.kept"
-LEASE = "kafkacheck.lease"
+CLAIM = "kafkacheck.lease"
+"""Label of a volume by which a session claims a lease, see `lease.leased`: what it claims."""
 
 FOREIGN_HOURS = 24.0
 """Hours after which objects of another host count as abandoned, because its sessions cannot be checked from here.
@@ -107,6 +108,22 @@ def is_orphaned(found: Mapping[str, str], *, local: bool = True) -> bool:
         return True
     except psutil.AccessDenied:
         return False
+
+
+def users(parts: Iterable[Part], *, local: bool = True) -> list[str]:
+    """The sessions that use a run: those that own parts of it, and are alive or cannot be checked from here.
+
+    Who made a kept run does not count as its user.
+    """
+    found = list(parts)
+    is_kept = any(KEPT in part.labels for part in found)
+    used = [part for part in found if (part.kind == "volume" and CLAIM in part.labels) or not is_kept]
+    living = {
+        f"process {part.labels.get(OWNER, '').partition('@')[0]} on {part.labels.get(HOST, 'another host')}"
+        for part in used
+        if not is_orphaned(part.labels, local=local)
+    }
+    return sorted(living)
 
 
 def is_abandoned(parts: list[Part], *, now: float, local: bool = True) -> bool:
@@ -212,23 +229,6 @@ def kept(client: Any) -> dict[str, Part]:
         each["Labels"][RUN]: Part("volume", each["Name"], each["Labels"], _timestamp(each["CreatedAt"]))
         for each in found
     }
-
-
-def take_lease(client: Any, run: str) -> bool:
-    """Take a kept run for this process. Returns False while another living process uses it."""
-    name, ours = f"kafkacheck-{run}-lease", {**labels(run), LEASE: "yes"}
-    # Where the volume exists already, the engine returns that one. The process that made it holds the lease.
-    holder = client.api.create_volume(name, labels=ours)["Labels"]
-    if holder != ours and is_orphaned(holder, local=is_local(client)):
-        release_lease(client, run)
-        holder = client.api.create_volume(name, labels=ours)["Labels"]
-    return bool(holder == ours)
-
-
-def release_lease(client: Any, run: str) -> None:
-    """End the lease, so that another process can take the run."""
-    with contextlib.suppress(NotFound):
-        client.api.remove_volume(f"kafkacheck-{run}-lease", force=True)
 
 
 def _remove(client: Any, parts: Iterable[Part]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from docker.errors import DockerException
@@ -12,8 +12,21 @@ from docker.errors import DockerException
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.engine import reach
+from pytest_kafkacheck.cluster.docker.files import read_file
+from pytest_kafkacheck.cluster.docker.lease import LeaseHeld, leased
 from pytest_kafkacheck.cluster.docker.membership import DockerMembership
-from pytest_kafkacheck.cluster.docker.plan import CLUSTER, ENDPOINT, IDENTITY, NODE, PART, ROLE, SPEC, Plan
+from pytest_kafkacheck.cluster.docker.plan import (
+    CLUSTER,
+    ENDPOINT,
+    FORMER_IDENTITY,
+    IDENTITY,
+    NODE,
+    PART,
+    ROLE,
+    SPEC,
+    Plan,
+    uses_tls,
+)
 from pytest_kafkacheck.cluster.docker.repair import repair
 from pytest_kafkacheck.cluster.spec.certificates import Identity
 from pytest_kafkacheck.cluster.spec.member import Endpoint, Member
@@ -67,10 +80,12 @@ def take_over(
     for run, mark in reaper.kept(client).items():
         if json.loads(mark.labels[SPEC]) != wanted:
             continue
-        if not reaper.take_lease(client, run):
-            say(f"not using the kept cluster {run}: another session uses it")
-            continue
-        try:
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(leased(client, run, what=f"cluster {run}", labels=reaper.labels(run)))
+            except LeaseHeld as held:
+                say(f"not using the kept cluster {run}: {held.holder} uses it")
+                continue
             cluster = None
             try:
                 cluster = reattach(client, run)
@@ -80,13 +95,9 @@ def take_over(
                 if cluster is not None:
                     cluster.close()
                 continue
-            try:
-                yield cluster
-            finally:
-                cluster.close()
+            stack.callback(cluster.close)
+            yield cluster
             return
-        finally:
-            reaper.release_lease(client, run)
     yield None
 
 
@@ -104,5 +115,12 @@ def _plan(client: Any, run: str, container: Mapping[str, Any]) -> Plan:
         cluster_id=labels[CLUSTER],
         host=host,
         bind=bind,
-        identity=Identity.from_json(json.loads(labels[IDENTITY])) if IDENTITY in labels else None,
+        identity=_identity(client, container, spec),
     )
+
+
+def _identity(client: Any, container: Mapping[str, Any], spec: ClusterSpec) -> Identity | None:
+    if not uses_tls(spec):
+        return None
+    found = container["Labels"].get(FORMER_IDENTITY)
+    return Identity.from_json(json.loads(found or read_file(client.api, container["Id"], IDENTITY)))

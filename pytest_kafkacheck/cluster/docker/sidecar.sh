@@ -1,4 +1,5 @@
-# The sidecar of disk.py runs this: `run SECONDS COMMAND`, `freeze SECONDS`, `thaw` or `unmounted`.
+# The sidecar of disk.py runs this: `run SECONDS COMMAND`, `freeze SECONDS`, `thaw`, `begin_write NAME`,
+# `write_waited NAME` or `unmounted`.
 # DEVICE is the node's own disk. It is empty where the data is an ordinary volume, which is mounted already.
 
 # Each command mounts the disk in a mount namespace of its own, which ends with the command. Then only the broker has the
@@ -70,6 +71,32 @@ thaw() {
   fi
   # The process that froze the disk may be gone, with a sidecar that was removed, or may be another program's.
   run 10 'fsfreeze -u /k/data 2>/dev/null; rm -f /run/frozen /run/freezer'
+}
+
+# The write goes on alone: a process that waits for a frozen disk cannot be killed. The files in /run say when it began,
+# just before the write, and how long it took.
+begin_write() {
+  rm -f "/run/begun-$1" "/run/ended-$1"
+  { setsid unshare -m sh -c "$mounted"'
+      begun=$(date +%s%N) && echo "$begun" > "/run/begun-$0.new" && mv "/run/begun-$0.new" "/run/begun-$0" &&
+      echo > "/k/data/.kafkacheck-write-$0" && ended=$(date +%s%N) &&
+      echo $((ended - begun)) > "/run/ended-$0.new" && mv "/run/ended-$0.new" "/run/ended-$0"
+      rm -f "/k/data/.kafkacheck-write-$0"' "$1"; } </dev/null >/dev/null 2>&1 &
+  for try in $(seq 250); do
+    [ -e "/run/begun-$1" ] && return 0
+    sleep 0.02
+  done
+  echo "the disk cannot be mounted"
+  return 1
+}
+
+write_waited() {
+  [ -e "/run/begun-$1" ] || return 1
+  if [ -e "/run/ended-$1" ]; then
+    echo "ended $(cat "/run/ended-$1")"
+  else
+    echo "waits $(($(date +%s%N) - $(cat "/run/begun-$1")))"
+  fi
 }
 
 # Wait until no container has the disk mounted.

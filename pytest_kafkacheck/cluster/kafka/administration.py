@@ -13,8 +13,10 @@ from kafka.protocol.metadata import FindCoordinatorRequest
 from kafka.protocol.producer import InitProducerIdRequest
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
+from nemesis.cluster import Registration
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics, zookeeper
 from pytest_kafkacheck.cluster.kafka.admin import admin_client
+from pytest_kafkacheck.cluster.kafka.registration import registration
 from pytest_kafkacheck.cluster.kafka.running_cluster import RunningCluster
 from pytest_kafkacheck.cluster.kafka.topic_state import Report, reported, topic_id
 from pytest_kafkacheck.errors import InfrastructureError
@@ -207,6 +209,13 @@ class Administration:
 
     def remove_broker(self, node: int) -> None:
         self._membership.remove_broker(node)
+
+    def registration(self, node: int) -> Registration:
+        if self._cluster.spec.kraft:
+            return registration(self._cluster.brokers, node)
+        # In ZooKeeper mode a broker is registered as long as its session lasts.
+        is_registered = node in zookeeper.registered(self._cluster.zookeepers.values())
+        return "active" if is_registered else "unregistered"
 
     def coordinator(self, kind: Literal["group", "transaction"], name: str) -> int | None:
         """As of ``nemesis.cluster.Cluster``."""

@@ -1,8 +1,8 @@
-"""Changes broker settings while brokers run. Kafka refuses those that need a restart."""
+"""Changes broker settings while brokers run, and restores them. Kafka refuses those that need a restart."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import kafka.errors
 from kafka.protocol.admin import IncrementalAlterConfigsRequest
@@ -12,7 +12,7 @@ from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from workloads.clients.connection import Address
 
 BROKER = 4
-SET = 0
+SET, DELETE = 0, 1
 
 
 def set_broker(brokers: Mapping[int, Address], name: str, settings: Mapping[str, str]) -> None:
@@ -21,13 +21,27 @@ def set_broker(brokers: Mapping[int, Address], name: str, settings: Mapping[str,
     brokers  brokers that may be asked: for one broker's settings that broker, because it checks them itself.
     Raises UsageError when Kafka refuses, InfrastructureError when no broker accepts the request.
     """
+    _alter(brokers, name, SET, settings)
+
+
+def reset_broker(brokers: Mapping[int, Address], name: str, settings: Iterable[str]) -> None:
+    """Remove settings from the dynamic configuration, so that those of the broker's file hold again.
+
+    Arguments and errors are those of `set_broker`.
+    """
+    _alter(brokers, name, DELETE, dict.fromkeys(settings))
+
+
+def _alter(
+    brokers: Mapping[int, Address], name: str, operation: int, settings: Mapping[str, str | None]
+) -> None:
     # kafka-python's admin client refuses the empty name that stands for all brokers.
     Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
     resource = Resource(
         resource_type=BROKER,
         resource_name=name,
         configs=[
-            Resource.AlterableConfig(name=key, config_operation=SET, value=value)
+            Resource.AlterableConfig(name=key, config_operation=operation, value=value)
             for key, value in settings.items()
         ],
     )

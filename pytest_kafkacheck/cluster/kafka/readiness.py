@@ -39,13 +39,11 @@ def wait_ready(cluster: RunningCluster) -> None:
     brokers, dead = cluster.brokers, cluster.ended
     wait_until(lambda: not_serving(cluster), "every node serving", limit=LIMIT, dead=dead, pause=PAUSE)
     topics.create(brokers, TOPIC, assignment={number: [node] for number, node in enumerate(brokers)})
-    try:
-        with ThreadPoolExecutor(max_workers=len(brokers)) as pool:
-            proofs = [pool.submit(_prove, number, brokers[node], dead) for number, node in enumerate(brokers)]
-        for proof in proofs:
-            proof.result()
-    finally:
-        topics.delete(brokers, TOPIC)
+    with ThreadPoolExecutor(max_workers=len(brokers)) as pool:
+        proofs = [pool.submit(_prove, number, brokers[node], dead) for number, node in enumerate(brokers)]
+    for proof in proofs:
+        proof.result()
+    topics.delete(brokers, TOPIC)
 
 
 def _prove(partition: int, address: Address, dead: Callable[[], str | None]) -> None:

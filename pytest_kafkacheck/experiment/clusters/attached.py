@@ -43,6 +43,7 @@ class AttachedClusters:
         self._say = say
         self._name = name
         self._session = session
+        self._opened: DockerCluster | None = None
 
     @property
     def is_shared(self) -> bool:
@@ -57,18 +58,32 @@ class AttachedClusters:
                 )
 
     def turn(self, spec: ClusterSpec, *, alone: bool) -> AbstractContextManager[None]:  # noqa: ARG002 - any spec will do
-        return self._session.turn("attached", alone=alone) if self._session is not None else nullcontext()
+        return self._turn(self._session, alone=alone) if self._session is not None else nullcontext()
+
+    @contextmanager
+    def _turn(self, session: SharedSession, *, alone: bool) -> Iterator[None]:
+        with session.turn("attached", alone=alone):
+            try:
+                yield
+            finally:
+                if self._opened is not None:
+                    self._opened.end_agents()
 
     def can_reuse(self, cluster: DockerCluster, spec: ClusterSpec) -> bool:  # noqa: ARG002 - any spec will do
         return cluster.healthy()
 
     @contextmanager
     def open(self, spec: ClusterSpec, *, logs: Path) -> Iterator[DockerCluster]:  # noqa: ARG002 - starts no node
-        with attached(self._engine.client, self._name) as cluster:
+        session = self._session.owner if self._session is not None else None
+        with attached(self._engine.client, self._name, session=session) as cluster:
             nodes = ", ".join(map(str, cluster.nodes))
             bootstrap = ",".join(cluster.bootstrap)
             self._say(f"attached to {self._name}: nodes {nodes}, bootstrap {bootstrap}")
-            yield cluster
+            self._opened = cluster
+            try:
+                yield cluster
+            finally:
+                self._opened = None
 
     def clean_up(self, cluster: DockerCluster) -> None:
         reaper.remove_unless_kept(self._engine.client, cluster.run)

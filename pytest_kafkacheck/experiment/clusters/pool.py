@@ -12,7 +12,7 @@ from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.clusters.keeper import Keep, Keeper
 from pytest_kafkacheck.experiment.clusters.source import ClusterSource
-from pytest_kafkacheck.termination import terminated_like_interrupted
+from pytest_kafkacheck.termination import interrupts_before_errors, terminated_like_interrupted
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class ClusterPool:
             return
         self._termination.close()
         self._termination.enter_context(terminated_like_interrupted())
-        with self._source.turn(spec, alone=alone):
+        with interrupts_before_errors(), self._source.turn(spec, alone=alone):
             self._use = _Use(spec, alone)
             try:
                 yield self._current(spec, logs=logs)

@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from docker.errors import DockerException
@@ -44,16 +44,25 @@ class SharedClusters:
         self._engine = engine
         self._say = say
         self._session = session
+        self._opened: DockerCluster | None = None
 
     def check(self, spec: ClusterSpec, events: Sequence[Event] = ()) -> None:  # noqa: ARG002 - any fault will do
         check_startable(spec)
 
-    def turn(self, spec: ClusterSpec, *, alone: bool) -> AbstractContextManager[None]:
-        return self._session.turn(self._session.run_of(spec), alone=alone)
+    @contextmanager
+    def turn(self, spec: ClusterSpec, *, alone: bool) -> Iterator[None]:
+        with self._session.turn(self._session.run_of(spec), alone=alone):
+            try:
+                yield
+            finally:
+                if self._opened is not None:
+                    self._opened.end_agents()
 
     def can_reuse(self, cluster: DockerCluster, spec: ClusterSpec) -> bool:
-        if cluster.spec != spec or not cluster.healthy():
-            return False
+        # Another worker may be repairing it.
+        with self._session.locked(f"{cluster.run}.start", fcntl.LOCK_SH):
+            if cluster.spec != spec or not cluster.healthy():
+                return False
         self._say(f"using the running cluster again ({spec.describe()})")
         return True
 
@@ -81,7 +90,11 @@ class SharedClusters:
                     self._started(run).touch()
             stack.callback(cluster.close)
             self._say(f"using the cluster {run} together with other workers ({spec.describe()})")
-            yield cluster
+            self._opened = cluster
+            try:
+                yield cluster
+            finally:
+                self._opened = None
 
     def clean_up(self, cluster: DockerCluster) -> None:
         """Nothing: other workers still use the cluster."""

@@ -78,7 +78,8 @@ def install() -> None:
 
 
 def _transports(net: Any) -> set[Any]:
-    return net.__dict__.setdefault(TRANSPORTS, set())  # type: ignore[no-any-return]
+    transports: set[Any] = net.__dict__.setdefault(TRANSPORTS, set())
+    return transports
 
 
 class _Limited:

@@ -1,0 +1,114 @@
+"""An attached cluster whose containers have names of their own: one session at a time, and what a SIGKILL leaves."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from nemesis.effects.lease_table import LEASE
+from nemesis.faults.dns import dns
+from pytest_kafkacheck.cluster.docker import reaper
+from pytest_kafkacheck.cluster.docker.attach import attached
+from pytest_kafkacheck.cluster.kafka import topics
+from pytest_kafkacheck.cluster.kafka.snapshot import Snapshot, snapshot
+from pytest_kafkacheck.errors import UsageError
+from tests.support.foreign_cluster import two_nodes
+from tests.support.real_cluster import wait_until
+from workloads.workers.parent_death import spawn
+
+pytestmark = pytest.mark.cluster
+
+SESSION = """
+import sys, time
+from pytest_kafkacheck.cluster.docker.attach import attached
+from pytest_kafkacheck.cluster.docker.engine import connect
+with attached(connect(), sys.argv[1]) as cluster:
+    cluster.kafka.configure_broker(8, {"message.max.bytes": "2000000", "log.retention.ms": "1234000"})
+    cluster.kafka.configure_topic("orders", {"retention.ms": None, "flush.messages": "1"})
+    cluster.kafka.reassign("orders", 0, [8])
+    cluster.nodes[8].clock.set(3600)
+    cluster.nodes[7].freeze()
+    cluster.nodes[8].signal("STOP")
+    cluster.nodes[7].shell("nft 'table inet kafkacheck_mine; '")
+    print("struck", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(scope="module")
+def shop(engine: Any) -> Iterator[str]:
+    with two_nodes(engine) as what:
+        yield what
+
+
+def test_dns_finds_peers_by_the_names_that_they_have(engine: Any, shop: str) -> None:
+    with attached(engine, shop) as cluster, cluster.fault(dns("8")) as fault:
+        assert fault.evidence
+
+
+def test_the_helper_of_a_clock_has_an_owner(engine: Any, shop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[dict[str, str]] = []
+    with attached(engine, shop) as cluster:
+        create = cluster.client.api.create_container
+        monkeypatch.setattr(
+            cluster.client.api,
+            "create_container",
+            lambda **given: made.append(given["labels"]) or create(**given),
+        )
+        cluster.nodes[8].clock.get()
+    assert [each.keys() >= {reaper.RUN, reaper.OWNER} for each in made] == [True]
+
+
+def test_a_cluster_whose_settings_cannot_be_read_is_used_with_a_warning(
+    engine: Any, shop: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refused(_: object) -> Snapshot:
+        raise ConnectionError("ClusterAuthorizationFailedError")
+
+    monkeypatch.setattr("pytest_kafkacheck.cluster.docker.attach.snapshot", refused)
+    with attached(engine, shop) as cluster:
+        assert cluster.healthy()
+    assert "what it changes in Kafka stays: ClusterAuthorizationFailedError" in caplog.text
+
+
+def test_what_a_killed_session_did_is_undone_and_a_second_session_is_told_who_strikes(
+    engine: Any, shop: str
+) -> None:
+    with attached(engine, shop) as cluster:
+        cluster.kafka.configure_broker(8, {"message.max.bytes": "1500000"})
+        topics.create(cluster.brokers, "orders", assignment={0: [7]}, config={"retention.ms": "86400000"})
+        wait_until(lambda: cluster.kafka.topic_config("orders") == {"retention.ms": "86400000"})
+        before = snapshot(cluster.brokers)
+    process = spawn([sys.executable, "-W", "ignore", "-c", SESSION, shop], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == "struck"
+        orders, billing = shop.split(",")
+        # Its broker does not answer, so the lease is asked for before anything of Kafka.
+        with pytest.raises(UsageError, match=f"in use by process {process.pid} on "), attached(engine, shop):
+            pass
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        began = time.monotonic()
+
+        def runs(name: str) -> bool:
+            state = engine.api.inspect_container(name)["State"]
+            table = engine.api.top(name, ps_args="-eo pid,stat,comm") if not state["Paused"] else {}
+            return bool(table) and not any(row[1].startswith("T") for row in table["Processes"])
+
+        wait_until(lambda: runs(orders) and runs(billing), limit=LEASE)
+        sys.stdout.write(f"both ran again after {time.monotonic() - began:.1f} s\n")
+    finally:
+        process.kill()
+        process.communicate()
+    # The guardian goes on; this waits for it.
+    with attached(engine, shop) as cluster:
+        assert cluster.healthy()
+        assert snapshot(cluster.brokers) == before
+        assert cluster.nodes[8].clock.get() == (0, 0)
