@@ -33,7 +33,7 @@ def commit_reaches(history: History) -> DataFrame:
     # The replica that a member read may have been compacted, and that which a later reader got not yet.
     records = (
         without_compacted(history.records.where("f = 'poll' and offset is not null"), history)
-        .join(F.broadcast(above.select(*LOG).distinct()), LOG, "left_semi")
+        .join(F.broadcast(above.select(*LOG)), LOG, "left_semi")
         .groupBy(*LOG, "offset")
         .agg(
             F.max("invoked").alias("last"),
@@ -64,11 +64,10 @@ def _commits(history: History) -> DataFrame:
         *GROUP_LOG, "process", "op", "generation", "offset", "invoked as time", "completed as at",
         f"{COMMITS} as kind",
     )  # fmt: skip
-    started = assignments(history).where("start_offset is not null")
     got = (
         reaches(history)
         .selectExpr(*GROUP_LOG, "began as at", "reached")
-        .unionByName(started.selectExpr(*GROUP_LOG, "invoked as at", "start_offset as reached"))
+        .unionByName(assignments(history).selectExpr(*GROUP_LOG, "invoked as at", "start_offset as reached"))
         .withColumn("kind", F.lit(REACHES))
     )
     line = Window.partitionBy(*GROUP_LOG).orderBy("at", "kind").rowsBetween(UNBOUNDED, 0)

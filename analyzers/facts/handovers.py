@@ -29,7 +29,7 @@ def handovers(history: History) -> DataFrame:
     gaps = _gaps(history).where("reached < position")
     of = members(history).withColumn("mine", F.lit(True))
     # The replica that one member read may have been compacted, and that which a later reader got not yet.
-    polls = without_compacted(history.records.where("f = 'poll' and offset is not null"), history)
+    polls = without_compacted(history.records.where("f = 'poll'"), history)
     visible = "invoked > time and (coalesce(committed, false) or not coalesce(careful, true))"
     return (
         polls.selectExpr(*LOG, "process as poller", "offset", "invoked", "committed")
@@ -46,19 +46,19 @@ def handovers(history: History) -> DataFrame:
 
 
 def _gaps(history: History) -> DataFrame:
-    """Per assignment with a position: the columns of `ASSIGNMENT`.
+    """Per assignment: the columns of `ASSIGNMENT`. The position is null where the member did not record it.
 
     A group that starts for the first time, with auto.offset.reset=earliest and without a commit, has reached 0: it
     starts at the log start.
     """
-    began = assignments(history).where("start_offset is not null").selectExpr(
+    began = assignments(history).selectExpr(
         *GROUP_LOG, "process", "op", "generation", "invoked", "completed as time", f"{BEGINS} as kind",
         "start_offset as reached", "policy",
     )  # fmt: skip
     earlier = (
         reaches(history).selectExpr(*GROUP_LOG, "known as time", "reached").withColumn("kind", F.lit(REACHES))
     )
-    line = Window.partitionBy(*GROUP_LOG).orderBy("time", "kind", "process", "op").rowsBetween(UNBOUNDED, -1)
+    line = Window.partitionBy(*GROUP_LOG).orderBy("time", "kind", "op").rowsBetween(UNBOUNDED, -1)
     tried = commits(history).where("type <> 'fail'").groupBy(*GROUP_LOG).agg(F.min("invoked").alias("tried"))
     done = binding_commits(history).groupBy(*GROUP_LOG).agg(F.min("completed").alias("done"))
     first = "if(policy = 'earliest' and coalesce(time < tried, true), 0, null)"

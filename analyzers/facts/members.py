@@ -78,7 +78,7 @@ def assignments(history: History) -> DataFrame:
     of_logs = known.where("topic is not null")
     # A member that leaves or dies loses all of its assignments.
     logs = of_logs.select(*GROUP_LOG, "process").distinct()
-    left = known.where("topic is null and event in ('left', 'fenced')").drop("topic", "partition")
+    left = known.where("event in ('left', 'fenced')").drop("topic", "partition")
     gone = left.join(logs, ["run", "group", "process"])
     dead = deaths(history).join(logs, ["run", "process"])
     own = Window.partitionBy(*GROUP_LOG, "process").orderBy("invoked", "completed", "op")
@@ -102,7 +102,7 @@ def committed_before(history: History, moments: DataFrame, *, at: str, until: st
     resets = (
         commits(history)
         .where("reset and type <> 'fail'")
-        .selectExpr(*GROUP_LOG, f"struct(invoked, coalesce(completed, {ENDLESS}L) as completed) as one")
+        .selectExpr(*GROUP_LOG, "struct(invoked, completed) as one")
         .groupBy(*GROUP_LOG)
         .agg(F.collect_list("one").alias("resets"))
     )
@@ -110,7 +110,6 @@ def committed_before(history: History, moments: DataFrame, *, at: str, until: st
     over = "coalesce(size(filter(resets, r -> r.completed < invoked)), 0)"
     done = (
         binding_commits(history)
-        .where("not reset")
         .join(F.broadcast(resets), GROUP_LOG, "left")
         .selectExpr(*GROUP_LOG, "completed as moment", "1 as kind", "offset as committed", f"{over} as era")
     )

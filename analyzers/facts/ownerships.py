@@ -34,17 +34,15 @@ def ownerships(history: History) -> DataFrame:
         .groupBy(*key, "op")
         .agg(
             F.expr("max(proof) filter (where committed_in = generation)").alias("proof"),
-            F.expr("max(proof) filter (where committed_in >= coalesce(newest, committed_in))").alias(
-                "lasting"
-            ),
+            F.expr("max(proof) filter (where committed_in >= newest)").alias("lasting"),
         )
     )
-    order = ["began", "until", "process", "op"]
+    order = ["began", "until", "op"]
     same = Window.partitionBy(*GROUP_LOG, "generation")
     anyone = Window.partitionBy(*GROUP_LOG)
     # A later process with the same group.instance.id takes over the assignments, and the generation goes on. The
     # earlier one learns of it only from a refusal, so that its next event, too, comes too late.
-    instance = Window.partitionBy(*GROUP_LOG, "generation", "instance").orderBy("began", "process", "op")
+    instance = Window.partitionBy(*GROUP_LOG, "generation", "instance").orderBy("began", "op")
     return (
         assigned.join(proofs, [*key, "op"], "left")
         .withColumn("next", F.when(F.col("instance").isNotNull(), F.lead("process").over(instance)))
@@ -64,9 +62,9 @@ def _accepted(history: History) -> DataFrame:
     over), newest: the newest generation in which the log had been assigned before; null for none."""
     made = commits(history).where("type = 'ok'").selectExpr(
         *GROUP_LOG, "process", "generation as committed_in", "invoked as proof", f"{COMMITS} as kind",
-        "coalesce(completed, invoked) as accepted",
+        "completed as accepted",
     )  # fmt: skip
-    assigned = assignments(history).where("generation is not null").selectExpr(
+    assigned = assignments(history).selectExpr(
         *GROUP_LOG, "completed as proof", f"{ASSIGNS} as kind", "generation as newest"
     )  # fmt: skip
     line = Window.partitionBy(*GROUP_LOG).orderBy("proof", "kind").rowsBetween(UNBOUNDED, 0)

@@ -21,12 +21,11 @@ def redeliveries(history: History) -> DataFrame:
     group first polled it. Polls after a seek of the member are left out.
     """
     polls = of_groups(history).drop("committed")
-    unsought = (
-        polls.where("generation is not null").groupBy(*MEMBER).agg(F.min("assignment").alias("unsought"))
-    )
-    assigned = assignments(history).where("generation is not null")
-    first = assigned.groupBy(*MEMBER).agg(
-        F.expr("min(struct(invoked, completed, start_offset))").alias("first")
+    unsought = polls.groupBy(*MEMBER).agg(F.min("assignment").alias("unsought"))
+    first = (
+        assignments(history)
+        .groupBy(*MEMBER)
+        .agg(F.expr("min(struct(invoked, completed, start_offset))").alias("first"))
     )
     moments = first.selectExpr(
         *MEMBER, "first.invoked as since", "first.completed as known", "first.start_offset as position"
@@ -38,7 +37,7 @@ def redeliveries(history: History) -> DataFrame:
         .withColumnRenamed("process", "member")
         .withColumnRenamed("generation", "of")
     )
-    record = Window.partitionBy(*GROUP_LOG, "member", "of", "offset")
+    record = Window.partitionBy(*GROUP_LOG, "offset")
     return (
         polls.join(F.broadcast(again), GROUP_LOG)
         .where("offset <= committed")

@@ -16,7 +16,7 @@ EVERYTHING = (1 << 63) - 1
 _REMOVALS = f"""
     with {FINAL_READS}, logs as (
         select run, topic, partition, max(offset) filter (where f = 'poll') as top, max({TIME}) as last,
-            bool_or(committed) filter (where f = 'poll' and final) as isolated
+            bool_or(committed) filter (where final) as isolated
         from {{records}} group by run, topic, partition
     ), lengths as (
         select *, max(last) over (partition by run) as until from logs

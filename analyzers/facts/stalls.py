@@ -15,7 +15,7 @@ from analyzers.facts.final_reads import FINAL_READS
 from analyzers.facts.members import ENDLESS
 from analyzers.facts.waits import GRAIN
 from analyzers.history.load import History
-from workloads.history.schema import HARNESS, NEMESIS
+from workloads.history.schema import NEMESIS
 
 PAUSES = 10
 """Nobody else getting anything for longer than this part of a reader's limit counts as a pause: the log may have been
@@ -26,7 +26,7 @@ _STALLS = f"""
         select run, cast(get_json_object(value, '$.process') as int) as process, invoked,
             get_json_object(value, '$.event') = 'stopped' as stopped,
             cast(get_json_object(value, '$.poll_limit') as double) as poll_limit
-        from {{operations}} where process = {HARNESS} and f = 'worker'
+        from {{operations}} where f = 'worker'
     ), endings as (
         select run, min(invoked) as final_phase from {{operations}}
         where f = 'phase' and get_json_object(value, '$.phase') = 'final' group by run
@@ -51,8 +51,7 @@ _STALLS = f"""
             coalesce(max(completed) filter (where get_json_object(value, '$.stage') = 'heal'), {ENDLESS}) as ended
         from {{operations}} where process = {NEMESIS} group by run, get_json_object(value, '$.event')
         union all
-        select run, false, invoked, if(type = 'ok', coalesce(completed, {ENDLESS}), {ENDLESS})
-        from {{operations}} where process = {HARNESS} and f = 'recovery'
+        select run, false, invoked, if(type = 'ok', completed, {ENDLESS}) from {{operations}} where f = 'recovery'
     ), of_runs as (
         select run, collect_list(struct(began, ended)) as disturbed, min(began) filter (where is_fault) as first_fault
         from disturbances group by run
@@ -72,8 +71,7 @@ _STALLS = f"""
     ), spans as (
         select *, greatest(last, times[0]) as since, least(until, try_element_at(times, -1)) as went_on,
             filter(
-                zip_with(slice(times, 1, size(times) - 1), slice(times, 2, size(times) - 1),
-                    (one, next) -> struct(one as began, next as ended)),
+                zip_with(times, slice(times, 2, size(times)), (one, next) -> struct(one as began, next as ended)),
                 pause -> pause.ended - pause.began > poll_limit div {PAUSES}
             ) as pauses
         from progress where size(times) > 0

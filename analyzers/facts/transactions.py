@@ -18,16 +18,15 @@ NAMED = [
 def transactions(history: History) -> DataFrame:
     """One row per operation ``txn``.
 
-    Columns: run, op, process, type, invoked, completed (ns), outcome, ending (ns, null for none), unended
-    (whether its client gave up and did not request an end), and fenced (ns): the first completion of an
-    init that fenced its producer; null for none.
+    Columns: run, op, process, type, invoked, completed (ns), ending (ns, null for none), unended (whether its client
+    gave up and did not request an end), and fenced (ns): the first completion of an init that fenced its producer;
+    null for none.
 
     The later of two inits fences the producer of the earlier one. An epoch tells which was later only where they
     overlap, or where the producer's own init is not known: a transactional id gets a new producer id, with new
     epochs, when its epochs are exhausted or it has expired.
     """
     ends = [
-        "get_json_object(value, '$.outcome') as outcome",
         "cast(get_json_object(value, '$.ending') as bigint) as ending",
         "type <> 'ok' and completed is not null and get_json_object(value, '$.ending') is null as unended",
     ]

@@ -54,15 +54,11 @@ def incomplete(s: Any) -> Any:
     good(s.fault("inject").fault("heal"))
     all_in_sync: dict[str, Any] = {"isr": (1, 2, 3)}
     sample(s, 5, node=1, leader=1, epoch=1, **all_in_sync)
-    (
-        sample(s, 10, node=2, leader=2, epoch=2, isr=(2, 3)),
-        sample(s, 30, node=2, leader=2, epoch=2, **all_in_sync),
-    )
+    sample(s, 10, node=2, leader=2, epoch=2, isr=(2, 3))
+    sample(s, 30, node=2, leader=2, epoch=2, **all_in_sync)
     # A leader that was replaced, and a follower that has not heard of it.
-    (
-        sample(s, 25, node=1, leader=1, epoch=1, **all_in_sync),
-        sample(s, 35, node=3, leader=2, epoch=2, isr=(2, 3)),
-    )
+    sample(s, 25, node=1, leader=1, epoch=1, **all_in_sync)
+    sample(s, 35, node=3, leader=2, epoch=2, isr=(2, 3))
     for time, leader, epoch in ((5, 1, 1), (28, -1, 2), (33, 3, 3), (60, 3, 3)):
         sample(s, time, node=3, leader=leader, epoch=epoch, **all_in_sync)
         s.observations[-1]["partition"] = 1

@@ -187,6 +187,7 @@ print(describe(RuntimeError("Cannot call methods on a stopped SparkContext")))
 """
 
 
+@pytest.mark.nightly
 def test_spark_that_stopped_itself_in_a_running_jvm_is_started_again(
     write: Any, story: Any, tmp_path: Path
 ) -> None:

@@ -82,7 +82,17 @@ def moved(frame: Any) -> int:
     return rows
 
 
-@pytest.mark.parametrize("fact", ["values", "conflicts", "steps", "gaps", "acknowledgements"])
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "values",
+        "gaps",
+        *(
+            pytest.param(each, marks=pytest.mark.nightly)
+            for each in ("conflicts", "steps", "acknowledgements")
+        ),
+    ],
+)
 def test_the_main_facts_shuffle_no_records(spark: Any, bucketed: History, folder: Path, fact: str) -> None:
     """A few rows are shuffled: one for each log, and the steps over missing offsets."""
     records = bucketed.records.count()
@@ -100,7 +110,7 @@ def test_the_prefilter_shuffles_no_records(bucketed: History) -> None:
     "runs",
     [
         ["one", "two's 100% [x]"],
-        ["one", "whole"],
+        pytest.param(["one", "whole"], marks=pytest.mark.nightly),
         pytest.param(["whole"], marks=pytest.mark.nightly),
         pytest.param(["hot"], marks=pytest.mark.nightly),
     ],

@@ -66,9 +66,9 @@ def owned_until(tables: Tables, one: Row) -> int:
         if group_log(a) == group_log(one) and a["generation"] == one["generation"]
         and one.get("instance") is not None and a.get("instance") == one["instance"]
     ]  # fmt: skip
-    order = itemgetter("completed", "process", "op")
-    after = min((order(a) for a in same if order(a) > order(one)), default=None)
-    is_replaced = after is not None and after[1] != one["process"]
+    order = itemgetter("completed", "op")
+    after = min((a for a in same if order(a) > order(one)), key=order, default=None)
+    is_replaced = after is not None and after["process"] != one["process"]
     if following and following["event"] in ("revoked", "left", "assigned") and not is_replaced:
         return int(following["invoked"])
     proofs = [c["invoked"] for c in accepted(tables, one) if c["generation"] == one["generation"]]
@@ -117,7 +117,7 @@ def double(tables: Tables) -> int:
 
 
 def _order(assignment: Row) -> tuple[Any, ...]:
-    return tuple(assignment[name] for name in ("completed", "until", "process", "op"))
+    return tuple(assignment[name] for name in ("completed", "until", "op"))
 
 
 def groups_of(tables: Tables) -> set[tuple[Any, Any]]:
@@ -134,7 +134,7 @@ def skipped(tables: Tables) -> int:
     for one in began:
         group = polled_by(tables, one["group"])
         here = [p for p in group if log(p) == log(one)]
-        order = lambda a: (a["completed"], a["process"], a["op"])  # noqa: E731
+        order = itemgetter("completed", "op")
         reached = [
             a["start_offset"] for a in began if group_log(a) == group_log(one) and order(a) < order(one)
         ]

@@ -8,7 +8,7 @@ from typing import Any
 from tests.support.stories import groups, positions, transactions
 from tests.support.stories.removals import created
 
-ONE = 1 << 40  # the values of process 1 start here
+ONE, TWO = 1 << 40, 2 << 40  # the values of processes 1 and 2 start here
 COMPACT = {"cleanup_policy": "compact"}
 
 
@@ -59,8 +59,30 @@ def replaced_although_nothing_may_go(s: Any) -> Any:
 
 def of_another_log(s: Any) -> Any:
     """The same key in another partition replaces nothing."""
-    s = created(s, **COMPACT).send(ONE, 0, key=4).send(2 << 40, 5, key=4, partition=1)
-    return s.final({}, end=1).final({5: 2 << 40}, end=6, partition=1)
+    s = created(s, **COMPACT).send(ONE, 0, key=4).send(TWO, 5, key=4, partition=1)
+    return s.final({}, end=1).final({5: TWO}, end=6, partition=1)
+
+
+def replaced_by_what_nobody_read(s: Any) -> Any:
+    """The acknowledgement of the later record shows that it replaced the first one. The later one is lost."""
+    return keyed(created(s, **COMPACT)).final({1: ONE + 1}, end=3)
+
+
+def aborted_record_replaces_nothing(s: Any) -> Any:
+    created(s, **COMPACT).send(ONE, 0, key=4).send(ONE + 1, 1, key=4, type="fail", transaction=8)
+    return s.final({}, end=2)
+
+
+def replaced_beside_a_topic_with_compaction(s: Any) -> Any:
+    """Its own records stay until they are old."""
+    created(created(s, topic="u", **COMPACT))
+    s.send(TWO, 0, key=4, topic="u").send(TWO + 1, 1, key=4, topic="u")
+    return keyed(s).final({1: ONE + 1, 2: ONE + 2}, end=3).final({1: TWO + 1}, end=2, topic="u")
+
+
+def torn_beside_a_topic_with_compaction(s: Any) -> Any:
+    created(created(s, at=(0, 0)), topic="u", at=(0, 0), **COMPACT)
+    return transactions.torn_by_an_earlier_assignment(s)
 
 
 def torn_by_compaction(s: Any) -> Any:
@@ -86,6 +108,10 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     without_a_key_lost: {"lost-write": 1},
     replaced_although_nothing_may_go: {"lost-write": 1},
     of_another_log: {"lost-write": 1},
+    replaced_by_what_nobody_read: {"lost-write": 1, "expired": 1},
+    aborted_record_replaces_nothing: {"lost-write": 1},
+    replaced_beside_a_topic_with_compaction: {"lost-write": 1, "expired": 1},
+    torn_beside_a_topic_with_compaction: {"torn-transaction": 1, "poll-skip": 1},
     torn_by_compaction: {},
     group_began_behind_what_was_replaced: {},
     group_committed_beyond_what_was_replaced: {},

@@ -34,6 +34,12 @@ def member(
     )
 
 
+def numbered(s: Any, op: int) -> Any:
+    """Gives the last operation this number."""
+    s.operations[-1]["op"] = op
+    return s
+
+
 def commit(
     s: Any, process: int, offset: int, at: Span, *, generation: int | None = 1, reset: bool = False,
     group: str = "g", kind: str = "ok", partition: int = 0, transaction: int | None = None,

@@ -36,6 +36,12 @@ def inconsistent(s: Any) -> Any:
     return s.poll(TWO, 0).final({0: ONE}, end=1)
 
 
+def inconsistent_in_a_poll_that_did_not_return(s: Any) -> Any:
+    """The poll began after another one had returned the first value."""
+    two_unknown_sends(s).poll(ONE, 0).poll(TWO, 0, process=11, at=(s.now + 1, None), type="info")
+    return s.final({0: ONE}, end=1)
+
+
 def inconsistent_in_one_epoch(s: Any) -> Any:
     return two_unknown_sends(s).poll(ONE, 0, leader_epoch=1).final({0: TWO}, end=1, leader_epoch=1)
 
@@ -92,6 +98,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     duplicate_by_an_info_poll: {"duplicate": 1},
     not_a_duplicate_in_two_partitions: {},
     inconsistent: {"inconsistent-offsets": 1, "lost-read": 1},
+    inconsistent_in_a_poll_that_did_not_return: {"inconsistent-offsets": 1, "lost-read": 1},
     inconsistent_in_one_epoch: {"inconsistent-offsets": 1, "lost-read": 1},
     inconsistent_with_the_first_epoch: {"inconsistent-offsets": 1, "lost-write": 1},
     inconsistent_in_turns: {"inconsistent-offsets": 1, "lost-read": 1},

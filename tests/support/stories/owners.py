@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.support.stories.groups import commit, log, member, polled
+from tests.support.stories.groups import commit, log, member, numbered, polled
 
 
 def owned_in_two_generations(s: Any) -> Any:
@@ -61,6 +61,87 @@ def commit_of_an_older_generation(s: Any) -> Any:
     return commit(s, 5, 1, (43, 50))
 
 
+def owned_until(s: Any, event: str, **more: Any) -> Any:
+    """Another member gets the partition at 40 ns. The event of the first one takes from 45 to 50 ns."""
+    log(s, 1), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(1), (21, 22))
+    return member(member(s, 6, "assigned", (30, 40), start=0), 5, event, (45, 50), **more)
+
+
+def owned_twice_until_the_first_owner_left(s: Any) -> Any:
+    return owned_until(s, "left", partition=None)
+
+
+def owned_twice_until_the_first_owner_got_it_again(s: Any) -> Any:
+    return owned_until(s, "assigned")
+
+
+def committed_until_it_lost_the_partition(s: Any) -> Any:
+    """Of several commits, the last one counts. It was over when the event began."""
+    commit(owned_until(s, "lost"), 5, 1, (41, 45))
+    return commit(s, 5, 1, (23, 25))
+
+
+def committed_beside_an_owner_of_a_newer_generation(s: Any) -> Any:
+    """The later commit had to be refused, but shows that the first owner still had its assignment."""
+    commit(owned_until(s, "lost"), 5, 1, (23, 25)), member(s, 7, "assigned", (26, 28), generation=2, start=0)
+    return commit(s, 5, 1, (41, 45))
+
+
+def committed_while_it_lost_the_partition(s: Any) -> Any:
+    """Nothing shows that the commit was accepted before the event."""
+    return commit(owned_until(s, "lost"), 5, 1, (41, 46))
+
+
+def owned_in_two_generations_of_which_it_knew(s: Any) -> Any:
+    """The first owner commits in the generation of the second one."""
+    log(s, 1), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(1), (21, 25))
+    commit(s, 5, 1, (26, 28)), member(s, 6, "assigned", (30, 40), generation=2, start=0)
+    return commit(s, 5, 1, (46, 50), generation=2)
+
+
+def owned_in_an_older_generation(s: Any) -> Any:
+    """The commit began in the nanosecond in which an assignment of a newer generation was complete."""
+    log(s, 1), member(s, 6, "assigned", (36, 40), generation=3, start=0)
+    member(s, 5, "assigned", (10, 20), generation=2, start=0), polled(s, 5, range(1), (21, 25), generation=2)
+    return commit(member(s, 7, "assigned", (30, 35), start=0), 5, 1, (40, 45), generation=2)
+
+
+def owned_beside_two_others(s: Any) -> Any:
+    """The second owner gave the partition up before the third one got it; the first one did not."""
+    log(s, 1), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(1), (21, 22))
+    commit(s, 5, 1, (23, 24)), member(s, 6, "assigned", (25, 30), start=1)
+    member(s, 6, "revoked", (35, 40)), member(s, 7, "assigned", (50, 60), start=1)
+    return member(s, 5, "revoked", (80, 85))
+
+
+def owned_beside_two_others_of_later_generations(s: Any) -> Any:
+    log(s, 1), member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(1), (21, 22))
+    member(s, 6, "assigned", (30, 40), generation=2, start=0), commit(s, 6, 1, (41, 45), generation=2)
+    member(s, 7, "assigned", (50, 60), generation=3, start=1)
+    return commit(s, 5, 1, (70, 75), generation=3)
+
+
+def owned_from_one_nanosecond_on(s: Any) -> Any:
+    """Nothing shows that one of the two owned it for longer than that."""
+    log(s, 1), member(s, 5, "assigned", (10, 20), start=0), member(s, 6, "assigned", (12, 20), start=0)
+    return member(s, 5, "revoked", (30, 35))
+
+
+def owned_for_the_same_time(s: Any) -> Any:
+    """The one with the later operation counts."""
+    numbered(member(log(s, 1), 5, "assigned", (10, 20), start=0), 8)
+    numbered(member(s, 6, "assigned", (10, 20), start=0), 7)
+    return member(member(s, 5, "revoked", (30, 35)), 6, "revoked", (30, 35))
+
+
+def replaced_in_one_nanosecond(s: Any) -> Any:
+    """The member with the later operation replaced the one that still committed."""
+    numbered(member(log(s, 1), 5, "assigned", (10, 20), start=0, instance="i"), 8)
+    numbered(member(s, 6, "assigned", (10, 20), start=0, instance="i"), 7)
+    polled(s, 6, range(1), (21, 22)), commit(s, 6, 1, (25, 30)), member(s, 6, "revoked", (70, 75))
+    return member(s, 5, "revoked", (70, 75))
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     owned_in_two_generations: {"double-ownership": 1},
     got_back_in_a_later_generation: {},
@@ -68,4 +149,16 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     static_member_not_fenced: {"double-ownership": 1},
     members_with_other_instances: {"double-ownership": 1},
     commit_of_an_older_generation: {"unfenced-commit": 1},
+    owned_twice_until_the_first_owner_left: {"double-ownership": 1},
+    owned_twice_until_the_first_owner_got_it_again: {"double-ownership": 1},
+    committed_until_it_lost_the_partition: {"double-ownership": 1},
+    committed_beside_an_owner_of_a_newer_generation: {"double-ownership": 1, "unfenced-commit": 1},
+    committed_while_it_lost_the_partition: {},
+    owned_in_two_generations_of_which_it_knew: {"double-ownership": 1},
+    owned_in_an_older_generation: {"double-ownership": 1},
+    owned_beside_two_others: {"double-ownership": 2},
+    owned_beside_two_others_of_later_generations: {"double-ownership": 2},
+    owned_from_one_nanosecond_on: {},
+    owned_for_the_same_time: {"double-ownership": 1},
+    replaced_in_one_nanosecond: {"double-ownership": 1},
 }

@@ -23,6 +23,13 @@ def went_back(s: Any) -> Any:
     return s.final({0: ONE, 1: ONE + 1}, end=2)
 
 
+def went_back_in_a_poll_that_did_not_return(s: Any) -> Any:
+    """The finding has the time at which the poll began."""
+    s.send(ONE, 0).send(ONE + 1, 1).poll(ONE, 0).poll(ONE + 1, 1)
+    s.poll(ONE, 0, at=(s.now + 1, None), type="info")
+    return s.final({0: ONE, 1: ONE + 1}, end=2)
+
+
 def stood_still(s: Any) -> Any:
     return s.send(ONE, 0).poll(ONE, 0).poll(ONE, 0).final({0: ONE}, end=1)
 
@@ -126,6 +133,7 @@ def skipped_a_hole_inside_a_poll(s: Any) -> Any:
 
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     went_back: {"nonmonotonic-poll": 1},
+    went_back_in_a_poll_that_did_not_return: {"nonmonotonic-poll": 1},
     stood_still: {"nonmonotonic-poll": 1},
     went_back_after_a_seek: {},
     went_back_inside_a_poll: {"int-nonmonotonic-poll": 1},

@@ -13,7 +13,8 @@ Span = tuple[int, int | None]
 
 def txn(
     s: Any, op: int, at: Span, *, process: int = 1, kind: str = "ok", outcome: str = "commit",
-    name: str = "x", epoch: int = 0, ending: int | None = None, is_ended: bool = True, producer_id: int | None = None,
+    name: str = "x", epoch: int | None = 0, ending: int | None = None, is_ended: bool = True,
+    producer_id: int | None = None,
 ) -> Any:  # fmt: skip
     value = {"transactional_id": name, "epoch": epoch, "outcome": outcome, **known(producer_id)}
     value["ending"] = at[1] - 1 if ending is None and at[1] is not None and is_ended else ending

@@ -1,0 +1,16 @@
+"""Mutants of `analyzers.facts.transactions` that no history can tell from the original, by the reason for that."""
+
+from __future__ import annotations
+
+BY_REASON: dict[str, tuple[str, ...]] = {
+    "the rows are looked up by the op of a transaction, which no other operation has": (
+        "transactions: history.operations.where(\"f = 'txn'\") -> history.operations",
+    ),
+    (
+        "a transaction sends nothing once its process begins another init, which only matters to inits "
+        "that complete after that"
+    ): (
+        "transactions: \"filter(inits, o -> o.process = process and o.type = 'ok' and o.invoked <= "
+        'invoked)" -> "filter(inits, o -> o.process = process and o.type = \'ok\' )"',
+    ),
+}

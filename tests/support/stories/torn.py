@@ -1,0 +1,68 @@
+"""Histories with readers that pass a part of a transaction, or get it too early, and near misses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.stories.transactions import ONE, READ, TWO, two_parts
+
+WHOLE = {0: ONE, 1: ONE + 1, 2: TWO}
+OWN = 20 << 40
+"""A value of process 20."""
+
+
+def followed(s: Any, *, kind: str = "ok") -> Any:
+    """A transaction of two records, and one of another producer behind them."""
+    return two_parts(s, kind=kind).send(TWO, 2, process=2)
+
+
+def torn_by_a_reader_of_which_nothing_says_that_it_is_final(s: Any) -> Any:
+    followed(s).poll(ONE, 0, **READ | {"final": None}).poll(TWO, 2, **READ | {"final": None})
+    return s.final(WHOLE, end=3, **READ)
+
+
+def torn_by_a_read(s: Any) -> Any:
+    """No record behind the missing one was polled. The reader writes, too, to another partition."""
+    followed(s).send(OWN, 0, partition=1).poll(ONE, 0, process=20, **READ)
+    s.operation("read", process=20, start_offset=0, end_offset=3)
+    return s.final(WHOLE, end=3, **READ).final({0: OWN}, end=1, partition=1, process=98, **READ)
+
+
+def read_that_did_not_complete(s: Any) -> Any:
+    """Nothing shows how far it got."""
+    followed(s).poll(ONE, 0, process=20, **READ)
+    s.operation("read", process=20, type="info", start_offset=0, end_offset=3)
+    return s.final(WHOLE, end=3, **READ)
+
+
+def torn_by_a_final_read_that_did_not_complete(s: Any) -> Any:
+    """It got a record behind the missing one, which nobody got at all: that is a lost write, too."""
+    followed(s).poll(ONE, 0, process=99, final=True, **READ).poll(TWO, 2, process=99, final=True, **READ)
+    return s.operation("final-read", process=99, type="info", start_offset=0, end_offset=3)
+
+
+def passed_by_readers_that_changed_their_isolation(s: Any) -> Any:
+    """In one assignment, to another isolation or to one that is not recorded, and between two. It is not known which
+    isolation passed the second record."""
+    followed(s)
+    for process, committed in ((21, False), (22, None)):
+        s.poll(ONE, 0, process=process, **READ).poll(TWO, 2, process=process, committed=committed)
+    s.poll(ONE, 0, process=20, **READ).poll(TWO, 2, process=20, assignment=2, committed=False)
+    s.operation("read", process=20, start_offset=0, end_offset=3)
+    return s.final(WHOLE, end=3, **READ)
+
+
+def poll_of_an_open_transaction_that_never_ended(s: Any) -> Any:
+    two_parts(s).poll(ONE, 0, at=(70, None), type="info", **READ)
+    return s.final({0: ONE, 1: ONE + 1}, end=3, **READ)
+
+
+PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
+    torn_by_a_reader_of_which_nothing_says_that_it_is_final: {"torn-transaction": 1, "poll-skip": 1},
+    torn_by_a_read: {"torn-transaction": 1},
+    read_that_did_not_complete: {},
+    torn_by_a_final_read_that_did_not_complete: {"torn-transaction": 1, "lost-write": 1},
+    passed_by_readers_that_changed_their_isolation: {"poll-skip": 2},
+    poll_of_an_open_transaction_that_never_ended: {},
+}
