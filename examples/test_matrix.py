@@ -23,7 +23,7 @@ import pytest
 
 from pytest_kafkacheck import AppendLog, Experiment, kill, partition
 
-SHRINK = partition("leader", plane="replication", at=2, lasting=7)
+SHRINK = partition("leader", plane="replication", at=2, lasting=12)
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Cell:
 
     @property
     def lose(self):
-        """Kill the leader for long enough to see another one elected, where one may be.
+        """Kill the leader 3 s after its ISR shrank, for long enough to see another one elected, where one may be.
 
         An election takes 3 s after a kill; 10 s where the leader was the active controller, too.
         """
-        return kill("leader", at=8, lasting=20 if self.without else 10)
+        return kill("leader", after="isr-shrink", at=3, lasting=20 if self.without else 10)
 
     def __str__(self) -> str:
         return f"acks={self.acks}-min.isr={self.min_isr}-unclean={str(self.unclean).lower()}"
