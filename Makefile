@@ -18,7 +18,7 @@ images: .venv/ready
 	$(BIN)/kafkacheck setup --compose --kafka 4.1.1 2.8.2 3.9.2 4.3.0
 
 test-fast: .venv/ready lint
-	$(BIN)/pytest -m "not spark and not cluster and not nightly"
+	$(BIN)/pytest -n 2 -m "not spark and not cluster and not nightly"
 
 nightly: setup lint .venv-connect/ready
 	$(BIN)/kafkacheck setup --compose --kafka 2.8.2 3.9.2 4.1.1 4.2.1 4.3.0
