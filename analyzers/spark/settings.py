@@ -111,8 +111,11 @@ def core_settings(master: str, *, scratch: Path, heap: str) -> dict[str, str]:
 
 def java_options(size: Size, *, scratch: Path, archive: Path | None) -> tuple[str, ...]:
     """Options of the driver's JVM. `archive`: the class archive, see `analyzers.spark.quick_start`."""
+    # The JVM's own size without C2, 48 MB, is full after three verdicts: then it discards compiled methods, and for a
+    # time compiles none.
+    code = "-XX:ReservedCodeCacheSize=256m"
     # auto: the JVM ignores an archive that is damaged or does not fit.
     shared = () if archive is None else (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off")
     # Without it, Spark stops in a JVM that goes on running and answers every request with an error.
     ends = "-XX:+ExitOnOutOfMemoryError"
-    return (f"-Djava.io.tmpdir={scratch}", ends, *COMPILER[size], *shared)
+    return (f"-Djava.io.tmpdir={scratch}", ends, code, *COMPILER[size], *shared)
