@@ -19,6 +19,9 @@ SENDS_AND_POLLS = "send and poll"
 SAMPLES = "samples of partitions"
 """Besides kinds of operations (f): some broker answered with the state of a partition."""
 
+IDLE_READERS = "readers that got nothing"
+"""Besides kinds of operations (f): some reader that the run stopped had got nothing of a log for long."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
@@ -31,7 +34,7 @@ class Fact:
     """By which a check refers to it."""
     rows: Rows
     needs: str | None = None
-    """The kind of operation (f), `SENDS_AND_POLLS` or `SAMPLES`, without which no row can break a promise; the fact
+    """The kind of operation (f), or one of the constants above, without which no row can break a promise; the fact
     is then not computed. None: it is always computed."""
     confined_to: Literal["value", "offset"] | None = None
     """The column by which the fact honours `History.value_filter`: the prefilter may confine it to some values."""

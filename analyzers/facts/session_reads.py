@@ -32,7 +32,7 @@ def session_reads(history: History) -> DataFrame:
         "struct(end_offset as end, -completed as since) as reached",
     )
     polled = (
-        of_readers(history.records, reads)
+        of_readers(history.records, reads, history)
         .where("f = 'poll'")
         .selectExpr(
             *key,

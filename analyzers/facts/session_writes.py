@@ -23,10 +23,12 @@ def session_writes(history: History) -> DataFrame:
     whether the session ever reads with read_committed, so that the last stable offset may have ended that read.
     """
     reads = completed_reads(history)
-    polls = of_readers(history.records, reads).where("f = 'poll' and committed").select("run", "session")
+    polls = (
+        of_readers(history.records, reads, history).where("f = 'poll' and committed").select("run", "session")
+    )
     isolated = polls.union(reads.where("committed").select("run", "session")).distinct()
     writes = (
-        of_readers(without_compacted(history.records, history), reads)
+        of_readers(without_compacted(history.records, history), reads, history)
         .where(f"value is not null and (({ACKED}) or ({POLLED}))")
         .groupBy(*LOG, "session", "value")
         .agg(

@@ -19,9 +19,9 @@ def completed_reads(history: History) -> DataFrame:
     )  # fmt: skip
 
 
-def of_readers(records: DataFrame, reads: DataFrame) -> DataFrame:
-    """The records of sessions with a completed read. The others do not know any end of a log."""
-    return _of(records, reads.select("run", "session").distinct())
+def of_readers(records: DataFrame, reads: DataFrame, history: History) -> DataFrame:
+    """Those of `records` that sessions with a completed read made. The others do not know any end of a log."""
+    return _of(records.where(history.session_filter), reads.select("run", "session").distinct())
 
 
 def of_users(history: History) -> DataFrame:
@@ -29,12 +29,13 @@ def of_users(history: History) -> DataFrame:
 
     These are the declared sessions, and processes without a session that both send and poll.
     """
+    records = history.records.where(history.session_filter)
     users = (
-        history.records.groupBy("run", F.expr(SESSION).alias("session"))
+        records.groupBy("run", F.expr(SESSION).alias("session"))
         .agg(F.expr(f"bool_or({ACKED}) as sends"), F.expr("bool_or(f = 'poll') as polls"))
         .where("sends and (polls or session >= 0)")
     )
-    return _of(history.records, users.select("run", "session"))
+    return _of(records, users.select("run", "session"))
 
 
 def _of(records: DataFrame, sessions: DataFrame) -> DataFrame:

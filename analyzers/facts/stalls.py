@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from analyzers.facts.columns import ACKED, TIME
-from analyzers.facts.fact import fact
+from analyzers.facts.fact import IDLE_READERS, fact
 from analyzers.facts.final_reads import FINAL_READS
 from analyzers.facts.members import ENDLESS
 from analyzers.facts.waits import GRAIN
@@ -90,7 +90,7 @@ _STALLS = f"""
 """
 
 
-@fact(needs="worker")
+@fact(needs=IDLE_READERS)
 def stalls(history: History) -> DataFrame:
     """One row per log and reader without group that the run stopped, if others got records above the highest offset
     that the reader polled. Only readers that stated their limit count: others may have read all they wanted.

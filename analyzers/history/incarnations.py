@@ -66,6 +66,12 @@ def topic_changes(history: History, runs: Sequence[Source]) -> list[Change]:
     return sorted(rows, key=lambda row: (row.run, row.invoked, row.completed or FOREVER))
 
 
+def recreated(changes: Iterable[Change]) -> set[str]:
+    """The runs in which a topic was created again."""
+    topics = (each for each in changes if each.f == "topic")
+    return {each.run for each in topics if json.loads(each.value or "{}").get("event") == "recreated"}
+
+
 def allows_compaction(changes: Iterable[Change]) -> bool:
     """Whether the recorded settings of a topic allow compaction."""
     configs = (json.loads(each.value or "{}").get("config") or {} for each in changes if each.f == "topic")

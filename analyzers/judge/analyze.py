@@ -14,12 +14,12 @@ from analyzers.catalogue.registry import ANOMALIES, CHECKS, bound_checks, requir
 from analyzers.causes.evidence import Extent
 from analyzers.facts.registry import NEEDS
 from analyzers.history.fault_events import FaultEvent, fault_events, faults_at, lateness
-from analyzers.history.incarnations import allows_compaction, by_incarnation, cuts, topic_changes
+from analyzers.history.incarnations import allows_compaction, by_incarnation, cuts, recreated, topic_changes
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import Location, is_empty, sources
 from analyzers.judge.availability import availabilities, measure
 from analyzers.judge.causes import Collected, boundaries_of, causes_of, collect
-from analyzers.judge.coverage import Tally, exercised, tally, unknowns
+from analyzers.judge.coverage import Tally, exercised, has_removals, session_filter, tally, unknowns
 from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
 from analyzers.judge.examples import example_json
 from analyzers.judge.find import Crashed, Found, find
@@ -67,11 +67,13 @@ def analyze(
             prefiltering = pool.submit(find_suspects, logs, checks)
             empty = [each.name for each in directories if is_empty(spark, each)]
         tallies = {name: Tally() for name in empty} | counting.result()
+        for run in recreated(topics) & tallies.keys():
+            tallies[run].has_recreation = True
         kinds = {run: each.kinds() for run, each in tallies.items()}
         every_check = (*checks, *bound_checks(bounds))
         wanted = [check for check in every_check if any(applies(check, of_run) for of_run in kinds.values())]
         found, crashed = find(
-            logs,
+            replace(logs, session_filter=session_filter(tallies), has_removals=has_removals(tallies)),
             wanted,
             examples=examples,
             strict=strict,

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import Row
 
-from analyzers.facts.columns import ACKED, SESSION
-from analyzers.facts.fact import SAMPLES, SENDS_AND_POLLS
+from analyzers.facts.columns import ACKED, SESSION, TIME
+from analyzers.facts.fact import IDLE_READERS, SAMPLES, SENDS_AND_POLLS
 from analyzers.facts.steps import DONE
 from analyzers.history.fault_events import FaultEvent
+from analyzers.history.incarnations import sql_literal
 from analyzers.history.load import History
 from analyzers.history.relative_time import seconds
 from analyzers.history.run_progress import RunProgress
+from analyzers.judge.idle_readers import has_idle_reader
 from analyzers.judge.readers import readers
 from analyzers.judge.replication_gaps import Replication, replication
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from workloads.history.schema import HARNESS, NEMESIS
+
+MANY_RUNS = 50
+"""Above this number, a condition that names all runs takes longer than it saves."""
 
 
 @dataclass(kw_only=True)
@@ -33,15 +38,25 @@ class Tally:
     """Topic-partitions with a send that did not fail."""
     finished: set[tuple[str, int]] = field(default_factory=set)
     """Topic-partitions with a completed final read."""
+    recorded: set[tuple[str, int]] = field(default_factory=set)
+    """Topic-partitions with a record."""
+    final_start: int = 0
+    """The highest log start that a completed final read found."""
     attempted: set[tuple[str, int]] = field(default_factory=set)
     """Topic-partitions with a final read, completed or not."""
     senders: set[int] = field(default_factory=set)
     """Sessions with an acknowledged send. A process without a session counts as one, with a negative number."""
     pollers: set[int] = field(default_factory=set)
     """Sessions that polled."""
+    reading: set[int] = field(default_factory=set)
+    """Sessions that completed a read."""
+    has_recreation: bool = False
+    """Whether a topic was deleted and created again, which `tally` does not see."""
     session_readers: set[int] = field(default_factory=set)
     """Processes that read partitions as sessions (operation ``read``)."""
     nemesis: list[Row] = field(default_factory=list)
+    """Its operations, in order of time."""
+    harness: list[Row] = field(default_factory=list)
     """Its operations, in order of time."""
     acks: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     """Numbers of acknowledgements before, during and after each fault event."""
@@ -62,7 +77,8 @@ class Tally:
     """ns, of the first one."""
     polled: list[Row] = field(default_factory=list)
     """Per client and log: process, topic, partition, n (records polled), top (the highest offset), last (ns, the last
-    completion), final (by final reads), grouped (as a member of a group)."""
+    completion), final (by final reads), grouped (as a member of a group), got (ns, the last record with an offset
+    that it polled outside of groups)."""
     progress: RunProgress = field(default_factory=RunProgress)
     replication: Replication | None = None
     """None without faults, and without samples."""
@@ -72,13 +88,35 @@ class Tally:
         """ns, of the load; 0 without any."""
         return ((self.first_send or 0) + (self.last_send or 0)) // 2
 
+    @property
+    def has_removals(self) -> bool:
+        """Whether records may have been removed from the beginning of some log; False: final reads found them all."""
+        return self.has_recreation or self.final_start > 0 or not self.recorded <= self.finished
+
+    @property
+    def users(self) -> set[int]:
+        """Sessions whose sends and polls may have an order between them."""
+        return {session for session in self.senders if session >= 0 or session in self.pollers}
+
+    @property
+    def half(self) -> int | None:
+        """ns, of the duration of the load; None without any."""
+        if self.first_send is None or self.last_send is None:
+            return None
+        return (self.last_send - self.first_send) // 2
+
     def count(self, f: str) -> Counter[str]:
         return self.types.get(f, Counter())
 
     def kinds(self) -> set[str]:
-        """The kinds of operations (f) in the run, and `SENDS_AND_POLLS` and `SAMPLES` where they apply."""
-        has_user = any(session >= 0 or session in self.pollers for session in self.senders)
-        return {*self.types, *([SENDS_AND_POLLS] if has_user else []), *([SAMPLES] if self.sampled else [])}
+        """The kinds of operations (f) in the run, and those of `analyzers.facts.fact` that apply."""
+        others = {
+            SENDS_AND_POLLS: bool(self.users),
+            SAMPLES: bool(self.sampled),
+            # A recreation cuts a log into several, of which the counts say nothing.
+            IDLE_READERS: self.has_recreation or has_idle_reader(self.polled, self.harness, half=self.half),
+        }
+        return {*self.types, *(kind for kind, applies in others.items() if applies)}
 
 
 def tally(history: History) -> dict[str, Tally]:
@@ -91,12 +129,15 @@ def tally(history: History) -> dict[str, Tally]:
             run.began = min((at for at in (run.began, counted.began) if at is not None), default=None)
         run.types.setdefault(counted.f, Counter())[counted.type] += counted.n
         logs = {(log.topic, log.partition) for log in counted.logs}
+        if counted.f in ("send", "poll"):
+            run.recorded |= logs
         if counted.f == "send" and counted.type != "fail":
             run.written |= logs
         if counted.f == "final-read":
             run.attempted |= logs
             if counted.type == "ok":
                 run.finished |= logs
+                run.final_start = counted.start or 0
         if counted.f == "send" and counted.type == "ok":
             run.senders |= set(counted.sessions)
         if counted.f == "poll":
@@ -107,6 +148,7 @@ def tally(history: History) -> dict[str, Tally]:
             run.last_send = max(at for at in (run.last_send, counted.last_begun) if at is not None)
         if counted.f == "read":
             run.session_readers |= {client.process for client in counted.clients}
+            run.reading |= set(counted.sessions)
         run.committed += counted.committed
         run.unlinked += counted.unlinked
     controlling = [(row.run, row.operation) for row in rows if row.operation is not None]
@@ -115,6 +157,7 @@ def tally(history: History) -> dict[str, Tally]:
             tallies[name].nemesis.append(operation)
         else:
             log = operation.topic, operation.partition
+            tallies[name].harness.append(operation)
             tallies[name].progress.note(operation.f, operation.value, log)
     for row in rows:
         if row.changed is not None:
@@ -129,6 +172,27 @@ def tally(history: History) -> dict[str, Tally]:
         for name, observed in replication(history).items():
             tallies[name].replication = observed
     return tallies
+
+
+def session_filter(tallies: Mapping[str, Tally]) -> str:
+    """SQL condition on the records of sessions that send and poll, or read.
+
+    Without it, facts about sessions group and sort all records, of which most belong to no such session.
+    """
+    if len(tallies) > MANY_RUNS:
+        return "true"
+    sessions = {run: sorted(of_run.users | of_run.reading) for run, of_run in tallies.items()}
+    conditions = [
+        f"(run = {sql_literal(run)} and {SESSION} in ({', '.join(map(str, numbers))}))"
+        for run, numbers in sessions.items()
+        if numbers
+    ]
+    return " or ".join(conditions) or "false"
+
+
+def has_removals(tallies: Mapping[str, Tally]) -> bool:
+    """Whether records may have been removed from the beginning of some log."""
+    return any(run.has_removals for run in tallies.values())
 
 
 def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
@@ -218,27 +282,33 @@ def unknowns(run: Tally, events: Sequence[FaultEvent]) -> tuple[str, ...]:
 _TALLY = f"""
     with rows as (
         select run, topic, partition, f, type, session, process, assignment, generation, invoked, completed, offset,
-            coalesce(final, false) as final, false as committed, previous is not null and within is null as loose,
+            null as start, coalesce(final, false) as final, false as committed,
+            if(f = 'poll' and offset is not null and generation is null, {TIME}, null) as got,
+            previous is not null and within is null as loose,
             {DONE} and offset is not null and previous is null as first
         from {{records}} union all
-        select run, topic, partition, f, type, session, process, null, null, invoked, completed, null, false,
+        select run, topic, partition, f, type, session, process, null, null, invoked, completed, null,
+            start_offset, false,
             f = 'txn' and type = 'ok' and coalesce(get_json_object(value, '$.outcome') = 'commit', false),
-            false, false
+            null, false, false
         from {{operations}}
     ), lines as (
         select run, topic, partition, f, type, session, process, final, generation, count(*) as n,
             min(invoked) as began, max(invoked) as last_begun, max(completed) as last, max(offset) as top,
-            count_if(committed) as committed, greatest(count_if(first) - 1, 0) + count_if(loose) as unlinked
+            max(got) as got, max(start) as start, count_if(committed) as committed,
+            greatest(count_if(first) - 1, 0) + count_if(loose) as unlinked
         from rows group by run, topic, partition, f, type, session, process, final, generation, assignment
     ), each as (
         select run, topic, partition, f, type, {SESSION} as session, process, final, sum(n) as n,
             bool_or(generation is not null) as grouped, min(began) as began, max(last_begun) as last_begun,
-            max(last) as last, max(top) as top, sum(committed) as committed, sum(unlinked) as unlinked
+            max(last) as last, max(top) as top, max(got) as got, max(start) as start,
+            sum(committed) as committed, sum(unlinked) as unlinked
         from lines group by run, topic, partition, f, type, {SESSION}, process, final
     ), counted as (
         select run, f, type, sum(n) as n, min(began) as began, collect_set(struct(topic, partition)) as logs,
             collect_set(session) as sessions, max(last_begun) as last_begun, sum(committed) as committed,
-            sum(unlinked) as unlinked, collect_list(struct(process, topic, partition, n, top, last, final, grouped))
+            sum(unlinked) as unlinked, max(start) as start,
+            collect_list(struct(process, topic, partition, n, top, last, final, grouped, got))
                 filter (where f in ('poll', 'read')) as clients
         from each group by run, f, type
     ), seen as (
@@ -269,7 +339,7 @@ _TALLY = f"""
             array_distinct(flatten(collect_list(members))) as members
         from by_log group by run
     )
-    select run, struct(f, type, n, began, last_begun, logs, sessions, committed, unlinked, clients) as counted,
+    select run, struct(f, type, n, began, last_begun, logs, sessions, committed, unlinked, start, clients) as counted,
         null as operation, null as changed
     from counted
     union all
