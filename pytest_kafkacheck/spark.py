@@ -34,7 +34,7 @@ class Spark:
 
     master  Spark's, such as ``local[*]`` (embedded), ``spark://host:7077`` or ``sc://host:15002``.
     conf    any settings of Spark.
-    warmed  judge a tiny history first, so that the first real verdict is quick. Only of an embedded Spark.
+    warmed  judge a small history first, so that the first real verdict is quick. Only of an embedded Spark.
     """
 
     def __init__(
@@ -47,12 +47,16 @@ class Spark:
         self._ready: Future[SparkSession] = Future()
         self._lock = threading.Lock()
         self._size: Size = "small"
+        self._expected: int | None = None
 
-    def start(self) -> None:
-        """Start in the background, for a small history: its size is not known yet, and most are small."""
+    def start(self, *, expected: int | None = None) -> None:
+        """Start in the background, unless it was started before.
+
+        expected  the number of records that the first history will have, for which it is warmed up; None: few.
+        """
         with self._lock:
             if self._opened is None:
-                self._opened, self._ready = Future(), Future()
+                self._opened, self._ready, self._expected = Future(), Future(), expected
                 threading.Thread(
                     target=self._open, args=(self._opened, self._ready), name="kafkacheck-spark", daemon=True
                 ).start()
@@ -114,7 +118,7 @@ class Spark:
                 # Importing the analysis takes time, so only once the JVM has been started.
                 from analyzers.judge.warm_up import warm_up
 
-                warm_up(session)
+                warm_up(session, rows=self._expected, conf=self._conf)
             ready.set_result(session)
         except Exception as error:
             reported = error

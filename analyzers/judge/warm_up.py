@@ -1,4 +1,4 @@
-"""The warm-up: judges a tiny history, so that Spark has loaded and compiled the code that the next verdict needs."""
+"""The warm-up: judges a small history, so that Spark has loaded and compiled the code that the next verdict needs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from analyzers.history.load import HANDED_OVER
 from analyzers.judge.analyze import analyze
 from analyzers.spark.quick_start import record_classes
-from analyzers.spark.session import scratch_of
+from analyzers.spark.session import fit, scratch_of
+from analyzers.spark.settings import INTERPRETED
 from workloads.history.schema import NEMESIS, TABLES
 
 RUN = {"run": "warm-up", "topic": "t", "partition": 0, "invoked": 1, "completed": 2, "process": 0}
@@ -47,6 +49,19 @@ HEALTHY: dict[str, list[dict[str, Any]]] = {
 }
 """Like most histories: the prefilter finds nothing suspicious."""
 
+ORDINARY: dict[str, list[dict[str, Any]]] = {
+    **HEALTHY,
+    "records": [
+        *HEALTHY["records"],
+        *(
+            row | {"index": number, "offset": number, "value": number, "previous": number - 1}
+            for number in range(2, 2 + HANDED_OVER // 2)
+            for row in (SEND | {"op": 6}, POLL | {"op": 7, "within": True})
+        ),
+    ],
+}
+"""As healthy, and with so many rows that Spark reads files, in code that it generates."""
+
 GROUP = RUN | {"process": 1, "type": "ok", "group": "g", "generation": 1}
 SUSPICIOUS: dict[str, list[dict[str, Any]]] = {
     "records": [
@@ -70,7 +85,17 @@ SUSPICIOUS: dict[str, list[dict[str, Any]]] = {
 """At least one suspicious row for each fact."""
 
 
-def warm_up(spark: SparkSession, tables: Mapping[str, list[dict[str, Any]]] = HEALTHY) -> None:
+def warm_up(spark: SparkSession, *, rows: int | None = None, conf: Mapping[str, str] | None = None) -> None:
+    """Judge a history of the kind that is expected.
+
+    rows  how many records are expected; None: few. Spark's settings are changed to fit them, except those in `conf`.
+    """
+    if rows is not None:
+        fit(spark, rows, conf=conf)
+    _judge(spark, HEALTHY if rows is None or rows <= INTERPRETED else ORDINARY)
+
+
+def _judge(spark: SparkSession, tables: Mapping[str, list[dict[str, Any]]]) -> None:
     with tempfile.TemporaryDirectory(prefix="kafkacheck-warm-up-", dir=scratch_of(spark)) as scratch:
         run = Path(scratch)
         for table, rows in tables.items():
@@ -81,9 +106,10 @@ def warm_up(spark: SparkSession, tables: Mapping[str, list[dict[str, Any]]] = HE
 
 
 def warm_up_everything(spark: SparkSession) -> None:
-    """Judge a healthy history and one that needs every fact."""
+    """Judge healthy histories of both kinds, and one that needs every fact."""
     for tables in (HEALTHY, SUSPICIOUS):
-        warm_up(spark, tables)
+        _judge(spark, tables)
+    warm_up(spark, rows=INTERPRETED + 1)
 
 
 if __name__ == "__main__":

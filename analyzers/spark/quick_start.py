@@ -41,7 +41,7 @@ CONFIGURES = {
 }  # fmt: skip
 """Environment variables that may change the launcher's command."""
 
-REVISION = 2
+REVISION = 3
 """Raise it when the analysis begins to use other classes of Spark, so that users get a new archive."""
 
 WRITE_LIMIT = 300

@@ -18,6 +18,7 @@ from pytest_kafkacheck.experiment.clusters.keeper import Keep
 from pytest_kafkacheck.experiment.clusters.pool import ClusterPool
 from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
 from pytest_kafkacheck.experiment.execution import execute
+from pytest_kafkacheck.experiment.expected_records import expected_records
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.judging import judge_all, judge_until_found
 from pytest_kafkacheck.experiment.live import LiveJudge
@@ -134,7 +135,7 @@ class Harness:
         run = secrets.token_hex(4)
         home = RunDirectory.create(self._directory, name=name or experiment.name or "run", run=run)
         home.write_experiment(experiment)
-        self._spark.start()
+        self._spark.start(expected=expected_records(experiment))
         with self.cluster(spec, logs=home.logs, alone=bool(experiment.faults)) as cluster:
             try:
                 with self._live_judge(experiment, home.path):
