@@ -41,7 +41,7 @@ def has_idle_reader(polled: Iterable[Polled], told: Sequence[Told], *, half: int
         process = fields.get("process")
         if fields.get("event") == "stopped":
             ends[process] = min([ends.get(process, invoked), invoked, *phases])
-        if "poll_limit" in fields:
+        if fields.get("poll_limit") is not None:
             limits[process] = max(limits.get(process, 0), float(fields["poll_limit"]))
     last: dict[tuple[int, str, int], int] = {}
     for row in polled:
@@ -49,7 +49,7 @@ def has_idle_reader(polled: Iterable[Polled], told: Sequence[Told], *, half: int
             log = row.process, row.topic, row.partition
             last[log] = max(row.got, last.get(log, row.got))
     return any(
-        ends[process] - got >= min([limits[process] * 1e9, *([] if half is None else [half])]) - 1
+        ends[process] - got >= min([limits[process] * 1e9, *([] if half is None else [half])])
         for (process, _, _), got in last.items()
         if process in ends and process in limits
     )
