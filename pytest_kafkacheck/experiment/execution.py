@@ -86,13 +86,16 @@ class _Execution:
         workload, operations, step = self._experiment.workload, self._operations, self._steps.step
         with ExitStack() as stack:
             stack.callback(operations.close)
+            workers = self._worker_pool()
+            stack.callback(workers.kill)
+            workers.launch()  # They load their modules while the topics are created.
             write_environment(self._home, self._cluster, workload)
             self._delete_abandoned_topics()
             stack.enter_context(self._topics.recorded(operations))
             self._topics.create()
             write_layout(self._home, self._cluster, self._main_topic)
             stack.callback(self._restart_nodes)
-            workers = stack.enter_context(self._worker_pool())
+            stack.enter_context(workers)
             workers.go()
             with step("load"):
                 self._wait_until(lambda: workers.total(workload.load_counter) > 0, STEADY_LIMIT, workers)

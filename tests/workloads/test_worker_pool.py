@@ -126,6 +126,28 @@ def test_a_folder_of_the_user_named_workloads_is_not_imported(
     assert not worker.trouble
 
 
+def test_a_worker_waits_for_its_order(tmp_path: Path, silent: Address) -> None:
+    rows: list[Mapping[str, Any]] = []
+    workers = pool(tmp_path, silent, rows, spec("probe"))
+    workers.launch()
+    (worker,) = workers.workers.values()
+    assert not worker.wait_ready(1.0)
+    assert rows == [], "it is recorded from when it has an order"
+    with workers:
+        assert list(workers.workers.values()) == [worker]
+        worker.stop()
+        assert worker.wait(10)
+    assert [row["value"]["event"] for row in rows] == ["started", "stopped"]
+
+
+def test_a_worker_without_an_order_is_killed(tmp_path: Path, silent: Address) -> None:
+    workers = pool(tmp_path, silent, [], spec("probe"))
+    workers.launch()
+    (worker,) = workers.workers.values()
+    workers.kill()
+    assert not worker.is_alive
+
+
 def test_a_crash_is_recorded_with_its_exit_status(tmp_path: Path, silent: Address) -> None:
     path = segment(tmp_path / "history", "observations", 0)
     path.parent.mkdir(parents=True)

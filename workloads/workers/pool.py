@@ -63,9 +63,16 @@ class WorkerPool:
         self._library = library
         self._workers: list[WorkerProcess] = []
 
+    def launch(self) -> None:
+        """Start the processes, which import what they need and then wait: for a caller who has something else to do
+        before entering. Whoever calls it also calls `kill`."""
+        self._workers += [self._launched(spec) for spec in self._specs]
+
     def __enter__(self) -> WorkerPool:
         try:
-            self._start(self._specs)
+            if not self._workers:
+                self.launch()
+            self._begin(self._workers)
         except BaseException:
             self.kill()
             raise
@@ -158,20 +165,25 @@ class WorkerPool:
             worker.wait(math.inf)
 
     def _start(self, specs: Iterable[WorkerSpec]) -> list[WorkerProcess]:
-        started: list[WorkerProcess] = []
-        for spec in specs:
-            worker = WorkerProcess(spec, self._order, home=self._home, ended=self._record_end)
-            self._workers.append(worker)
-            started.append(worker)
+        started = [self._launched(spec) for spec in specs]
+        self._workers += started
+        self._begin(started)
+        return started
+
+    def _launched(self, spec: WorkerSpec) -> WorkerProcess:
+        return WorkerProcess(spec, home=self._home, ended=self._record_end)
+
+    def _begin(self, workers: Sequence[WorkerProcess]) -> None:
+        for worker in workers:
             self._record_event(worker, "started")
+            worker.begin(self._order)
         deadline = time.monotonic() + READY_LIMIT
-        for worker in started:
+        for worker in workers:
             if not worker.wait_ready(max(0.0, deadline - time.monotonic())):
                 raise WorkerPoolError(
                     f"{worker} was not ready after {READY_LIMIT:.0f} s"
                     f"{' (' + worker.trouble + ')' if worker.trouble else ''}; see {worker.log}"
                 )
-        return started
 
     def _await_end(self, workers: Sequence[WorkerProcess], limit: float) -> None:
         deadline = time.monotonic() + limit

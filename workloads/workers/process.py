@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 class WorkerProcess:
     """Starts on construction. Ends after `stop` or `kill`, or when this process ends, even while it is paused.
 
-    order    what all workers of a run get: run, home, brokers and topics; JSON-able.
+    order    what all workers of a run get: run, home, brokers and topics; JSON-able. None: `begin` sends it.
     home     the run's directory, for its log.
     ended    called once, on a thread of its own, when the process is gone.
     counts   the last counters that the worker reported.
@@ -34,7 +34,7 @@ class WorkerProcess:
     def __init__(
         self,
         spec: WorkerSpec,
-        order: Mapping[str, Any],
+        order: Mapping[str, Any] | None = None,
         *,
         home: Path,
         ended: Callable[[WorkerProcess], None] = lambda _: None,
@@ -64,7 +64,8 @@ class WorkerProcess:
             )
         self._watcher = threading.Thread(target=self._watch, name=str(self), daemon=True)
         self._watcher.start()
-        self._send(json.dumps({**order, **_assignment(spec)}))
+        if order is not None:
+            self.begin(order)
 
     def __str__(self) -> str:
         return f"{self.spec.role.name} {self.spec.process}"
@@ -76,6 +77,10 @@ class WorkerProcess:
     @property
     def is_alive(self) -> bool:
         return not self._gone.is_set()
+
+    def begin(self, order: Mapping[str, Any]) -> None:
+        """Send its order, with which it becomes ready. Until then it only imports what it needs."""
+        self._send(json.dumps({**order, **_assignment(self.spec)}))
 
     def wait_ready(self, timeout: float) -> bool:
         """Whether it is ready to begin, after at most `timeout` seconds; False for a process that has ended."""
