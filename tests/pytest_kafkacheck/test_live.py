@@ -41,7 +41,7 @@ def test_live_judging_lasts_as_long_as_the_load(
     monkeypatch.setattr(
         Harness, "judge", lambda *_, **__: seen.append(live_threads()) or SimpleNamespace(result="valid")
     )
-    monkeypatch.setattr(Spark, "start", lambda _: None)
+    monkeypatch.setattr(Spark, "start", lambda *_, **__: None)
     experiment = Experiment(workload=AppendLog(), live_checks=live)
     with Harness(tmp_path) as harness, pytest.raises(RuntimeError) if fails else nullcontext():
         harness.run(experiment)
