@@ -42,13 +42,24 @@ def interrupts_before_errors() -> Iterator[None]:
     """Raise KeyboardInterrupt in place of an error of the block, if a signal came before it.
 
     Clean-up after an interrupt can fail, and a session that was interrupted is to end as such. The error is the
-    context of the KeyboardInterrupt.
+    context of the KeyboardInterrupt. An error that was raised while an interrupt was handled counts as well: the
+    signal may have gone to a handler of another package, such as that of PySpark.
     """
     try:
         yield
-    except Exception:
+    except Exception as error:
+        if _follows_interrupt(error):
+            raise KeyboardInterrupt from error
         raise_if_interrupted()
         raise
+
+
+def _follows_interrupt(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__context__
+    return False
 
 
 def raise_if_interrupted() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -89,3 +89,25 @@ def test_earlier_handlers_are_restored_and_foreign_handlers_stay() -> None:
             assert signal.getsignal(signal.SIGTERM) is own
     finally:
         signal.signal(signal.SIGTERM, before[1])
+
+
+def _fails_after(problem: Callable[[], object]) -> None:
+    with terminated_like_interrupted(), interrupts_before_errors():
+        try:
+            problem()
+        finally:
+            raise ValueError("the clean-up failed")
+
+
+def test_an_error_after_an_interrupt_by_another_handler_does_not_replace_it() -> None:
+    def handler(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, handler)  # as PySpark does where a session is opened on the main thread
+    with pytest.raises(KeyboardInterrupt):
+        _fails_after(lambda: signal.raise_signal(signal.SIGINT))
+
+
+def test_an_error_after_another_error_stays() -> None:
+    with pytest.raises(ValueError, match="clean-up"):
+        _fails_after(lambda: 1 // 0)
