@@ -55,7 +55,7 @@ def scenario(folder: Path, began: int) -> dict[str, dict[str, float]]:
     with Harness(folder, say=lambda line: sys.stderr.write(f"{line}\n")) as harness:
         for which in BARS:
             run = harness.run(experiment)
-            found[which] = split(run.home, began, time.monotonic_ns())
+            found[which] = split(run.path, began, time.monotonic_ns())
             began = time.monotonic_ns()
     return found
 
