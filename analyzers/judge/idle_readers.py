@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
+
+from analyzers.history.run_progress import parse
 
 
 class Polled(Protocol):
@@ -19,7 +20,7 @@ class Polled(Protocol):
     """ns: the last record with an offset, outside of groups."""
 
 
-class Told(Protocol):
+class HarnessRow(Protocol):
     """An operation of the harness."""
 
     f: str
@@ -27,14 +28,14 @@ class Told(Protocol):
     value: str | None
 
 
-def has_idle_reader(polled: Iterable[Polled], told: Sequence[Told], *, half: int | None) -> bool:
+def has_idle_reader(polled: Iterable[Polled], told: Sequence[HarnessRow], *, half: int | None) -> bool:
     """Whether a reader that the run stopped got nothing of a log for as long as `stalls` allows, or for longer.
 
     told  the operations of the harness.
     half  ns, of the load; None without sends.
     """
-    clients = [(row.invoked, _fields(row)) for row in told if row.f == "worker"]
-    phases = [row.invoked for row in told if row.f == "phase" and _fields(row).get("phase") == "final"]
+    clients = [(row.invoked, parse(row.value)) for row in told if row.f == "worker"]
+    phases = [row.invoked for row in told if row.f == "phase" and parse(row.value).get("phase") == "final"]
     ends: dict[Any, int] = {}
     limits: dict[Any, float] = {}
     for invoked, fields in clients:
@@ -53,8 +54,3 @@ def has_idle_reader(polled: Iterable[Polled], told: Sequence[Told], *, half: int
         for (process, _, _), got in last.items()
         if process in ends and process in limits
     )
-
-
-def _fields(row: Told) -> Mapping[str, Any]:
-    fields: Mapping[str, Any] = json.loads(row.value or "{}")
-    return fields
