@@ -34,8 +34,8 @@ from analyzers.catalogue.registry import CHECKS
 from analyzers.history.load import load, release
 from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze, applies
-from analyzers.judge.coverage import tally
 from analyzers.judge.find import find
+from analyzers.judge.tally import tally
 from analyzers.spark.session import fit, spark_session
 from benchmarks.histories import Shape, write_compacted
 from benchmarks.plain import QUERIES, counts

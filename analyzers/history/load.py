@@ -47,8 +47,7 @@ class History:
     value_filter: str = "true"
     """SQL condition of the records that facts about single values or offsets need (set by the prefilter)."""
     session_filter: str = "true"
-    """SQL condition that the records of all sessions fulfil of which facts about sessions need any (set from the
-    tally)."""
+    """SQL condition of the records that facts about sessions need (set from the tally)."""
     has_removals: bool = True
     """Whether records may have been removed from the beginning of some log. False where the tally knows that none
     were."""

@@ -19,11 +19,12 @@ from analyzers.history.load import History, load, release
 from analyzers.history.sources import Location, is_empty, sources
 from analyzers.judge.availability import availabilities, measure
 from analyzers.judge.causes import Collected, boundaries_of, causes_of, collect
-from analyzers.judge.coverage import Tally, exercised, has_removals, session_filter, tally, unknowns
+from analyzers.judge.coverage import exercised, unknowns
 from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
 from analyzers.judge.examples import example_json
 from analyzers.judge.find import Crashed, Found, find
 from analyzers.judge.prefilter import find_suspects
+from analyzers.judge.tally import Tally, has_removals, session_filter, tally
 from analyzers.verdict.availability import Availability
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.names import client_names

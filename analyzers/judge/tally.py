@@ -1,0 +1,285 @@
+"""The tally of a run: what was done, counted by Spark, and where it allows facts to look less."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import Row
+
+from analyzers.facts.columns import ACKED, SESSION, TIME
+from analyzers.facts.fact import IDLE_READERS, SAMPLES, SENDS_AND_POLLS
+from analyzers.facts.steps import DONE
+from analyzers.history.incarnations import sql_literal
+from analyzers.history.load import History
+from analyzers.history.run_progress import RunProgress
+from analyzers.judge.idle_readers import has_idle_reader
+from analyzers.judge.replication_gaps import Replication, replication
+from workloads.history.schema import HARNESS, NEMESIS
+
+MANY_RUNS = 50
+"""Above this number, a condition that names all runs takes longer than it saves."""
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """The counts of one run, as Spark returns them."""
+
+    began: int | None = None
+    """ns, of the first operation after the creation of the topics."""
+    types: dict[str, Counter[str]] = field(default_factory=dict)
+    """Count by kind of operation (f) and completion type."""
+    written: set[tuple[str, int]] = field(default_factory=set)
+    """Topic-partitions with a send that did not fail."""
+    finished: set[tuple[str, int]] = field(default_factory=set)
+    """Topic-partitions with a completed final read."""
+    recorded: set[tuple[str, int]] = field(default_factory=set)
+    """Topic-partitions with a record."""
+    final_start: int = 0
+    """The highest log start that a completed final read found."""
+    attempted: set[tuple[str, int]] = field(default_factory=set)
+    """Topic-partitions with a final read, completed or not."""
+    senders: set[int] = field(default_factory=set)
+    """Sessions with an acknowledged send. A process without a session counts as one, with a negative number."""
+    pollers: set[int] = field(default_factory=set)
+    """Sessions that polled."""
+    reading: set[int] = field(default_factory=set)
+    """Sessions that completed a read."""
+    has_recreation: bool = False
+    """Whether a topic was deleted and created again, which `tally` does not see."""
+    session_readers: set[int] = field(default_factory=set)
+    """Processes that read partitions as sessions (operation ``read``)."""
+    nemesis: list[Row] = field(default_factory=list)
+    """Its operations, in order of time."""
+    harness: list[Row] = field(default_factory=list)
+    """Its operations, in order of time."""
+    acks: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    """Numbers of acknowledgements before, during and after each fault event."""
+    leader_changes: int = 0
+    isr_changes: int = 0
+    smallest_isr: int | None = None
+    brokers: set[int] = field(default_factory=set)
+    """In sync with some partition, according to any sample."""
+    sampled: set[int] = field(default_factory=set)
+    """Brokers that answered with the state of a partition."""
+    committed: int = 0
+    """Transactions whose commit was acknowledged."""
+    unlinked: int = 0
+    """Records without `previous` or `within`, although a record of the same client comes before them."""
+    last_send: int | None = None
+    """ns, of the last invocation of a send."""
+    first_send: int | None = None
+    """ns, of the first one."""
+    polled: list[Row] = field(default_factory=list)
+    """Per client and log: process, topic, partition, n (records polled), top (the highest offset), last (ns, the last
+    completion), final (by final reads), grouped (as a member of a group), got (ns, the last record with an offset
+    that it polled outside of groups)."""
+    progress: RunProgress = field(default_factory=RunProgress)
+    replication: Replication | None = None
+    """None without faults, and without samples."""
+
+    @property
+    def middle(self) -> int:
+        """ns, of the load; 0 without any."""
+        return ((self.first_send or 0) + (self.last_send or 0)) // 2
+
+    @property
+    def has_removals(self) -> bool:
+        """Whether records may have been removed from the beginning of some log; False: final reads found them all."""
+        return self.has_recreation or self.final_start > 0 or not self.recorded <= self.finished
+
+    @property
+    def users(self) -> set[int]:
+        """Sessions whose sends and polls may have an order between them."""
+        return {session for session in self.senders if session >= 0 or session in self.pollers}
+
+    @property
+    def half(self) -> int | None:
+        """ns, of the duration of the load; None without any."""
+        if self.first_send is None or self.last_send is None:
+            return None
+        return (self.last_send - self.first_send) // 2
+
+    def count(self, f: str) -> Counter[str]:
+        return self.types.get(f, Counter())
+
+    def kinds(self) -> set[str]:
+        """The kinds of operations (f) in the run, and those of `analyzers.facts.fact` that apply."""
+        others = {
+            SENDS_AND_POLLS: bool(self.users),
+            SAMPLES: bool(self.sampled),
+            # A recreation cuts a log into several, of which the counts say nothing.
+            IDLE_READERS: self.has_recreation or has_idle_reader(self.polled, self.harness, half=self.half),
+        }
+        return {*self.types, *(kind for kind, applies in others.items() if applies)}
+
+
+def tally(history: History) -> dict[str, Tally]:
+    """By run id, for every run with a row in any table. Takes one Spark job, and two more if there were faults."""
+    rows = history.sql(_TALLY).collect()
+    tallies = {row.run: Tally() for row in rows}
+    for run, counted in ((tallies[row.run], row.counted) for row in rows if row.counted is not None):
+        # Topics are created before the load, with which the time of a run begins.
+        if counted.f != "topic":
+            run.began = min((at for at in (run.began, counted.began) if at is not None), default=None)
+        run.types.setdefault(counted.f, Counter())[counted.type] += counted.n
+        logs = {(log.topic, log.partition) for log in counted.logs}
+        if counted.f in ("send", "poll"):
+            run.recorded |= logs
+        if counted.f == "send" and counted.type != "fail":
+            run.written |= logs
+        if counted.f == "final-read":
+            run.attempted |= logs
+            if counted.type == "ok":
+                run.finished |= logs
+                run.final_start = counted.start or 0
+        if counted.f == "send" and counted.type == "ok":
+            run.senders |= set(counted.sessions)
+        if counted.f == "poll":
+            run.pollers |= set(counted.sessions)
+            run.polled += counted.clients
+        if counted.f == "send":
+            run.first_send = min(at for at in (run.first_send, counted.began) if at is not None)
+            run.last_send = max(at for at in (run.last_send, counted.last_begun) if at is not None)
+        if counted.f == "read":
+            run.session_readers |= {client.process for client in counted.clients}
+            run.reading |= set(counted.sessions)
+        run.committed += counted.committed
+        run.unlinked += counted.unlinked
+    controlling = [(row.run, row.operation) for row in rows if row.operation is not None]
+    for name, operation in sorted(controlling, key=lambda each: (each[0], each[1].invoked, each[1].op)):
+        if operation.process == NEMESIS:
+            tallies[name].nemesis.append(operation)
+        else:
+            log = operation.topic, operation.partition
+            tallies[name].harness.append(operation)
+            tallies[name].progress.note(operation.f, operation.value, log)
+    for row in rows:
+        if row.changed is not None:
+            run = tallies[row.run]
+            changed = row.changed
+            run.leader_changes, run.isr_changes = changed.leaders, changed.isrs
+            run.smallest_isr = changed.smallest
+            run.sampled, run.brokers = set(changed.nodes), set(changed.members)
+    if any(run.nemesis for run in tallies.values()):
+        for row in history.sql(_ACKS).collect():
+            tallies[row.run].acks[row.event] = (row.before, row.during, row.after)
+        for name, observed in replication(history).items():
+            tallies[name].replication = observed
+    return tallies
+
+
+def session_filter(tallies: Mapping[str, Tally]) -> str:
+    """SQL condition on the records of sessions that send and poll, or read.
+
+    Without it, facts about sessions group and sort all records, of which most belong to no such session.
+    """
+    if len(tallies) > MANY_RUNS:
+        return "true"
+    sessions = {run: sorted(of_run.users | of_run.reading) for run, of_run in tallies.items()}
+    conditions = [
+        f"(run = {sql_literal(run)} and {SESSION} in ({', '.join(map(str, numbers))}))"
+        for run, numbers in sessions.items()
+        if numbers
+    ]
+    return " or ".join(conditions) or "false"
+
+
+def has_removals(tallies: Mapping[str, Tally]) -> bool:
+    """Whether records may have been removed from the beginning of some log."""
+    return any(run.has_removals for run in tallies.values())
+
+
+_TALLY = f"""
+    with rows as (
+        select run, topic, partition, f, type, session, process, assignment, generation, invoked, completed, offset,
+            null as start, coalesce(final, false) as final, false as committed,
+            if(f = 'poll' and offset is not null and generation is null, {TIME}, null) as got,
+            previous is not null and within is null as loose,
+            {DONE} and offset is not null and previous is null as first
+        from {{records}} union all
+        select run, topic, partition, f, type, session, process, null, null, invoked, completed, null,
+            start_offset, false,
+            f = 'txn' and type = 'ok' and coalesce(get_json_object(value, '$.outcome') = 'commit', false),
+            null, false, false
+        from {{operations}}
+    ), lines as (
+        select run, topic, partition, f, type, session, process, final, generation, count(*) as n,
+            min(invoked) as began, max(invoked) as last_begun, max(completed) as last, max(offset) as top,
+            max(got) as got, max(start) as start, count_if(committed) as committed,
+            greatest(count_if(first) - 1, 0) + count_if(loose) as unlinked
+        from rows group by run, topic, partition, f, type, session, process, final, generation, assignment
+    ), each as (
+        select run, topic, partition, f, type, {SESSION} as session, process, final, sum(n) as n,
+            bool_or(generation is not null) as grouped, min(began) as began, max(last_begun) as last_begun,
+            max(last) as last, max(top) as top, max(got) as got, max(start) as start,
+            sum(committed) as committed, sum(unlinked) as unlinked
+        from lines group by run, topic, partition, f, type, {SESSION}, process, final
+    ), counted as (
+        select run, f, type, sum(n) as n, min(began) as began, collect_set(struct(topic, partition)) as logs,
+            collect_set(session) as sessions, max(last_begun) as last_begun, sum(committed) as committed,
+            sum(unlinked) as unlinked, max(start) as start,
+            collect_list(struct(process, topic, partition, n, top, last, final, grouped, got))
+                filter (where f in ('poll', 'read')) as clients
+        from each group by run, f, type
+    ), seen as (
+        select /*+ REPARTITION(run) */ run, topic, partition, node, time, leader_epoch,
+            if(kind = 'partition', nullif(leader, -1), null) as leader,
+            if(kind = 'partition', array_sort(isr), null) as isr, if(kind = 'partition', node, null) as sampled
+        from {{observations}}
+    ), beside as (
+        select *, last(leader, true) over (
+            partition by run, topic, partition order by leader_epoch, leader
+            rows between unbounded preceding and 1 preceding
+        ) as last_leader, last(isr, true) over (
+            partition by run, topic, partition, node order by time rows between unbounded preceding and 1 preceding
+        ) as last_isr
+        from seen
+    ), by_node as (
+        select run, topic, partition, node, count_if(leader <> last_leader) as leaders,
+            count_if(isr <> last_isr) as isrs, min(size(isr)) as smallest, collect_set(sampled) as nodes,
+            flatten(collect_set(isr)) as members
+        from beside group by run, topic, partition, node
+    ), by_log as (
+        select run, topic, partition, sum(leaders) as leaders, max(isrs) as isrs, min(smallest) as smallest,
+            flatten(collect_list(nodes)) as nodes, flatten(collect_list(members)) as members
+        from by_node group by run, topic, partition
+    ), changed as (
+        select run, sum(leaders) as leaders, sum(isrs) as isrs, min(smallest) as smallest,
+            array_distinct(flatten(collect_list(nodes))) as nodes,
+            array_distinct(flatten(collect_list(members))) as members
+        from by_log group by run
+    )
+    select run, struct(f, type, n, began, last_begun, logs, sessions, committed, unlinked, start, clients) as counted,
+        null as operation, null as changed
+    from counted
+    union all
+    select run, null, struct(f, op, process, invoked, completed, value, topic, partition), null
+    from {{operations}} where process in ({NEMESIS}, {HARNESS})
+    union all
+    select run, null, null, struct(leaders, isrs, smallest, nodes, members) from changed
+"""
+"""Rows of three kinds. `counted`: per run, f and type the number, the first and the last invocation (ns), the logs,
+the sessions, and of polls and reads the clients. `operation`: an operation of the nemesis or the harness. `changed`:
+per run the numbers of leader and ISR changes, the brokers that answered, and those that were in sync."""
+
+_ACKS = f"""
+    with stages as (
+        select run, get_json_object(value, '$.event') as event, get_json_object(value, '$.stage') as stage,
+            invoked, completed
+        from {{operations}} where process = {NEMESIS}
+    ), windows as (
+        select run, event, min(invoked) filter (where stage = 'inject') as opening,
+            min(completed) filter (where stage = 'inject') as opened,
+            min(invoked) filter (where stage = 'heal') as closing,
+            min(completed) filter (where stage = 'heal') as closed
+        from stages group by run, event
+    )
+    select /*+ BROADCAST(windows) */ run, event, count_if(completed < opening) as before,
+        count_if(invoked >= opened and completed <= coalesce(closing, completed)) as during,
+        count_if(completed > closed) as after
+    from (select run, invoked, completed from {{records}} where {ACKED}) join windows using (run)
+    group by run, event
+"""
+"""Per run and fault event: numbers of acknowledgements before, during and after it."""
