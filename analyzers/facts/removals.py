@@ -104,5 +104,5 @@ def removals(history: History) -> DataFrame:
 def removed_beginnings(history: History) -> DataFrame:
     """The logs whose beginning may be gone. Columns: those of `LOG`, removed_to (above 0)."""
     if not history.has_removals:
-        return history.operations.where("false").selectExpr(*LOG, "0L as removed_to")
+        return history.operations.limit(0).selectExpr(*LOG, "0L as removed_to")
     return removals(history).where("removed_to > 0").select(*LOG, "removed_to")

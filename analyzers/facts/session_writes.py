@@ -39,7 +39,7 @@ def session_writes(history: History) -> DataFrame:
         )
         .where("time is not null")
         .join(F.broadcast(removed_beginnings(history)), LOG, "left")
-        .where("removed_to is null or coalesce(offset, 0) >= removed_to")
+        .where("removed_to is null or offset >= removed_to")
         .drop("removed_to")
         .withColumn("at", F.col("time"))
     )

@@ -174,6 +174,15 @@ def deleted_before_its_session_read(s: Any) -> Any:
     return third_remains(s)
 
 
+def own_write_missed_above_the_log_start(s: Any) -> Any:
+    """Only offset 0 was removed. The session's write is the first record that is left."""
+    created(s).send(TWO, 0)
+    fault(s, "delete-records", topic="t", partition=0, before=1, start=1)
+    s.send(ONE, 1, session=7)
+    s.operation("read", process=12, session=7, start_offset=1, end_offset=1)
+    return s.final({1: ONE}, start=1, end=2)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     beginning_gone: {"lost-write": 2},
     beginning_gone_with_endless_retention: {"lost-write": 2},
@@ -198,4 +207,5 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     transaction_of_which_a_part_is_gone: {"expired": 1},
     transaction_torn_above_the_log_start: {"torn-transaction": 1, "poll-skip": 1},
     deleted_before_its_session_read: {},
+    own_write_missed_above_the_log_start: {"read-your-writes": 1, "expired": 1},
 }
