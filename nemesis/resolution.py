@@ -6,8 +6,13 @@ import random
 from collections.abc import Mapping
 from typing import Literal
 
-from nemesis.cluster import Cluster
+from nemesis.cluster import Cluster, View
 from nemesis.targets import Target
+
+OF_LOG = frozenset({"leader", "follower", "isr", "out-of-sync", "partition"})
+
+VIEWED = OF_LOG | {"controller"}
+"""Kinds of targets that a `View` knows."""
 
 
 class Unresolved(LookupError):
@@ -15,10 +20,17 @@ class Unresolved(LookupError):
 
 
 def resolve(
-    target: Target, cluster: Cluster, *, topic: str, rng: random.Random, clients: Mapping[int, str]
+    target: Target,
+    cluster: Cluster,
+    *,
+    view: View,
+    topic: str,
+    rng: random.Random,
+    clients: Mapping[int, str],
 ) -> tuple[int, ...]:
     """The ids of the nodes, or the numbers of the client processes, that the target is now.
 
+    view     of the cluster: it knows the controller and the state of logs.
     topic    the workload's main topic.
     rng      the event's own source of random choices.
     clients  the roles of running client processes, by number.
@@ -33,13 +45,13 @@ def resolve(
         case "controllers":
             return tuple(sorted(cluster.controllers))
         case "controller":
-            return (_known(cluster.controller(), "no active controller is known"),)
+            return (_known(view.controller(), "no active controller is known"),)
         case "coordinator" | "transaction-coordinator":
             kind: Literal["group", "transaction"] = "group" if target.kind == "coordinator" else "transaction"
             node = cluster.coordinator(kind, target.name or "")
             return (_known(node, f"no broker names a coordinator of {target.name}"),)
-        case "leader" | "follower" | "isr" | "out-of-sync" | "partition":
-            return _of_log(target, cluster, topic)
+    if target.kind in OF_LOG:
+        return _of_log(target, view, topic)
     if target.family == "clients":
         return _clients(target, rng, clients)
     return ()
@@ -51,18 +63,18 @@ def _some(kind: str, brokers: list[int], rng: random.Random) -> tuple[int, ...]:
     return tuple(sorted(rng.sample(brokers, rng.randint(1, total) if number is None else number)))
 
 
-def _of_log(target: Target, cluster: Cluster, main_topic: str) -> tuple[int, ...]:
+def _of_log(target: Target, view: View, main_topic: str) -> tuple[int, ...]:
     topic, partition = target.log(main_topic)
-    replicas = cluster.replicas(topic, partition)
+    replicas = view.replicas(topic, partition)
     if target.kind == "partition":
         return replicas
-    in_sync = cluster.isr(topic, partition)
+    in_sync = view.isr(topic, partition)
     if target.kind == "isr":
         return in_sync or _nothing(f"{topic}-{partition} has an empty ISR, or no broker reports it")
     if target.kind == "out-of-sync":
         behind = tuple(replica for replica in replicas if replica not in in_sync)
         return behind or _nothing(f"{topic}-{partition} has no replica out of sync: ISR {list(in_sync)}")
-    leader = _known(cluster.leader(topic, partition), f"{topic}-{partition} has no leader")
+    leader = _known(view.leader(topic, partition), f"{topic}-{partition} has no leader")
     if target.kind == "leader":
         return (leader,)
     for replica in replicas:

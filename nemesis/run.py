@@ -6,21 +6,22 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from nemesis.cluster import Clients, Cluster
+from nemesis.cluster import Clients, Cluster, View
 from nemesis.conflicts import may_block_the_same, may_restore_the_same
 from nemesis.event import Event
 from nemesis.event_run import EventRun, describe
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.no_clients import NoClients
 from nemesis.records import Stage, action_row, heal_all_row
-from nemesis.resolution import Unresolved, resolve
+from nemesis.resolution import VIEWED, Unresolved, resolve
 from nemesis.run_clock import RunClock
 from nemesis.run_effects import Effects
 from nemesis.schedule import Schedule
-from nemesis.targets import Groups
+from nemesis.targets import Groups, Target
 from nemesis.tasks import Start, Task, in_thread
 from nemesis.triggers import TRIGGER_INTERVAL, Trigger, Watch
 
@@ -28,6 +29,10 @@ log = logging.getLogger(__name__)
 
 RESOLVE_LIMIT = 5.0
 """Seconds in which a target must become known, such as the leader of a partition during an election."""
+
+LOOK_AHEAD = 0.3
+"""Seconds before the injection at which the brokers are asked for the target once in vain. Those that are silent then
+are not waited for at the injection."""
 
 HEAL_FIRST = 0.1
 """Seconds for which an injection waits for a heal that is due at the same time."""
@@ -98,7 +103,7 @@ class Nemesis:
         try:
             for run in sorted(self._runs, key=lambda run: 0.0 if run.event.after else run.event.at):
                 if run.event.after is None:
-                    self._clock.wait(self._clock.began + run.event.at)
+                    self._clock.wait(self._clock.began + run.event.at - LOOK_AHEAD)
                 tasks.append(self._start(partial(self._attempt, run), f"nemesis-{run.event.id}"))
         except BaseException as problem:
             self._clock.fail(problem)
@@ -141,9 +146,13 @@ class Nemesis:
                     self._give_up(run, event.after, watch)
                 return
             run.planned = came + event.at
+        view = self._cluster.quick()
+        if not self._clock.wait(run.planned - LOOK_AHEAD):
+            return
+        self._look(event, view)
         if not self._clock.wait(run.planned) or not self._await_turn(run):
             return
-        self._inject(run)
+        self._inject(run, view)
         if run.due is not None:
             self._hold(run, run.due)
 
@@ -180,15 +189,16 @@ class Nemesis:
             return False
         return may_block_the_same(run.event, other.event) or self._clock.seconds() < run.planned + HEAL_FIRST
 
-    def _inject(self, run: EventRun) -> None:
+    def _inject(self, run: EventRun, view: View) -> None:
         assert run.began is not None
         event = run.event
         nodes: tuple[int, ...] = ()
         proof, error = Proof(False), None
         try:
-            nodes = self._resolve(event)
+            nodes = self._resolve(event, view)
+            run.began = self._clock.now()
             if not event.fault.momentary:
-                run.due = self._clock.seconds() + (0 if self._clock.is_finishing else event.lasting)
+                run.due = run.began / 1e9 + (0 if self._clock.is_finishing else event.lasting)
             run.inject(self._context(run, nodes))
             proof = self._prove(run)
         except Unresolved as problem:
@@ -281,7 +291,19 @@ class Nemesis:
             row = heal_all_row(self._cluster.nodes, problems, invoked=began, completed=self._clock.now())
             self._record(row)
 
-    def _resolve(self, event: Event) -> tuple[int, ...]:
+    def _look(self, event: Event, view: View) -> None:
+        """Ask all brokers about the target, if it is something that they report."""
+        if isinstance(event.target, Target) and event.target.kind in VIEWED:
+            with suppress(Exception):  # the injection asks again, and tells
+                self._nodes(event.target, event, view)
+
+    def _nodes(self, target: Target, event: Event, view: View) -> tuple[int, ...]:
+        """Raises Unresolved."""
+        rng = event.random(self._seed, "target")
+        roles = self._clients.roles()
+        return resolve(target, self._cluster, view=view, topic=self._topic, rng=rng, clients=roles)
+
+    def _resolve(self, event: Event, view: View) -> tuple[int, ...]:
         target = event.target
         if isinstance(target, Groups):
             return target.nodes
@@ -290,9 +312,7 @@ class Nemesis:
 
         def is_known() -> bool:
             try:
-                rng = event.random(self._seed, "target")
-                roles = self._clients.roles()
-                found.append(resolve(target, self._cluster, topic=self._topic, rng=rng, clients=roles))
+                found.append(self._nodes(target, event, view))
             except Unresolved as problem:
                 reasons.append(str(problem))
             return bool(found)

@@ -109,6 +109,26 @@ def test_targets_are_resolved_at_the_injection(fake_run) -> None:
     assert fake_run.value("isolate-1", "inject")["nodes"] == [3]
 
 
+def test_an_injection_does_not_wait_for_brokers_that_are_silent(fake_run, monkeypatch) -> None:
+    """A view waits a moment for them when it looks for the first time."""
+    cluster, looks = fake_run.cluster, []
+
+    class View:
+        replicas, isr = staticmethod(cluster.replicas), staticmethod(cluster.isr)
+
+        def leader(self, topic, partition):
+            if self not in looks:
+                looks.append(self)
+                fake_run.stop.wait(0.2)
+            return cluster.leader(topic, partition)
+
+    monkeypatch.setattr(cluster, "quick", View)
+    fake_run.carry_out(pause("leader", at=0, lasting=9), isolate("leader", at=5, lasting=2))
+    assert fake_run.times("inject") == {"pause-0": pytest.approx(0.2), "isolate-1": 5}
+    assert fake_run.times("heal") == {"pause-0": pytest.approx(9.2), "isolate-1": 7}
+    assert len(looks) == 2
+
+
 @pytest.mark.parametrize("fault", [reassign, lambda **t: configure({"retention.ms": 7}, **t)])
 def test_an_event_that_restores_the_same_object_waits_for_a_late_heal(fake_run, fault) -> None:
     """The two do not overlap in the schedule. The heal of the first one takes 4 s."""

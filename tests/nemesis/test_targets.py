@@ -173,7 +173,7 @@ def test_targets_that_the_cluster_lacks_are_refused() -> None:
 
 def test_roles_are_resolved_to_nodes(cluster) -> None:
     def found(text: str | int) -> tuple[int, ...]:
-        return resolve(Target.parse(text), cluster, topic="log", clients={}, rng=RNG)
+        return resolve(Target.parse(text), cluster, view=cluster, topic="log", clients={}, rng=RNG)
 
     cluster.leaders = {("log", 0): 2, ("log", 1): 3, ("orders", 0): 1}
     assert found("leader") == (2,)
@@ -198,7 +198,7 @@ def test_clients_are_resolved_by_role_and_number(cluster) -> None:
     roles = {0: "producer", 1: "producer", 2: "reader", 3: "counter", 4: "counter"}
 
     def found(text: str) -> tuple[int, ...]:
-        return resolve(Target.parse(text), cluster, topic="log", clients=roles, rng=RNG)
+        return resolve(Target.parse(text), cluster, view=cluster, topic="log", clients=roles, rng=RNG)
 
     assert found("clients") == (0, 1, 2, 3, 4)
     assert found("producers") == found("roles:producer") == (0, 1)
@@ -226,16 +226,20 @@ def test_targets_that_are_nothing_now_are_unresolved(cluster, change, target, sa
     for name, value in change.items():
         setattr(cluster, name, value)
     with pytest.raises(Unresolved, match=re.escape(said)):
-        resolve(Target.parse(target), cluster, topic="log", clients={}, rng=RNG)
+        resolve(Target.parse(target), cluster, view=cluster, topic="log", clients={}, rng=RNG)
 
 
 def test_random_targets_depend_only_on_the_generator(cluster) -> None:
     chosen = [
-        resolve(Target.parse("random"), cluster, topic="log", clients={}, rng=random.Random(seed))
+        resolve(
+            Target.parse("random"), cluster, view=cluster, topic="log", clients={}, rng=random.Random(seed)
+        )
         for seed in range(40)
     ]
     again = [
-        resolve(Target.parse("random"), cluster, topic="log", clients={}, rng=random.Random(seed))
+        resolve(
+            Target.parse("random"), cluster, view=cluster, topic="log", clients={}, rng=random.Random(seed)
+        )
         for seed in range(40)
     ]
     assert chosen == again
