@@ -29,6 +29,9 @@ TARGETS: Mapping[TargetFamily, Sequence[str]] = {
 MOST = 200
 """Events. Each is compared with all others."""
 
+STARTING = 5.0
+"""Seconds for which a process may be starting after a fault that ended it. It does little work then."""
+
 TRIES = 20
 """Draws for one event before it is left out because the budget has no room for it."""
 
@@ -197,7 +200,20 @@ def _fits(event: Event, taken: Sequence[Event], wanted: Generated, topology: Top
 
 
 def _interferes(event: Event, other: Event, topology: Topology) -> bool:
-    """Whether they may block one process at the same time. Two roles may resolve to the same node."""
+    """Whether they may block one process at the same time, or one may hide the other's effect.
+
+    Two roles may resolve to the same node.
+    """
     if conflict(event, other, topology):
         return True
-    return may_block_the_same(event, other) and event.overlaps(other)
+    if may_block_the_same(event, other) and event.overlaps(other):
+        return True
+    return _hides(event, other) or _hides(other, event)
+
+
+def _hides(event: Event, other: Event) -> bool:
+    """Whether `other` may begin at a process that shows no effect, because `event` blocks it or it is starting."""
+    if not event.fault.blocks_process or not other.fault.needs_process:
+        return False
+    is_meanwhile = event.at <= other.at < event.end + STARTING
+    return is_meanwhile and event.fault.target_family == other.fault.target_family

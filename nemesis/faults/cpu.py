@@ -34,9 +34,10 @@ class Cpu(Fault):
     name = "cpu"
     family = "resources"
     proved_by = "the limit is in force, and the kernel throttled the process"
-    draw = Draw(weight=1, options=({"cores": 0.05}, {"cores": 0.2}))
+    draw = Draw(weight=1, options=({"cores": 0.02}, {"cores": 0.05}))
     changes_cluster = True
     takes_nodes_down = False
+    needs_process = True
 
     def __post_init__(self) -> None:
         number("cpu cores", self.cores, least=0.01, most=4096)

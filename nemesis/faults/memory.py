@@ -30,6 +30,7 @@ class Memory(Fault):
     proved_by = "a file larger than the spare memory was written, and use grew by less than half of its size"
     changes_cluster = True
     takes_nodes_down = False
+    needs_process = True
 
     def __post_init__(self) -> None:
         count("memory spare_mb", self.spare_mb)

@@ -54,19 +54,19 @@ true
 
 @dataclass(frozen=True, kw_only=True)
 class Reset(Fault):
-    """Effective when every old connection is gone that was not silent, and the kernel counted a reset for each.
+    """Effective when every old connection is gone that was not silent, and the kernel counted resets.
 
-    A connection that is silent for the whole time may stay, where the kernel cannot close it on request.
+    A connection that is silent for the whole time may stay, where the kernel cannot close it on request. One that a
+    program closes at that moment is gone without a reset.
     """
 
     name = "reset"
     family = "network"
-    proved_by = (
-        "the old connections are gone, but for silent ones, and the node's kernel counted a reset for each"
-    )
+    proved_by = "the old connections are gone, but for silent ones, and the node's kernel counted resets"
     draw = Draw(weight=1)
     momentary = True
     takes_nodes_down = False
+    needs_process = True
     needs = frozenset({"nft"})
 
     def inject(self, context: FaultContext) -> None:
@@ -89,7 +89,7 @@ class Reset(Fault):
             "left_and_not_silent": talking,
             "percent": round(100 * gone / counts["open"], 1) if counts["open"] else None,
         }
-        return Proof(0 < gone <= counts["resets"] and not talking, evidence)
+        return Proof(gone > 0 and counts["resets"] > 0 and not talking, evidence)
 
     def verify_healed(self, context: FaultContext) -> Proof:
         return verify_serving(context)

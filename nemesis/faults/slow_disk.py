@@ -54,6 +54,7 @@ class SlowDisk(Fault):
     )
     draw = Draw(options=({"mb_per_s": 0.2}, {"mb_per_s": 1}))
     takes_nodes_down = False
+    needs_process = True
     changes_cluster = True
     needs = frozenset({"disks", "throttle"})
 

@@ -35,7 +35,7 @@ def _run(options: argparse.Namespace) -> int:
     """Run both experiments, check both verdicts, and sum up. Raises VerdictError when one is not as expected."""
     from pytest_kafkacheck.experiment.harness import Harness
 
-    losing, keeping = _experiments()
+    losing, keeping = experiments()
     with Harness(options.dir, say=say, **harness_options(options)) as harness:
         print(
             "One partition, three replicas. Its leader is cut off from the other brokers, not from its clients.\n"
@@ -59,7 +59,7 @@ def _run(options: argparse.Namespace) -> int:
     return AS_EXPECTED
 
 
-def _experiments() -> tuple[Experiment, Experiment]:
+def experiments() -> tuple[Experiment, Experiment]:
     """One that loses acknowledged writes, and one that keeps them."""
     from nemesis.faults.isolate import isolate
     from pytest_kafkacheck.experiment.experiment import Experiment

@@ -80,6 +80,10 @@ def test_schedules_keep_length_budget_and_quiet_periods(wanted, where) -> None:
         for at_, end_, family_ in blocking[place + 1 :]:
             assert family != family_ or end <= at_ or end_ <= at
             assert family != family_ or at != at_
+    shown = [(event.at, event.fault.target_family) for event in schedule.events if event.fault.needs_process]
+    assert not any(
+        at <= begun < end + 5 for begun, of in shown for at, end, family in blocking if of == family
+    )
     voters = topology.controllers or topology.zookeepers
     for moment in {event.at for event in schedule.events} | {
         step / 3 for step in range(int(3 * wanted.length))

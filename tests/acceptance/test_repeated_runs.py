@@ -1,0 +1,70 @@
+"""Repeatedly: random schedules on a safe configuration are valid, and the unsafe half of the demo is invalid.
+
+KAFKACHECK_RUNS sets how many schedules there are; the demo is run half as often. One schedule of four runs beside two
+busy processes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nemesis.generate import Generated
+from pytest_kafkacheck.cli.demo import experiments
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.harness import Harness
+from workloads.append_log import AppendLog
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.spark,
+    pytest.mark.nightly,
+    pytest.mark.timeout(600),
+    pytest.mark.xdist_group("repeated-runs"),
+]
+
+RUNS = int(os.environ.get("KAFKACHECK_RUNS", "40"))
+
+
+@pytest.fixture(scope="module")
+def harness(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harness]:
+    folder = Path(os.environ.get("KAFKACHECK_KEPT_RUNS") or tmp_path_factory.mktemp("runs"))
+    with Harness(folder, say=lambda line: sys.stdout.write(f"{line}\n")) as harness:
+        yield harness
+
+
+@pytest.fixture
+def _load(seed: int) -> Iterator[None]:
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2) if seed % 4 == 3]
+    yield
+    for each in busy:
+        each.kill()
+        each.wait(timeout=10)
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+@pytest.mark.usefixtures("_load")
+def test_a_random_schedule_on_a_safe_configuration_is_valid(harness: Harness, seed: int) -> None:
+    run = harness.run(
+        Experiment(
+            name=f"safe-{seed}",
+            workload=AppendLog(partitions=3, acks="all", rate=1000, topic_config={"min.insync.replicas": 2}),
+            faults=Generated(seed=seed, length=25, events=5, lasting=(2, 6)),
+        )
+    )
+    run.assert_valid()
+
+
+@pytest.mark.parametrize("number", range(RUNS // 2))
+def test_the_unsafe_half_of_the_demo_is_invalid(harness: Harness, number: int) -> None:  # noqa: ARG001
+    run = harness.run(experiments()[0])
+    run.assert_invalid("lost-write")
+    first = "\n".join(run.text().splitlines()[:12])
+    assert "is isolated from" in first, run.text()
+    assert "elected leader" in first, run.text()
+    assert "cuts its log back" in first, run.text()
