@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
-from workloads.clients.outcome import Outcome
+from workloads.clients.outcome import Outcome, Type
 
 Log = tuple[str, int]
 """Topic and partition."""
@@ -51,6 +51,24 @@ class LostPosition(NamedTuple):
     divergence: int | None = None
 
 
+class Ending(NamedTuple):
+    """How a transaction or a commit of positions ended. ``fail``: it never takes effect."""
+
+    type: Type
+    error: str | None = None
+
+
+class MemberEvent(NamedTuple):
+    """A partition that a member of a group got or gave up, at `at` (ns); `start` is the first offset to read of an
+    assigned one."""
+
+    event: Literal["assigned", "revoked", "lost"]
+    log: Log
+    at: int
+    generation: int | None
+    start: int | None = None
+
+
 class Producer(Protocol):
     """Sends records; each ends with exactly one completion."""
 
@@ -72,6 +90,72 @@ class Producer(Protocol):
 
     def close(self, timeout: float) -> list[Completion]:
         """Close it within about `timeout` seconds. Returns a completion for every send that has none taken yet."""
+
+
+class TransactionalProducer(Producer, Protocol):
+    """A producer that has claimed a transactional id. It sends within transactions only. For one thread.
+
+    producer_id, epoch  as the coordinator gave them; None if the library does not tell.
+    """
+
+    producer_id: int | None
+    epoch: int | None
+
+    def begin(self) -> None:
+        """Begin a transaction. Asks no broker. Raises OSError where this producer can no longer be used."""
+
+    def add_positions(self, positions: Mapping[Log, int], membership: Any, limit: float) -> Ending:
+        """Add a commit of a group's positions to the transaction: the next offset to read of each log.
+
+        membership  `Member.membership` of the member that read them.
+        """
+
+    def end(self, outcome: Literal["commit", "abort"], limit: float) -> Ending:
+        """Request the outcome, and wait up to `limit` seconds for its acknowledgement. All sends must have ended.
+
+        After anything but ``ok`` the producer cannot be used any more.
+        """
+
+
+class Member(Protocol):
+    """A member of a consumer group, which subscribes to topics. For one thread.
+
+    id          as the coordinator gave it; empty before it joined.
+    membership  what `TransactionalProducer.add_positions` of the same library needs.
+    """
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def membership(self) -> Any: ...
+
+    @property
+    def generation(self) -> int | None:
+        """Of the partitions that it has now, or the member epoch; None before it joined."""
+
+    @property
+    def assignment(self) -> int:
+        """Grows whenever partitions are assigned or positions are set."""
+
+    @property
+    def positions(self) -> Mapping[Log, int]:
+        """The next offset to read of each partition that it has, as far as they are known."""
+
+    def poll(self, timeout: float) -> list[Polled]:
+        """As `Consumer.poll`. Call `events` after it, before anything else is recorded."""
+
+    def events(self) -> list[MemberEvent]:
+        """What happened to its partitions since the last call, in order."""
+
+    def commit(self, positions: Mapping[Log, int], limit: float) -> Ending:
+        """Commit positions: the next offset to read of each log."""
+
+    def seek(self, log: Log, offset: int) -> None:
+        """Go on from this offset, in another assignment."""
+
+    def close(self) -> None:
+        """Leave the group, unless the member is static."""
 
 
 class Consumer(Protocol):
