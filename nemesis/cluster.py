@@ -83,8 +83,11 @@ class Node(Protocol):
     def limit_cpu(self, cores: float | None) -> None:
         """Limit the processor time of all threads of the process together; None for no limit."""
 
-    def cpu(self) -> tuple[float | None, int]:
-        """(cores allowed, None for no limit; how often the kernel has throttled the process so far)."""
+    def cpu_limit(self) -> float | None:
+        """Cores that the process may use; None for no limit."""
+
+    def throttled(self) -> int:
+        """How often the kernel has throttled the process so far."""
 
     def limit_memory(self, size: int | None) -> None:
         """Limit the bytes of the node's container; None for no limit. Raises OSError below what is in use."""

@@ -14,7 +14,7 @@ from nemesis.validation import number
 
 
 def _remains(node: Node) -> str | None:
-    cores = node.cpu()[0] if node.state() == "running" else None
+    cores = node.cpu_limit() if node.state() == "running" else None
     return None if cores is None else f"it is still limited to {cores:g} cores"
 
 
@@ -23,6 +23,9 @@ CPU = Resource("cpu", min, lambda node, cores: node.limit_cpu(cores), _remains)
 
 LIMIT = 10.0
 """Seconds in which the kernel must have throttled the process."""
+
+HEAL_LIMIT = 5.0
+"""Seconds after the heal in which the limit must be the one that is wanted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,32 +46,34 @@ class Cpu(Fault):
         number("cpu cores", self.cores, least=0.01, most=4096)
 
     def inject(self, context: FaultContext) -> None:
-        context.notes |= {"before": context.node.cpu()[1], "incarnation": context.node.incarnation()}
+        context.notes |= {"before": context.node.throttled(), "incarnation": context.node.incarnation()}
         context.resources.want(context.event, context.node_id, CPU, self.cores)
 
     def verify_injected(self, context: FaultContext) -> Proof:
         node, before = context.node, context.notes["before"]
-        is_throttled = context.wait_until(lambda: node.cpu()[1] > before, LIMIT)
-        cores, throttled = node.cpu()
+        is_throttled = context.wait_until(lambda: node.throttled() > before, LIMIT)
+        cores, throttled = node.cpu_limit(), node.throttled()
         is_as_wanted = _equal(cores, context.resources.wanted(CPU, context.node_id))
         return Proof(is_throttled and is_as_wanted, {"cores": cores, "held_back": throttled - before})
 
     def heal(self, context: FaultContext) -> None:
-        node, notes = context.node, context.notes
-        try:
-            # A process that does not run has no counters, and those of a new process start at zero.
-            if node.state() == "running" and node.incarnation() == notes.get("incarnation"):
-                notes["held_back"] = node.cpu()[1] - notes["before"]
-        finally:
-            context.resources.release(context.event, context.node_id, CPU)
+        context.resources.release(context.event, context.node_id, CPU)
 
     def verify_healed(self, context: FaultContext) -> Proof:
-        wanted = context.resources.wanted(CPU, context.node_id)
-        evidence: dict[str, object] = {"held_back": context.notes.get("held_back")}
+        node, notes = context.node, context.notes
+        evidence: dict[str, object] = {"held_back": None}
+        # A process that does not run has no counters, and those of a new process start at zero.
+        if node.state() == "running" and node.incarnation() == notes.get("incarnation"):
+            evidence["held_back"] = node.throttled() - notes["before"]
         if (state := context.processes.wanted(context.node_id)) != "running":
             return Proof(True, {**evidence, "not_checked": f"{', '.join(context.others)} keeps it {state}"})
-        evidence["cores"] = cores = context.node.cpu()[0]
-        if not _equal(cores, wanted):
+
+        def is_as_wanted() -> bool:
+            evidence["cores"] = cores = node.cpu_limit()
+            return _equal(cores, context.resources.wanted(CPU, context.node_id))
+
+        # Another fault may be changing the limit at this moment.
+        if not context.wait_until(is_as_wanted, HEAL_LIMIT):
             return Proof(False, evidence)
         served = verify_serving(context)
         return Proof(served.effective, {**evidence, **served.evidence})

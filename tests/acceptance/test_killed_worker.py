@@ -58,7 +58,7 @@ def test_a_is_killed(kafkacheck_cluster, monkeypatch):
 def test_b_starts_on_a_clean_cluster(kafkacheck_cluster, monkeypatch):
     node = kafkacheck_cluster.nodes[1]
     assert pathlib.Path("before").read_text() == kafkacheck_cluster.run, "the same cluster"
-    assert (node.cpu()[0], node.clock.get(), dict(kafkacheck_cluster.kafka.broker_config(1))) == (None, (0, 0), {})
+    assert (node.cpu_limit(), node.clock.get(), dict(kafkacheck_cluster.kafka.broker_config(1))) == (None, (0, 0), {})
     assert "kafkacheck" not in node.look("nft list tables")[1]
     assert topics(kafkacheck_cluster), "those of the killed run"
     rows, record = [], OperationLog.record

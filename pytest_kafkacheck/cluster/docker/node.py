@@ -161,12 +161,14 @@ class DockerNode:
         quota = -1 if cores is None else max(1000, round(cores * CPU_PERIOD))
         self._api.update_container(self.container, cpu_period=CPU_PERIOD, cpu_quota=quota)
 
-    def cpu(self) -> tuple[float | None, int]:
+    def cpu_limit(self) -> float | None:
         quota = int(self._api.inspect_container(self.container)["HostConfig"]["CpuQuota"] or -1)
+        return None if quota <= 0 else quota / CPU_PERIOD
+
+    def throttled(self) -> int:
         # From the engine: a command in the container would be held back with the process, for seconds.
         stats = self._api.stats(self.container, stream=False, one_shot=True)["cpu_stats"]
-        throttled = int(stats["throttling_data"]["throttled_periods"])
-        return None if quota <= 0 else quota / CPU_PERIOD, throttled
+        return int(stats["throttling_data"]["throttled_periods"])
 
     def limit_memory(self, size: int | None) -> None:
         # The engine has no value for "no limit" here, so the limit becomes all memory of its host.

@@ -23,9 +23,9 @@ def test_little_processor_time(cluster: DockerCluster, topic: str) -> None:
 
     with Injection(cluster, cpu(2, lasting=LONG, cores=0.02), topic=topic):
         slow = answer()
-        assert cluster.nodes[2].cpu()[0] == pytest.approx(0.02)
+        assert cluster.nodes[2].cpu_limit() == pytest.approx(0.02)
     assert eventually(lambda: 3 * answer() < slow)
-    assert cluster.nodes[2].cpu()[0] is None
+    assert cluster.nodes[2].cpu_limit() is None
     lifecycle.wait_settled(cluster)
 
 

@@ -106,10 +106,13 @@ class FakeNode(FakeNetworkNamespace):
         if self.acts("limit_cpu"):
             self.cores = cores
 
-    def cpu(self) -> tuple[float | None, int]:
+    def cpu_limit(self) -> float | None:
+        return self.cores
+
+    def throttled(self) -> int:
         self.execute("cat cpu.stat")
         self._held_back += self.cores is not None
-        return self.cores, self._held_back
+        return self._held_back
 
     def limit_memory(self, size: int | None) -> None:
         if self.acts("limit_memory"):
