@@ -26,6 +26,7 @@ HOMES = {
     "Run": "pytest_kafkacheck.run",
     "Sending": "workloads.roles.sending",
     "Topic": "workloads.workload",
+    "Transactions": "workloads.transactions",
     "UsageError": "pytest_kafkacheck.errors",
     "Verdict": "analyzers.verdict.verdict",
     "VerdictError": "pytest_kafkacheck.errors",

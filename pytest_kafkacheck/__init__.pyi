@@ -67,6 +67,7 @@ from pytest_kafkacheck.run import Run as Run
 from workloads.append_log import AppendLog as AppendLog
 from workloads.roles.context import WorkerContext as WorkerContext
 from workloads.roles.sending import Sending as Sending
+from workloads.transactions import Transactions as Transactions
 from workloads.workload import PROBE as PROBE
 from workloads.workload import Topic as Topic
 from workloads.workload import WorkerRole as WorkerRole
@@ -90,6 +91,7 @@ __all__ = [
     "Run",
     "Sending",
     "Topic",
+    "Transactions",
     "UsageError",
     "Verdict",
     "VerdictError",

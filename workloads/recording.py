@@ -14,13 +14,17 @@ _UNKNOWN = (None, None)
 
 
 class Sent(NamedTuple):
-    """A send whose completion is outstanding. `number` is its index in the history; times in ns, see the schema."""
+    """A send whose completion is outstanding. `number` is its index in the history; times in ns, see the schema.
+
+    transaction  op of the transaction to which it belongs.
+    """
 
     op: int
     number: int
     log: Log
     invoked: int
     intended: int | None = None
+    transaction: int | None = None
 
 
 class Records:
@@ -31,9 +35,11 @@ class Records:
         self._run, self._process, self._session = run, process, session
         self._index = 0
 
-    def invoke(self, op: int, log: Log, invoked: int, intended: int | None = None) -> Sent:
+    def invoke(
+        self, op: int, log: Log, invoked: int, intended: int | None = None, *, transaction: int | None = None
+    ) -> Sent:
         """Record that a send is about to happen. Call `flush` before it does."""
-        sent = Sent(op, self._next_index(), log, invoked, intended)
+        sent = Sent(op, self._next_index(), log, invoked, intended, transaction)
         self._send(sent, type="invoke")
         return sent
 
@@ -125,6 +131,7 @@ class Records:
             final=False,
             error=error,
             intended=sent.intended,
+            transaction=sent.transaction,
         )
         self._writer.extend((row,))
 

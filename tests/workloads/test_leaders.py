@@ -38,7 +38,12 @@ class FakeBrokers:
         return {LOG: self.views[host]}
 
     def _offsets(
-        self, ask: Any, epochs: Mapping[Any, int], *, at: int = LATEST
+        self,
+        ask: Any,
+        epochs: Mapping[Any, int],
+        *,
+        at: int = LATEST,
+        committed: bool = False,  # noqa: ARG002
     ) -> dict[Any, tuple[int, int]]:
         host = ask.args[0][0]
         self.asked.append((host, epochs[LOG]))

@@ -59,10 +59,13 @@ class Leaders:
         """The highest leader epoch that any broker has reported so far; -1 for none."""
         return self._known[log].leader_epoch if log in self._known else -1
 
-    def offset(self, log: Log, *, at: int = LATEST, epoch: int = -1, limit: float) -> int:
+    def offset(
+        self, log: Log, *, at: int = LATEST, epoch: int = -1, committed: bool = False, limit: float
+    ) -> int:
         """An offset of the log from its leader.
 
         at     LATEST: the end of what can be read; EARLIEST: the first offset.
+        committed  LATEST is the last stable offset, where a consumer with isolation.level=read_committed stops.
         epoch  the highest leader epoch that the caller has seen; the answer is of this one or later. It says nothing
                after the topic was created again.
         limit  seconds; after that TimeoutError, which names the last refusal.
@@ -74,7 +77,7 @@ class Leaders:
             retry=retry_if_exception_type(OSError),
         )
         try:
-            return retrying(self._offset, log, at, epoch)
+            return retrying(self._offset, log, at, epoch, committed)
         except RetryError as error:
             raise TimeoutError(
                 f"{log[0]}-{log[1]}: no leader of epoch {max(epoch, self.epoch(log))} or later gave its "
@@ -115,7 +118,7 @@ class Leaders:
         except OSError:
             return {}
 
-    def _offset(self, log: Log, at: int, epoch: int) -> int:
+    def _offset(self, log: Log, at: int, epoch: int, committed: bool) -> int:
         if log[0] in self._recreated:
             epoch = -1
         if self.epoch(log) < max(epoch, 0) or self._known[log].leader not in self._brokers:
@@ -127,7 +130,8 @@ class Leaders:
             raise OSError(f"no broker knows leader epoch {epoch}; the highest is {known.leader_epoch}")
         way = partial(ask, self._brokers[known.leader], timeout=TIMEOUT)
         try:
-            code, offset = requests.offsets(way, {log: known.leader_epoch}, at=at)[log]
+            asked = {log: known.leader_epoch}
+            code, offset = requests.offsets(way, asked, at=at, committed=committed)[log]
         except OSError:
             self.refresh()
             raise

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from workloads.clients import libraries
 from workloads.clients.outcome import Acks
-from workloads.clients.protocol import Consumer, Log, Producer
+from workloads.clients.protocol import Consumer, Log, Producer, TransactionalProducer
 
 if TYPE_CHECKING:
     # It loads kafka-python, and names of libraries are checked where no client is made yet.
@@ -38,10 +38,33 @@ class Library(Protocol):
         Raises OSError when no broker answers in time: the caller tries again.
         """
 
+    def transactional(
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        transactional_id: str,
+        timeout: float,
+        settings: Mapping[str, Any],
+    ) -> TransactionalProducer:
+        """A producer for these topics that has claimed the transactional id.
+
+        timeout  seconds after which the coordinator aborts a transaction that is not ended.
+        Raises OSError when it cannot claim the id in time: the caller tries again.
+        """
+
     def consumer(
-        self, *, bootstrap: Iterable[Address], start: Mapping[Log, int], assignment: int = 0
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        start: Mapping[Log, int],
+        assignment: int = 0,
+        committed: bool = False,
     ) -> Consumer:
-        """A consumer of these logs from these offsets; `assignment` is its first number of that name."""
+        """A consumer of these logs from these offsets; `assignment` is its first number of that name.
+
+        committed  read with isolation.level=read_committed.
+        """
 
     def check_producer_setting(self, name: str) -> None:
         """Raises ValueError saying why a user cannot set it."""

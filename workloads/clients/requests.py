@@ -38,7 +38,7 @@ class Leadership(NamedTuple):
     topic_id: str = ""
 
 
-COMMITTED = 1
+UNCOMMITTED, COMMITTED = 0, 1
 """Isolation level read_committed, with which the response has the last stable offset."""
 
 
@@ -83,14 +83,22 @@ def metadata(ask: Ask, topics: Iterable[str] | None) -> dict[Log, Leadership]:
 
 
 def offsets(
-    ask: Ask, epochs: Mapping[Log, int], *, at: int = LATEST, asker: int = CLIENT
+    ask: Ask,
+    epochs: Mapping[Log, int],
+    *,
+    at: int = LATEST,
+    asker: int = CLIENT,
+    committed: bool = False,
 ) -> dict[Log, tuple[int, int]]:
-    """(error code, offset) by log. A broker refuses a leader epoch that is not its own; -1 is any epoch."""
+    """(error code, offset) by log. A broker refuses a leader epoch that is not its own; -1 is any epoch.
+
+    committed  as a consumer with isolation.level=read_committed asks: LATEST is then the last stable offset.
+    """
     Topic = ListOffsetsRequest.ListOffsetsTopic
     request = ListOffsetsRequest(
         version=5,
         replica_id=asker,
-        isolation_level=0,
+        isolation_level=COMMITTED if committed else UNCOMMITTED,
         topics=[
             Topic(
                 name=name,

@@ -13,7 +13,7 @@ from workloads.clients.connection import Address
 from workloads.clients.leaders import Leaders
 from workloads.clients.library import library
 from workloads.clients.outcome import Acks
-from workloads.clients.protocol import Consumer, Log, Producer
+from workloads.clients.protocol import Consumer, Log, Producer, TransactionalProducer
 from workloads.commits import Commits
 from workloads.history.schema import VALUE_BITS
 from workloads.history.writer import Writer
@@ -82,9 +82,26 @@ class WorkerContext:
             settings=settings,
         )
 
-    def consumer(self, start: Mapping[Log, int], *, assignment: int = 0) -> Consumer:
-        """A consumer of the worker's client library: of these logs, from these offsets."""
-        return self._library.consumer(bootstrap=self.bootstrap, start=start, assignment=assignment)
+    def transactional(
+        self, transactional_id: str, *, timeout: float, settings: Mapping[str, Any]
+    ) -> TransactionalProducer:
+        """A producer of the worker's client library that has claimed the id. Raises OSError when it could not."""
+        return self._library.transactional(
+            bootstrap=self.bootstrap,
+            topics=tuple(self.topics),
+            transactional_id=transactional_id,
+            timeout=timeout,
+            settings=settings,
+        )
+
+    def consumer(self, start: Mapping[Log, int], *, assignment: int = 0, committed: bool = False) -> Consumer:
+        """A consumer of the worker's client library: of these logs, from these offsets.
+
+        committed  read with isolation.level=read_committed.
+        """
+        return self._library.consumer(
+            bootstrap=self.bootstrap, start=start, assignment=assignment, committed=committed
+        )
 
     def leaders(self) -> Leaders:
         return Leaders(self.brokers, self.topics, stop=self.stop)

@@ -7,6 +7,7 @@ from itertools import cycle, islice
 from math import ceil
 
 from workloads.roles.context import WorkerContext
+from workloads.roles.pace import Pace
 from workloads.roles.sending import Sending
 
 IN_FLIGHT = 500
@@ -59,30 +60,3 @@ def limits(rate: float | None, record_size: int) -> tuple[int, int]:
         return CHUNK, IN_FLIGHT
     in_flight = min(ceil(rate * PATIENCE), OPEN_BYTES // max(record_size, 1))
     return max(CHUNK, ceil(rate * TICK * 2)), max(IN_FLIGHT, in_flight)
-
-
-class Pace:
-    """How many records are due at a rate, and when they were. After an outage it makes up for one second at most.
-
-    skipped  records that were due and are left out.
-    """
-
-    def __init__(self, rate: float, now: float) -> None:
-        self.skipped = 0.0
-        self._rate = rate
-        self._begin = now
-        self._sent = 0
-
-    def due(self, now: float) -> int:
-        backlog = (now - self._begin) * self._rate - self._sent
-        most = max(self._rate, 1.0)
-        if backlog > most:
-            self.skipped += backlog - most
-            self._begin += (backlog - most) / self._rate
-            backlog = most
-        return int(backlog)
-
-    def take(self, count: int) -> list[int]:
-        """Count so many records as sent. Returns when they were due, in ns of the clock that `now` is read from."""
-        first, self._sent = self._sent, self._sent + count
-        return [int((self._begin + (first + number + 1) / self._rate) * 1e9) for number in range(count)]

@@ -20,9 +20,10 @@ def starts(context: WorkerContext) -> dict[Log, int]:
 
 
 def read(context: WorkerContext) -> None:
-    """Poll all logs until `context.stop` is set."""
-    records = context.records()
-    consumer = context.consumer(starts(context))
+    """Poll all logs until `context.stop` is set. Options: committed (read with isolation.level=read_committed), and
+    those of `LostPositions`."""
+    records, committed = context.records(), context.options.get("committed", False)
+    consumer = context.consumer(starts(context), committed=committed)
     lost_positions = LostPositions(context, context.leaders())
     context.ready()
     while not context.stop.is_set():
@@ -31,7 +32,12 @@ def read(context: WorkerContext) -> None:
         if polled:
             now = time.monotonic_ns()
             records.polled(
-                context.op(), polled, invoked=invoked, completed=now, assignment=consumer.assignment
+                context.op(),
+                polled,
+                invoked=invoked,
+                completed=now,
+                assignment=consumer.assignment,
+                committed=committed,
             )
             context.counts["polled"] += len(polled)
         lost_positions.mend(consumer, consumer.lost())

@@ -39,9 +39,15 @@ class KafkaPythonConsumer:
     """Implements `protocol.Consumer`. A poll without a connection makes one."""
 
     def __init__(
-        self, *, bootstrap: Iterable[Address], start: Mapping[Log, int], assignment: int = 0
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        start: Mapping[Log, int],
+        assignment: int = 0,
+        committed: bool = False,
     ) -> None:
-        self._access = access(bootstrap)
+        isolation = "read_committed" if committed else "read_uncommitted"
+        self._settings = {**COMMON, **CONSUMER, **access(bootstrap), "isolation_level": isolation}
         self._positions = dict(start)
         self._assignment = assignment
         self._wanted: frozenset[Log] = frozenset(start)
@@ -150,7 +156,7 @@ class KafkaPythonConsumer:
                 self._positions[log] = max(self._positions[log], state.position.offset)
 
     def _connect(self) -> None:
-        consumer = KafkaConsumer(**{**COMMON, **CONSUMER, **self._access})
+        consumer = KafkaConsumer(**self._settings)
         partitions = {log: TopicPartition(*log) for log in self._positions}
         consumer.assign(list(partitions.values()))
         for log, position in self._positions.items():

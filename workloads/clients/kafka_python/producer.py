@@ -82,6 +82,11 @@ class KafkaPythonProducer:
         self._epochs = Epochs(self._producer._metadata, topics)
 
     @property
+    def library_producer(self) -> Any:
+        """The KafkaProducer."""
+        return self._producer
+
+    @property
     def in_flight(self) -> int:
         return self._waiting
 

@@ -11,8 +11,9 @@ from kafka.errors import KafkaConfigurationError, KafkaError
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python.consumer import KafkaPythonConsumer
 from workloads.clients.kafka_python.producer import KafkaPythonProducer, check_setting
+from workloads.clients.kafka_python.transactional import KafkaPythonTransactional
 from workloads.clients.outcome import Acks
-from workloads.clients.protocol import Consumer, Log, Producer
+from workloads.clients.protocol import Consumer, Log, Producer, TransactionalProducer
 
 
 class KafkaPython:
@@ -36,10 +37,39 @@ class KafkaPython:
         except KafkaError as error:
             raise ConnectionError(f"KafkaProducer could not connect: {error!r}") from error
 
+    def transactional(
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        transactional_id: str,
+        timeout: float,
+        settings: Mapping[str, Any],
+    ) -> TransactionalProducer:
+        try:
+            return KafkaPythonTransactional(
+                bootstrap=bootstrap,
+                topics=topics,
+                transactional_id=transactional_id,
+                timeout=timeout,
+                config=settings,
+            )
+        except KafkaConfigurationError as error:
+            raise ValueError(f"settings of KafkaProducer: {error}") from error
+        except KafkaError as error:
+            raise ConnectionError(f"{transactional_id} could not be claimed: {error!r}") from error
+
     def consumer(
-        self, *, bootstrap: Iterable[Address], start: Mapping[Log, int], assignment: int = 0
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        start: Mapping[Log, int],
+        assignment: int = 0,
+        committed: bool = False,
     ) -> Consumer:
-        return KafkaPythonConsumer(bootstrap=bootstrap, start=start, assignment=assignment)
+        return KafkaPythonConsumer(
+            bootstrap=bootstrap, start=start, assignment=assignment, committed=committed
+        )
 
     def check_producer_setting(self, name: str) -> None:
         check_setting(name)

@@ -1,0 +1,148 @@
+"""Transactions over several partitions: readers of committed records see all of a transaction, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, get_args
+
+from workloads.clients.protocol import ResetPolicy
+from workloads.fields import (
+    check_choices,
+    check_client,
+    check_counts,
+    check_rate,
+    check_seconds,
+    check_shares,
+    check_topic_config,
+    checked_assignment,
+    kafka_text,
+)
+from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
+
+TRANSACTOR = WorkerRole("transactor", "workloads.roles.transact:transact")
+AUDITOR = WorkerRole("auditor", "workloads.roles.audit:audit")
+# As in workloads.append_log; an open transaction holds back all readers of committed records alike.
+READER = WorkerRole("reader", "workloads.roles.reader:read", poll_limit=20.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transactions(Workload):
+    """Transactors write one transaction after another, with records for random partitions; readers read them.
+
+    Readers work beside them. When they have stopped, an auditor reads all that is committed.
+
+    topics_written  number of topics
+    partitions, replication_factor, topic_config   of each topic
+    assignment      where the replicas of each topic lie, as in `AppendLog`
+    transactors     number of processes with a transactional id of their own
+    rivals          number of further processes, each of which shares the id of one of these: they fence one another
+    size            records of one transaction at most; each has 1 or more
+    rate            records per second and transactor; None for no limit
+    aborts          share of the transactions that their client aborts, 0 to 1
+    stalls          share that stays open for longer than `timeout` before its client requests the commit: by then
+                    the coordinator has aborted it
+    timeout         seconds after which the coordinator aborts an open transaction
+    readers         number of processes that read with isolation.level=read_committed
+    uncommitted_readers  number of those that read with read_uncommitted
+    record_size     bytes of a record's value at least; 0 for the smallest possible (about 50)
+    auto_offset_reset  "earliest" or "latest", as in `AppendLog`
+    client          settings of the library's producer
+    library         name of the client library
+    """
+
+    topics_written: int = 1
+    partitions: int = 3
+    replication_factor: int = 3
+    topic_config: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    transactors: int = 2
+    rivals: int = 0
+    size: int = 6
+    rate: float | None = 50
+    aborts: float = 0.1
+    stalls: float = 0.0
+    timeout: float = 10.0
+    readers: int = 1
+    uncommitted_readers: int = 1
+    record_size: int = 0
+    auto_offset_reset: ResetPolicy = "earliest"
+    client: Mapping[str, Any] = field(default_factory=dict)
+    assignment: Mapping[int, Sequence[int]] | None = None
+    library: str = DEFAULT_LIBRARY
+
+    def __post_init__(self) -> None:
+        check_counts(
+            self,
+            topics_written=(1, 100),
+            partitions=(1, 1000),
+            replication_factor=(1, 100),
+            transactors=(1, 100),
+            rivals=(0, 100),
+            size=(1, 1000),
+            readers=(0, 100),
+            uncommitted_readers=(0, 100),
+            record_size=(0, 900_000),
+        )
+        check_rate(self, "records per second", 100_000)
+        check_shares(self, "aborts", "stalls")
+        check_seconds(self, timeout=(1, 900))
+        check_choices(self, auto_offset_reset=get_args(ResetPolicy))
+        check_topic_config(self)
+        check_client(self)
+        object.__setattr__(self, "assignment", checked_assignment(self))
+
+    def topics(self, run: str) -> tuple[Topic, ...]:
+        return tuple(
+            Topic(
+                name=f"transactions-{number}-{run}",
+                partitions=self.partitions,
+                replication_factor=self.replication_factor,
+                config={name: kafka_text(value) for name, value in self.topic_config.items()},
+                assignment=self.assignment,
+            )
+            for number in range(self.topics_written)
+        )
+
+    def workers(self) -> tuple[WorkerSpec, ...]:
+        options = {
+            "size": self.size,
+            "rate": self.rate,
+            "aborts": self.aborts,
+            "stalls": self.stalls,
+            "timeout": self.timeout,
+            "record_size": self.record_size,
+            "client": dict(self.client),
+        }
+        ids = [*range(self.transactors), *(number % self.transactors for number in range(self.rivals))]
+        read = {"auto_offset_reset": self.auto_offset_reset}
+        shapes: list[tuple[WorkerRole, dict[str, Any]]] = [
+            *((TRANSACTOR, {**options, "id": id, "shared": ids.count(id) > 1}) for id in ids),
+            *((READER, {**read, "committed": True}) for _ in range(self.readers)),
+            *((READER, {**read, "committed": False}) for _ in range(self.uncommitted_readers)),
+            (AUDITOR, {}),
+            (PROBE, {}),
+        ]
+        return tuple(
+            WorkerSpec(role=role, process=process, library=self.library, options=options)
+            for process, (role, options) in enumerate(shapes)
+        )
+
+    @property
+    def stop_order(self) -> tuple[tuple[str, ...], ...]:
+        return ((TRANSACTOR.name,), (AUDITOR.name,))
+
+    @property
+    def requires(self) -> frozenset[str]:
+        """Not acknowledgements during faults: a partition without enough replicas rightly acknowledges nothing."""
+        return frozenset(
+            {"acks-after-faults", "transactions", *(["polls-to-the-end"] if self.readers else [])}
+        )
+
+    def with_layout(self, layout: Layout | None) -> Self:
+        return replace(self, assignment=layout)
+
+    def smaller(self) -> Iterator[tuple[str, Self]]:
+        for name, least in (("rivals", 0), ("transactors", 1), ("uncommitted_readers", 0), ("size", 2)):
+            if getattr(self, name) > least:
+                fewer: dict[str, Any] = {name: least}
+                yield f"{least} {name}", replace(self, **fewer)
