@@ -133,12 +133,23 @@ def _cuts(evidence: LogEvidence, proof: Sequence[Extent], run: RunEvidence) -> l
         leading = replace(last_led or before, log_end=before.log_end)
         key = before.node, before.log_end
         if after.log_end is not None and after.log_end < before.log_end:
-            cuts[key] = _Cut(before=leading, after=after, offset=after.log_end)
+            successor = _end_of_successor(evidence.changes, before)
+            offset = after.log_end if successor is None else min(after.log_end, successor)
+            cuts[key] = _Cut(before=leading, after=after, offset=offset)
             continue
         lowest = _lowest(proof, run.period(after.time))
         if before.leads and lowest is not None and _is_overruled(evidence.changes, before, after, lowest):
             cuts[key] = _Cut(before=leading, after=after, offset=lowest)
     return list(cuts.values())
+
+
+def _end_of_successor(changes: Sequence[Change], before: Sample) -> int | None:
+    """Where the log of the next leader ended when it was first seen to lead; None if that was not seen.
+
+    Others cut their logs there or below, and may have fetched more of its log by the time they are asked again.
+    """
+    election = _election(changes, before)
+    return election[1].log_end if election is not None and election[1].leads else None
 
 
 def _lowest(proof: Sequence[Extent], period: int) -> int | None:

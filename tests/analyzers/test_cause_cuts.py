@@ -233,6 +233,22 @@ def test_a_successor_with_a_shorter_log_or_a_low_watermark_shows_that_the_log_wa
     )
 
 
+def test_a_cut_lies_where_the_successor_began_although_the_log_has_grown_since() -> None:
+    """Broker 1 was cut back to 10 and has fetched up to 17 of its successor's log."""
+    grown = replace(FOLLOWS, log_end=17)
+    for found in (LOST, extent("lost-write", low=10, high=14)):
+        cause = cut(found, of=changes(OLD, NEW, grown))
+        assert cause is not None
+        assert [(each.log_end, each.offset) for each in cause.cuts] == [(20, 10)]
+    for unseen in (None, replace(NEW, log_end=None), replace(NEW, node=3), replace(NEW, log_end=18)):
+        cause = deposed(OLD, unseen, grown)
+        assert cause is not None
+        assert [each.offset for each in cause.cuts] == [17]
+    cause = deposed(OLD, NEW, grown, sample(9, 3, 1, 0, 14), sample(13, 3, 2, 1, 12))
+    assert cause is not None
+    assert [each.offset for each in cause.cuts] == [10, 10]
+
+
 def test_a_leader_is_overruled_once() -> None:
     cause = deposed(OLD, NEW, replace(FOLLOWS, log_end=20), sample(14, 1, 3, 2, 20))
     assert cause is not None
