@@ -64,19 +64,20 @@ def _some(kind: str, brokers: list[int], rng: random.Random) -> tuple[int, ...]:
 
 
 def _of_log(target: Target, view: View, main_topic: str) -> tuple[int, ...]:
+    """Each question costs time at the moment of the injection, so only those are asked that the target needs."""
     topic, partition = target.log(main_topic)
-    replicas = view.replicas(topic, partition)
     if target.kind == "partition":
-        return replicas
+        return view.replicas(topic, partition)
+    if target.kind == "leader":
+        return (_known(view.leader(topic, partition), f"{topic}-{partition} has no leader"),)
     in_sync = view.isr(topic, partition)
     if target.kind == "isr":
         return in_sync or _nothing(f"{topic}-{partition} has an empty ISR, or no broker reports it")
+    replicas = view.replicas(topic, partition)
     if target.kind == "out-of-sync":
         behind = tuple(replica for replica in replicas if replica not in in_sync)
         return behind or _nothing(f"{topic}-{partition} has no replica out of sync: ISR {list(in_sync)}")
     leader = _known(view.leader(topic, partition), f"{topic}-{partition} has no leader")
-    if target.kind == "leader":
-        return (leader,)
     for replica in replicas:
         if replica != leader and replica in in_sync:
             return (replica,)

@@ -11,6 +11,7 @@ from docker.errors import APIError
 from nemesis.cluster import State
 from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.cluster.docker.clock.virtual_clock import VirtualClock
+from pytest_kafkacheck.cluster.docker.control_group import throttled_periods
 from pytest_kafkacheck.cluster.docker.disk import Disk
 from pytest_kafkacheck.cluster.docker.executing import execute
 from pytest_kafkacheck.cluster.docker.files import read_file
@@ -166,7 +167,10 @@ class DockerNode:
         return None if quota <= 0 else quota / CPU_PERIOD
 
     def throttled(self) -> int:
-        # From the engine: a command in the container would be held back with the process, for seconds.
+        # A command in the container would be held back with the process, for seconds.
+        pid = int(self._api.inspect_container(self.container)["State"]["Pid"])
+        if (here := throttled_periods(pid, self.container)) is not None:
+            return here
         stats = self._api.stats(self.container, stream=False, one_shot=True)["cpu_stats"]
         return int(stats["throttling_data"]["throttled_periods"])
 

@@ -1,0 +1,33 @@
+"""Counters of control groups, in both versions of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_kafkacheck.cluster.docker.control_group import throttled_periods
+
+STAT = "nr_periods 40\nnr_throttled 7\nthrottled_time 90\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "file"),
+    [
+        ("9:memory:/docker/c1\n3:cpu,cpuacct:/docker/c1\n", "cpu/docker/c1/cpu.stat"),
+        ("2:cpuset:/docker/c1\n4:cpu:/docker/c1\n", "cpu/docker/c1/cpu.stat"),
+        ("0::/system.slice/docker-c1.scope\n", "system.slice/docker-c1.scope/cpu.stat"),
+    ],
+)
+def test_both_versions(tmp_path: Path, lines: str, file: str) -> None:
+    (tmp_path / "proc" / "5").mkdir(parents=True)
+    (tmp_path / "proc" / "5" / "cgroup").write_text(lines)
+    counters = tmp_path / "groups" / file
+    counters.parent.mkdir(parents=True)
+    counters.write_text(STAT)
+    where = {"processes": tmp_path / "proc", "groups": tmp_path / "groups"}
+    assert throttled_periods(5, "c1", **where) == 7
+    assert throttled_periods(5, "c2", **where) is None, "the process of another container, or of another host"
+    assert throttled_periods(6, "c1", **where) is None
+    counters.write_text("usage_usec 3\n")
+    assert throttled_periods(5, "c1", **where) is None
