@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, get_args
 
-from workloads.clients.library import library, library_names
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
+from workloads.values import (
+    MAX_RECORD,
+    PRODUCER,
+    check_choice,
+    check_client,
+    check_library,
+    check_rate,
+    check_topic_config,
+    check_whole_number,
+    checked_layout,
+    kafka_text,
+)
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
-MAX_RATE = 100_000
-"""Records per second of one producer. A process sends fewer than that; the verdict tells how many were left out."""
-
-MAX_RECORD = 900_000
-"""Bytes; Kafka's own default limit of a batch is a little above."""
-
-PRODUCER = WorkerRole("producer", "workloads.roles.producer:produce")
 # A request without an answer is given up after 3 s, an attempt to connect after 10 s, with up to 1 s of back-off in
 # between: 13 s were measured. The rest is for a busy machine.
 READER = WorkerRole("reader", "workloads.roles.reader:read", poll_limit=20.0)
@@ -68,28 +70,26 @@ class AppendLog(Workload):
             ("sessions", 0, 100),
             ("record_size", 0, MAX_RECORD),
         ):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                raise ValueError(f"AppendLog.{name}={value!r}: expected a whole number, {least} to {most}")
+            check_whole_number(f"AppendLog.{name}", getattr(self, name), least, most)
         # Compared with their types, because True equals 1.
         if (type(self.acks), self.acks) not in ((str, "all"), (int, 1), (int, 0)):
             raise ValueError(f"AppendLog.acks={self.acks!r}: expected 'all', 1 or 0")
-        if self.rate is not None and not (_is_number(self.rate) and 0 < self.rate <= MAX_RATE):
-            raise ValueError(
-                f"AppendLog.rate={self.rate!r}: expected records per second above 0, or None for full speed; "
-                f"{MAX_RATE:.0f} at most"
-            )
+        check_rate("AppendLog.rate", self.rate)
         if self.idempotence is not None and not isinstance(self.idempotence, bool):
             raise ValueError(f"AppendLog.idempotence={self.idempotence!r}: expected True, False or None")
         if self.idempotence and self.acks != "all":
             raise ValueError(f"AppendLog.idempotence=True needs acks='all', got acks={self.acks!r}")
-        if self.auto_offset_reset not in get_args(ResetPolicy):
-            raise ValueError(
-                f"AppendLog.auto_offset_reset={self.auto_offset_reset!r}: expected 'earliest' or 'latest'"
-            )
-        self._check_topic_config()
-        self._check_client()
-        self._check_assignment()
+        check_choice("AppendLog.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))
+        check_topic_config("AppendLog.topic_config", self.topic_config, self.replication_factor)
+        check_library("AppendLog.library", self.library)
+        check_client("AppendLog.client", self.client, self.library)
+        layout = checked_layout(
+            "AppendLog.assignment",
+            self.assignment,
+            partitions=self.partitions,
+            replication_factor=self.replication_factor,
+        )
+        object.__setattr__(self, "assignment", layout)
 
     def topics(self, run: str) -> tuple[Topic, ...]:
         return (
@@ -97,7 +97,7 @@ class AppendLog(Workload):
                 name=f"log-{run}",
                 partitions=self.partitions,
                 replication_factor=self.replication_factor,
-                config={name: _kafka_text(value) for name, value in self.topic_config.items()},
+                config={name: kafka_text(value) for name, value in self.topic_config.items()},
                 assignment=self.assignment,
             ),
         )
@@ -172,82 +172,3 @@ class AppendLog(Workload):
             "polls-to-the-end": self.readers > 0,
         }
         return frozenset(name for name, is_required in required.items() if is_required)
-
-    def _check_topic_config(self) -> None:
-        if not isinstance(self.topic_config, Mapping):
-            raise ValueError(
-                f"AppendLog.topic_config={self.topic_config!r}: expected settings by name, such as "
-                f"{{'min.insync.replicas': 2}}"
-            )
-        for name, value in self.topic_config.items():
-            if (
-                not isinstance(name, str)
-                or not isinstance(value, (str, int, float))
-                or (isinstance(value, float) and not math.isfinite(value))
-            ):
-                raise ValueError(
-                    f"AppendLog.topic_config[{name!r}]={value!r}: expected text, a number, True or False"
-                )
-        minimum = self.topic_config.get("min.insync.replicas", 1)
-        try:
-            allowed = 1 <= int(minimum) <= self.replication_factor
-        except ValueError:
-            allowed = False
-        if not allowed:
-            raise ValueError(
-                f"AppendLog.topic_config['min.insync.replicas']={minimum!r} with "
-                f"replication_factor={self.replication_factor}: expected 1 to {self.replication_factor}"
-            )
-
-    def _check_client(self) -> None:
-        if self.library not in library_names():
-            raise ValueError(
-                f"AppendLog.library={self.library!r}: expected one of {', '.join(library_names())}"
-            )
-        if not isinstance(self.client, Mapping) or not all(isinstance(name, str) for name in self.client):
-            raise ValueError(
-                f"AppendLog.client={self.client!r}: expected settings of KafkaProducer by name, such as "
-                f"{{'linger_ms': 5}}"
-            )
-        for name, value in self.client.items():
-            try:
-                library(self.library).check_producer_setting(name)
-            except ValueError as error:
-                raise ValueError(f"AppendLog.client[{name!r}]: {error}") from None
-            try:
-                json.dumps(value, allow_nan=False)
-            except (TypeError, ValueError):
-                raise ValueError(
-                    f"AppendLog.client[{name!r}]={value!r}: expected text, a number, True, False or None, because "
-                    f"it is sent to another process"
-                ) from None
-
-    def _check_assignment(self) -> None:
-        if self.assignment is None:
-            return
-        wrong = ValueError(
-            f"AppendLog.assignment={self.assignment!r}: expected partitions 0 to {self.partitions - 1}, each "
-            f"with the ids of {self.replication_factor} different brokers, such as {{0: [1, 2, 3]}}, or None"
-        )
-        try:
-            # In JSON, keys are text.
-            found = {int(partition): tuple(nodes) for partition, nodes in self.assignment.items()}
-        except (AttributeError, TypeError, ValueError):
-            raise wrong from None
-        if len(found) != len(self.assignment) or set(found) != set(range(self.partitions)):
-            raise wrong
-        for nodes in found.values():
-            if any(type(node) is not int or node < 0 for node in nodes):
-                raise wrong
-            if len(nodes) != self.replication_factor or len(set(nodes)) < len(nodes):
-                raise wrong
-        object.__setattr__(self, "assignment", dict(sorted(found.items())))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _kafka_text(value: object) -> str:
-    """As Kafka spells it: true and false are not capitalised."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
