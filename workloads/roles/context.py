@@ -13,7 +13,7 @@ from workloads.clients.connection import Address
 from workloads.clients.leaders import Leaders
 from workloads.clients.library import library
 from workloads.clients.outcome import Acks
-from workloads.clients.protocol import Consumer, Log, Producer
+from workloads.clients.protocol import Consumer, Log, Member, Producer
 from workloads.commits import Commits
 from workloads.history.schema import VALUE_BITS
 from workloads.history.writer import Writer
@@ -85,6 +85,12 @@ class WorkerContext:
     def consumer(self, start: Mapping[Log, int], *, assignment: int = 0) -> Consumer:
         """A consumer of the worker's client library: of these logs, from these offsets."""
         return self._library.consumer(bootstrap=self.bootstrap, start=start, assignment=assignment)
+
+    def member(self, *, group: str, settings: Mapping[str, Any]) -> Member:
+        """A member of a group by the worker's client library; `settings` as `Library.member` has them."""
+        return self._library.member(
+            bootstrap=self.bootstrap, topics=tuple(self.topics), group=group, settings=settings
+        )
 
     def leaders(self) -> Leaders:
         return Leaders(self.brokers, self.topics, stop=self.stop)

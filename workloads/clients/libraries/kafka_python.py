@@ -10,9 +10,11 @@ from kafka.errors import KafkaConfigurationError, KafkaError
 
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python.consumer import KafkaPythonConsumer
+from workloads.clients.kafka_python.member import KafkaPythonMember
+from workloads.clients.kafka_python.member_settings import check_group_protocol
 from workloads.clients.kafka_python.producer import KafkaPythonProducer, check_setting
 from workloads.clients.outcome import Acks
-from workloads.clients.protocol import Consumer, Log, Producer
+from workloads.clients.protocol import Consumer, Log, Member, Producer
 
 
 class KafkaPython:
@@ -40,6 +42,19 @@ class KafkaPython:
         self, *, bootstrap: Iterable[Address], start: Mapping[Log, int], assignment: int = 0
     ) -> Consumer:
         return KafkaPythonConsumer(bootstrap=bootstrap, start=start, assignment=assignment)
+
+    def member(
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        group: str,
+        settings: Mapping[str, Any],
+    ) -> Member:
+        return KafkaPythonMember(bootstrap=bootstrap, topics=topics, group=group, settings=settings)
+
+    def check_group_protocol(self, protocol: str) -> None:
+        check_group_protocol(protocol)
 
     def check_producer_setting(self, name: str) -> None:
         check_setting(name)
