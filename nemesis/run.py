@@ -61,6 +61,7 @@ class Nemesis:
     record   called with a row of ``operations`` after each action: keys f, type, invoked, completed (ns of `clock`),
              value, error; never by two tasks at once. An exception that it raises is the only one that leaves `run`.
     clients  the workload's client processes.
+    aliases  short names of groups, as targets and triggers have them, with the names that the brokers know.
     clock    monotonic seconds.
     start    starts a task.
     """
@@ -74,6 +75,7 @@ class Nemesis:
         seed: int,
         record: Record,
         clients: Clients | None = None,
+        aliases: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.monotonic,
         start: Start = in_thread,
     ) -> None:
@@ -82,6 +84,7 @@ class Nemesis:
         self._cluster = cluster
         self._clients = clients or NoClients()
         self._topic = topic
+        self._aliases = aliases or {}
         self._seed = seed
         self._record = record
         self._start = start
@@ -140,7 +143,7 @@ class Nemesis:
         event = run.event
         run.planned = self._clock.began + event.at
         if event.after is not None:
-            watch = event.after.watch(self._cluster, self._clients, topic=self._topic)
+            watch = event.after.named(self._aliases).watch(self._cluster, self._clients, topic=self._topic)
             if (came := self._await_trigger(event.after, watch)) is None:
                 if not self._clock.is_ending:
                     self._give_up(run, event.after, watch)
@@ -236,7 +239,7 @@ class Nemesis:
         event = run.event
         return FaultContext(
             event=event.id,
-            target=event.target,
+            target=event.target.named(self._aliases),
             node_ids=nodes,
             cluster=self._cluster,
             clients=self._clients,
@@ -301,7 +304,8 @@ class Nemesis:
         """Raises Unresolved."""
         rng = event.random(self._seed, "target")
         roles = self._clients.roles()
-        return resolve(target, self._cluster, view=view, topic=self._topic, rng=rng, clients=roles)
+        named = target.named(self._aliases)
+        return resolve(named, self._cluster, view=view, topic=self._topic, rng=rng, clients=roles)
 
     def _resolve(self, event: Event, view: View) -> tuple[int, ...]:
         target = event.target

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from nemesis.topology import Topology
@@ -43,6 +43,9 @@ _NODES = re.compile(r"[0-9]+(,[0-9]+)*", re.ASCII)
 _SETS = ("controller", "controllers", "one", "random", "minority", "majority", "all")
 PLURALS = {"producers": "producer", "readers": "reader", "sessions": "session"}
 """Short names for all client processes of a role of `AppendLog`; 'roles:<role>' is the form for any role."""
+
+_KNOWN_TO_BROKERS = frozenset({"coordinator", "transaction-coordinator", "group", "transaction"})
+"""Kinds of which the name is that of a group or of a transactional id."""
 
 _FAMILIES: Mapping[str, TargetFamily] = {
     "partition": "partition",
@@ -115,6 +118,12 @@ class Target:
         """Whether all client processes of the role are meant, and not one of them."""
         return self.kind == "roles" or self.kind in PLURALS
 
+    def named(self, aliases: Mapping[str, str]) -> Target:
+        """With the name that brokers know of its group or transactional id. aliases: by the name in the schedule."""
+        if self.name is None or self.kind not in _KNOWN_TO_BROKERS:
+            return self
+        return replace(self, name=aliases.get(self.name, self.name))
+
     def log(self, main_topic: str) -> tuple[str, int]:
         """Topic and partition. main_topic: of the workload, for a target that names no topic."""
         return self.topic or main_topic, self.partition or 0
@@ -185,6 +194,9 @@ class Groups:
     @property
     def nodes(self) -> tuple[int, ...]:
         return tuple(node for group in self.groups for node in group)
+
+    def named(self, aliases: Mapping[str, str]) -> Groups:  # noqa: ARG002 - the same as for Target
+        return self
 
     def __str__(self) -> str:
         return " | ".join(", ".join(map(str, group)) for group in self.groups)

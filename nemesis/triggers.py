@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -101,6 +101,10 @@ class Trigger:
         if self.partition is None:
             return self.kind
         return f"{self.kind}:{f'{self.topic}-' if self.topic else ''}{self.partition}"
+
+    def named(self, aliases: Mapping[str, str]) -> Trigger:
+        """With the name that brokers know of its group or transactional id. aliases: by the name in the schedule."""
+        return self if self.name is None else replace(self, name=aliases.get(self.name, self.name))
 
     def check(self, topology: Topology) -> None:
         """Raises ValueError, naming the trigger and what is allowed, for a moment that can never come there."""

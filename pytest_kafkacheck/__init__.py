@@ -20,6 +20,7 @@ HOMES = {
     "Experiment": "pytest_kafkacheck.experiment.experiment",
     "Finding": "analyzers.verdict.finding",
     "Generated": "nemesis.generate",
+    "Groups": "workloads.groups",
     "InfrastructureError": "pytest_kafkacheck.errors",
     "KafkacheckError": "pytest_kafkacheck.errors",
     "PROBE": "workloads.workload",

@@ -65,6 +65,7 @@ from pytest_kafkacheck.errors import VerdictError as VerdictError
 from pytest_kafkacheck.experiment.experiment import Experiment as Experiment
 from pytest_kafkacheck.run import Run as Run
 from workloads.append_log import AppendLog as AppendLog
+from workloads.groups import Groups as Groups
 from workloads.roles.context import WorkerContext as WorkerContext
 from workloads.roles.sending import Sending as Sending
 from workloads.transactions import Transactions as Transactions
@@ -86,6 +87,7 @@ __all__ = [
     "Experiment",
     "Finding",
     "Generated",
+    "Groups",
     "InfrastructureError",
     "KafkacheckError",
     "Run",

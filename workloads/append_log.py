@@ -8,24 +8,20 @@ from typing import Any, Self, get_args
 
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
-from workloads.fields import (
-    check_choices,
+from workloads.values import (
+    MAX_RECORD,
+    PRODUCER,
+    check_choice,
     check_client,
-    check_counts,
+    check_library,
     check_rate,
     check_topic_config,
-    checked_assignment,
+    check_whole_number,
+    checked_layout,
     kafka_text,
 )
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
-MAX_RATE = 100_000
-"""Records per second of one producer. A process sends fewer than that; the verdict tells how many were left out."""
-
-MAX_RECORD = 900_000
-"""Bytes; Kafka's own default limit of a batch is a little above."""
-
-PRODUCER = WorkerRole("producer", "workloads.roles.producer:produce")
 # A request without an answer is given up after 3 s, an attempt to connect after 10 s, with up to 1 s of back-off in
 # between: 13 s were measured. The rest is for a busy machine.
 READER = WorkerRole("reader", "workloads.roles.reader:read", poll_limit=20.0)
@@ -66,25 +62,34 @@ class AppendLog(Workload):
     library: str = DEFAULT_LIBRARY
 
     def __post_init__(self) -> None:
-        check_counts(
-            self,
-            partitions=(1, 1000),
-            replication_factor=(1, 100),
-            producers=(1, 100),
-            readers=(0, 100),
-            sessions=(0, 100),
-            record_size=(0, MAX_RECORD),
-        )
-        check_choices(self, acks=("all", 1, 0))
-        check_rate(self, "records per second", MAX_RATE)
+        for name, least, most in (
+            ("partitions", 1, 1000),
+            ("replication_factor", 1, 100),
+            ("producers", 1, 100),
+            ("readers", 0, 100),
+            ("sessions", 0, 100),
+            ("record_size", 0, MAX_RECORD),
+        ):
+            check_whole_number(f"AppendLog.{name}", getattr(self, name), least, most)
+        # Compared with their types, because True equals 1.
+        if (type(self.acks), self.acks) not in ((str, "all"), (int, 1), (int, 0)):
+            raise ValueError(f"AppendLog.acks={self.acks!r}: expected 'all', 1 or 0")
+        check_rate("AppendLog.rate", self.rate)
         if self.idempotence is not None and not isinstance(self.idempotence, bool):
             raise ValueError(f"AppendLog.idempotence={self.idempotence!r}: expected True, False or None")
         if self.idempotence and self.acks != "all":
             raise ValueError(f"AppendLog.idempotence=True needs acks='all', got acks={self.acks!r}")
-        check_choices(self, auto_offset_reset=get_args(ResetPolicy))
-        check_topic_config(self)
-        check_client(self)
-        object.__setattr__(self, "assignment", checked_assignment(self))
+        check_choice("AppendLog.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))
+        check_topic_config("AppendLog.topic_config", self.topic_config, self.replication_factor)
+        check_library("AppendLog.library", self.library)
+        check_client("AppendLog.client", self.client, self.library)
+        layout = checked_layout(
+            "AppendLog.assignment",
+            self.assignment,
+            partitions=self.partitions,
+            replication_factor=self.replication_factor,
+        )
+        object.__setattr__(self, "assignment", layout)
 
     def topics(self, run: str) -> tuple[Topic, ...]:
         return (

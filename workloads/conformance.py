@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workloads.clients.library import library_names
@@ -24,7 +24,7 @@ def check_workload(workload: Any) -> None:
             f"{kind} does not define {', '.join(missing)}; inherit from pytest_kafkacheck.Workload to get defaults "
             f"for all but topics and workers"
         )
-    for check in (_check_topics, _check_workers, _check_properties, _check_json):
+    for check in (_check_topics, _check_aliases, _check_workers, _check_properties, _check_json):
         try:
             check(workload, kind)
         except ValueError:
@@ -44,6 +44,16 @@ def _check_topics(workload: Workload, kind: str) -> None:
         )
     if (main := workload.main_topic("a1")) not in names:
         raise ValueError(f"{kind}.main_topic gave {main!r}: expected one of {', '.join(names)}")
+
+
+def _check_aliases(workload: Workload, kind: str) -> None:
+    aliases: Any = workload.aliases("a1")
+    names = [*aliases, *aliases.values()] if isinstance(aliases, Mapping) else [None]
+    if not all(isinstance(name, str) and name and not any(map(str.isspace, name)) for name in names):
+        raise ValueError(
+            f"{kind}.aliases={aliases!r}: expected short names of groups with their names in the run, without "
+            f'spaces, such as {{"orders": f"orders-{{run}}"}}'
+        )
 
 
 def _check_workers(workload: Workload, kind: str) -> None:

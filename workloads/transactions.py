@@ -7,15 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self, get_args
 
 from workloads.clients.protocol import ResetPolicy
-from workloads.fields import (
-    check_choices,
+from workloads.values import (
+    MAX_RECORD,
+    check_choice,
     check_client,
-    check_counts,
+    check_library,
     check_rate,
     check_seconds,
-    check_shares,
+    check_share,
     check_topic_config,
-    checked_assignment,
+    check_whole_number,
+    checked_layout,
     kafka_text,
 )
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
@@ -30,7 +32,9 @@ READER = WorkerRole("reader", "workloads.roles.reader:read", poll_limit=20.0)
 class Transactions(Workload):
     """Transactors write one transaction after another, with records for random partitions; readers read them.
 
-    Readers work beside them. When they have stopped, an auditor reads all that is committed.
+    Readers work beside them. When they have stopped, an auditor reads all that is committed. Schedules name the
+    transactional ids ``transactor-0``, ``transactor-1`` and so on, such as ``fence("transaction:transactor-0")`` or
+    ``kill("transaction-coordinator:transactor-0")``; on the brokers, the run is part of the name.
 
     topics_written  number of topics
     partitions, replication_factor, topic_config   of each topic
@@ -71,25 +75,33 @@ class Transactions(Workload):
     library: str = DEFAULT_LIBRARY
 
     def __post_init__(self) -> None:
-        check_counts(
-            self,
-            topics_written=(1, 100),
-            partitions=(1, 1000),
-            replication_factor=(1, 100),
-            transactors=(1, 100),
-            rivals=(0, 100),
-            size=(1, 1000),
-            readers=(0, 100),
-            uncommitted_readers=(0, 100),
-            record_size=(0, 900_000),
+        for name, least, most in (
+            ("topics_written", 1, 100),
+            ("partitions", 1, 1000),
+            ("replication_factor", 1, 100),
+            ("transactors", 1, 100),
+            ("rivals", 0, 100),
+            ("size", 1, 1000),
+            ("readers", 0, 100),
+            ("uncommitted_readers", 0, 100),
+            ("record_size", 0, MAX_RECORD),
+        ):
+            check_whole_number(f"Transactions.{name}", getattr(self, name), least, most)
+        check_rate("Transactions.rate", self.rate)
+        check_share("Transactions.aborts", self.aborts)
+        check_share("Transactions.stalls", self.stalls)
+        check_seconds("Transactions.timeout", self.timeout, 1, 900)
+        check_choice("Transactions.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))
+        check_topic_config("Transactions.topic_config", self.topic_config, self.replication_factor)
+        check_library("Transactions.library", self.library)
+        check_client("Transactions.client", self.client, self.library)
+        layout = checked_layout(
+            "Transactions.assignment",
+            self.assignment,
+            partitions=self.partitions,
+            replication_factor=self.replication_factor,
         )
-        check_rate(self, "records per second", 100_000)
-        check_shares(self, "aborts", "stalls")
-        check_seconds(self, timeout=(1, 900))
-        check_choices(self, auto_offset_reset=get_args(ResetPolicy))
-        check_topic_config(self)
-        check_client(self)
-        object.__setattr__(self, "assignment", checked_assignment(self))
+        object.__setattr__(self, "assignment", layout)
 
     def topics(self, run: str) -> tuple[Topic, ...]:
         return tuple(
@@ -126,6 +138,9 @@ class Transactions(Workload):
             WorkerSpec(role=role, process=process, library=self.library, options=options)
             for process, (role, options) in enumerate(shapes)
         )
+
+    def aliases(self, run: str) -> Mapping[str, str]:
+        return {f"transactor-{number}": f"transactor-{number}-{run}" for number in range(self.transactors)}
 
     @property
     def stop_order(self) -> tuple[tuple[str, ...], ...]:

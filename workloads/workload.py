@@ -128,6 +128,13 @@ class Workload(Protocol):
         """The topic that targets such as ``leader`` mean. Default: the first."""
         return self.topics(run)[0].name
 
+    def aliases(self, run: str) -> Mapping[str, str]:  # noqa: ARG002 - there are none by default
+        """Short names of groups and transactional ids, to which schedules refer, with their names in a run, which
+        contain `run`: with ``{"orders": f"orders-{run}"}``, ``kill("coordinator:orders")`` means that group.
+        Default: none.
+        """
+        return {}
+
     @property
     def load_counter(self) -> str:
         """The load has begun, and faults may begin, when the workers' sum of this counter is above 0. Roles count in

@@ -169,6 +169,7 @@ class _Execution:
             seed=experiment.seed,
             record=record,
             clients=WorkerClients(workers),
+            aliases=experiment.workload.aliases(self._run),
         )
         end_early = threading.Event()
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafkacheck-nemesis") as pool:

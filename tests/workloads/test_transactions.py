@@ -176,6 +176,7 @@ def test_workers_and_their_ids() -> None:
     assert [name for name, _ in workload.smaller()] == [
         "0 rivals", "1 transactors", "0 uncommitted_readers", "2 size",
     ]  # fmt: skip
+    assert Transactions(transactors=1).aliases("r1") == {"transactor-0": "transactor-0-r1"}
     assert Counter(topic.partitions for topic in Transactions(topics_written=3).topics("r")) == {3: 3}
 
 

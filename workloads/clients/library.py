@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from workloads.clients import libraries
 from workloads.clients.outcome import Acks
-from workloads.clients.protocol import Consumer, Log, Producer, TransactionalProducer
+from workloads.clients.protocol import Consumer, Log, Member, Producer, TransactionalProducer
 
 if TYPE_CHECKING:
     # It loads kafka-python, and names of libraries are checked where no client is made yet.
@@ -65,6 +65,26 @@ class Library(Protocol):
 
         committed  read with isolation.level=read_committed.
         """
+
+    def member(
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        group: str,
+        settings: Mapping[str, Any],
+    ) -> Member:
+        """A member of a consumer group, which subscribes to these topics.
+
+        settings  session_timeout, heartbeat_interval, max_poll_interval (seconds); assignor: "range", "roundrobin",
+                  "sticky" or "cooperative-sticky"; protocol: "classic" or "consumer" (KIP-848); instance:
+                  group.instance.id or None; auto_offset_reset: "earliest" or "latest"; committed: whether it reads
+                  with isolation.level=read_committed.
+        Raises ValueError for what the library cannot do, and OSError when no broker answers in time.
+        """
+
+    def check_group_protocol(self, protocol: str) -> None:
+        """Raises ValueError naming a library that has it, where this one has no such protocol of groups."""
 
     def check_producer_setting(self, name: str) -> None:
         """Raises ValueError saying why a user cannot set it."""

@@ -13,7 +13,7 @@ from workloads.clients.connection import Address
 from workloads.clients.leaders import Leaders
 from workloads.clients.library import library
 from workloads.clients.outcome import Acks
-from workloads.clients.protocol import Consumer, Log, Producer, TransactionalProducer
+from workloads.clients.protocol import Consumer, Log, Member, Producer, TransactionalProducer
 from workloads.commits import Commits
 from workloads.history.schema import VALUE_BITS
 from workloads.history.writer import Writer
@@ -101,6 +101,12 @@ class WorkerContext:
         """
         return self._library.consumer(
             bootstrap=self.bootstrap, start=start, assignment=assignment, committed=committed
+        )
+
+    def member(self, *, group: str, settings: Mapping[str, Any]) -> Member:
+        """A member of a group by the worker's client library; `settings` as `Library.member` has them."""
+        return self._library.member(
+            bootstrap=self.bootstrap, topics=tuple(self.topics), group=group, settings=settings
         )
 
     def leaders(self) -> Leaders:

@@ -10,10 +10,12 @@ from kafka.errors import KafkaConfigurationError, KafkaError
 
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python.consumer import KafkaPythonConsumer
+from workloads.clients.kafka_python.member import KafkaPythonMember
+from workloads.clients.kafka_python.member_settings import check_group_protocol
 from workloads.clients.kafka_python.producer import KafkaPythonProducer, check_setting
 from workloads.clients.kafka_python.transactional import KafkaPythonTransactional
 from workloads.clients.outcome import Acks
-from workloads.clients.protocol import Consumer, Log, Producer, TransactionalProducer
+from workloads.clients.protocol import Consumer, Log, Member, Producer, TransactionalProducer
 
 
 class KafkaPython:
@@ -70,6 +72,19 @@ class KafkaPython:
         return KafkaPythonConsumer(
             bootstrap=bootstrap, start=start, assignment=assignment, committed=committed
         )
+
+    def member(
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        group: str,
+        settings: Mapping[str, Any],
+    ) -> Member:
+        return KafkaPythonMember(bootstrap=bootstrap, topics=topics, group=group, settings=settings)
+
+    def check_group_protocol(self, protocol: str) -> None:
+        check_group_protocol(protocol)
 
     def check_producer_setting(self, name: str) -> None:
         check_setting(name)

@@ -1,0 +1,47 @@
+"""Settings of a member of a consumer group, as kafka-python spells them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+
+from workloads.clients.kafka_python.consumer import CONSUMER
+
+ASSIGNORS: Mapping[str, type] = {
+    "range": RangePartitionAssignor,
+    "roundrobin": RoundRobinPartitionAssignor,
+    "sticky": StickyPartitionAssignor,
+    "cooperative-sticky": CooperativeStickyAssignor,
+}
+
+
+def check_group_protocol(protocol: str) -> None:
+    """Raises ValueError for another one than kafka-python has."""
+    if protocol != "classic":
+        raise ValueError(
+            f"protocol={protocol!r}: kafka-python has the group protocol 'classic' only; use "
+            f"library='confluent-kafka' for 'consumer' (KIP-848)"
+        )
+
+
+def member_settings(group: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of KafkaConsumer; `settings` as `Library.member` has them. Raises ValueError for what it cannot do."""
+    check_group_protocol(settings["protocol"])
+    if settings["assignor"] not in ASSIGNORS:
+        raise ValueError(f"assignor={settings['assignor']!r}: expected one of {', '.join(ASSIGNORS)}")
+    return {
+        **CONSUMER,
+        "group_id": group,
+        "group_instance_id": settings["instance"],
+        "auto_offset_reset": settings["auto_offset_reset"],
+        "isolation_level": "read_committed" if settings["committed"] else "read_uncommitted",
+        "partition_assignment_strategy": [ASSIGNORS[settings["assignor"]]],
+        "session_timeout_ms": round(settings["session_timeout"] * 1000),
+        "heartbeat_interval_ms": round(settings["heartbeat_interval"] * 1000),
+        "max_poll_interval_ms": round(settings["max_poll_interval"] * 1000),
+    }

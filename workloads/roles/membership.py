@@ -1,0 +1,133 @@
+"""One client in one group, from its joining to its leaving, and again: what it does, and what it records of that."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from workloads.clients.protocol import Log, Member, MemberEvent
+from workloads.roles.context import WorkerContext
+
+COMMIT_LIMIT = 4.0
+"""Seconds for one commit: a request without an answer is given up after 3 s, after a look-up of the coordinator."""
+
+
+class Membership:
+    """Rows of a member of a group. Options of the worker: group (its name in schedules), and member (the settings of
+    `Library.member`)."""
+
+    def __init__(self, context: WorkerContext) -> None:
+        self._context = context
+        self._settings: dict[str, Any] = context.options["member"]
+        self._group = f"{context.options['group']}-{context.run}"
+        self._records, self._operations = context.records(), context.writer("operations")
+        self._member: Member | None = None
+        self._joined = ""
+        """The id with which it joined; empty while it is no member."""
+        self._committed: dict[Log, int] = {}
+        """The first offset of each of its partitions that is not known to be committed."""
+
+    def poll(self, timeout: float) -> None:
+        """Poll once, and record what happened. It joins the group first, if it is not in it."""
+        context = self._context
+        if self._member is None:
+            try:
+                self._member = context.member(group=self._group, settings=self._settings)
+            except OSError:
+                context.stop.wait(timeout)
+                return
+        member = self._member
+        invoked = time.monotonic_ns()
+        polled = member.poll(timeout)
+        now = time.monotonic_ns()
+        self._record_events(member)
+        if polled:
+            self._records.polled(
+                context.op(),
+                polled,
+                invoked=invoked,
+                completed=now,
+                assignment=member.assignment,
+                committed=self._settings["committed"],
+                generation=member.generation,
+            )
+            context.counts["polled"] += len(polled)
+
+    def commit(self) -> None:
+        """Commit the positions that have moved since the last commit that was acknowledged."""
+        member, context = self._member, self._context
+        if member is None or member.generation is None:
+            return
+        moved = {
+            log: offset
+            for log, offset in member.positions.items()
+            if offset > self._committed.get(log, offset)
+        }
+        if not moved:
+            return
+        commits = context.commits(group=self._group, member=member.id)
+        begun = commits.begin(context.op(), moved, generation=member.generation)
+        ending = member.commit(moved, COMMIT_LIMIT)
+        commits.complete(begun, ending.type, completed=time.monotonic_ns(), error=ending.error)
+        context.counts[f"commits {ending.type}"] += 1
+        if ending.type == "ok":
+            self._committed |= moved
+
+    def leave(self) -> None:
+        """Commit, and leave the group, if it is in it."""
+        if self._member is None:
+            return
+        self.commit()
+        member, self._member = self._member, None
+        invoked = time.monotonic_ns()
+        member.close()
+        self._record_events(member)
+        if self._joined:
+            self._record("left", member, invoked, time.monotonic_ns())
+        self._joined = ""
+
+    def _record_events(self, member: Member) -> None:
+        events = member.events()
+        if member.id and member.id != self._joined and member.generation is not None:
+            at = min((each.at for each in events), default=time.monotonic_ns())
+            self._joined = member.id
+            self._record("joined", member, at, at)
+            self._context.counts["joins"] += 1
+        for each in events:
+            self._record_event(member, each)
+
+    def _record_event(self, member: Member, event: MemberEvent) -> None:
+        if event.event == "assigned":
+            self._context.counts["assignments"] += 1
+            if event.start is not None:
+                self._committed[event.log] = event.start
+        else:
+            self._committed.pop(event.log, None)
+        self._record(event.event, member, event.at, event.at, of=event)
+
+    def _record(
+        self, event: str, member: Member, invoked: int, completed: int, *, of: MemberEvent | None = None
+    ) -> None:
+        """Times in ns. of: the event of a partition; None for one of the member itself."""
+        value = {"event": event, "member": self._joined or member.id}
+        if event == "assigned":
+            value["auto_offset_reset"] = self._settings["auto_offset_reset"]
+            if self._settings["instance"] is not None:
+                value["instance"] = self._settings["instance"]
+        topic, partition = of.log if of is not None else (None, None)
+        self._operations.append(
+            run=self._context.run,
+            op=self._context.op(),
+            process=self._context.process,
+            f="member",
+            type="ok",
+            invoked=invoked,
+            completed=completed,
+            topic=topic,
+            partition=partition,
+            start_offset=of.start if of is not None else None,
+            value=json.dumps(value),
+            group=self._group,
+            generation=of.generation if of is not None else member.generation,
+        )

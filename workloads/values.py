@@ -1,0 +1,130 @@
+"""Checks of a workload's values. Each raises ValueError that names the workload, the value and what is expected."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard
+
+from workloads.clients.library import library, library_names
+from workloads.workload import Layout, WorkerRole
+
+MAX_RATE = 100_000
+"""Records per second of one producer. A process sends fewer than that; the verdict tells how many were left out."""
+
+MAX_RECORD = 900_000
+"""Bytes; Kafka's own default limit of a batch is a little above."""
+
+PRODUCER = WorkerRole("producer", "workloads.roles.producer:produce")
+
+
+def check_whole_number(where: str, value: object, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ValueError(f"{where}={value!r}: expected a whole number, {least} to {most}")
+
+
+def check_seconds(where: str, value: object, least: float, most: float) -> None:
+    if not is_number(value) or not least <= value <= most:
+        raise ValueError(f"{where}={value!r}: expected seconds, {least:g} to {most:g}")
+
+
+def check_share(where: str, value: object) -> None:
+    if not is_number(value) or not 0 <= value <= 1:
+        raise ValueError(f"{where}={value!r}: expected a share, 0 to 1")
+
+
+def check_rate(where: str, value: object) -> None:
+    if value is not None and not (is_number(value) and 0 < value <= MAX_RATE):
+        raise ValueError(
+            f"{where}={value!r}: expected records per second above 0, or None for full speed; "
+            f"{MAX_RATE:.0f} at most"
+        )
+
+
+def check_choice(where: str, value: object, *choices: str) -> None:
+    if value not in choices:
+        *most, last = map(repr, choices)
+        raise ValueError(f"{where}={value!r}: expected {', '.join(most)} or {last}")
+
+
+def check_topic_config(where: str, config: Any, replication_factor: int) -> None:
+    if not isinstance(config, Mapping):
+        raise ValueError(
+            f"{where}={config!r}: expected settings by name, such as {{'min.insync.replicas': 2}}"
+        )
+    for name, value in config.items():
+        if (
+            not isinstance(name, str)
+            or not isinstance(value, (str, int, float))
+            or (isinstance(value, float) and not math.isfinite(value))
+        ):
+            raise ValueError(f"{where}[{name!r}]={value!r}: expected text, a number, True or False")
+    minimum = config.get("min.insync.replicas", 1)
+    try:
+        allowed = 1 <= int(minimum) <= replication_factor
+    except ValueError:
+        allowed = False
+    if not allowed:
+        raise ValueError(
+            f"{where}['min.insync.replicas']={minimum!r} with replication_factor={replication_factor}: "
+            f"expected 1 to {replication_factor}"
+        )
+
+
+def check_library(where: str, name: Any) -> None:
+    if name not in library_names():
+        raise ValueError(f"{where}={name!r}: expected one of {', '.join(library_names())}")
+
+
+def check_client(where: str, client: Any, library_name: str) -> None:
+    """Settings of the library's producer."""
+    if not isinstance(client, Mapping) or not all(isinstance(name, str) for name in client):
+        raise ValueError(
+            f"{where}={client!r}: expected settings of KafkaProducer by name, such as {{'linger_ms': 5}}"
+        )
+    for name, value in client.items():
+        try:
+            library(library_name).check_producer_setting(name)
+        except ValueError as error:
+            raise ValueError(f"{where}[{name!r}]: {error}") from None
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{where}[{name!r}]={value!r}: expected text, a number, True, False or None, because "
+                f"it is sent to another process"
+            ) from None
+
+
+def checked_layout(
+    where: str, layout: Mapping[Any, Sequence[int]] | None, *, partitions: int, replication_factor: int
+) -> Layout | None:
+    """The layout with partitions as numbers: in JSON, keys are text."""
+    if layout is None:
+        return None
+    wrong = ValueError(
+        f"{where}={layout!r}: expected partitions 0 to {partitions - 1}, each "
+        f"with the ids of {replication_factor} different brokers, such as {{0: [1, 2, 3]}}, or None"
+    )
+    try:
+        found = {int(partition): tuple(nodes) for partition, nodes in layout.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise wrong from None
+    if len(found) != len(layout) or set(found) != set(range(partitions)):
+        raise wrong
+    for nodes in found.values():
+        if any(type(node) is not int or node < 0 for node in nodes):
+            raise wrong
+        if len(nodes) != replication_factor or len(set(nodes)) < len(nodes):
+            raise wrong
+    return dict(sorted(found.items()))
+
+
+def kafka_text(value: object) -> str:
+    """As Kafka spells it: true and false are not capitalised."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
