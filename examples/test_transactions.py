@@ -15,14 +15,19 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_kafkacheck import Experiment, Transactions, isolate, kill, kill_client, partition
+from pytest_kafkacheck import Experiment, Transactions, fence, isolate, kill, kill_client, partition
 
 
-def test_transactions_are_atomic_while_a_leader_is_isolated_and_a_client_killed(kafkacheck):
+def test_transactions_are_atomic_while_clients_a_leader_and_a_coordinator_fail(kafkacheck):
     run = kafkacheck(
         Experiment(
             workload=Transactions(topic_config={"min.insync.replicas": 2}, rivals=1, stalls=0.02, timeout=3),
-            faults=[isolate("leader", at=2, lasting=5), kill_client("role:transactor", at=3, lasting=3)],
+            faults=[
+                fence("transaction:transactor-1", at=2),
+                isolate("leader", at=2, lasting=5),
+                kill_client("role:transactor", at=3, lasting=3),
+                kill("transaction-coordinator:transactor-0", at=11, lasting=4),
+            ],
         )
     )
     run.assert_valid()

@@ -9,14 +9,14 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
+from pytest_kafkacheck.experiment.used_cluster import UsedCluster
 from workloads.clients.library import library
 from workloads.workload import Workload
 
 
-def write_environment(home: Path, cluster: DockerCluster, workload: Workload) -> None:
+def write_environment(home: Path, cluster: UsedCluster, workload: Workload) -> None:
     """Versions, host and cluster, and one reading of both clocks, which relates the history's times to dates."""
     libraries = {workload.library, *(worker.library for worker in workload.workers())}
     facts = {
@@ -35,7 +35,7 @@ def write_environment(home: Path, cluster: DockerCluster, workload: Workload) ->
     RunDirectory(home).environment.write_text(json.dumps(facts, indent=2) + "\n")
 
 
-def write_layout(home: Path, cluster: DockerCluster, topic: str) -> None:
+def write_layout(home: Path, cluster: UsedCluster, topic: str) -> None:
     """Add "layout" to environment.json: {partition: [node ids]} of the main topic, preferred leaders first.
 
     A replay needs it: without it, a node id does not say which partitions the node led.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from docker.errors import APIError
 
@@ -26,6 +26,7 @@ from pytest_kafkacheck.experiment.recovery import log_ends, wait_agreement
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.run_topics import RunTopics
 from pytest_kafkacheck.experiment.steps import Steps
+from pytest_kafkacheck.experiment.used_cluster import UsedCluster
 from pytest_kafkacheck.termination import raise_if_interrupted
 from workloads.history.schema import HARNESS, NEMESIS
 from workloads.workers.pool import WorkerPool, WorkerPoolError
@@ -45,10 +46,11 @@ FINAL_LIMIT = 120.0
 
 
 def execute(
-    experiment: Experiment, cluster: DockerCluster, *, run: str, home: Path, say: Say, stop: threading.Event
+    experiment: Experiment, cluster: UsedCluster, *, run: str, home: Path, say: Say, stop: threading.Event
 ) -> None:
     """Execute the experiment and leave its history in ``<home>/history/segments``.
 
+    cluster  a DockerCluster, or any other if the experiment has no faults.
     run   unique; topics are named after it.
     stop  set from outside to end the load early; everything is healed all the same.
     A step that fails after the load has begun is recorded, and the run goes on, so that its history can be judged.
@@ -66,7 +68,7 @@ class _Execution:
     def __init__(
         self,
         experiment: Experiment,
-        cluster: DockerCluster,
+        cluster: UsedCluster,
         *,
         run: str,
         home: Path,
@@ -119,10 +121,15 @@ class _Execution:
                 self._topics.delete()
             self._require_records(workers)
 
+    @property
+    def _docker_cluster(self) -> DockerCluster:
+        """For faults, see `execute`."""
+        return cast(DockerCluster, self._cluster)
+
     def _delete_abandoned_topics(self) -> None:
         if not self._experiment.faults:
             return  # other workers may use the cluster, and their topics look the same
-        if found := delete_abandoned(self._cluster, home=self._home):
+        if found := delete_abandoned(self._docker_cluster, home=self._home):
             self._say(f"deleted topics of runs that were killed: {', '.join(found)}")
 
     def _worker_pool(self) -> WorkerPool:
@@ -164,7 +171,7 @@ class _Execution:
 
         nemesis = Nemesis(
             experiment.schedule,
-            self._cluster,
+            self._docker_cluster,
             topic=self._main_topic,
             seed=experiment.seed,
             record=record,
@@ -207,10 +214,10 @@ class _Execution:
 
     def _restart_nodes(self) -> None:
         """Leave a cluster that other experiments can use."""
-        nodes = sorted(self._to_restart & self._cluster.nodes.keys())
+        nodes = sorted(self._to_restart & set(self._cluster.nodes))
         try:
             if nodes:
-                lifecycle.rolling_restart(self._cluster, nodes=nodes)
+                lifecycle.rolling_restart(self._docker_cluster, nodes=nodes)
         except (InfrastructureError, APIError, OSError) as error:
             log.warning("nodes %s could not be restarted: %s", nodes, error)
 

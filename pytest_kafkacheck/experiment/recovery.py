@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
+from pytest_kafkacheck.experiment.used_cluster import UsedCluster
 from workloads.clients.protocol import Log
 from workloads.clients.requests import EARLIEST, REPLICA
 
@@ -19,7 +19,7 @@ INTERVAL = 0.1
 """Seconds between two requests to the brokers."""
 
 
-def disagreement(cluster: DockerCluster, topics: Iterable[str]) -> str | None:
+def disagreement(cluster: UsedCluster, topics: Iterable[str]) -> str | None:
     """Why the brokers do not agree about the topics yet, or None when they do.
 
     They agree when all answer, report the same leader, leader epoch and ISR, and the ISR is full.
@@ -42,7 +42,7 @@ def disagreement(cluster: DockerCluster, topics: Iterable[str]) -> str | None:
     return None
 
 
-def wait_agreement(cluster: DockerCluster, topics: Iterable[str], *, limit: float) -> str | None:
+def wait_agreement(cluster: UsedCluster, topics: Iterable[str], *, limit: float) -> str | None:
     """Wait up to `limit` seconds for agreement. Returns the last reason against it, or None."""
     names = tuple(topics)
     retrying = Retrying(
@@ -54,9 +54,7 @@ def wait_agreement(cluster: DockerCluster, topics: Iterable[str], *, limit: floa
     return retrying(disagreement, cluster, names)
 
 
-def log_ends(
-    cluster: DockerCluster, logs: Collection[Log], *, limit: float
-) -> tuple[Ends, Mapping[Log, str]]:
+def log_ends(cluster: UsedCluster, logs: Collection[Log], *, limit: float) -> tuple[Ends, Mapping[Log, str]]:
     """First offset and end of each partition, from its leader, once every record is readable.
 
     A record acknowledged with acks=1 may still be above the high watermark: the end is taken only
@@ -87,9 +85,7 @@ def log_ends(
     return by_topic, missing
 
 
-def _ends_of(
-    cluster: DockerCluster, all_views: Mapping[int, metadata_views.View], log: Log
-) -> tuple[int, int]:
+def _ends_of(cluster: UsedCluster, all_views: Mapping[int, metadata_views.View], log: Log) -> tuple[int, int]:
     view = metadata_views.newest(all_views, log)
     if view is None:
         raise OSError("no broker reports it")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics as cluster_topics
 from pytest_kafkacheck.cluster.kafka.topic_state import reported
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.operations import OperationLog
 from pytest_kafkacheck.experiment.recovery import wait_agreement
+from pytest_kafkacheck.experiment.used_cluster import UsedCluster
 from workloads.clients.protocol import Log
 from workloads.workload import Topic
 
@@ -19,7 +19,7 @@ READY_LIMIT = 30.0
 
 
 class RunTopics:
-    def __init__(self, topics: Sequence[Topic], cluster: DockerCluster) -> None:
+    def __init__(self, topics: Sequence[Topic], cluster: UsedCluster) -> None:
         self._topics, self._cluster = topics, cluster
         self.names = [topic.name for topic in topics]
 

@@ -38,6 +38,10 @@ def add_harness_options(parser: argparse.ArgumentParser) -> None:
         metavar="WHAT",
         help="use a running cluster: compose:PROJECT, or names of containers, separated by commas",
     )
+    add_directory_option(parser)
+
+
+def add_directory_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dir", type=Path, default=Path(".kafkacheck"), help="where runs are kept; default: %(default)s"
     )

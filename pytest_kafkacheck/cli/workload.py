@@ -1,0 +1,130 @@
+"""``kafkacheck workload``: run a workload on brokers that are there already, and judge what it saw."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+import threading
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from pytest_kafkacheck.cli.command import Command
+from pytest_kafkacheck.cli.common.harness_options import (
+    add_directory_option,
+    add_spark_options,
+    add_verbose_option,
+    spark_options,
+)
+from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.exit_status import status
+from pytest_kafkacheck.errors import KafkacheckError, UsageError
+
+if TYPE_CHECKING:
+    from workloads.workload import Workload
+
+WORKLOADS = {"append-log": "AppendLog", "groups": "Groups", "transactions": "Transactions"}
+"""Name on the command line to the public class."""
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help=f"one of {', '.join(WORKLOADS)}")
+    parser.add_argument(
+        "--bootstrap",
+        metavar="HOST:PORT,...",
+        required=True,
+        help="addresses of brokers, separated by commas",
+    )
+    parser.add_argument(
+        "--for", dest="seconds", metavar="SECONDS", type=float, default=60.0, help="default: %(default)g"
+    )
+    parser.add_argument(
+        "--set",
+        metavar="FIELD=VALUE",
+        action="append",
+        default=[],
+        help="a field of the workload, such as partitions=6 or 'topic_config={\"min.insync.replicas\": 2}'; may be "
+        "repeated",
+    )
+    add_verbose_option(parser)
+    add_spark_options(parser)
+    add_directory_option(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from pytest_kafkacheck.cluster.kafka import topics
+    from pytest_kafkacheck.cluster.kafka.served_cluster import find, parse_bootstrap
+    from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+    from pytest_kafkacheck.experiment.execution import execute
+    from pytest_kafkacheck.experiment.experiment import Experiment
+    from pytest_kafkacheck.experiment.harness import Harness
+    from pytest_kafkacheck.experiment.run_directory import RunDirectory
+
+    workload = make(options.name, options.set)
+    cluster = find(parse_bootstrap(options.bootstrap))
+    experiment = Experiment(
+        name=options.name,
+        workload=workload,
+        cluster=ClusterSpec(attached=sorted(cluster.brokers)),
+        duration=options.seconds,
+        cooldown=0.5,
+    )
+    run = secrets.token_hex(4)
+    home = RunDirectory.create(options.dir, name=options.name, run=run)
+    home.write_experiment(experiment)
+    say(f"brokers {', '.join(f'{node} at {at}' for node, at in sorted(cluster.brokers.items()))}")
+    with Harness(options.dir, say=say, **spark_options(options)) as harness:
+        try:
+            execute(experiment, cluster, run=run, home=home.path, say=say, stop=threading.Event())
+        except BaseException:
+            # Nobody else knows the topics of this run.
+            for topic in workload.topics(run):
+                with suppress(KafkacheckError):
+                    topics.delete(cluster.brokers, topic.name)
+            raise
+        result = harness.judge(home.path)
+    print(result.text(), flush=True)
+    if options.verbose:
+        print(result.details(), flush=True)
+    return status(result.result, experiment.expect)
+
+
+def make(name: str, settings: Iterable[str]) -> Workload:
+    """The workload of that name with these fields, each as "field=value" with the value in JSON, or as plain text.
+
+    Raises UsageError that names what is wrong and what is allowed.
+    """
+    import pytest_kafkacheck
+
+    if name not in WORKLOADS:
+        raise UsageError(f"no workload {name!r}; there are {', '.join(WORKLOADS)}")
+    kind = getattr(pytest_kafkacheck, WORKLOADS[name])
+    allowed = [each.name for each in fields(kind)]
+    values: dict[str, Any] = {}
+    for setting in settings:
+        field, equals, text = setting.partition("=")
+        if not equals or field not in allowed:
+            raise UsageError(f"--set {setting}: expected FIELD=VALUE; fields of {name}: {', '.join(allowed)}")
+        values[field] = _value(text)
+    try:
+        return kind(**values)  # type: ignore[no-any-return]
+    except (TypeError, ValueError) as error:
+        raise UsageError(str(error)) from error
+
+
+def _value(text: str) -> Mapping[str, Any] | list[Any] | str | float | None:
+    try:
+        return json.loads(text)  # type: ignore[no-any-return]
+    except ValueError:
+        return text
+
+
+COMMAND = Command(
+    name="workload",
+    help="run a workload on brokers that are there already, and judge what it saw",
+    order=35,
+    add_options=_add_options,
+    run=_run,
+)

@@ -1,0 +1,57 @@
+"""`kafkacheck workload` on brokers of which it knows only an address."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kafka.admin import KafkaAdminClient
+
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from tests.support.real_cluster import wait_until
+
+pytestmark = [pytest.mark.cluster, pytest.mark.spark]
+
+
+def begin(cluster: DockerCluster, folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "pytest_kafkacheck", "workload", *arguments]
+    with (folder / "output").open("wb") as output:
+        return subprocess.Popen(
+            [*command, "--bootstrap", cluster.bootstrap[-1], "--dir", str(folder / "runs")],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            # A background job of a shell script ignores SIGINT, and its children inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+
+
+def said(folder: Path) -> str:
+    return (folder / "output").read_text()
+
+
+def topics(cluster: DockerCluster) -> set[str]:
+    admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap)
+    found = set(admin.list_topics())
+    admin.close()
+    return found
+
+
+def test_a_workload_is_run_and_judged(cluster: DockerCluster, tmp_path: Path) -> None:
+    running = begin(cluster, tmp_path, "transactions", "--for", "3", "--set", "partitions=2")
+    assert running.wait(timeout=120) == 0, said(tmp_path)
+    assert "VALID" in said(tmp_path)
+    assert all(f"{node} at {at}" in said(tmp_path) for node, at in cluster.brokers.items())
+
+
+def test_an_interrupt_leaves_no_topic(cluster: DockerCluster, tmp_path: Path) -> None:
+    before = topics(cluster)
+    running = begin(cluster, tmp_path, "append-log", "--for", "600")
+    wait_until(lambda: "load is on" in said(tmp_path) or running.poll() is not None, limit=60)
+    assert topics(cluster) > before, said(tmp_path)
+    running.send_signal(signal.SIGINT)
+    assert running.wait(timeout=60) == 130, said(tmp_path)
+    wait_until(lambda: topics(cluster) == before, limit=30)
