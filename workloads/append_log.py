@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, get_args
 
-from workloads.clients.library import library, library_names
+from workloads.clients.library import check_library, library, library_names
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
@@ -40,8 +40,9 @@ class AppendLog(Workload):
     record_size     bytes of a record's value at least; 0 for the smallest possible (about 50)
     auto_offset_reset  "earliest" or "latest": from where readers and sessions go on when the leader confirms that
                     their position is not in the log any more
-    client          settings of the library's producer, such as {"linger_ms": 5}
-    library         name of the client library
+    client          settings of the library's producer in its own names, such as {"linger_ms": 5} of kafka-python
+                    and {"linger.ms": 5} of confluent-kafka
+    library         name of the client library: "kafka-python", or "confluent-kafka", which is an extra
     """
 
     partitions: int = 3
@@ -204,9 +205,10 @@ class AppendLog(Workload):
             raise ValueError(
                 f"AppendLog.library={self.library!r}: expected one of {', '.join(library_names())}"
             )
+        check_library(self.library)
         if not isinstance(self.client, Mapping) or not all(isinstance(name, str) for name in self.client):
             raise ValueError(
-                f"AppendLog.client={self.client!r}: expected settings of KafkaProducer by name, such as "
+                f"AppendLog.client={self.client!r}: expected settings of the library's producer by name, such as "
                 f"{{'linger_ms': 5}}"
             )
         for name, value in self.client.items():
