@@ -42,8 +42,9 @@ class AppendLog(Workload):
     record_size     bytes of a record's value at least; 0 for the smallest possible (about 50)
     auto_offset_reset  "earliest" or "latest": from where readers and sessions go on when the leader confirms that
                     their position is not in the log any more
-    client          settings of the library's producer, such as {"linger_ms": 5}
-    library         name of the client library
+    client          settings of the library's producer in its own names, such as {"linger_ms": 5} of kafka-python
+                    and {"linger.ms": 5} of confluent-kafka
+    library         name of the client library: "kafka-python", or "confluent-kafka", which is an extra
     """
 
     partitions: int = 3

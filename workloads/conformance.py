@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workloads.clients.library import library_names
+from workloads.clients.library import check_library, library_names
 from workloads.reference import Reference
 from workloads.workload import Topic, WorkerRole, WorkerSpec, Workload
 
@@ -75,6 +75,7 @@ def _check_workers(workload: Workload, kind: str) -> None:
             raise ValueError(
                 f"{where}: no client library {worker.library!r}; there are {', '.join(library_names())}"
             )
+        check_library(worker.library)
         try:
             json.dumps(dict(worker.options), allow_nan=False)
         except (TypeError, ValueError) as error:
@@ -111,6 +112,7 @@ def _check_properties(workload: Workload, kind: str) -> None:
         raise ValueError(
             f"{kind}.library={workload.library!r}: no such client library; there are {', '.join(library_names())}"
         )
+    check_library(workload.library)
     allowed: Any = workload.allowed
     if not isinstance(allowed, (set, frozenset)) or not all(isinstance(each, str) for each in allowed):
         raise ValueError(f"{kind}.allowed={allowed!r}: expected a set of names of anomalies")

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
+from workloads.clients import library as libraries
 from workloads.clients.library import library, library_names
 from workloads.workload import Layout, WorkerRole
 
@@ -75,13 +76,14 @@ def check_topic_config(where: str, config: Any, replication_factor: int) -> None
 def check_library(where: str, name: Any) -> None:
     if name not in library_names():
         raise ValueError(f"{where}={name!r}: expected one of {', '.join(library_names())}")
+    libraries.check_library(name)
 
 
 def check_client(where: str, client: Any, library_name: str) -> None:
     """Settings of the library's producer."""
     if not isinstance(client, Mapping) or not all(isinstance(name, str) for name in client):
         raise ValueError(
-            f"{where}={client!r}: expected settings of KafkaProducer by name, such as {{'linger_ms': 5}}"
+            f"{where}={client!r}: expected settings of the library's producer by name, such as {{'linger_ms': 5}}"
         )
     for name, value in client.items():
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from workloads.clients.network_gate import GATED_LIBRARIES
 from workloads.workers.pool import WorkerPool
 from workloads.workers.process import WorkerProcess
 
@@ -41,7 +42,16 @@ class WorkerClients:
         return self._alive(process).is_paused
 
     def isolate(self, process: int) -> None:
-        self._alive(process).isolate()
+        """Raises ValueError for a process whose library does not wait at the network gate: some of its own requests
+        would, and be taken for a proof."""
+        worker = self._alive(process)
+        if worker.spec.library not in GATED_LIBRARIES:
+            raise ValueError(
+                f"client process {process} uses {worker.spec.library}, whose connections cannot be cut from inside "
+                f"the process; isolate-client works with {', '.join(sorted(GATED_LIBRARIES))}. Use pause-client, "
+                f"or a fault of the brokers' network"
+            )
+        worker.isolate()
 
     def connect(self, process: int) -> None:
         self._alive(process).connect()

@@ -37,16 +37,37 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     sys.modules.pop("workloads.clients.libraries.my_recorder", None)
 
 
-def test_the_default_is_found() -> None:
-    assert library_names() == ("kafka-python",)
-    assert library("kafka-python").version()
+def test_each_is_found_by_its_name() -> None:
+    assert library_names() == ("confluent-kafka", "kafka-python")
+    assert all(library(name).version() for name in library_names())
 
 
 def test_an_unknown_name_lists_those_there_are() -> None:
-    with pytest.raises(ValueError, match="no client library 'confluent'; there are kafka-python"):
-        library("confluent")
-    with pytest.raises(ValueError, match=r"AppendLog\.library='confluent': expected one of kafka-python"):
-        AppendLog(library="confluent")
+    with pytest.raises(
+        ValueError, match="no client library 'jafka'; there are confluent-kafka, kafka-python"
+    ):
+        library("jafka")
+    with pytest.raises(
+        ValueError, match=r"AppendLog\.library='jafka': expected one of confluent-kafka, kafka-"
+    ):
+        AppendLog(library="jafka")
+
+
+def test_one_that_is_not_installed_is_listed_and_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    there = AppendLog(library="confluent-kafka")
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    monkeypatch.delitem(sys.modules, "workloads.clients.libraries.confluent_kafka", raising=False)
+    assert "confluent-kafka" in library_names()
+    command = r"pip install 'pytest-kafkacheck\[confluent\]'"
+    for use in (
+        lambda: AppendLog(library="confluent-kafka"),
+        lambda: check_workload(there),
+        lambda: library("confluent-kafka"),
+    ):
+        with pytest.raises(ValueError, match=f"'confluent-kafka' is not installed; run {command}"):
+            use()
 
 
 def test_a_workload_names_its_library_and_its_workers_get_it(other: str) -> None:

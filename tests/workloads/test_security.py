@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
+import confluent_kafka
 import pytest
 import trustme
 from kafka import KafkaProducer
@@ -214,3 +215,39 @@ def test_tls_to_a_plain_listener_is_an_os_error(ca: trustme.CA, serve: Serve) ->
     address = serve(lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n"))
     with pytest.raises(ssl.SSLError):
         metadata(address._replace(security=Security(protocol="SSL", ca=pem(ca.cert_pem))))
+
+
+@pytest.mark.parametrize(
+    ("security", "settings"),
+    [
+        (Security(protocol="PLAINTEXT"), {"security.protocol": "PLAINTEXT"}),
+        (
+            Security(protocol="SASL_PLAINTEXT", **SASL),  # type: ignore[arg-type]
+            {
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanism": "PLAIN",
+                "sasl.username": "me",
+                "sasl.password": "geheim",
+            },
+        ),
+    ],
+)
+def test_settings_of_librdkafka(security: Security, settings: dict[str, str]) -> None:
+    assert security.librdkafka() == settings
+
+
+def test_librdkafka_takes_certificates_as_text() -> None:
+    """It reads them when a client is made, so wrong ones would raise here."""
+    own = trustme.CA()
+    issued = own.issue_cert("me")
+    security = Security(
+        protocol="SSL",
+        ca=own.cert_pem.bytes().decode(),
+        certificate=b"".join(each.bytes() for each in issued.cert_chain_pems).decode(),
+        key=issued.private_key_pem.bytes().decode(),
+    )
+    settings = security.librdkafka()
+    assert set(settings) == {"security.protocol", "ssl.ca.pem", "ssl.certificate.pem", "ssl.key.pem"}
+    confluent_kafka.Producer({"bootstrap.servers": "", **settings})
+    with pytest.raises(confluent_kafka.KafkaException, match=r"ssl\.key\.pem"):
+        confluent_kafka.Producer({"bootstrap.servers": "", **settings, "ssl.key.pem": "no key"})

@@ -7,6 +7,7 @@ library's, with ``-`` for ``_``. `kafka_python` is the one to copy.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -19,6 +20,11 @@ from workloads.clients.protocol import Consumer, Log, Member, Producer, Transact
 if TYPE_CHECKING:
     # It loads kafka-python, and names of libraries are checked where no client is made yet.
     from workloads.clients.connection import Address
+
+
+EXTRAS: Mapping[str, tuple[str, str]] = {"confluent-kafka": ("confluent_kafka", "confluent")}
+"""Libraries that are installed only on request: the module that it needs, and our extra that installs it. Kept here,
+because a library that is not installed cannot be loaded to ask it."""
 
 
 class Library(Protocol):
@@ -98,8 +104,22 @@ def library_names() -> tuple[str, ...]:
     return tuple(sorted(each.name.replace("_", "-") for each in pkgutil.iter_modules(libraries.__path__)))
 
 
-def library(name: str) -> Library:
-    """Raises ValueError naming those there are, for another name."""
+def check_library(name: str) -> None:
+    """Raises ValueError for an unknown name, naming those there are, and for one that is not installed.
+
+    Loads nothing.
+    """
     if name not in library_names():
         raise ValueError(f"no client library {name!r}; there are {', '.join(library_names())}")
+    if name in EXTRAS:
+        module, extra = EXTRAS[name]
+        if importlib.util.find_spec(module) is None:
+            raise ValueError(
+                f"client library {name!r} is not installed; run pip install 'pytest-kafkacheck[{extra}]'"
+            )
+
+
+def library(name: str) -> Library:
+    """Raises ValueError as `check_library` does."""
+    check_library(name)
     return cast(Library, importlib.import_module(f"{libraries.__name__}.{name.replace('-', '_')}").LIBRARY)

@@ -11,6 +11,10 @@ from __future__ import annotations
 
 import threading
 
+GATED_LIBRARIES = frozenset({"kafka-python"})
+"""Client libraries that wait at the gate. librdkafka does not: it opens its sockets in C, and its Python binding
+offers neither of its callbacks for sockets and connections."""
+
 
 class Gate:
     """The gate of one process. `tried` counts the operations that found it closed since it was closed."""

@@ -72,6 +72,19 @@ class Security:
             settings["sasl_plain_password"] = self.password
         return settings
 
+    def librdkafka(self) -> dict[str, str]:
+        """Settings of confluent-kafka's clients. Nothing is written to disk; host names are checked by default."""
+        settings: dict[str, str | None] = {
+            "security.protocol": self.protocol,
+            "sasl.mechanism": self.mechanism,
+            "sasl.username": self.username,
+            "sasl.password": self.password,
+            "ssl.ca.pem": self.ca,
+            "ssl.certificate.pem": self.certificate,
+            "ssl.key.pem": self.key,
+        }
+        return {name: value for name, value in settings.items() if value is not None}
+
     def to_json(self) -> dict[str, str]:
         """All fields that are not None, secrets included."""
         return {name: value for name, value in asdict(self).items() if value is not None}
