@@ -19,6 +19,7 @@ SOURCE = """
 class Recorder:
     def producer(self, **arguments): return ("producer", arguments)
     def consumer(self, **arguments): return ("consumer", arguments)
+    def member(self, **arguments): return ("member", arguments)
     def check_producer_setting(self, name):
         if name != "speed": raise ValueError("Recorder has no setting of that name")
     def version(self): return "1.0"
@@ -89,3 +90,6 @@ def test_roles_get_their_clients_from_it(other: str, tmp_path: Path) -> None:
     assert (kind, arguments["topics"], arguments["settings"]) == ("producer", ("t",), {"speed": 3})
     kind, arguments = context.consumer({("t", 0): 5})  # type: ignore[misc]
     assert (kind, arguments["start"], arguments["assignment"]) == ("consumer", {("t", 0): 5}, 0)
+    kind, arguments = context.member(group="g", settings={"instance": None})  # type: ignore[misc]
+    assert (kind, arguments["topics"], arguments["group"]) == ("member", ("t",), "g")
+    assert arguments["settings"] == {"instance": None}

@@ -91,6 +91,8 @@ def gives(value: Any) -> Callable[..., Any]:
         ({"topics": gives((Topic(name="t", partitions=1, replication_factor=1),))},
          "Wrong.topics gave the names t for run 'a1' and t for run 'b2': expected different ones"),
         ({"main_topic": gives("other")}, "Wrong.main_topic gave 'other': expected one of count-a1"),
+        ({"aliases": gives(["orders"])}, "Wrong.aliases=['orders']: expected short names of groups"),
+        ({"aliases": lambda _, run: {"my orders": run}}, "Wrong.aliases={'my orders': 'a1'}"),
         ({"workers": gives(None)}, "Wrong.workers gave None: expected one or more WorkerSpec"),
         ({"workers": gives((WorkerSpec(role=COUNTER, process=1),))}, "processes [1]: expected 0 to 0"),
         ({"workers": gives((WorkerSpec(role="counter", process=0),))},  # type: ignore[arg-type]

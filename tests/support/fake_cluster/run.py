@@ -22,6 +22,7 @@ class FakeRun:
     stop: ManualClock
     clients: FakeClients = field(default_factory=FakeClients)
     rows: list[Mapping[str, Any]] = field(default_factory=list)
+    aliases: Mapping[str, str] = field(default_factory=dict)
     _finish_after: float | None = None
 
     def finish_after(self, seconds: float) -> None:
@@ -36,6 +37,7 @@ class FakeRun:
             seed=seed,
             record=self.rows.append,
             clients=self.clients,
+            aliases=self.aliases,
             clock=self.stop.time,
             start=self.stop.start,
         )

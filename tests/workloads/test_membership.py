@@ -1,0 +1,208 @@
+"""What a member of a group records: assignments before polls, polls before commits, its end."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workloads.clients.protocol import Ending, Log, MemberEvent, Polled
+from workloads.history.reader import read
+from workloads.history.schema import OPERATIONS, RECORDS
+from workloads.history.segments import segments
+from workloads.payload import encode
+from workloads.roles.context import WorkerContext
+from workloads.roles.membership import Membership
+
+LOG = ("t", 0)
+
+
+class FakeMember:
+    """Polls and ends commits as scripted. `sent`: what each commit found on disk."""
+
+    id, membership, assignment = "m", None, 3
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.generation: int | None = 2
+        self.positions: dict[Log, int] = {}
+        self.polls: deque[list[Polled]] = deque()
+        self.told: list[MemberEvent] = []
+        self.endings: deque[Ending] = deque()
+        self.sent: list[tuple[dict[Log, int], int, int]] = []
+
+    def poll(self, timeout: float) -> list[Polled]:  # noqa: ARG002 - as the protocol's
+        polled = self.polls.popleft() if self.polls else []
+        self.positions |= {each.log: each.offset + 1 for each in polled}
+        return polled
+
+    def events(self) -> list[MemberEvent]:
+        told, self.told = self.told, []
+        return told
+
+    def commit(self, positions: Mapping[Log, int], limit: float) -> Ending:
+        assert limit > 0
+        found = len(rows(self.home, "records")), len(rows(self.home, "operations"))
+        self.sent.append((dict(positions), *found))
+        return self.endings.popleft() if self.endings else Ending("ok")
+
+    def close(self) -> None:
+        self.told.append(MemberEvent("revoked", LOG, 90, 2))
+        self.positions = {}
+
+
+def rows(home: Path, table: str) -> list[dict[str, Any]]:
+    schema = RECORDS if table == "records" else OPERATIONS
+    found = [row for path in segments(home / "history", table) for row in read(path, schema).to_pylist()]
+    return [row for row in found if row["f"] in ("poll", "member", "commit")]
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Iterator[WorkerContext]:
+    settings = {"committed": False, "auto_offset_reset": "earliest", "instance": "i-1"}
+    order = {
+        "role": "member", "process": 4, "session": None, "run": "r", "home": str(tmp_path), "brokers": {},
+        "library": "kafka-python", "topics": {"t": 1}, "options": {"group": "g", "member": settings},
+    }  # fmt: skip
+    context = WorkerContext(order, report=print)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def member(context: WorkerContext, monkeypatch: pytest.MonkeyPatch) -> FakeMember:
+    made = FakeMember(context.home)
+
+    def create(*, group: str, settings: Mapping[str, Any]) -> FakeMember:
+        assert (group, settings["instance"]) == ("g-r", "i-1")
+        return made
+
+    monkeypatch.setattr(context, "member", create)
+    return made
+
+
+def polled(*offsets: int) -> list[Polled]:
+    return [Polled(LOG, offset, 0, encode("r", *LOG, offset, size=0)) for offset in offsets]
+
+
+def assigned(start: int) -> MemberEvent:
+    return MemberEvent("assigned", LOG, 10, 2, start)
+
+
+def events(home: Path) -> list[tuple[Any, ...]]:
+    return [
+        (
+            json.loads(row["value"])["event"],
+            row["partition"],
+            row["start_offset"],
+            row["generation"],
+            row["group"],
+        )
+        for row in rows(home, "operations")
+        if row["f"] == "member"
+    ]
+
+
+def test_polls_and_assignments_are_on_disk_before_a_commit_is_sent(
+    context: WorkerContext, member: FakeMember
+) -> None:
+    membership = Membership(context)
+    member.told, member.polls = [assigned(5)], deque([polled(5, 6)])
+    membership.poll(0.1)
+    membership.commit()
+    assert member.sent == [({LOG: 7}, 2, 2)]
+    context.flush()
+    assert events(context.home) == [("joined", None, None, 2, "g-r"), ("assigned", 0, 5, 2, "g-r")]
+    (commit,) = [row for row in rows(context.home, "operations") if row["f"] == "commit"]
+    assert (commit["type"], commit["end_offset"], commit["generation"], commit["group"]) == (
+        "ok",
+        7,
+        2,
+        "g-r",
+    )
+    assert {(row["generation"], row["assignment"]) for row in rows(context.home, "records")} == {(2, 3)}
+    values = [json.loads(row["value"]) for row in rows(context.home, "operations")]
+    assert values[1] == {
+        "event": "assigned",
+        "member": "m",
+        "auto_offset_reset": "earliest",
+        "instance": "i-1",
+    }
+
+
+def test_only_positions_that_moved_are_committed(context: WorkerContext, member: FakeMember) -> None:
+    membership = Membership(context)
+    member.told, member.positions = [assigned(5)], {LOG: 5}
+    membership.poll(0.1)
+    membership.commit()
+    assert member.sent == []
+    member.polls.append(polled(5))
+    membership.poll(0.1)
+    membership.commit()
+    membership.commit()
+    assert [each[0] for each in member.sent] == [{LOG: 6}]
+
+
+@pytest.mark.parametrize("type_", ["fail", "info"])
+def test_a_commit_that_was_not_acknowledged_is_tried_again(
+    context: WorkerContext, member: FakeMember, type_: Any
+) -> None:
+    membership = Membership(context)
+    member.told, member.polls = [assigned(5)], deque([polled(5)])
+    member.endings.append(Ending(type_, "Refused"))
+    membership.poll(0.1)
+    membership.commit()
+    membership.poll(0.1)
+    membership.commit()
+    assert [each[0] for each in member.sent] == [{LOG: 6}, {LOG: 6}]
+    context.flush()
+    commits = [row for row in rows(context.home, "operations") if row["f"] == "commit"]
+    assert [(row["type"], row["error"]) for row in commits] == [(type_, "Refused"), ("ok", None)]
+    assert len({row["op"] for row in commits}) == 2
+
+
+def test_nothing_is_committed_before_a_generation_is_known(
+    context: WorkerContext, member: FakeMember
+) -> None:
+    member.generation, member.positions = None, {LOG: 9}
+    membership = Membership(context)
+    membership.poll(0.1)
+    membership.commit()
+    assert member.sent == []
+    membership.leave()
+    context.flush()
+    assert [each[0] for each in events(context.home)] == ["revoked"]
+
+
+def test_a_member_that_leaves_commits_first(context: WorkerContext, member: FakeMember) -> None:
+    membership = Membership(context)
+    member.told, member.polls = [assigned(0)], deque([polled(0)])
+    membership.poll(0.1)
+    membership.leave()
+    membership.leave()
+    context.flush()
+    assert [each[0] for each in member.sent] == [{LOG: 1}]
+    assert [each[0] for each in events(context.home)] == ["joined", "assigned", "revoked", "left"]
+    assert context.counts["joins"] == 1
+
+
+def test_a_library_without_a_broker_is_asked_again(
+    context: WorkerContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def refuse(*, group: str, settings: Mapping[str, Any]) -> None:  # noqa: ARG001 - as the context's
+        asked.append(group)
+        raise ConnectionError
+
+    monkeypatch.setattr(context, "member", refuse)
+    membership = Membership(context)
+    membership.poll(0.01)
+    membership.poll(0.01)
+    membership.commit()
+    membership.leave()
+    assert asked == ["g-r", "g-r"]
