@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from workloads.clients import libraries
 from workloads.clients.outcome import Acks
-from workloads.clients.protocol import Consumer, Log, Producer
+from workloads.clients.protocol import Consumer, Log, Member, Producer, TransactionalProducer
 
 if TYPE_CHECKING:
     # It loads kafka-python, and names of libraries are checked where no client is made yet.
@@ -48,6 +48,35 @@ class Library(Protocol):
         self, *, bootstrap: Iterable[Address], start: Mapping[Log, int], assignment: int = 0
     ) -> Consumer:
         """A consumer of these logs from these offsets; `assignment` is its first number of that name."""
+
+    def transactional(
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        transactional_id: str,
+        timeout: float,
+        settings: Mapping[str, Any],
+    ) -> TransactionalProducer:
+        """A producer that has claimed this id; `settings` in the library's own names.
+
+        Raises OSError when no coordinator answers within `timeout` seconds.
+        """
+
+    def member(
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        group: str,
+        settings: Mapping[str, Any],
+    ) -> Member:
+        """A member of this group. Raises ValueError for a setting that the library does not have.
+
+        settings  session_timeout, heartbeat_interval, max_poll_interval (s); assignor ("range", "roundrobin",
+                  "sticky", "cooperative-sticky"); protocol ("classic", "consumer"); instance (its static id or None);
+                  auto_offset_reset ("earliest", "latest"); committed (whether it reads committed records only).
+        """
 
     def check_producer_setting(self, name: str) -> None:
         """Raises ValueError saying why a user cannot set it."""
