@@ -15,7 +15,7 @@ import confluent_kafka
 
 from workloads.clients.connection import Address
 
-PRODUCE, FETCH = 0, 1
+PRODUCE, FETCH, END_TXN = 0, 1, 26
 """Numbers of requests in Kafka's protocol."""
 
 HANDLE_OFFSET = 16
@@ -63,7 +63,10 @@ def mock_cluster(brokers: int = 3) -> Iterator[MockCluster]:
     )
     library = _library()
     client = ctypes.c_void_p.from_address(id(owner) + HANDLE_OFFSET)
-    yield MockCluster(library, ctypes.c_void_p(library.rd_kafka_handle_mock_cluster(client)))
+    handle = ctypes.c_void_p(library.rd_kafka_handle_mock_cluster(client))
+    # As real brokers do, these wait 3 s for more members of a new group.
+    library.rd_kafka_mock_group_initial_rebalance_delay_ms(handle, 100)
+    yield MockCluster(library, handle)
     del owner
 
 

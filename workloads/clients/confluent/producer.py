@@ -119,6 +119,15 @@ class ConfluentProducer:
         taken, self._done = self._done, []
         return taken
 
+    @property
+    def library(self) -> Library:
+        """For transactions, which belong to the same object."""
+        return self._producer
+
+    def serve(self, timeout: float) -> None:
+        """Run callbacks that are due, of statistics too; waits up to `timeout` seconds for the first."""
+        self._serve(self._producer.poll, timeout)
+
     def problem(self) -> str | None:
         if self._fatal is not None:
             return self._fatal

@@ -9,10 +9,12 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 
 from workloads.clients.confluent.consumer import ConfluentConsumer
+from workloads.clients.confluent.member import ConfluentMember
 from workloads.clients.confluent.producer import ConfluentProducer, check_setting
+from workloads.clients.confluent.transactions import ConfluentTransactionalProducer
 from workloads.clients.connection import Address
 from workloads.clients.outcome import Acks
-from workloads.clients.protocol import Consumer, Log, Producer
+from workloads.clients.protocol import Consumer, Log, Member, Producer, TransactionalProducer
 
 
 class ConfluentKafka:
@@ -32,9 +34,7 @@ class ConfluentKafka:
                 bootstrap=bootstrap, topics=topics, acks=acks, idempotence=idempotence, config=settings
             )
         except KafkaException as error:
-            if error.args[0].code() in (KafkaError._INVALID_ARG, KafkaError._CONFLICT):
-                raise ValueError(f"settings of librdkafka's producer: {error.args[0].str()}") from error
-            raise ConnectionError(f"librdkafka's producer could not connect: {error.args[0]}") from error
+            raise _translated(error) from error
 
     def consumer(
         self,
@@ -46,11 +46,49 @@ class ConfluentKafka:
     ) -> Consumer:
         return ConfluentConsumer(bootstrap=bootstrap, start=start, assignment=assignment, committed=committed)
 
+    def transactional(
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        transactional_id: str,
+        timeout: float,
+        settings: Mapping[str, Any],
+    ) -> TransactionalProducer:
+        try:
+            return ConfluentTransactionalProducer(
+                bootstrap=bootstrap,
+                topics=topics,
+                transactional_id=transactional_id,
+                timeout=timeout,
+                settings=settings,
+            )
+        except KafkaException as error:
+            raise _translated(error) from error
+
+    def member(
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        group: str,
+        settings: Mapping[str, Any],
+    ) -> Member:
+        return ConfluentMember(bootstrap=bootstrap, topics=topics, group=group, settings=settings)
+
     def check_producer_setting(self, name: str) -> None:
         check_setting(name)
 
     def version(self) -> str:
         return version("confluent-kafka")
+
+
+def _translated(error: KafkaException) -> Exception:
+    """Of making a producer."""
+    cause = error.args[0]
+    if cause.code() in (KafkaError._INVALID_ARG, KafkaError._CONFLICT):
+        return ValueError(f"settings of librdkafka's producer: {cause.str()}")
+    return ConnectionError(f"librdkafka's producer could not connect: {cause}")
 
 
 LIBRARY = ConfluentKafka()

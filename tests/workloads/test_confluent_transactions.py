@@ -1,0 +1,93 @@
+"""Transactions with confluent-kafka: how each ends, and when a producer ends with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import KafkaError
+
+from tests.support.mock_cluster import END_TXN, PRODUCE, MockCluster, mock_cluster
+from workloads.clients.connection import Address
+from workloads.clients.library import library
+from workloads.clients.protocol import Completion, TransactionalProducer
+
+LOG = ("t", 0)
+LIBRARY = library("confluent-kafka")
+
+
+@pytest.fixture
+def cluster() -> Iterator[MockCluster]:
+    with mock_cluster() as cluster:
+        cluster.create("t")
+        yield cluster
+
+
+def producer(cluster: MockCluster, transactional_id: str = "x") -> TransactionalProducer:
+    return LIBRARY.transactional(
+        bootstrap=cluster.bootstrap, topics=("t",), transactional_id=transactional_id, timeout=5, settings={}
+    )
+
+
+def send(one: TransactionalProducer, op: int) -> list[Completion]:
+    one.send(op, LOG, b"x")
+    deadline = time.monotonic() + 10
+    taken: list[Completion] = []
+    while not taken and time.monotonic() < deadline:
+        taken = one.take(0.5)
+    return taken
+
+
+def test_transactions_are_committed_and_aborted(cluster: MockCluster) -> None:
+    one = producer(cluster)
+    assert one.producer_id is not None
+    assert one.epoch is not None
+    for op, outcome in enumerate(("commit", "abort", "commit")):
+        one.begin()
+        assert [each.outcome.type for each in send(one, op)] == ["ok"]
+        assert one.end(outcome, 5).type == "ok"  # type: ignore[arg-type]
+    assert one.problem() is None
+    assert one.close(1) == []
+
+
+def test_a_fenced_commit_is_unknown(cluster: MockCluster) -> None:
+    one = producer(cluster)
+    one.begin()
+    send(one, 1)
+    cluster.answer_with(END_TXN, KafkaError.INVALID_PRODUCER_EPOCH)
+    ending = one.end("commit", 5)
+    assert (ending.type, ending.error) == ("info", "_FENCED")
+    one.take(0)
+    assert "fatal error" in (one.problem() or "")
+    with pytest.raises(OSError, match="can begin no transaction"):
+        one.begin()
+    one.close(1)
+
+
+def test_a_commit_without_an_answer_is_unknown_in_time(cluster: MockCluster) -> None:
+    one = producer(cluster)
+    one.begin()
+    send(one, 1)
+    for broker in (1, 2, 3):
+        cluster.delay(broker, 60_000)
+    begun = time.monotonic()
+    assert one.end("commit", 0.5).type == "info"
+    one.close(0)
+    assert time.monotonic() - begun < 10
+
+
+def test_a_commit_with_a_failed_send_is_aborted_and_a_failure(cluster: MockCluster) -> None:
+    one = producer(cluster)
+    one.begin()
+    cluster.answer_with(PRODUCE, KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    assert [each.outcome.type for each in send(one, 1)] == ["info"]
+    assert one.end("commit", 5).type == "fail"
+    one.close(1)
+
+
+def test_an_id_without_a_coordinator_is_an_os_error() -> None:
+    with pytest.raises(OSError, match="could not connect"):
+        LIBRARY.transactional(
+            bootstrap=[Address("127.0.0.1", 1)], topics=("t",), transactional_id="x", timeout=1, settings={}
+        )

@@ -1,0 +1,271 @@
+"""A member of a consumer group with confluent-kafka, behind our protocol."""
+
+from __future__ import annotations
+
+import struct
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from confluent_kafka import Consumer as Library
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+
+from workloads.clients.confluent.consumer import CLOSE_LIMIT, CONSUMER
+from workloads.clients.confluent.settings import COMMON, access
+from workloads.clients.connection import Address
+from workloads.clients.protocol import Ending, Log, MemberEvent, Polled
+
+AT_ONCE = 500
+"""Records of one poll: they are taken one by one, because callbacks of a rebalance run between them."""
+
+START_LIMIT = 3.0
+"""Seconds for the coordinator, and for the leaders, to answer where an assigned partition begins."""
+
+METADATA = struct.Struct("=7si")
+"""How librdkafka's group metadata begins: its format, and the generation or member epoch."""
+
+METADATA_FORMAT = b"CGMDv2:"
+
+
+def configuration(group: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of librdkafka from our own, which `workloads.clients.library.Library.member` lists."""
+    config = {
+        "group.id": group,
+        "group.protocol": settings.get("protocol", "classic"),
+        "auto.offset.reset": settings.get("auto_offset_reset", "earliest"),
+        "isolation.level": "read_committed" if settings.get("committed") else "read_uncommitted",
+    }
+    if "max_poll_interval" in settings:
+        config["max.poll.interval.ms"] = round(settings["max_poll_interval"] * 1000)
+    if settings.get("instance") is not None:
+        config["group.instance.id"] = settings["instance"]
+    if config["group.protocol"] == "consumer":
+        # The group's coordinator decides the others; the library refuses them.
+        return config | ({"group.remote.assignor": "range"} if settings.get("assignor") == "range" else {})
+    for ours, theirs in (
+        ("session_timeout", "session.timeout.ms"),
+        ("heartbeat_interval", "heartbeat.interval.ms"),
+    ):
+        if ours in settings:
+            config[theirs] = round(settings[ours] * 1000)
+    if "assignor" in settings:
+        if settings["assignor"] == "sticky":
+            raise ValueError(
+                "assignor='sticky' with confluent-kafka: expected 'range', 'roundrobin' or 'cooperative-sticky'"
+            )
+        config["partition.assignment.strategy"] = settings["assignor"]
+    return config
+
+
+def generation_of(metadata: Any) -> int | None:
+    """The generation in the library's group metadata; None before it joined, or in another format."""
+    if not isinstance(metadata, bytes) or len(metadata) < METADATA.size:
+        return None
+    kind, generation = METADATA.unpack_from(metadata)
+    return generation if kind == METADATA_FORMAT and generation >= 0 else None
+
+
+class ConfluentMember:
+    """Implements `protocol.Member`. For one thread: callbacks run within `poll`.
+
+    What a rebalance changed counts after the records that were polled before it, at the next poll.
+    """
+
+    def __init__(
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        group: str,
+        settings: Mapping[str, Any],
+    ) -> None:
+        config = configuration(group, settings)
+        self._policy: str = config["auto.offset.reset"]
+        self._is_incremental = (
+            "cooperative-sticky" in config.values() or config["group.protocol"] == "consumer"
+        )
+        self._assignment = 0
+        self._generation: int | None = None
+        self._positions: dict[Log, int] = {}
+        self._owned: set[Log] = set()
+        self._changes: list[MemberEvent] = []
+        """Not applied yet."""
+        self._events: list[MemberEvent] = []
+        self._held: Message | None = None
+        """The first message after the changes."""
+        self._consumer: Library | None = Library({**COMMON, **CONSUMER, **access(bootstrap), **config})
+        self._consumer.subscribe(
+            list(topics), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
+        )
+
+    @property
+    def id(self) -> str:
+        return (self._library.memberid() or "") if self._generation is not None else ""
+
+    @property
+    def membership(self) -> Any:
+        return self._library.consumer_group_metadata()
+
+    @property
+    def generation(self) -> int | None:
+        return self._generation
+
+    @property
+    def assignment(self) -> int:
+        return self._assignment
+
+    @property
+    def positions(self) -> Mapping[Log, int]:
+        return self._positions
+
+    def poll(self, timeout: float) -> list[Polled]:
+        polled: list[Polled] = []
+        self._apply()
+        message, self._held = self._held, None
+        for _ in range(AT_ONCE):
+            if message is None:
+                message = self._next(0 if polled else timeout)
+            if self._changes and polled:
+                self._held = message
+                break
+            self._apply()
+            if message is None:
+                break
+            if (record := self._accept(message)) is not None:
+                polled.append(record)
+            elif not polled:
+                # An event, and not a record: the caller decides whether to wait again.
+                timeout = 0
+            message = None
+        return polled
+
+    def events(self) -> list[MemberEvent]:
+        events, self._events = self._events, []
+        return events
+
+    def commit(self, positions: Mapping[Log, int], limit: float) -> Ending:
+        """Every error is ``info``: the library retries by itself, and an earlier try may have been written."""
+        offsets = [TopicPartition(*log, offset) for log, offset in positions.items()]
+        endings: list[Ending] = []
+
+        def run() -> None:
+            try:
+                done = self._library.commit(offsets=offsets, asynchronous=False) or []
+            except KafkaException as error:
+                endings.append(Ending("info", error.args[0].name()))
+            else:
+                errors = sorted({each.error.name() for each in done if each.error is not None})
+                endings.append(Ending("info", ", ".join(errors)) if errors else Ending("ok"))
+
+        # In a thread, because the library's commit has no limit.
+        committing = threading.Thread(target=run, daemon=True)
+        committing.start()
+        committing.join(limit)
+        return endings[0] if endings else Ending("info", f"no answer within {limit:g} s")
+
+    def seek(self, log: Log, offset: int) -> None:
+        self._library.seek(TopicPartition(*log, offset))
+        self._positions[log] = offset
+        self._assignment += 1
+
+    def close(self) -> None:
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            # In a thread, because the library's close() has no limit.
+            closing = threading.Thread(target=consumer.close, daemon=True)
+            closing.start()
+            closing.join(CLOSE_LIMIT)
+
+    @property
+    def _library(self) -> Library:
+        assert self._consumer is not None, "used after close"
+        return self._consumer
+
+    def _next(self, timeout: float) -> Message | None:
+        try:
+            return self._library.poll(timeout)
+        except KafkaException:
+            # Also while brokers fail; the library goes on by itself.
+            time.sleep(min(0.05, timeout))
+            return None
+
+    def _accept(self, message: Message) -> Polled | None:
+        topic, partition, offset, error = (
+            message.topic(), message.partition(), message.offset(), message.error(),
+        )  # fmt: skip
+        if (
+            topic is None
+            or partition is None
+            or offset is None
+            or (log := (topic, partition)) not in self._owned
+        ):
+            return None
+        if error is not None:
+            if error.code() == KafkaError._PARTITION_EOF:
+                # Behind markers of transactions, which no poll returns.
+                self._positions[log] = max(offset, self._positions.get(log, -1))
+            return None
+        self._positions[log] = offset + 1
+        epoch = message.leader_epoch()
+        return Polled(log, offset, -1 if epoch is None else epoch, message.value())
+
+    def _apply(self) -> None:
+        """Let the changes of rebalances count."""
+        changes, self._changes = self._changes, []
+        for change in changes:
+            self._generation = change.generation if change.event == "assigned" else self._generation
+            if change.event == "assigned":
+                self._assignment += 1
+                self._owned.add(change.log)
+                if change.start is not None:
+                    self._positions[change.log] = change.start
+            else:
+                self._owned.discard(change.log)
+                self._positions.pop(change.log, None)
+        self._events += changes
+
+    # The following methods are called by the library, within poll.
+
+    def _assigned(self, consumer: Library, partitions: list[TopicPartition]) -> None:
+        starts = [self._start(consumer, each) for each in partitions]
+        assigned = [
+            each if start is None else TopicPartition(each.topic, each.partition, start)
+            for each, start in zip(partitions, starts, strict=True)
+        ]
+        (consumer.incremental_assign if self._is_incremental else consumer.assign)(assigned)
+        generation = generation_of(consumer.consumer_group_metadata())
+        for each, start in zip(partitions, starts, strict=True):
+            self._change("assigned", each, generation, start)
+
+    def _start(self, consumer: Library, partition: TopicPartition) -> int | None:
+        """The committed position, or where the policy says; None if nobody answers: the library then asks itself."""
+        try:
+            (committed,) = consumer.committed([partition], timeout=START_LIMIT)
+            if committed.error is None and committed.offset >= 0:
+                return int(committed.offset)
+            if committed.error is None:
+                first, end = consumer.get_watermark_offsets(partition, timeout=START_LIMIT)
+                return int(first if self._policy == "earliest" else end)
+        except (KafkaException, TypeError):
+            # get_watermark_offsets returns None after its timeout, which is a TypeError here.
+            pass
+        return None
+
+    def _revoked(self, _: Library, partitions: list[TopicPartition]) -> None:
+        for each in partitions:
+            self._change("revoked", each, self._generation)
+
+    def _lost(self, _: Library, partitions: list[TopicPartition]) -> None:
+        for each in partitions:
+            self._change("lost", each, self._generation)
+
+    def _change(
+        self,
+        event: Literal["assigned", "revoked", "lost"],
+        partition: TopicPartition,
+        generation: int | None,
+        start: int | None = None,
+    ) -> None:
+        log = (partition.topic, partition.partition)
+        self._changes.append(MemberEvent(event, log, time.monotonic_ns(), generation, start))

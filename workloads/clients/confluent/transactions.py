@@ -1,0 +1,123 @@
+"""The transactional producer of confluent-kafka behind our protocol."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from workloads.clients.confluent.producer import ConfluentProducer
+from workloads.clients.connection import Address
+from workloads.clients.protocol import Completion, Ending, Log
+
+STATISTICS_INTERVAL = 250
+"""Milliseconds between two statistics of the library: nothing else has the producer id and its epoch."""
+
+STATISTICS_LIMIT = 1.0
+"""Seconds to wait for the first ones that have the id."""
+
+
+class ConfluentTransactionalProducer:
+    """Implements `protocol.TransactionalProducer`. The constructor claims the id.
+
+    timeout   seconds for the coordinator to give it, else it raises KafkaException.
+    settings  of librdkafka, which take precedence over ours.
+    """
+
+    def __init__(
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        transactional_id: str,
+        timeout: float,
+        settings: Mapping[str, Any],
+    ) -> None:
+        self.producer_id: int | None = None
+        self.epoch: int | None = None
+        self._inner = ConfluentProducer(
+            bootstrap=bootstrap,
+            topics=topics,
+            acks="all",
+            idempotence=True,
+            config={
+                **settings,
+                "transactional.id": transactional_id,
+                "statistics.interval.ms": STATISTICS_INTERVAL,
+                "stats_cb": self._read,
+            },
+        )
+        try:
+            self._inner.library.init_transactions(timeout)
+        except BaseException:
+            self._inner.close(0)
+            raise
+        deadline = time.monotonic() + STATISTICS_LIMIT
+        while self.producer_id is None and (left := deadline - time.monotonic()) > 0:
+            self._inner.serve(left)
+
+    @property
+    def in_flight(self) -> int:
+        return self._inner.in_flight
+
+    def send(self, op: int, log: Log, payload: bytes) -> None:
+        self._inner.send(op, log, payload)
+
+    def take(self, timeout: float) -> list[Completion]:
+        return self._inner.take(timeout)
+
+    def problem(self) -> str | None:
+        return self._inner.problem()
+
+    def leader_epoch(self, log: Log) -> int:
+        return self._inner.leader_epoch(log)
+
+    def close(self, timeout: float) -> list[Completion]:
+        return self._inner.close(timeout)
+
+    def begin(self) -> None:
+        try:
+            self._inner.library.begin_transaction()
+        except KafkaException as error:
+            raise ConnectionError(f"the producer can begin no transaction: {error.args[0]}") from error
+
+    def add_positions(self, positions: Mapping[Log, int], membership: Any, limit: float) -> Ending:
+        offsets = [TopicPartition(*log, offset) for log, offset in positions.items()]
+        try:
+            self._inner.library.send_offsets_to_transaction(offsets, membership, limit)
+        except KafkaException as error:
+            # Positions count only with the commit. A transaction that has to be aborted, or whose producer has ended,
+            # is never committed; one whose request had no answer may still be.
+            cause: KafkaError = error.args[0]
+            is_over = cause.txn_requires_abort() or cause.fatal()
+            return Ending("fail" if is_over else "info", cause.name())
+        return Ending("ok")
+
+    def end(self, outcome: Literal["commit", "abort"], limit: float) -> Ending:
+        deadline = time.monotonic() + limit
+        library = self._inner.library
+        try:
+            (library.commit_transaction if outcome == "commit" else library.abort_transaction)(limit)
+        except KafkaException as error:
+            cause: KafkaError = error.args[0]
+            if outcome == "commit" and cause.txn_requires_abort() and self._aborts(deadline):
+                return Ending("fail", cause.name())
+            # Without an answer, and after a fatal error such as fencing, an earlier try may have taken effect.
+            return Ending("info", cause.name())
+        return Ending("ok")
+
+    def _aborts(self, deadline: float) -> bool:
+        """Whether the coordinator acknowledges the abort, which proves that the commit never takes effect."""
+        try:
+            self._inner.library.abort_transaction(max(deadline - time.monotonic(), 0.1))
+        except KafkaException:
+            return False
+        return True
+
+    def _read(self, statistics: str) -> None:
+        eos = json.loads(statistics).get("eos", {})
+        if eos.get("producer_id", -1) >= 0:
+            self.producer_id, self.epoch = eos["producer_id"], eos["producer_epoch"]
