@@ -1,4 +1,4 @@
-"""Consumer groups on real brokers: safe ones are valid, also under faults, and a group that skips records is found."""
+"""Groups on real brokers: safe ones are valid, also under faults, and a group that skips records is found."""
 
 from __future__ import annotations
 

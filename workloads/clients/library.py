@@ -92,35 +92,6 @@ class Library(Protocol):
     def check_group_protocol(self, protocol: str) -> None:
         """Raises ValueError naming a library that has it, where this one has no such protocol of groups."""
 
-    def transactional(
-        self,
-        *,
-        bootstrap: Iterable[Address],
-        topics: tuple[str, ...],
-        transactional_id: str,
-        timeout: float,
-        settings: Mapping[str, Any],
-    ) -> TransactionalProducer:
-        """A producer that has claimed this id; `settings` in the library's own names.
-
-        Raises OSError when no coordinator answers within `timeout` seconds.
-        """
-
-    def member(
-        self,
-        *,
-        bootstrap: Iterable[Address],
-        topics: tuple[str, ...],
-        group: str,
-        settings: Mapping[str, Any],
-    ) -> Member:
-        """A member of this group. Raises ValueError for a setting that the library does not have.
-
-        settings  session_timeout, heartbeat_interval, max_poll_interval (s); assignor ("range", "roundrobin",
-                  "sticky", "cooperative-sticky"); protocol ("classic", "consumer"); instance (its static id or None);
-                  auto_offset_reset ("earliest", "latest"); committed (whether it reads committed records only).
-        """
-
     def check_producer_setting(self, name: str) -> None:
         """Raises ValueError saying why a user cannot set it."""
 

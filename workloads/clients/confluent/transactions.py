@@ -10,8 +10,12 @@ from typing import Any, Literal
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from workloads.clients.confluent.producer import ConfluentProducer
+from workloads.clients.confluent.settings import COMMON
 from workloads.clients.connection import Address
 from workloads.clients.protocol import Completion, Ending, Log
+
+CLAIM_LIMIT = 3.0
+"""Seconds for the coordinator to give the producer id."""
 
 STATISTICS_INTERVAL = 250
 """Milliseconds between two statistics of the library: nothing else has the producer id and its epoch."""
@@ -21,9 +25,9 @@ STATISTICS_LIMIT = 1.0
 
 
 class ConfluentTransactionalProducer:
-    """Implements `protocol.TransactionalProducer`. The constructor claims the id.
+    """Implements `protocol.TransactionalProducer`. The constructor claims the id, or raises KafkaException.
 
-    timeout   seconds for the coordinator to give it, else it raises KafkaException.
+    timeout   seconds after which the coordinator aborts a transaction that its producer does not end.
     settings  of librdkafka, which take precedence over ours.
     """
 
@@ -46,12 +50,15 @@ class ConfluentTransactionalProducer:
             config={
                 **settings,
                 "transactional.id": transactional_id,
+                "transaction.timeout.ms": int(timeout * 1000),
+                # The library accepts no longer time for a request.
+                "socket.timeout.ms": min(COMMON["socket.timeout.ms"], int(timeout * 1000)),
                 "statistics.interval.ms": STATISTICS_INTERVAL,
                 "stats_cb": self._read,
             },
         )
         try:
-            self._inner.library.init_transactions(timeout)
+            self._inner.library.init_transactions(CLAIM_LIMIT)
         except BaseException:
             self._inner.close(0)
             raise

@@ -76,6 +76,9 @@ class ConfluentKafka:
     ) -> Member:
         return ConfluentMember(bootstrap=bootstrap, topics=topics, group=group, settings=settings)
 
+    def check_group_protocol(self, protocol: str) -> None:
+        """It has both."""
+
     def check_producer_setting(self, name: str) -> None:
         check_setting(name)
 
