@@ -64,7 +64,10 @@ def test_a_member_reads_commits_and_another_goes_on(cluster: MockCluster, assign
     assert one.generation is not None
     assert one.positions[LOG] == 10
     assert one.commit({LOG: 7}, 5) == Ending("ok")
+    id = one.id
     one.close()
+    assert one.id == id, "it is recorded with what happened at the end"
+    assert {(each.event, each.log) for each in one.events()} == {("revoked", LOG), ("revoked", ("t", 1))}
     other = member(cluster, assignor=assignor)
     polled, events = poll_until(other, lambda polled, _: len(polled) == 3)
     assert [each.offset for each in polled] == [7, 8, 9]

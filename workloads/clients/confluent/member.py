@@ -85,6 +85,7 @@ class ConfluentMember:
         self._is_incremental = (
             "cooperative-sticky" in config.values() or config["group.protocol"] == "consumer"
         )
+        self._id = ""
         self._assignment = 0
         self._generation: int | None = None
         self._positions: dict[Log, int] = {}
@@ -101,7 +102,8 @@ class ConfluentMember:
 
     @property
     def id(self) -> str:
-        return (self._library.memberid() or "") if self._generation is not None else ""
+        """As of the last assignment, also after `close`. The library gives it only while no request hangs."""
+        return self._id
 
     @property
     def membership(self) -> Any:
@@ -170,12 +172,14 @@ class ConfluentMember:
         self._assignment += 1
 
     def close(self) -> None:
+        if self._consumer is None:
+            return
         consumer, self._consumer = self._consumer, None
-        if consumer is not None:
-            # In a thread, because the library's close() has no limit.
-            closing = threading.Thread(target=consumer.close, daemon=True)
-            closing.start()
-            closing.join(CLOSE_LIMIT)
+        # In a thread, because the library's close() has no limit. It gives the partitions up.
+        closing = threading.Thread(target=consumer.close, daemon=True)
+        closing.start()
+        closing.join(CLOSE_LIMIT)
+        self._apply()
 
     @property
     def _library(self) -> Library:
@@ -218,6 +222,7 @@ class ConfluentMember:
             if change.event == "assigned":
                 self._assignment += 1
                 self._owned.add(change.log)
+                self._id = self._library.memberid() or self._id
                 if change.start is not None:
                     self._positions[change.log] = change.start
             else:
