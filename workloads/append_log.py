@@ -10,7 +10,6 @@ from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
 from workloads.values import (
     MAX_RECORD,
-    PRODUCER,
     check_choice,
     check_client,
     check_library,
@@ -20,7 +19,16 @@ from workloads.values import (
     checked_layout,
     kafka_text,
 )
-from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
+from workloads.workload import (
+    DEFAULT_LIBRARY,
+    PROBE,
+    PRODUCER,
+    Layout,
+    Topic,
+    WorkerRole,
+    WorkerSpec,
+    Workload,
+)
 
 # A request without an answer is given up after 3 s, an attempt to connect after 10 s, with up to 1 s of back-off in
 # between: 13 s were measured. The rest is for a busy machine.

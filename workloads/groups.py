@@ -9,7 +9,6 @@ from typing import Any, Literal, Self, get_args
 from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
 from workloads.values import (
-    PRODUCER,
     check_choice,
     check_library,
     check_rate,
@@ -19,7 +18,16 @@ from workloads.values import (
     checked_layout,
     kafka_text,
 )
-from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
+from workloads.workload import (
+    DEFAULT_LIBRARY,
+    PROBE,
+    PRODUCER,
+    Layout,
+    Topic,
+    WorkerRole,
+    WorkerSpec,
+    Workload,
+)
 
 Assignor = Literal["range", "roundrobin", "sticky", "cooperative-sticky"]
 Protocol = Literal["classic", "consumer"]

@@ -9,15 +9,13 @@ from typing import Any, TypeGuard
 
 from workloads.clients import library as libraries
 from workloads.clients.library import library, library_names
-from workloads.workload import Layout, WorkerRole
+from workloads.workload import Layout
 
 MAX_RATE = 100_000
 """Records per second of one producer. A process sends fewer than that; the verdict tells how many were left out."""
 
 MAX_RECORD = 900_000
 """Bytes; Kafka's own default limit of a batch is a little above."""
-
-PRODUCER = WorkerRole("producer", "workloads.roles.producer:produce")
 
 
 def check_whole_number(where: str, value: object, least: int, most: int) -> None:

@@ -73,6 +73,9 @@ class WorkerRole:
         )
 
 
+PRODUCER = WorkerRole("producer", "workloads.roles.producer:produce")
+"""Sends unique values to every partition of every topic in turn."""
+
 PROBE = WorkerRole("probe", "workloads.roles.probe:probe", observes=True)
 """Asks the brokers for their state. A workload without it gives no observations to judge."""
 

@@ -190,6 +190,19 @@ def test_a_member_that_leaves_commits_first(context: WorkerContext, member: Fake
     assert context.counts["joins"] == 1
 
 
+def test_assignments_of_one_process_have_different_numbers(
+    context: WorkerContext, member: FakeMember
+) -> None:
+    """A static member that joins again has the same generation."""
+    membership = Membership(context)
+    for _ in range(2):
+        member.polls.append(polled(0))
+        membership.poll(0.1)
+        membership.leave()
+    context.flush()
+    assert [row["assignment"] for row in rows(context.home, "records")] == [3, 7]
+
+
 def test_a_library_without_a_broker_is_asked_again(
     context: WorkerContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:

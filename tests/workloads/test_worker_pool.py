@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.support.real_cluster import wait_until
-from workloads.append_log import PRODUCER, READER, SESSION, AppendLog
+from workloads.append_log import READER, SESSION, AppendLog
 from workloads.clients.connection import Address
 from workloads.history.schema import OBSERVATIONS
 from workloads.history.writer import segment
@@ -25,7 +25,7 @@ from workloads.roles.producer import CHUNK, IN_FLIGHT, Pace, limits
 from workloads.workers import pool as pools
 from workloads.workers.pool import FINAL, WorkerPool, WorkerPoolError
 from workloads.workers.process import WorkerProcess
-from workloads.workload import PROBE, WorkerRole, WorkerSpec
+from workloads.workload import PROBE, PRODUCER, WorkerRole, WorkerSpec
 
 ROOT = Path(__file__).parents[2]
 ROLES = {role.name: role for role in (PRODUCER, READER, SESSION, PROBE, FINAL)}

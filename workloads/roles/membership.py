@@ -27,6 +27,9 @@ class Membership:
         """The id with which it joined; empty while it is no member."""
         self._committed: dict[Log, int] = {}
         """The first offset of each of its partitions that is not known to be committed."""
+        self._earlier_assignments = 0
+        """Added to the numbers of a member: the next one of the same process counts from 0 again. A static member
+        also has the generation of the one before, so that nothing else would tell its polls apart."""
 
     def poll(self, timeout: float) -> None:
         """Poll once, and record what happened. It joins the group first, if it is not in it."""
@@ -48,7 +51,7 @@ class Membership:
                 polled,
                 invoked=invoked,
                 completed=now,
-                assignment=member.assignment,
+                assignment=self._earlier_assignments + member.assignment,
                 committed=self._settings["committed"],
                 generation=member.generation,
             )
@@ -82,6 +85,7 @@ class Membership:
         member, self._member = self._member, None
         invoked = time.monotonic_ns()
         member.close()
+        self._earlier_assignments += member.assignment + 1
         self._record_events(member)
         if self._joined:
             self._record("left", member, invoked, time.monotonic_ns())
