@@ -157,3 +157,34 @@ def test_positions_committed_in_a_transaction_are_where_the_next_member_begins(
     assert [each.offset for each in polled] == [3, 4]
     assert second.id
     second.close()
+
+
+def test_a_reader_goes_on_after_a_topic_with_higher_epochs_was_created_again(
+    cluster: DockerCluster, topic: str
+) -> None:
+    log = (topic, 0)
+    leader = cluster.leader(topic, 0)
+    assert leader is not None
+    cluster.nodes[leader].kill()
+    wait_until(lambda: cluster.leader(topic, 0) not in (None, leader))
+    cluster.nodes[leader].start()
+    wait_until(cluster.healthy)
+    writer = LIBRARY.producer(
+        bootstrap=cluster.brokers.values(), topics=(topic,), acks="all", idempotence=True, settings={}
+    )
+    reader = LIBRARY.consumer(bootstrap=cluster.brokers.values(), start={log: 0})
+    for op in range(5):
+        writer.send(op, log, b"before")
+    poll_until(reader, lambda polled: len(polled) == 5)
+    assert writer.leader_epoch(log) == reader.leader_epoch(log) >= 1
+    writer.close(5)
+    cluster.kafka.recreate(topic)
+    reader.seek(log, 0)
+    other = LIBRARY.producer(
+        bootstrap=cluster.brokers.values(), topics=(topic,), acks="all", idempotence=True, settings={}
+    )
+    other.send(9, log, b"after")
+    polled = poll_until(reader, lambda polled: len(polled) == 1)
+    assert [(each.offset, each.payload) for each in polled] == [(0, b"after")]
+    other.close(5)
+    reader.close()
