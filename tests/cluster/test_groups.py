@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -12,18 +12,12 @@ import pytest
 
 import pytest_kafkacheck as api
 from pytest_kafkacheck.experiment.experiment import Experiment
-from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.run import Run
 from workloads.groups import Groups
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
 SAFE = {"min.insync.replicas": 2}
-
-
-def conduct(home: Path, experiment: Experiment) -> Run:
-    with Harness(home) as harness:
-        return harness.run(experiment)
 
 
 def operations(run: Run) -> list[dict[str, Any]]:
@@ -37,22 +31,22 @@ def member_events(run: Run) -> Counter[str]:
     return Counter(json.loads(row["value"])["event"] for row in operations(run) if row["f"] == "member")
 
 
-def test_members_that_leave_and_join_are_valid(tmp_path: Path) -> None:
+def test_members_that_leave_and_join_are_valid(kafkacheck: Callable[[Experiment], Run]) -> None:
     """Point-to-point: the members of one group leave in turn, so that each partition changes its owner."""
     workload = Groups(members=3, rejoin=1.5, assignor="cooperative-sticky", topic_config=SAFE)
-    run = conduct(tmp_path, Experiment(workload=workload, duration=8))
+    run = kafkacheck(Experiment(workload=workload, duration=8))
     run.assert_valid()
     events = member_events(run)
     assert min(events["joined"], events["left"]) > 3
     assert min(events["assigned"], events["revoked"]) > workload.partitions
 
 
-def test_groups_of_one_get_every_record_and_a_schedule_names_them(tmp_path: Path) -> None:
+def test_groups_of_one_get_every_record_and_a_schedule_names_them(
+    kafkacheck: Callable[[Experiment], Run],
+) -> None:
     """Publish-subscribe. The nemesis finds a group by the name that it has in the schedule."""
     workload = Groups(groups=2, members=1, partitions=3, commit="periodic", topic_config=SAFE)
-    run = conduct(
-        tmp_path, Experiment(workload=workload, faults=[api.rebalance("group:group-0", at=2)], cooldown=2)
-    )
+    run = kafkacheck(Experiment(workload=workload, faults=[api.rebalance("group:group-0", at=2)], cooldown=2))
     run.assert_valid()
     groups = {row["group"] for row in operations(run) if row["f"] == "commit" and row["type"] == "ok"}
     assert {name.rpartition("-")[0] for name in groups} == {"group-0", "group-1"}
@@ -62,7 +56,9 @@ def test_groups_of_one_get_every_record_and_a_schedule_names_them(tmp_path: Path
 @pytest.mark.parametrize(
     "values", [{}, {"assignor": "cooperative-sticky"}, {"static": True, "rejoin": 3, "commit": "periodic"}]
 )
-def test_faults_of_members_and_coordinators_are_valid(tmp_path: Path, values: dict[str, Any]) -> None:
+def test_faults_of_members_and_coordinators_are_valid(
+    kafkacheck: Callable[[Experiment], Run], values: dict[str, Any]
+) -> None:
     """A paused member is replaced after 3 s. When it continues, its commits are refused."""
     workload = Groups(session_timeout=3, topic_config=SAFE, **values)
     faults = [
@@ -71,10 +67,10 @@ def test_faults_of_members_and_coordinators_are_valid(tmp_path: Path, values: di
         api.kill("coordinator:group-0", at=14, lasting=4),
         api.isolate("one", at=21, lasting=5),
     ]
-    conduct(tmp_path, Experiment(workload=workload, faults=faults, cooldown=5)).assert_valid()
+    kafkacheck(Experiment(workload=workload, faults=faults, cooldown=5)).assert_valid()
 
 
-def test_latest_skips_what_follows_a_deleted_position(tmp_path: Path) -> None:
+def test_latest_skips_what_follows_a_deleted_position(kafkacheck: Callable[[Experiment], Run]) -> None:
     """While the member stalls, retention removes the position that it had committed. With auto.offset.reset=latest it
     goes on at the log end, and leaves out the records that are still there."""
     workload = Groups(
@@ -89,7 +85,7 @@ def test_latest_skips_what_follows_a_deleted_position(tmp_path: Path) -> None:
         api.pause_client("role:member", at=6, lasting=6),
         api.delete_records("partition:0", at=8, share=1),
     ]
-    run = conduct(tmp_path, Experiment(workload=workload, faults=faults, cooldown=10, expect="invalid"))
+    run = kafkacheck(Experiment(workload=workload, faults=faults, cooldown=10, expect="invalid"))
     found = {finding.anomaly: finding for finding in run.verdict.findings}
     assert "group-skip" in found, str(run.verdict)
     assert set(found) <= {"group-skip", "expired"}

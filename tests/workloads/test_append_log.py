@@ -40,7 +40,7 @@ from workloads.append_log import AppendLog
         ({"topic_config": ["a"]}, "AppendLog.topic_config=['a']"),
         ({"rate": 10**400}, "100000 at most"),
         ({"idempotence": 1}, "AppendLog.idempotence=1: expected True, False or None"),
-        ({"client": 3}, "AppendLog.client=3: expected settings of the library"),
+        ({"client": 3}, "AppendLog.client=3: expected settings of the library's producer"),
         ({"client": []}, "AppendLog.client=[]"),
         ({"client": {1: 2}}, "AppendLog.client={1: 2}"),
         ({"client": {"key_serializer": str}}, "AppendLog.client['key_serializer']=<class 'str'>"),

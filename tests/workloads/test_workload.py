@@ -98,7 +98,7 @@ def gives(value: Any) -> Callable[..., Any]:
         ({"workers": gives((WorkerSpec(role="counter", process=0),))},  # type: ignore[arg-type]
          "process 0 has role='counter'; expected a WorkerRole"),
         ({"workers": gives((WorkerSpec(role=COUNTER, process=0, library="java"),))},
-         "role 'counter': no client library 'java'; there are kafka-python"),
+         "role 'counter': no client library 'java'; there are confluent-kafka, kafka-python"),
         ({"workers": gives((WorkerSpec(role=COUNTER, process=0, options={"a": {1}}),))},
          "its options cannot be sent to another process as JSON"),
         ({"workers": gives(role(lambda _: None))}, "role 'counter': <lambda> is defined inside a function"),
@@ -107,7 +107,7 @@ def gives(value: Any) -> Callable[..., Any]:
         ({"workers": gives(role(count, "final"))}, "role 'final': this name belongs to the final reads"),
         ({"allowed": ["duplicate"]}, "Wrong.allowed=['duplicate']: expected a set of names"),
         ({"requires": "session-reads"}, "Wrong.requires='session-reads': expected a set of names of promises"),
-        ({"library": "java"}, "Wrong.library='java': no such client library; there are kafka-python"),
+        ({"library": "java"}, "Wrong.library='java': no such client library; there are confluent-kafka"),
         ({"load_counter": 3}, "Wrong.load_counter=3: expected text"),
         ({"acknowledges": None}, "Wrong.acknowledges=None: expected True or False"),
         ({"stop_order": ("counter",)}, "Wrong.stop_order=('counter',): expected stages"),
