@@ -164,6 +164,11 @@ class Groups(Workload):
         )
 
     @property
+    def least_release(self) -> tuple[int, int]:
+        """Brokers have the protocol of KIP-848 in production since 4.0."""
+        return (4, 0) if self.protocol == "consumer" else (0, 0)
+
+    @property
     def group_names(self) -> tuple[str, ...]:
         """As schedules have them."""
         return tuple(f"group-{number}" for number in range(self.groups))

@@ -139,6 +139,11 @@ class Workload(Protocol):
         return {}
 
     @property
+    def least_release(self) -> tuple[int, int]:
+        """The first release of Kafka that has all that it uses, such as (4, 0). Default: any."""
+        return (0, 0)
+
+    @property
     def load_counter(self) -> str:
         """The load has begun, and faults may begin, when the workers' sum of this counter is above 0. Roles count in
         ``context.counts``; those that send count ``sends`` and ``acks``. Default: "acks".

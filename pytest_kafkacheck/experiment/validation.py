@@ -73,6 +73,7 @@ def check_values(experiment: Values) -> None:
     if experiment.budget is not None and not isinstance(experiment.budget, Budget):
         raise UsageError(f"Experiment.budget={experiment.budget!r}: expected a Budget, or None")
     _check_topics(experiment.workload, experiment.cluster)
+    _check_release(experiment.workload, experiment.cluster)
 
 
 def check_settings_of_faults(schedule: Schedule, version: str) -> None:
@@ -151,3 +152,12 @@ def _check_topics(workload: Workload, cluster: ClusterSpec) -> None:
                 f"min.insync.replicas={minimum} is above replication_factor={topic.replication_factor}: no acks=all "
                 f"write could ever be accepted; allowed: 1 to {topic.replication_factor}"
             )
+
+
+def _check_release(workload: Workload, cluster: ClusterSpec) -> None:
+    least, release = workload.least_release, cluster.release
+    if release.number < least:
+        raise UsageError(
+            f"{type(workload).__name__} needs Kafka {least[0]}.{least[1]} or later for what it asks for, and "
+            f"ClusterSpec.version={cluster.version!r}; choose another version, or other values of the workload"
+        )

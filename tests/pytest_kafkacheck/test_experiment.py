@@ -16,6 +16,7 @@ from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from workloads.append_log import AppendLog
+from workloads.groups import Groups
 
 
 class RequiresTooMuch(AppendLog):
@@ -160,3 +161,13 @@ def test_a_file_without_an_experiment_is_refused_by_name(tmp_path: Path, text: s
     file.write_text(text)
     with pytest.raises(UsageError, match=re.escape(str(file))):
         Experiment.read(file)
+
+
+def test_a_workload_that_the_release_cannot_have_is_refused() -> None:
+    workload = Groups(protocol="consumer", library="confluent-kafka")
+    assert Experiment(workload=workload, cluster=ClusterSpec(version="4.1.1")).workload == workload
+    with pytest.raises(
+        UsageError, match=r"Groups needs Kafka 4\.0 or later .* ClusterSpec\.version='3\.9\.2'"
+    ):
+        Experiment(workload=workload, cluster=ClusterSpec(version="3.9.2"))
+    Experiment(workload=Groups(), cluster=ClusterSpec(version="3.9.2"))
