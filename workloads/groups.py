@@ -130,11 +130,11 @@ class Groups(Workload):
         object.__setattr__(self, "assignment", layout)
         check_library("Groups.library", self.library)
         # Only where it is needed, because it loads the library; see `workloads.workload`.
-        if self.protocol != "classic":
+        if self.protocol != "classic" or self.library != DEFAULT_LIBRARY:
             try:
-                library(self.library).check_group_protocol(self.protocol)
+                library(self.library).check_member(self._member_settings(None))
             except ValueError as error:
-                raise ValueError(f"Groups.protocol with library={self.library!r}: {error}") from None
+                raise ValueError(f"Groups with library={self.library!r}: {error}") from None
 
     def topics(self, run: str) -> tuple[Topic, ...]:
         return (

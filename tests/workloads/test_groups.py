@@ -31,8 +31,10 @@ from workloads.roles.attendance import Attendance
         ({"assignor": None}, "Groups.assignor=None"),
         ({"protocol": "streams"}, "Groups.protocol='streams': expected 'classic' or 'consumer'"),
         ({"protocol": "consumer"},
-         "Groups.protocol with library='kafka-python': protocol='consumer': kafka-python has the group protocol "
+         "Groups with library='kafka-python': protocol='consumer': kafka-python has the group protocol "
          "'classic' only; use library='confluent-kafka'"),
+        ({"assignor": "sticky", "library": "confluent-kafka"},
+         "Groups with library='confluent-kafka': assignor='sticky' with confluent-kafka: expected 'range'"),
         ({"static": 1}, "Groups.static=1: expected True or False"),
         ({"commit": "auto"}, "Groups.commit='auto': expected 'after-poll' or 'periodic'"),
         ({"session_timeout": 0.5}, "Groups.session_timeout=0.5: expected seconds, 1 to 1800"),

@@ -89,8 +89,8 @@ class Library(Protocol):
         Raises ValueError for what the library cannot do, and OSError when no broker answers in time.
         """
 
-    def check_group_protocol(self, protocol: str) -> None:
-        """Raises ValueError naming a library that has it, where this one has no such protocol of groups."""
+    def check_member(self, settings: Mapping[str, Any]) -> None:
+        """Raises ValueError for settings of `member` that the library cannot do, and names one that can."""
 
     def check_producer_setting(self, name: str) -> None:
         """Raises ValueError saying why a user cannot set it."""

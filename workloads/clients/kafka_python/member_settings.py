@@ -20,18 +20,13 @@ ASSIGNORS: Mapping[str, type] = {
 }
 
 
-def check_group_protocol(protocol: str) -> None:
-    """Raises ValueError for another one than kafka-python has."""
-    if protocol != "classic":
+def member_settings(group: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of KafkaConsumer; `settings` as `Library.member` has them. Raises ValueError for what it cannot do."""
+    if (protocol := settings["protocol"]) != "classic":
         raise ValueError(
             f"protocol={protocol!r}: kafka-python has the group protocol 'classic' only; use "
             f"library='confluent-kafka' for 'consumer' (KIP-848)"
         )
-
-
-def member_settings(group: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of KafkaConsumer; `settings` as `Library.member` has them. Raises ValueError for what it cannot do."""
-    check_group_protocol(settings["protocol"])
     if settings["assignor"] not in ASSIGNORS:
         raise ValueError(f"assignor={settings['assignor']!r}: expected one of {', '.join(ASSIGNORS)}")
     return {

@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 
 from workloads.clients.confluent.consumer import ConfluentConsumer
-from workloads.clients.confluent.member import ConfluentMember
+from workloads.clients.confluent.member import ConfluentMember, configuration
 from workloads.clients.confluent.producer import ConfluentProducer, check_setting
 from workloads.clients.confluent.transactions import ConfluentTransactionalProducer
 from workloads.clients.connection import Address
@@ -76,8 +76,8 @@ class ConfluentKafka:
     ) -> Member:
         return ConfluentMember(bootstrap=bootstrap, topics=topics, group=group, settings=settings)
 
-    def check_group_protocol(self, protocol: str) -> None:
-        """It has both."""
+    def check_member(self, settings: Mapping[str, Any]) -> None:
+        configuration("", settings)
 
     def check_producer_setting(self, name: str) -> None:
         check_setting(name)

@@ -11,7 +11,7 @@ from kafka.errors import KafkaConfigurationError, KafkaError
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python.consumer import KafkaPythonConsumer
 from workloads.clients.kafka_python.member import KafkaPythonMember
-from workloads.clients.kafka_python.member_settings import check_group_protocol
+from workloads.clients.kafka_python.member_settings import member_settings
 from workloads.clients.kafka_python.producer import KafkaPythonProducer, check_setting
 from workloads.clients.kafka_python.transactional import KafkaPythonTransactional
 from workloads.clients.outcome import Acks
@@ -83,8 +83,8 @@ class KafkaPython:
     ) -> Member:
         return KafkaPythonMember(bootstrap=bootstrap, topics=topics, group=group, settings=settings)
 
-    def check_group_protocol(self, protocol: str) -> None:
-        check_group_protocol(protocol)
+    def check_member(self, settings: Mapping[str, Any]) -> None:
+        member_settings("", settings)
 
     def check_producer_setting(self, name: str) -> None:
         check_setting(name)
