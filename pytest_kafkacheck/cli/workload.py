@@ -123,7 +123,7 @@ def _value(text: str) -> Mapping[str, Any] | list[Any] | str | float | None:
 
 COMMAND = Command(
     name="workload",
-    help="run a workload on brokers that are there already, and judge what it saw",
+    help="run and judge a workload on brokers that are there",
     order=35,
     add_options=_add_options,
     run=_run,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import kafka.errors as errors
 import pytest
@@ -77,6 +77,8 @@ class FakeConsumer:
 
     made: list[FakeConsumer]
     script: deque[Any]
+    partitions: ClassVar[set[int]] = {0}
+    """Of each topic, as far as the library knows."""
 
     def __init__(self, **settings: Any) -> None:
         self.made.append(self)
@@ -87,6 +89,9 @@ class FakeConsumer:
         self._net = SimpleNamespace(run=lambda function, *values: function(*values))
         self.listener: Any = None
         self.closed = False
+
+    def partitions_for_topic(self, _: str) -> set[int]:
+        return self.partitions
 
     def subscribe(self, topics: list[str], listener: Any) -> None:
         self._subscription.subscribe(topics=topics)
@@ -107,7 +112,8 @@ class FakeConsumer:
         return self._coordinator.group_metadata()
 
     def close(self, **_: Any) -> None:
-        self.listener.on_partitions_revoked([PARTITION])
+        if self.listener is not None:
+            self.listener.on_partitions_revoked([PARTITION])
         self.closed = True
 
 
@@ -157,6 +163,21 @@ def test_what_the_library_lacks_is_refused(settings: dict[str, Any], said: str) 
         library("kafka-python").member(
             bootstrap=[Address("127.0.0.1", 1)], topics=("t",), group="g", settings=SETTINGS | settings
         )
+
+
+def test_it_joins_only_once_the_partitions_of_its_topics_are_known(
+    script: deque[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The leader of a group assigns what it knows, and the library does not join again when it knows more."""
+    monkeypatch.setattr(FakeConsumer, "partitions", set())
+    one = member()
+    script.append({LOG: [Record(5)]})
+    assert one.poll(0.01) == []
+    (first,) = FakeConsumer.made
+    assert (first.listener, first.closed) == (None, True)
+    monkeypatch.setattr(FakeConsumer, "partitions", {0})
+    assert [each.offset for each in one.poll(0.01)] == [5]
+    assert FakeConsumer.made[1].listener is not None
 
 
 def test_a_poll_joins_the_group_and_returns_records(script: deque[Any]) -> None:

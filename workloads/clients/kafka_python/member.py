@@ -17,6 +17,7 @@ from kafka.errors import (
     RebalanceInProgressError,
     RetriableError,
     UnknownMemberIdError,
+    UnknownTopicOrPartitionError,
 )
 
 from workloads.clients.connection import Address
@@ -146,6 +147,16 @@ class KafkaPythonMember:
 
     def _connect(self) -> None:
         consumer = KafkaConsumer(**self._config)
+        try:
+            # A leader of the group that has no metadata of a topic yet assigns none of its partitions. The library
+            # does not join again when it gets them: 1 of 15 groups of a new topic stayed without partitions.
+            unknown = [topic for topic in self._topics if not consumer.partitions_for_topic(topic)]
+        except KafkaError:
+            consumer.close(autocommit=False, timeout_ms=0)
+            raise
+        if unknown:
+            consumer.close(autocommit=False, timeout_ms=0)
+            raise UnknownTopicOrPartitionError(", ".join(unknown))
         self._assignments = Assignments(consumer, self._number)
         self._fetches = Fetches(consumer._fetcher)
         consumer.subscribe(list(self._topics), listener=self._assignments)
