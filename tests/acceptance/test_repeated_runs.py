@@ -1,7 +1,7 @@
-"""Repeatedly: random schedules on a safe configuration are valid, and the unsafe half of the demo is invalid.
+"""Repeatedly: random schedules on safe configurations are valid, and the unsafe half of the demo is invalid.
 
-KAFKACHECK_RUNS sets how many schedules there are; the demo is run half as often. One schedule of four runs beside two
-busy processes.
+KAFKACHECK_RUNS sets how many schedules there are for `AppendLog`. Other workloads have an eighth of them each, and the
+demo is run half as often. One schedule of four runs beside two busy processes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from pytest_kafkacheck.cli.demo import experiments
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from workloads.append_log import AppendLog
+from workloads.groups import Groups
+from workloads.transactions import Transactions
+from workloads.workload import Workload
 
 pytestmark = [
     pytest.mark.cluster,
@@ -54,6 +57,21 @@ def test_a_random_schedule_on_a_safe_configuration_is_valid(harness: Harness, se
         Experiment(
             name=f"safe-{seed}",
             workload=AppendLog(partitions=3, acks="all", rate=1000, topic_config={"min.insync.replicas": 2}),
+            faults=Generated(seed=seed, length=25, events=5, lasting=(2, 6)),
+        )
+    )
+    run.assert_valid()
+
+
+@pytest.mark.parametrize("seed", range(100, 100 + RUNS // 8))
+@pytest.mark.parametrize("workload", [Transactions, Groups])
+def test_a_random_schedule_with_transactions_or_groups_is_valid(
+    harness: Harness, workload: type[Workload], seed: int
+) -> None:
+    run = harness.run(
+        Experiment(
+            name=f"{workload.__name__}-{seed}",
+            workload=workload(topic_config={"min.insync.replicas": 2}),  # type: ignore[call-arg]
             faults=Generated(seed=seed, length=25, events=5, lasting=(2, 6)),
         )
     )
