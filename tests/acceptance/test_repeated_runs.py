@@ -1,7 +1,7 @@
 """Repeatedly: random schedules on safe configurations are valid, and the unsafe half of the demo is invalid.
 
-KAFKACHECK_RUNS sets how many schedules there are for `AppendLog`. Other workloads have an eighth of them each, and the
-demo is run half as often. One schedule of four runs beside two busy processes.
+KAFKACHECK_RUNS sets how many schedules there are for `AppendLog`. Other workloads have an eighth of them each, and
+the demo is run half as often. One schedule of four runs beside two busy processes.
 """
 
 from __future__ import annotations
