@@ -35,6 +35,8 @@ def terminated_like_interrupted() -> Iterator[None]:
     finally:
         for number in handled:
             signal.signal(number, defaults[number])
+        # Whatever the same process does next was not interrupted.
+        _interrupted.clear()
 
 
 @contextmanager

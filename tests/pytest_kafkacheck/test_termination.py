@@ -111,3 +111,9 @@ def test_an_error_after_an_interrupt_by_another_handler_does_not_replace_it() ->
 def test_an_error_after_another_error_stays() -> None:
     with pytest.raises(ValueError, match="clean-up"):
         _fails_after(lambda: 1 // 0)
+
+
+def test_an_interrupt_is_forgotten_with_the_block_that_it_ended() -> None:
+    with pytest.raises(KeyboardInterrupt), terminated_like_interrupted():
+        signal.raise_signal(signal.SIGTERM)
+    raise_if_interrupted()
