@@ -6,33 +6,29 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from nemesis.cluster import Clients, Cluster, View
 from nemesis.conflicts import may_block_the_same, may_restore_the_same
-from nemesis.event import Event
 from nemesis.event_run import EventRun, describe
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.no_clients import NoClients
 from nemesis.records import Stage, action_row, heal_all_row
-from nemesis.resolution import VIEWED, Unresolved, resolve
+from nemesis.resolution import Unresolved
 from nemesis.run_clock import RunClock
 from nemesis.run_effects import Effects
 from nemesis.schedule import Schedule
-from nemesis.targets import Groups, Target
+from nemesis.target_search import TargetSearch
+from nemesis.targets import named
 from nemesis.tasks import Start, Task, in_thread
 from nemesis.triggers import TRIGGER_INTERVAL, Trigger, Watch
 
 log = logging.getLogger(__name__)
 
-RESOLVE_LIMIT = 5.0
-"""Seconds in which a target must become known, such as the leader of a partition during an election."""
-
 LOOK_AHEAD = 0.3
-"""Seconds before the injection at which the brokers are asked for the target once in vain. Those that are silent then
-are not waited for at the injection."""
+"""Seconds before the injection at which the brokers are asked about its target for the first time. The injection does
+not wait for a broker that has not answered by then."""
 
 HEAL_FIRST = 0.1
 """Seconds for which an injection waits for a heal that is due at the same time."""
@@ -88,6 +84,9 @@ class Nemesis:
         self._seed = seed
         self._record = record
         self._start = start
+        self._targets = TargetSearch(
+            cluster, self._clients, self._clock, topic=topic, aliases=self._aliases, seed=seed
+        )
         self._effects = Effects(cluster.nodes)
         self._recording, self._beginning = threading.Lock(), threading.Lock()
 
@@ -152,7 +151,7 @@ class Nemesis:
         view = self._cluster.quick()
         if not self._clock.wait(run.planned - LOOK_AHEAD):
             return
-        self._look(event, view)
+        self._targets.look(event, view)
         if not self._clock.wait(run.planned) or not self._await_turn(run):
             return
         self._inject(run, view)
@@ -198,7 +197,7 @@ class Nemesis:
         nodes: tuple[int, ...] = ()
         proof, error = Proof(False), None
         try:
-            nodes = self._resolve(event, view)
+            nodes = self._targets.find(event, view)
             run.began = self._clock.now()
             if not event.fault.momentary:
                 run.due = run.began / 1e9 + (0 if self._clock.is_finishing else event.lasting)
@@ -239,7 +238,7 @@ class Nemesis:
         event = run.event
         return FaultContext(
             event=event.id,
-            target=event.target.named(self._aliases),
+            target=named(event.target, self._aliases),
             node_ids=nodes,
             cluster=self._cluster,
             clients=self._clients,
@@ -293,39 +292,6 @@ class Nemesis:
         if problems := self._effects.heal_rest(self._runs):
             row = heal_all_row(self._cluster.nodes, problems, invoked=began, completed=self._clock.now())
             self._record(row)
-
-    def _look(self, event: Event, view: View) -> None:
-        """Ask all brokers about the target, if it is something that they report."""
-        if isinstance(event.target, Target) and event.target.kind in VIEWED:
-            with suppress(Exception):  # the injection asks again, and tells
-                self._nodes(event.target, event, view)
-
-    def _nodes(self, target: Target, event: Event, view: View) -> tuple[int, ...]:
-        """Raises Unresolved."""
-        rng = event.random(self._seed, "target")
-        roles = self._clients.roles()
-        named = target.named(self._aliases)
-        return resolve(named, self._cluster, view=view, topic=self._topic, rng=rng, clients=roles)
-
-    def _resolve(self, event: Event, view: View) -> tuple[int, ...]:
-        target = event.target
-        if isinstance(target, Groups):
-            return target.nodes
-        found: list[tuple[int, ...]] = []
-        reasons = ["the run was stopped before the first attempt"]
-
-        def is_known() -> bool:
-            try:
-                found.append(self._nodes(target, event, view))
-            except Unresolved as problem:
-                reasons.append(str(problem))
-            return bool(found)
-
-        if not self._clock.wait_until(is_known, RESOLVE_LIMIT):
-            raise Unresolved(
-                f"{target}: {reasons[-1]}, for {RESOLVE_LIMIT:.0f} s or until the run was stopped"
-            )
-        return found[0]
 
     def _write(
         self,

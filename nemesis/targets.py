@@ -118,12 +118,6 @@ class Target:
         """Whether all client processes of the role are meant, and not one of them."""
         return self.kind == "roles" or self.kind in PLURALS
 
-    def named(self, aliases: Mapping[str, str]) -> Target:
-        """With the name that brokers know of its group or transactional id. aliases: by the name in the schedule."""
-        if self.name is None or self.kind not in _KNOWN_TO_BROKERS:
-            return self
-        return replace(self, name=aliases.get(self.name, self.name))
-
     def log(self, main_topic: str) -> tuple[str, int]:
         """Topic and partition. main_topic: of the workload, for a target that names no topic."""
         return self.topic or main_topic, self.partition or 0
@@ -194,9 +188,6 @@ class Groups:
     @property
     def nodes(self) -> tuple[int, ...]:
         return tuple(node for group in self.groups for node in group)
-
-    def named(self, aliases: Mapping[str, str]) -> Groups:  # noqa: ARG002 - the same as for Target
-        return self
 
     def __str__(self) -> str:
         return " | ".join(", ".join(map(str, group)) for group in self.groups)
@@ -278,3 +269,13 @@ def _check_clients(target: Target, topology: Topology, what: str) -> None:
     if (role := target.role) is not None and not topology.clients.get(role):
         present = ", ".join(name for name, number in topology.clients.items() if number)
         raise ValueError(f"{what}: the workload has no {role}; allowed: clients, or those of {present}")
+
+
+def named(target: Target | Groups, aliases: Mapping[str, str]) -> Target | Groups:
+    """The target with the name by which brokers know its group or transactional id.
+
+    aliases  that name, by the one in the schedule.
+    """
+    if isinstance(target, Groups) or target.name is None or target.kind not in _KNOWN_TO_BROKERS:
+        return target
+    return replace(target, name=aliases.get(target.name, target.name))

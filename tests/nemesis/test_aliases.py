@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nemesis.faults.kill import kill
 from nemesis.faults.rebalance import rebalance
-from nemesis.targets import Target
+from nemesis.targets import Target, named
 from nemesis.triggers import Trigger
 
 ALIASES = {"group-0": "group-0-a1"}
@@ -17,9 +17,9 @@ def test_targets_and_triggers_get_the_name_in_the_run() -> None:
         "transaction:group-0",
         "transaction-coordinator:group-0",
     ):
-        assert str(Target.parse(text).named(ALIASES)) == f"{text}-a1"
+        assert str(named(Target.parse(text), ALIASES)) == f"{text}-a1"
     for text in ("coordinator:other", "leader", "role:group-0", "roles:group-0", "client:0", "topic:group-0"):
-        assert str(Target.parse(text).named(ALIASES)) == text
+        assert str(named(Target.parse(text), ALIASES)) == text
     assert str(Trigger.parse("rebalance:group-0 within 5").named(ALIASES)) == "rebalance:group-0-a1 within 5"
     for text in ("rebalance:other", "acks:5"):
         assert str(Trigger.parse(text).named(ALIASES)) == text

@@ -1,0 +1,69 @@
+"""Which nodes or client processes an event strikes: found out at the moment of its injection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from nemesis.cluster import Clients, Cluster, View
+from nemesis.event import Event
+from nemesis.resolution import VIEWED, Unresolved, resolve
+from nemesis.run_clock import RunClock
+from nemesis.targets import Groups, named
+
+LIMIT = 5.0
+"""Seconds in which a target must become known, such as the leader of a partition during an election."""
+
+
+class TargetSearch:
+    """Of one run. The arguments are those of `Nemesis`."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        clients: Clients,
+        clock: RunClock,
+        *,
+        topic: str,
+        aliases: Mapping[str, str],
+        seed: int,
+    ) -> None:
+        self._cluster, self._clients, self._clock = cluster, clients, clock
+        self._topic, self._aliases, self._seed = topic, aliases, seed
+
+    def look(self, event: Event, view: View) -> None:
+        """Ask all brokers about the target once, if it is something that they report."""
+        if isinstance(event.target, Groups) or event.target.kind not in VIEWED:
+            return
+        with suppress(Exception):  # `find` asks again, and tells
+            self._resolved(event, view)
+
+    def find(self, event: Event, view: View) -> tuple[int, ...]:
+        """The ids of the nodes, or the numbers of the client processes. Raises Unresolved with the last reason."""
+        found: list[tuple[int, ...]] = []
+        reasons = ["the run was stopped before the first attempt"]
+
+        def is_known() -> bool:
+            try:
+                found.append(self._resolved(event, view))
+            except Unresolved as problem:
+                reasons.append(str(problem))
+            return bool(found)
+
+        if not self._clock.wait_until(is_known, LIMIT):
+            raise Unresolved(f"{event.target}: {reasons[-1]}, for {LIMIT:.0f} s or until the run was stopped")
+        return found[0]
+
+    def _resolved(self, event: Event, view: View) -> tuple[int, ...]:
+        """Raises Unresolved."""
+        target = named(event.target, self._aliases)
+        if isinstance(target, Groups):
+            return target.nodes
+        return resolve(
+            target,
+            self._cluster,
+            view=view,
+            topic=self._topic,
+            rng=event.random(self._seed, "target"),
+            clients=self._clients.roles(),
+        )
