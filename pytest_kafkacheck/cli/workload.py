@@ -6,7 +6,7 @@ import argparse
 import json
 import secrets
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -100,7 +100,7 @@ def make(name: str, settings: Iterable[str]) -> Workload:
 
     if name not in WORKLOADS:
         raise UsageError(f"no workload {name!r}; there are {', '.join(WORKLOADS)}")
-    kind = getattr(pytest_kafkacheck, WORKLOADS[name])
+    kind: Any = getattr(pytest_kafkacheck, WORKLOADS[name])
     allowed = [each.name for each in fields(kind)]
     values: dict[str, Any] = {}
     for setting in settings:
@@ -109,14 +109,15 @@ def make(name: str, settings: Iterable[str]) -> Workload:
             raise UsageError(f"--set {setting}: expected FIELD=VALUE; fields of {name}: {', '.join(allowed)}")
         values[field] = _value(text)
     try:
-        return kind(**values)  # type: ignore[no-any-return]
+        made: Workload = kind(**values)
     except (TypeError, ValueError) as error:
         raise UsageError(str(error)) from error
+    return made
 
 
-def _value(text: str) -> Mapping[str, Any] | list[Any] | str | float | None:
+def _value(text: str) -> Any:
     try:
-        return json.loads(text)  # type: ignore[no-any-return]
+        return json.loads(text)
     except ValueError:
         return text
 

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,8 @@ pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.xdist_group("repeated-runs"),
 ]
+
+SAFE = {"min.insync.replicas": 2}
 
 RUNS = int(os.environ.get("KAFKACHECK_RUNS", "40"))
 
@@ -56,7 +59,7 @@ def test_a_random_schedule_on_a_safe_configuration_is_valid(harness: Harness, se
     run = harness.run(
         Experiment(
             name=f"safe-{seed}",
-            workload=AppendLog(partitions=3, acks="all", rate=1000, topic_config={"min.insync.replicas": 2}),
+            workload=AppendLog(partitions=3, acks="all", rate=1000, topic_config=SAFE),
             faults=Generated(seed=seed, length=25, events=5, lasting=(2, 6)),
         )
     )
@@ -64,14 +67,14 @@ def test_a_random_schedule_on_a_safe_configuration_is_valid(harness: Harness, se
 
 
 @pytest.mark.parametrize("seed", range(100, 100 + RUNS // 8))
-@pytest.mark.parametrize("workload", [Transactions, Groups])
+@pytest.mark.parametrize("workload", [Transactions(topic_config=SAFE), Groups(topic_config=SAFE)])
 def test_a_random_schedule_with_transactions_or_groups_is_valid(
-    harness: Harness, workload: type[Workload], seed: int
+    harness: Harness, workload: Workload, seed: int
 ) -> None:
     run = harness.run(
         Experiment(
-            name=f"{workload.__name__}-{seed}",
-            workload=workload(topic_config={"min.insync.replicas": 2}),  # type: ignore[call-arg]
+            name=f"{type(workload).__name__}-{seed}",
+            workload=workload,
             faults=Generated(seed=seed, length=25, events=5, lasting=(2, 6)),
         )
     )
@@ -79,8 +82,8 @@ def test_a_random_schedule_with_transactions_or_groups_is_valid(
 
 
 @pytest.mark.parametrize("number", range(RUNS // 2))
-def test_the_unsafe_half_of_the_demo_is_invalid(harness: Harness, number: int) -> None:  # noqa: ARG001
-    run = harness.run(experiments()[0])
+def test_the_unsafe_half_of_the_demo_is_invalid(harness: Harness, number: int) -> None:
+    run = harness.run(replace(experiments()[0], name=f"demo-{number}"))
     run.assert_invalid("lost-write")
     first = "\n".join(run.text().splitlines()[:12])
     assert "is cut off from the other brokers" in first, run.text()

@@ -94,7 +94,7 @@ def test_a_reader_passes_the_markers_of_transactions_and_a_new_owner_fences(
     for op, outcome in ((0, "commit"), (1, "abort")):
         one.begin()
         assert send(one, op, topic).outcome.type == "ok"
-        assert one.end(outcome, 30).type == "ok"  # type: ignore[arg-type]
+        assert one.end(outcome, 30).type == "ok"
     reader = LIBRARY.consumer(bootstrap=cluster.brokers.values(), start={log: 0})
     polled = poll_until(reader, lambda _: reader.positions[log] == 4)
     assert [each.payload for each in polled] == [b"0", b"1"]

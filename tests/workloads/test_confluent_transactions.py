@@ -46,7 +46,7 @@ def test_transactions_are_committed_and_aborted(cluster: MockCluster) -> None:
     for op, outcome in enumerate(("commit", "abort", "commit")):
         one.begin()
         assert [each.outcome.type for each in send(one, op)] == ["ok"]
-        assert one.end(outcome, 5).type == "ok"  # type: ignore[arg-type]
+        assert one.end(outcome, 5).type == "ok"
     assert one.problem() is None
     assert one.close(1) == []
 

@@ -11,7 +11,6 @@ from pytest_kafkacheck.cluster.kafka.metadata_views import TIMEOUT
 from pytest_kafkacheck.cluster.kafka.topic_state import Report
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from workloads.clients.connection import Address, ask
-from workloads.clients.security import Security
 
 
 class TopicReports:
@@ -55,7 +54,7 @@ def find(bootstrap: Iterable[Address]) -> ServedCluster:
     )
 
 
-def parse_bootstrap(text: str, security: Security | None = None) -> list[Address]:
+def parse_bootstrap(text: str) -> list[Address]:
     """Addresses such as "localhost:9092,localhost:9093". Raises UsageError."""
     found = []
     for part in text.split(","):
@@ -64,5 +63,5 @@ def parse_bootstrap(text: str, security: Security | None = None) -> list[Address
             raise UsageError(
                 f"--bootstrap {text}: {part!r} is no address; expected HOST:PORT, such as localhost:9092"
             )
-        found.append(Address(host.strip("[]"), int(port), security))
+        found.append(Address(host.strip("[]"), int(port)))
     return found

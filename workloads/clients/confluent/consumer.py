@@ -51,7 +51,7 @@ diverge. It is nowhere else in the event."""
 
 
 def divergence(text: str) -> int | None:
-    """From the text of an event; None if it tells of no truncation."""
+    """The offset at which the logs differ, as the text of an event states it; None if the event is no truncation."""
     found = TRUNCATION.search(text)
     return int(found[1]) if found else None
 

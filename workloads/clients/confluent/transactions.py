@@ -12,7 +12,8 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from workloads.clients.confluent.producer import ConfluentProducer
 from workloads.clients.confluent.settings import COMMON
 from workloads.clients.connection import Address
-from workloads.clients.protocol import Completion, Ending, Log
+from workloads.clients.delegating import DelegatingProducer
+from workloads.clients.protocol import Ending, Log
 
 CLAIM_LIMIT = 3.0
 """Seconds for the coordinator to give the producer id."""
@@ -24,7 +25,7 @@ STATISTICS_LIMIT = 1.0
 """Seconds to wait for the first ones that have the id."""
 
 
-class ConfluentTransactionalProducer:
+class ConfluentTransactionalProducer(DelegatingProducer):
     """Implements `protocol.TransactionalProducer`. The constructor claims the id, or raises KafkaException.
 
     timeout   seconds after which the coordinator aborts a transaction that its producer does not end.
@@ -42,7 +43,7 @@ class ConfluentTransactionalProducer:
     ) -> None:
         self.producer_id: int | None = None
         self.epoch: int | None = None
-        self._inner = ConfluentProducer(
+        self._sending = ConfluentProducer(
             bootstrap=bootstrap,
             topics=topics,
             acks="all",
@@ -57,44 +58,26 @@ class ConfluentTransactionalProducer:
                 "stats_cb": self._read,
             },
         )
+        super().__init__(self._sending)
         try:
-            self._inner.library.init_transactions(CLAIM_LIMIT)
+            self._sending.library.init_transactions(CLAIM_LIMIT)
         except BaseException:
-            self._inner.close(0)
+            self._sending.close(0)
             raise
         deadline = time.monotonic() + STATISTICS_LIMIT
         while self.producer_id is None and (left := deadline - time.monotonic()) > 0:
-            self._inner.serve(left)
-
-    @property
-    def in_flight(self) -> int:
-        return self._inner.in_flight
-
-    def send(self, op: int, log: Log, payload: bytes) -> None:
-        self._inner.send(op, log, payload)
-
-    def take(self, timeout: float) -> list[Completion]:
-        return self._inner.take(timeout)
-
-    def problem(self) -> str | None:
-        return self._inner.problem()
-
-    def leader_epoch(self, log: Log) -> int:
-        return self._inner.leader_epoch(log)
-
-    def close(self, timeout: float) -> list[Completion]:
-        return self._inner.close(timeout)
+            self._sending.serve(left)
 
     def begin(self) -> None:
         try:
-            self._inner.library.begin_transaction()
+            self._sending.library.begin_transaction()
         except KafkaException as error:
             raise ConnectionError(f"the producer can begin no transaction: {error.args[0]}") from error
 
     def add_positions(self, positions: Mapping[Log, int], membership: Any, limit: float) -> Ending:
         offsets = [TopicPartition(*log, offset) for log, offset in positions.items()]
         try:
-            self._inner.library.send_offsets_to_transaction(offsets, membership, limit)
+            self._sending.library.send_offsets_to_transaction(offsets, membership, limit)
         except KafkaException as error:
             # Positions count only with the commit. A transaction that has to be aborted, or whose producer has ended,
             # is never committed; one whose request had no answer may still be.
@@ -105,7 +88,7 @@ class ConfluentTransactionalProducer:
 
     def end(self, outcome: Literal["commit", "abort"], limit: float) -> Ending:
         deadline = time.monotonic() + limit
-        library = self._inner.library
+        library = self._sending.library
         try:
             (library.commit_transaction if outcome == "commit" else library.abort_transaction)(limit)
         except KafkaException as error:
@@ -119,7 +102,7 @@ class ConfluentTransactionalProducer:
     def _aborts(self, deadline: float) -> bool:
         """Whether the coordinator acknowledges the abort, which proves that the commit never takes effect."""
         try:
-            self._inner.library.abort_transaction(max(deadline - time.monotonic(), 0.1))
+            self._sending.library.abort_transaction(max(deadline - time.monotonic(), 0.1))
         except KafkaException:
             return False
         return True

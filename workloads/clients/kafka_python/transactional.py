@@ -10,14 +10,15 @@ from kafka import OffsetAndMetadata, TopicPartition
 from kafka.errors import KafkaError
 
 from workloads.clients.connection import Address
+from workloads.clients.delegating import DelegatingProducer
 from workloads.clients.kafka_python.producer import KafkaPythonProducer
-from workloads.clients.protocol import Completion, Ending, Log
+from workloads.clients.protocol import Ending, Log
 
 UNKNOWN = -1
 """How kafka-python says that it has no producer id."""
 
 
-class KafkaPythonTransactional:
+class KafkaPythonTransactional(DelegatingProducer):
     """Implements `protocol.TransactionalProducer`. The constructor raises KafkaError when it cannot claim the id.
 
     timeout  seconds after which the coordinator aborts a transaction that its producer does not end.
@@ -32,7 +33,7 @@ class KafkaPythonTransactional:
         timeout: float,
         config: Mapping[str, Any],
     ) -> None:
-        self._sends = KafkaPythonProducer(
+        sending = KafkaPythonProducer(
             bootstrap=bootstrap,
             topics=topics,
             acks="all",
@@ -43,34 +44,16 @@ class KafkaPythonTransactional:
                 **config,
             },
         )
-        self._producer = self._sends.library_producer
+        super().__init__(sending)
+        self._producer = sending.library_producer
         try:
             self._producer.init_transactions()
         except BaseException:
-            self._sends.close(0)
+            sending.close(0)
             raise
         claimed = self._manager.producer_id_and_epoch
         self.producer_id: int | None = claimed.producer_id if claimed.producer_id != UNKNOWN else None
         self.epoch: int | None = claimed.epoch if claimed.producer_id != UNKNOWN else None
-
-    @property
-    def in_flight(self) -> int:
-        return self._sends.in_flight
-
-    def send(self, op: int, log: Log, payload: bytes) -> None:
-        self._sends.send(op, log, payload)
-
-    def take(self, timeout: float) -> list[Completion]:
-        return self._sends.take(timeout)
-
-    def problem(self) -> str | None:
-        return self._sends.problem()
-
-    def leader_epoch(self, log: Log) -> int:
-        return self._sends.leader_epoch(log)
-
-    def close(self, timeout: float) -> list[Completion]:
-        return self._sends.close(timeout)
 
     def begin(self) -> None:
         try:
