@@ -28,6 +28,8 @@ def test_transactions_are_atomic_while_clients_a_leader_and_a_coordinator_fail(k
                 kill_client("role:transactor", at=3, lasting=3),
                 kill("transaction-coordinator:transactor-0", at=11, lasting=4),
             ],
+            # A client gives up a transaction without an answer after 10 s, and then claims its id again.
+            cooldown=14,
         )
     )
     run.assert_valid()

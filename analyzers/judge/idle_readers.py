@@ -28,14 +28,16 @@ class HarnessRow(Protocol):
     value: str | None
 
 
-def has_idle_reader(polled: Iterable[Polled], told: Sequence[HarnessRow], *, half: int | None) -> bool:
+def has_idle_reader(polled: Iterable[Polled], operations: Sequence[HarnessRow], *, half: int | None) -> bool:
     """Whether a reader that the run stopped got nothing of a log for as long as `stalls` allows, or for longer.
 
-    told  the operations of the harness.
-    half  ns, of the load; None without sends.
+    operations  those of the harness.
+    half        of the load, in ns; None without sends.
     """
-    clients = [(row.invoked, parse(row.value)) for row in told if row.f == "worker"]
-    phases = [row.invoked for row in told if row.f == "phase" and parse(row.value).get("phase") == "final"]
+    clients = [(row.invoked, parse(row.value)) for row in operations if row.f == "worker"]
+    phases = [
+        row.invoked for row in operations if row.f == "phase" and parse(row.value).get("phase") == "final"
+    ]
     ends: dict[Any, int] = {}
     limits: dict[Any, float] = {}
     for invoked, fields in clients:
