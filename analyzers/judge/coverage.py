@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.relative_time import seconds
 from analyzers.judge.readers import readers
 from analyzers.judge.tally import Tally
-from analyzers.verdict.exercised import Exercised, FaultExercised
+from analyzers.verdict.exercised import Exercised, FaultExercised, GroupExercised
 
 
 def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
@@ -53,9 +54,23 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
             since=max((each.ended for each in events if each.ended is not None), default=run.middle),
             began=run.began,
         ),
+        groups=tuple(_groups(run)),
         brokers=tuple(sorted(run.brokers)),
         sampled=tuple(sorted(run.sampled)),
     )
+
+
+def _groups(run: Tally) -> Iterator[GroupExercised]:
+    for name in sorted({*run.positions, *(group for group, _ in run.subscribed)}):
+        positions = run.positions.get(name, Counter())
+        silent = sorted(
+            log for log in run.acknowledged if (name, log[0]) in run.subscribed and not positions[log]
+        )
+        yield GroupExercised(
+            group=name,
+            commits=positions.total(),
+            silent=tuple(f"{topic}-{partition}" for topic, partition in silent),
+        )
 
 
 def _whole(run: Tally, event: FaultEvent) -> int | None:

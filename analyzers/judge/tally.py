@@ -32,6 +32,8 @@ class Tally:
     """Count by kind of operation (f) and completion type."""
     written: set[tuple[str, int]] = field(default_factory=set)
     """Topic-partitions with a send that did not fail."""
+    acknowledged: set[tuple[str, int]] = field(default_factory=set)
+    """Topic-partitions with an acknowledged send."""
     finished: set[tuple[str, int]] = field(default_factory=set)
     """Topic-partitions with a completed final read."""
     recorded: set[tuple[str, int]] = field(default_factory=set)
@@ -63,6 +65,10 @@ class Tally:
     """In sync with some partition, according to any sample."""
     sampled: set[int] = field(default_factory=set)
     """Brokers that answered with the state of a partition."""
+    subscribed: set[tuple[str, str]] = field(default_factory=set)
+    """Groups, each with a topic to which a client subscribed as its member."""
+    positions: dict[str, Counter[tuple[str, int]]] = field(default_factory=dict)
+    """By group that a client committed for: the number of acknowledged commits by topic-partition."""
     committed: int = 0
     """Transactions whose commit was acknowledged."""
     unlinked: int = 0
@@ -116,7 +122,8 @@ class Tally:
 
 
 def tally(history: History) -> dict[str, Tally]:
-    """By run id, for every run with a row in any table. Takes one Spark job, and two more if there were faults."""
+    """By run id, for every run with a row in any table. Takes one Spark job, two more if there were faults,
+    and one more if there were groups."""
     rows = history.sql(_TALLY).collect()
     tallies = {row.run: Tally() for row in rows}
     for run, counted in ((tallies[row.run], row.counted) for row in rows if row.counted is not None):
@@ -135,6 +142,7 @@ def tally(history: History) -> dict[str, Tally]:
                 run.finished |= logs
                 run.final_start = counted.start or 0
         if counted.f == "send" and counted.type == "ok":
+            run.acknowledged |= logs
             run.senders |= set(counted.sessions)
         if counted.f == "poll":
             run.pollers |= set(counted.sessions)
@@ -167,6 +175,13 @@ def tally(history: History) -> dict[str, Tally]:
             tallies[row.run].acks[row.event] = (row.before, row.during, row.after)
         for name, observed in replication(history).items():
             tallies[name].replication = observed
+    if any(run.count("subscribe") or run.count("commit") for run in tallies.values()):
+        for row in history.sql(_GROUPS).collect():
+            run = tallies[row.run]
+            if row.f == "subscribe":
+                run.subscribed.add((row.group, row.topic))
+            else:
+                run.positions.setdefault(row.group, Counter())[row.topic, row.partition] += row.acknowledged
     return tallies
 
 
@@ -283,3 +298,10 @@ _ACKS = f"""
     group by run, event
 """
 """Per run and fault event: numbers of acknowledgements before, during and after it."""
+
+_GROUPS = """
+    select run, `group`, f, topic, partition, count_if(type = 'ok') as acknowledged
+    from {operations} where f in ('subscribe', 'commit') group by run, `group`, f, topic, partition
+"""
+"""Per run and group: the topics to which its members subscribed, and the logs with the number of commits that were
+acknowledged."""

@@ -53,6 +53,18 @@ class ReaderExercised:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GroupExercised:
+    """A consumer group."""
+
+    group: str
+    commits: int
+    """Acknowledged commits, one per partition."""
+    silent: tuple[str, ...] = ()
+    """Partitions with acknowledged records of the topics to which its members subscribed, of which it never
+    committed a position."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Exercised:
     """The operations, faults and cluster changes of one run, counted."""
 
@@ -81,6 +93,7 @@ class Exercised:
     """Steps of the run that failed; the reasons are among the verdict's unknowns."""
     readers: tuple[ReaderExercised, ...] = ()
     """Without those that a fault killed."""
+    groups: tuple[GroupExercised, ...] = ()
     brokers: tuple[int, ...] = ()
     """Those that any sample names as a replica in sync."""
     sampled: tuple[int, ...] = ()
@@ -101,8 +114,11 @@ class Exercised:
         )
         for reader in readers:
             require_numbers(f"reader {reader.process}", reader.last)
+        groups = tuple(
+            GroupExercised(**group | {"silent": tuple(group["silent"])}) for group in data.get("groups", ())
+        )
         lists = {name: tuple(data.get(name, ())) for name in ("failed_steps", "brokers", "sampled")}
-        return cls(**{**data, **lists, "faults": faults, "readers": readers})
+        return cls(**{**data, **lists, "faults": faults, "readers": readers, "groups": groups})
 
     @property
     def acks(self) -> int:

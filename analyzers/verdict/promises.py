@@ -104,9 +104,18 @@ def _transactions(exercised: Exercised) -> str | None:
 
 
 def _group_commits(exercised: Exercised) -> str | None:
-    if exercised.commits.get("ok", 0):
+    if not exercised.commits.get("ok", 0):
+        return f"no commit of a group's offsets succeeded, of {sum(exercised.commits.values()):,}."
+    idle = [group for group in exercised.groups if group.silent or not group.commits]
+    if not idle:
         return None
-    return f"no commit of a group's offsets succeeded, of {sum(exercised.commits.values()):,}."
+    each = "; ".join(
+        f"{group.group} (acknowledged commits: {group.commits:,}) has none of {', '.join(group.silent) or 'any'}"
+        for group in idle
+    )
+    return (
+        f"{len(idle):,} of {len(exercised.groups):,} groups committed no position of some partitions: {each}."
+    )
 
 
 def _samples_of_every_broker(exercised: Exercised) -> str | None:
@@ -158,8 +167,11 @@ PROMISES: Mapping[str, Promise] = {
         ),
         Promise(
             name="group-commits",
-            exercised_by="a group committed an offset",
-            concerns=lambda exercised: bool(exercised.commits),
+            exercised_by=(
+                "every group committed a position of each partition with acknowledged records to which its members "
+                "subscribed"
+            ),
+            concerns=lambda exercised: bool(exercised.commits or exercised.groups),
             missing=_group_commits,
         ),
         Promise(

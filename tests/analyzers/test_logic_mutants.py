@@ -13,7 +13,7 @@ import pytest
 
 from analyzers.judge import readers
 from analyzers.verdict import promises, verdict
-from analyzers.verdict.exercised import NOTHING, Exercised, FaultExercised, ReaderExercised
+from analyzers.verdict.exercised import NOTHING, Exercised, FaultExercised, GroupExercised, ReaderExercised
 from analyzers.verdict.finding import Finding
 from tests.support.source_mutants import mutated
 
@@ -39,6 +39,10 @@ RUNS = (
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", acks_after=0))),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", acks_during=0))),
     replace(DONE, faults=(replace(FAULT, acks_during=0),), committed=0),
+    replace(DONE, commits={}, groups=(GroupExercised(group="g", commits=0),)),
+    replace(DONE, groups=(GroupExercised(group="g", commits=1, silent=("t-0",)),)),
+    replace(DONE, groups=(GroupExercised(group="g", commits=1), GroupExercised(group="h", commits=0))),
+    replace(DONE, groups=(GroupExercised(group="g", commits=1),)),
     replace(DONE, brokers=(1, 4)),
     replace(DONE, sampled=()),
     replace(DONE, readers=(ReaderExercised(process=3, polls=1, behind=("t-0",)), *DONE.readers)),
@@ -130,6 +134,11 @@ MUTANTS: tuple[tuple[ModuleType, Callable[[dict[str, Any]], Iterable[Any]], tupl
         ("if not fault.acks_after", "if fault.acks_after"),
         ('exercised.session_reads.get("ok", 0)', "exercised.session_reads"),
         ('exercised.commits.get("ok", 0)', "exercised.commits"),
+        ("group.silent or not group.commits", "group.silent"),
+        ("group.silent or not group.commits", "not group.commits"),
+        ("if not idle", "if idle"),
+        ("exercised.commits or exercised.groups", "exercised.commits"),
+        ("exercised.commits or exercised.groups", "exercised.groups"),
         ("if exercised.committed", "if exercised.transactions"),
         ("if not exercised.readers", "if exercised.readers"),
         ("if reader.behind", "if not reader.behind"),

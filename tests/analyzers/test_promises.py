@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from analyzers.judge.readers import readers
-from analyzers.verdict.exercised import NOTHING, Exercised, FaultExercised, ReaderExercised
+from analyzers.verdict.exercised import NOTHING, Exercised, FaultExercised, GroupExercised, ReaderExercised
 from analyzers.verdict.promises import PROMISES, not_exercised, require_promises, unmet
 from analyzers.verdict.verdict import Verdict, amended, judge
 
@@ -31,6 +31,7 @@ ALL_DONE = Exercised(
     sampled=(1, 2, 3),
 )
 STUCK = ReaderExercised(process=4, polls=1200, last=0.25, behind=("t-0", "t-1"))
+SILENT_GROUP = GroupExercised(group="b", commits=1200, silent=("t-1",))
 SILENT = replace(ISOLATE, event="e2", acks_during=0, acks_after=0)
 
 
@@ -51,6 +52,10 @@ SILENT = replace(ISOLATE, event="e2", acks_during=0, acks_after=0)
          "an unknown time, and had not reached the end of t-0, t-1."),
         ("transactions", {"committed": 0}, "no commit was acknowledged, of 3 transactions."),
         ("group-commits", {"commits": {"fail": 2}}, "no commit of a group's offsets succeeded, of 2."),
+        ("group-commits", {"groups": (GroupExercised(group="a", commits=3), SILENT_GROUP)},
+         "1 of 2 groups committed no position of some partitions: b (acknowledged commits: 1,200) has none of t-1."),
+        ("group-commits", {"groups": (GroupExercised(group="a", commits=0),)},
+         "1 of 1 groups committed no position of some partitions: a (acknowledged commits: 0) has none of any."),
         ("samples-of-every-broker", {"brokers": (1, 2, 4, 5)},
          "2 of 5 brokers never answered with the state of a partition: 4, 5."),
         ("samples-of-every-broker", {"sampled": ()}, "no broker answered with the state of a partition."),

@@ -15,6 +15,7 @@ from analyzers.judge.analyze import analyze
 from analyzers.judge.warm_up import warm_up
 from analyzers.verdict.promises import unmet
 from analyzers.verdict.verdict import Verdict
+from tests.support.stories.groups import commit
 from workloads.append_log import AppendLog
 
 pytestmark = pytest.mark.spark
@@ -47,6 +48,25 @@ def hardly_exercised(s: Any) -> Any:
     s.poll(ONE, 0, process=7, session=1)
     sample(s, 5, node=1, isr=(1, 2))
     return s.final({offset: ONE + offset for offset in range(9)}, end=9)
+
+
+def with_idle_groups(s: Any) -> Any:
+    """One group commits both partitions, one only one of them, one nothing, and one none of its attempts.
+
+    Group "old" has no row about what it subscribes to, as histories of other tools. Nothing was acknowledged in
+    partition 2.
+    """
+    s.send(ONE, 0, partition=0).send(ONE + 1, 0, partition=1).send(ONE + 2, None, partition=2, type="info")
+    for process, group in ((5, "all"), (6, "some"), (7, "none"), (8, "failing")):
+        s.operation(
+            "subscribe", at=(1, 1), process=process, topic="t", partition=None, group=group, value="{}"
+        )
+    for process, group, partition, kind in (
+        (5, "all", 0, "ok"), (5, "all", 1, "ok"), (6, "some", 1, "ok"), (8, "failing", 0, "info"),
+        (9, "old", 0, "ok"),
+    ):  # fmt: skip
+        commit(s, process, 1, (50, 60), group=group, partition=partition, kind=kind)
+    return s
 
 
 def incomplete(s: Any) -> Any:
@@ -134,6 +154,7 @@ def all_stories(story: Any) -> dict[str, Any]:
         edges.send(ONE + sequence, sequence, at=span)
     stories["edges"] = edges
     stories["hardly-exercised"] = hardly_exercised(story())
+    stories["idle-groups"] = with_idle_groups(story())
     stories["unlinked"] = without(two(story()), previous=None, within=None)
     stories["half-linked"] = without(two(story()), within=None)
     return stories
@@ -237,6 +258,22 @@ def test_what_was_hardly_exercised_is_listed(verdicts: dict[str, Verdict]) -> No
     ]
     assert verdicts["good"].not_exercised == ()
     assert verdicts["shaken"].not_exercised == ("session-reads",)
+
+
+def test_a_group_that_left_partitions_out_is_not_hidden_by_others(verdicts: dict[str, Verdict]) -> None:
+    verdict = verdicts["idle-groups"]
+    assert {each.group: (each.commits, each.silent) for each in verdict.exercised.groups} == {
+        "all": (2, ()), "failing": (0, ("t-0", "t-1")), "none": (0, ("t-0", "t-1")), "old": (1, ()),
+        "some": (1, ("t-0",)),
+    }  # fmt: skip
+    assert "group-commits" in verdict.not_exercised
+    (sentence,) = unmet(verdict.exercised, {"group-commits"})
+    assert sentence.partition("): ")[2] == (
+        "3 of 5 groups committed no position of some partitions: failing (acknowledged commits: 0) has none of "
+        "t-0, t-1; none (acknowledged commits: 0) has none of t-0, t-1; some (acknowledged commits: 1) has none of "
+        "t-0."
+    )
+    assert Verdict.from_json(verdict.to_json()) == verdict
 
 
 def test_acknowledgements_during_injection_or_healing_are_not_counted(verdicts: dict[str, Verdict]) -> None:

@@ -219,3 +219,18 @@ def test_a_library_without_a_broker_is_asked_again(
     membership.commit()
     membership.leave()
     assert asked == ["g-r", "g-r"]
+
+
+def test_a_group_is_known_before_it_joins(context: WorkerContext, member: FakeMember) -> None:
+    """Otherwise nothing would tell that it did nothing."""
+    assert member.sent == []
+    Membership(context)
+    context.flush()
+    found = [
+        row
+        for path in segments(context.home / "history", "operations")
+        for row in read(path, OPERATIONS).to_pylist()
+    ]
+    assert [(row["f"], row["type"], row["group"], row["topic"], row["partition"]) for row in found] == [
+        ("subscribe", "ok", "g-r", "t", None)
+    ]

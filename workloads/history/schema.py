@@ -77,8 +77,8 @@ OPERATIONS = pa.schema(
         ("op", pa.int64()),
         ("process", pa.int32()),  # a client, NEMESIS or HARNESS
         ("session", pa.int32()),
-        # read | final-read | position-lost | txn | init | member | commit | <fault name> | phase | worker | topic |
-        # recovery | problem | unread
+        # read | final-read | position-lost | txn | init | subscribe | member | commit | <fault name> | phase |
+        # worker | topic | recovery | problem | unread
         ("f", pa.string()),
         ("type", pa.string()),  # ok | fail | info
         ("invoked", pa.int64()),  # ns
@@ -89,7 +89,7 @@ OPERATIONS = pa.schema(
         ("end_offset", pa.int64()),  # read, final-read: end of the log as reported by the leader (exclusive)
         ("value", pa.string()),  # JSON; the keys for each f are listed below
         ("error", pa.string()),
-        ("group", pa.string()),  # member, commit: the consumer group
+        ("group", pa.string()),  # subscribe, member, commit: the consumer group
         ("generation", pa.int32()),  # member, commit: of the group; null if unknown
     ]
 )
@@ -111,6 +111,8 @@ OPERATIONS = pa.schema(
                 with `completed` and without `ending` says that the client gave up and did not request an end.
 ``init``        a producer claimed its transactional id, which fences earlier producers: ``{"transactional_id": text,
                 "epoch": int}``, and ``"producer_id": int`` where known.
+``subscribe``   a client begins to take part in `group`, one row per topic that it subscribes to; before it joins, so
+                that a group that never gets a partition is known. ``{}``.
 ``member``      an event of a group member, one row per partition: ``{"event": "assigned"|"revoked"|"lost",
                 "member": id}``; `start_offset` of ``assigned`` is the first offset to read. With topic and
                 partition null: ``{"event": "joined"|"left"|"fenced", "member": id}``. ``assigned`` also has what is

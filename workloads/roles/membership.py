@@ -14,8 +14,8 @@ COMMIT_LIMIT = 4.0
 
 
 class Membership:
-    """Rows of a member of a group. Options of the worker: group (its name in schedules), and member (the settings of
-    `Library.member`)."""
+    """Rows of a member of a group; the first of them say to which topics it subscribes. Options of the worker: group
+    (its name in schedules), and member (the settings of `Library.member`)."""
 
     def __init__(self, context: WorkerContext) -> None:
         self._context = context
@@ -30,6 +30,12 @@ class Membership:
         self._earlier_assignments = 0
         """Added to the numbers of a member: the next one of the same process counts from 0 again. A static member
         also has the generation of the one before, so that nothing else would tell its polls apart."""
+        now = time.monotonic_ns()
+        for topic in context.topics:
+            self._operations.append(
+                run=context.run, op=context.op(), process=context.process, f="subscribe", type="ok",
+                invoked=now, completed=now, topic=topic, group=self._group, value="{}",
+            )  # fmt: skip
 
     def poll(self, timeout: float) -> None:
         """Poll once, and record what happened. It joins the group first, if it is not in it."""
