@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import secrets
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import pytest_kafkacheck as api
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
+from workloads.clients.library import library
 from workloads.groups import Groups
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
@@ -89,3 +94,22 @@ def test_latest_skips_what_follows_a_deleted_position(kafkacheck: Callable[[Expe
     found = {finding.anomaly: finding for finding in run.verdict.findings}
     assert "group-skip" in found, str(run.verdict)
     assert set(found) <= {"group-skip", "expired"}
+
+
+def test_a_join_that_a_poll_left_under_way_is_finished(cluster: DockerCluster) -> None:
+    """kafka-python forgets such a join when new partitions were its reason, and the member never polls again."""
+    topic = f"growing-{secrets.token_hex(4)}"
+    topics.create(cluster.brokers, topic, partitions=1, replication_factor=3)
+    settings = Groups(members=1).workers()[1].options["member"]
+    member = library("kafka-python").member(
+        bootstrap=tuple(cluster.brokers.values()), topics=(topic,), group=topic, settings=settings
+    )
+
+    for number in (1, 2, 3, 4):
+        if number > 1:
+            cluster.kafka.add_partitions(topic, number)
+        deadline = time.monotonic() + 60
+        while len(member.positions) < number:
+            assert time.monotonic() < deadline, (number, member.positions)
+            member.poll(0.001)  # too short for the coordinator's answers
+    member.close()

@@ -37,6 +37,7 @@ class FakeCoordinator:
     """In a stable generation; commits end as the script of the consumer says."""
 
     rejoining = False
+    _join_task = None
 
     def __init__(self, script: deque[Any]) -> None:
         self.script = script
