@@ -21,6 +21,7 @@ HOMES = {
     "Finding": "analyzers.verdict.finding",
     "Generated": "nemesis.generate",
     "Groups": "workloads.groups",
+    "Rewind": "workloads.rewind",
     "InfrastructureError": "pytest_kafkacheck.errors",
     "KafkacheckError": "pytest_kafkacheck.errors",
     "PROBE": "workloads.workload",

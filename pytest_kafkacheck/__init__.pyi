@@ -66,6 +66,7 @@ from pytest_kafkacheck.experiment.experiment import Experiment as Experiment
 from pytest_kafkacheck.run import Run as Run
 from workloads.append_log import AppendLog as AppendLog
 from workloads.groups import Groups as Groups
+from workloads.rewind import Rewind as Rewind
 from workloads.roles.context import WorkerContext as WorkerContext
 from workloads.roles.sending import Sending as Sending
 from workloads.transactions import Transactions as Transactions
@@ -90,6 +91,7 @@ __all__ = [
     "Groups",
     "InfrastructureError",
     "KafkacheckError",
+    "Rewind",
     "Run",
     "Sending",
     "Topic",

@@ -10,6 +10,7 @@ from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
 from workloads.values import (
     MAX_RECORD,
+    check_acks,
     check_choice,
     check_client,
     check_library,
@@ -80,9 +81,7 @@ class AppendLog(Workload):
             ("record_size", 0, MAX_RECORD),
         ):
             check_whole_number(f"AppendLog.{name}", getattr(self, name), least, most)
-        # Compared with their types, because True equals 1.
-        if (type(self.acks), self.acks) not in ((str, "all"), (int, 1), (int, 0)):
-            raise ValueError(f"AppendLog.acks={self.acks!r}: expected 'all', 1 or 0")
+        check_acks("AppendLog.acks", self.acks)
         check_rate("AppendLog.rate", self.rate)
         if self.idempotence is not None and not isinstance(self.idempotence, bool):
             raise ValueError(f"AppendLog.idempotence={self.idempotence!r}: expected True, False or None")

@@ -69,7 +69,7 @@ class Records:
         """
         row, run = self._writer.row, self._run
         rows = []
-        for (topic, partition), offset, epoch, payload, fetched in records:
+        for (topic, partition), offset, epoch, payload, fetched, _ in records:
             value, error = decode(payload, run, topic, partition)
             node, at = fetched or _UNKNOWN
             rows.append(

@@ -41,6 +41,12 @@ def check_rate(where: str, value: object) -> None:
         )
 
 
+def check_acks(where: str, value: object) -> None:
+    # Compared with their types, because True equals 1.
+    if (type(value), value) not in ((str, "all"), (int, 1), (int, 0)):
+        raise ValueError(f"{where}={value!r}: expected 'all', 1 or 0")
+
+
 def check_choice(where: str, value: object, *choices: str) -> None:
     if value not in choices:
         *most, last = map(repr, choices)

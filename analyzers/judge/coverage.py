@@ -42,6 +42,7 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         commits=dict(run.count("commit")),
         final_reads=dict(run.count("final-read")),
         session_reads=dict(run.count("read")),
+        rereads=dict(run.count("rewind")),
         faults=tuple(faults),
         leader_changes=run.leader_changes,
         isr_changes=run.isr_changes,

@@ -82,6 +82,8 @@ class Exercised:
     """By completion type; one per attempt on a partition."""
     session_reads: Mapping[str, int] = field(default_factory=dict)
     """By completion type."""
+    rereads: Mapping[str, int] = field(default_factory=dict)
+    """Steps back in a log to read it again, by completion type."""
     faults: tuple[FaultExercised, ...] = ()
     leader_changes: int = 0
     isr_changes: int = 0

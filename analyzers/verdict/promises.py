@@ -81,6 +81,12 @@ def _session_reads(exercised: Exercised) -> str | None:
     return f"no session read was completed, of {sum(exercised.session_reads.values()):,}."
 
 
+def _rereads(exercised: Exercised) -> str | None:
+    if exercised.rereads.get("ok", 0):
+        return None
+    return f"no client got again what it had polled before, in {sum(exercised.rereads.values()):,} attempts."
+
+
 def _polls_to_the_end(exercised: Exercised) -> str | None:
     if not exercised.readers:
         return "no reader polled a record."
@@ -149,6 +155,15 @@ PROMISES: Mapping[str, Promise] = {
             exercised_by="a session read a partition to the end that its leader reported",
             concerns=lambda exercised: bool(exercised.session_reads),
             missing=_session_reads,
+        ),
+        Promise(
+            name="rereads",
+            exercised_by=(
+                "a process went back in a log, and polled offsets again that it had polled in an earlier assignment, "
+                "up to where it had been"
+            ),
+            concerns=lambda exercised: bool(exercised.rereads),
+            missing=_rereads,
         ),
         Promise(
             name="polls-to-the-end",

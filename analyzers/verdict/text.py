@@ -120,6 +120,8 @@ def _exercised(exercised: Exercised) -> Iterator[str]:
     )
     final, session = _completed(exercised.final_reads), _completed(exercised.session_reads)
     yield f"final reads: {final}; session reads: {session}"
+    if exercised.rereads:
+        yield f"steps back to read again: {_completed(exercised.rereads)}"
     if exercised.transactions or exercised.commits:
         transactions, commits = _completed(exercised.transactions), _completed(exercised.commits)
         yield f"transactions: {transactions}; offset commits: {commits}"

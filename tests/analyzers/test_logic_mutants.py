@@ -28,14 +28,15 @@ FAULT = FaultExercised(
     event="e1", fault="kill", target="1", effective=True, healed=True, acks_during=1, acks_after=1
 )
 DONE = Exercised(
-    sends={"ok": 3}, transactions={"ok": 2}, committed=1, commits={"ok": 1}, session_reads={"ok": 1}, faults=(FAULT,),
+    sends={"ok": 3}, transactions={"ok": 2}, committed=1, commits={"ok": 1}, session_reads={"ok": 1},
+    rereads={"ok": 1}, faults=(FAULT,),
     readers=(ReaderExercised(process=3, polls=4, last=2.0),), brokers=(1, 2), sampled=(1, 2, 3),
 )  # fmt: skip
 RUNS = (
     NOTHING,
     DONE,
     replace(DONE, committed=0),
-    replace(DONE, commits={"fail": 1}, session_reads={"info": 1}),
+    replace(DONE, commits={"fail": 1}, session_reads={"info": 1}, rereads={"info": 1}),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", acks_after=0))),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", acks_during=0))),
     replace(DONE, faults=(replace(FAULT, acks_during=0),), committed=0),
@@ -133,6 +134,7 @@ MUTANTS: tuple[tuple[ModuleType, Callable[[dict[str, Any]], Iterable[Any]], tupl
         ("if not fault.acks_during", "if fault.acks_during"),
         ("if not fault.acks_after", "if fault.acks_after"),
         ('exercised.session_reads.get("ok", 0)', "exercised.session_reads"),
+        ('exercised.rereads.get("ok", 0)', "exercised.rereads"),
         ('exercised.commits.get("ok", 0)', "exercised.commits"),
         ("group.silent or not group.commits", "group.silent"),
         ("group.silent or not group.commits", "not group.commits"),

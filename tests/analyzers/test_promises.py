@@ -25,6 +25,7 @@ ALL_DONE = Exercised(
     committed=1,
     commits={"ok": 1, "fail": 2},
     session_reads={"ok": 1, "info": 5},
+    rereads={"ok": 2, "info": 1},
     faults=(ISOLATE,),
     readers=(ReaderExercised(process=3, polls=4, last=2.0),),
     brokers=(1, 2),
@@ -44,6 +45,8 @@ SILENT = replace(ISOLATE, event="e2", acks_during=0, acks_after=0)
         ("acks-after-faults", {"faults": (ISOLATE, replace(SILENT, acks_during=3))},
          "no send was acknowledged after the end of isolate leader (e2; 7 before it, 3 during)."),
         ("session-reads", {"session_reads": {"info": 1200}}, "no session read was completed, of 1,200."),
+        ("rereads", {"rereads": {"info": 1200}},
+         "no client got again what it had polled before, in 1,200 attempts."),
         ("polls-to-the-end", {"readers": (*ALL_DONE.readers, STUCK)},
          "1 of 2 readers got nothing more after the last heal: process 4 got 1,200 records, the last at 0.2 s, and "
          "had not reached the end of t-0, t-1."),

@@ -187,6 +187,17 @@ def session_back(recorded: Recorded) -> None:
     reads[-1]["end_offset"] = reads[0]["start_offset"]
 
 
+def searched_too_far(recorded: Recorded) -> None:
+    """The session asked for the time of a record that it had read, and was sent to a later one."""
+    read = next(row for row in recorded.records if row["f"] == "poll" and not row["final"])
+    recorded.operations.append(dict.fromkeys(TABLES["operations"].names) | {
+        "run": read["run"], "op": 1 << 62, "process": read["process"], "f": "search", "type": "ok",
+        "invoked": read["completed"], "completed": read["completed"] + 1, "topic": read["topic"],
+        "partition": read["partition"], "start_offset": read["offset"], "end_offset": read["offset"] + 1,
+        "value": json.dumps({"timestamp": 1, "value": read["value"], "found": None}),
+    })  # fmt: skip
+
+
 def phantom(recorded: Recorded) -> None:
     recorded.drop([recorded.send()])
 
@@ -229,6 +240,7 @@ PLANTS: dict[str, Callable[[Recorded], None]] = {
     "realtime-order": overtaken,
     "overtaken-write": overtaken_unknown,
     "read-above-watermark": above_watermark,
+    "wrong-offset-for-time": searched_too_far,
 }
 
 

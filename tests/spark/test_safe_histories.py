@@ -25,7 +25,7 @@ REMOVALS = ("expired", "deleted", "compacted", "recreations")
 BROKEN = repetitions(8, shorter=2)
 """Histories for each broken promise."""
 
-RARE = {"zombie": 4}
+RARE = {"zombie": 4, "skip": 4, "rewind": 4}
 """Where so few do not show it."""
 
 EXERCISED = {
@@ -33,7 +33,7 @@ EXERCISED = {
     "fencings": 12, "rebalances": 200, "removals": 13, "refusals": 5,
     "unmarked": 400, "unended": 15,
     "unstable": 60, "replaced": 6,
-    "expired": 100, "deleted": 100, "recreations": 15, "compacted": 100,
+    "expired": 100, "deleted": 100, "recreations": 15, "compacted": 100, "searches": 50,
 }  # fmt: skip
 """Lower limits for 100 histories together, about half of the expected counts."""
 
@@ -60,6 +60,7 @@ FLAWS = {
     "overdelete": "lost-write",
     "revived": "phantom-read",
     "overcompact": "lost-write",
+    "misdirected": "wrong-offset-for-time",
 }
 """Broken promise to the anomaly that must be found."""
 

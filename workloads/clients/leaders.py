@@ -64,7 +64,8 @@ class Leaders:
     ) -> int:
         """An offset of the log from its leader.
 
-        at     LATEST: the end of what can be read; EARLIEST: the first offset.
+        at     LATEST: the end of what can be read; EARLIEST: the first offset; a timestamp in ms since the epoch: the
+               first offset whose record is not older, -1 if there is none.
         committed  LATEST is the last stable offset, where a consumer with isolation.level=read_committed stops.
         epoch  the highest leader epoch that the caller has seen; the answer is of this one or later. It says nothing
                after the topic was created again.

@@ -30,13 +30,17 @@ class Fetched(NamedTuple):
 
 
 class Polled(NamedTuple):
-    """A record returned by a poll; `leader_epoch` is its batch's, -1 for none. `fetched` is None if unknown."""
+    """A record returned by a poll; `leader_epoch` is its batch's, -1 for none. `fetched` is None if unknown.
+
+    timestamp  of the record, in ms since the epoch; None if unknown.
+    """
 
     log: Log
     offset: int
     leader_epoch: int
     payload: bytes | None
     fetched: Fetched | None = None
+    timestamp: int | None = None
 
 
 class LostPosition(NamedTuple):

@@ -77,8 +77,8 @@ OPERATIONS = pa.schema(
         ("op", pa.int64()),
         ("process", pa.int32()),  # a client, NEMESIS or HARNESS
         ("session", pa.int32()),
-        # read | final-read | position-lost | txn | init | subscribe | member | commit | <fault name> | phase |
-        # worker | topic | recovery | problem | unread
+        # read | final-read | position-lost | rewind | search | txn | init | subscribe | member | commit |
+        # <fault name> | phase | worker | topic | recovery | problem | unread
         ("f", pa.string()),
         ("type", pa.string()),  # ok | fail | info
         ("invoked", pa.int64()),  # ns
@@ -104,6 +104,13 @@ OPERATIONS = pa.schema(
                 `end_offset`. ``{"divergence": int}``: the log was truncated; before this offset it is as it was
                 read. ``{"log_start": int, "log_end": int, "auto_offset_reset": "earliest"|"latest"}``: the leader
                 confirmed that the position is outside of its log.
+``rewind``      a reader goes back to `start_offset`, and polls again, in another assignment, what it had polled
+                before, up to its position at that time, `end_offset` (exclusive). ``ok`` if it got records below
+                that, and got there.
+``search``      a client asks a leader for the first offset whose record is not older than the record that it had
+                polled at `start_offset`; `end_offset` is the answer, null for none: ``{"timestamp": of the known
+                record, ms since the epoch, "value": of the known record, "found": ms}``. `found` is the timestamp of
+                the record at `end_offset`, which the client then polled; null if it polled no record there.
 ``txn``         a transaction as a whole; its records have its `op` as `transaction`: ``{"transactional_id": text,
                 "epoch": of the producer, "outcome": "commit"|"abort", "ending": ns}``. `ending` is when the client
                 requested the outcome; null if it never did. ``ok``: the outcome was acknowledged; ``fail``: nothing

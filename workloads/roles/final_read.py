@@ -6,8 +6,13 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from workloads.clients.protocol import Log
+from workloads.clients.leaders import Leaders
+from workloads.clients.protocol import Consumer, Log
+from workloads.clients.requests import EARLIEST
 from workloads.roles.context import WorkerContext
+
+ANSWER_LIMIT = 1.0
+"""Seconds for a leader to say where its log begins now."""
 
 Range = tuple[int, int]
 """First offset and end (exclusive)."""
@@ -25,12 +30,13 @@ def ranges(ends: Mapping[str, Mapping[str, Any]]) -> dict[Log, Range]:
 def read_finally(context: WorkerContext) -> None:
     """Read given ranges. Options: ends ({topic: {partition: [start, end]}}) and limit in seconds.
 
-    One ``final-read`` operation per log: ok when its end was reached, info when it was not.
+    One ``final-read`` operation per log: ok when its end was reached, info when it was not. Where retention removes
+    records of the range meanwhile, it goes on at the new start of the log, which it records.
     """
     wanted = ranges(context.options["ends"])
     limit: float = context.options["limit"]
     records, reads = context.records(), context.reads("final-read")
-    consumer = context.consumer({log: at[0] for log, at in wanted.items()})
+    consumer, leaders = context.consumer({log: at[0] for log, at in wanted.items()}), context.leaders()
     context.ready()
     begun = time.monotonic_ns()
     ops = {log: context.op() for log in wanted}
@@ -60,7 +66,27 @@ def read_finally(context: WorkerContext) -> None:
                 final=True,
             )
         context.counts["polled"] += len(polled)
+        for log, start in _moved_starts(consumer, leaders).items():
+            consumer.seek(log, start)
+            wanted[log] = (start, wanted[log][1])
     why = "stopped" if context.stop.is_set() else f"end not reached within {limit:g} s"
     for log in list(ops):
         record(log, f"{why}, at offset {consumer.positions[log]}")
     consumer.close()
+
+
+def _moved_starts(consumer: Consumer, leaders: Leaders) -> dict[Log, int]:
+    """The first offsets of logs of which brokers refuse the position, where that is lower."""
+    starts: dict[Log, int] = {}
+    for lost in consumer.lost():
+        if lost.divergence is not None:
+            continue
+        try:
+            start = leaders.offset(
+                lost.log, at=EARLIEST, epoch=consumer.leader_epoch(lost.log), limit=ANSWER_LIMIT
+            )
+        except TimeoutError:
+            continue
+        if start > lost.position:
+            starts[lost.log] = start
+    return starts

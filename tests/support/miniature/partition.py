@@ -147,6 +147,17 @@ class Partition:
             fetched.reverse()
         return fetched, position
 
+    def search(self, timestamp: int) -> int | None:
+        """The first offset below the high watermark that was not appended earlier."""
+        found = (
+            offset
+            for offset in range(self.log_start, self.high_watermark)
+            if self.entries[offset].appended >= timestamp and not self.entries[offset].is_compacted
+        )
+        if "misdirected" in self.flaws:
+            next(found, None)
+        return next(found, None)
+
     def _is_visible(self, entry: Entry, *, committed: bool) -> bool:
         if entry.is_marker or entry.is_compacted:
             return False

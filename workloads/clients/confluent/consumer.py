@@ -151,7 +151,9 @@ class ConfluentConsumer:
         if epoch is not None and epoch >= 0:
             self._fetched[log] = epoch
             self._epochs[log] = max(epoch, self._epochs.get(log, -1))
-        return Polled(log, offset, -1 if epoch is None else epoch, message.value())
+        return Polled(
+            log, offset, -1 if epoch is None else epoch, message.value(), timestamp=message.timestamp()[1]
+        )
 
     def _event(self, log: Log, offset: int | None, error: KafkaError, timeout: float) -> None:
         if error.code() == KafkaError._PARTITION_EOF:

@@ -212,7 +212,9 @@ class ConfluentMember:
             return None
         self._positions[log] = offset + 1
         epoch = message.leader_epoch()
-        return Polled(log, offset, -1 if epoch is None else epoch, message.value())
+        return Polled(
+            log, offset, -1 if epoch is None else epoch, message.value(), timestamp=message.timestamp()[1]
+        )
 
     def _apply(self) -> None:
         """Let the changes of rebalances count."""

@@ -142,7 +142,8 @@ class KafkaPythonConsumer:
         del self._refusals[log]
         fetched = self._fetches.source(partition, records[0].offset) if self._fetches is not None else None
         accepted = [
-            Polled(log, record.offset, record.leader_epoch, record.value, fetched) for record in records
+            Polled(log, record.offset, record.leader_epoch, record.value, fetched, record.timestamp)
+            for record in records
         ]
         self._positions[log] = records[-1].offset + 1
         self._heard[log] = max(self._heard.get(log, -1), *(each.leader_epoch for each in accepted))

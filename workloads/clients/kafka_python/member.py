@@ -197,4 +197,7 @@ class KafkaPythonMember:
     def _accept(self, partition: Any, records: list[Any]) -> list[Polled]:
         log = (partition.topic, partition.partition)
         fetched = self._fetches.source(partition, records[0].offset) if self._fetches is not None else None
-        return [Polled(log, each.offset, each.leader_epoch, each.value, fetched) for each in records]
+        return [
+            Polled(log, each.offset, each.leader_epoch, each.value, fetched, each.timestamp)
+            for each in records
+        ]

@@ -1,0 +1,172 @@
+"""Rewind: readers go back in a log, by offset and by time, and get the same records again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, get_args
+
+from workloads.clients.outcome import Acks
+from workloads.clients.protocol import ResetPolicy
+from workloads.values import (
+    MAX_RECORD,
+    check_acks,
+    check_choice,
+    check_client,
+    check_library,
+    check_rate,
+    check_seconds,
+    check_share,
+    check_topic_config,
+    check_whole_number,
+    checked_layout,
+    kafka_text,
+)
+from workloads.workload import (
+    DEFAULT_LIBRARY,
+    PROBE,
+    PRODUCER,
+    Layout,
+    Topic,
+    WorkerRole,
+    WorkerSpec,
+    Workload,
+)
+
+# Without a limit within which it gets records: each step back begins with new connections.
+REWINDER = WorkerRole("rewinder", "workloads.roles.rewinder:rewind")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rewind(Workload):
+    """Producers write unique values to one topic; rewinders read on, go back, and read again what they had read.
+
+    A rewinder goes back to an offset, or to the first offset whose record is not older than some record that it had
+    read before. Records may go underneath: by retention, if `topic_config` says so, and by the fault
+    ``delete_records``. A rewinder whose position was removed goes on as `auto_offset_reset` says.
+
+    partitions, replication_factor, topic_config, assignment   of the topic, as in `AppendLog`
+    acks            "all", 1 or 0, as in the producers' configuration; they are idempotent with "all"
+    producers, rewinders   number of client processes of each role
+    rate            records per second and producer; None for no limit
+    record_size     bytes of a record's value at least; 0 for the smallest possible (about 50)
+    interval        seconds for which a rewinder reads on before it goes back again
+    span            records by which it goes back at most
+    by_time         share of the steps back that search by time, 0 to 1
+    auto_offset_reset  "earliest" or "latest", as in `AppendLog`
+    client          settings of the library's producer
+    library         name of the client library
+    """
+
+    partitions: int = 2
+    replication_factor: int = 3
+    acks: Acks = "all"
+    topic_config: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    producers: int = 2
+    rewinders: int = 2
+    rate: float | None = 200
+    record_size: int = 0
+    interval: float = 0.5
+    span: int = 1000
+    by_time: float = 0.5
+    auto_offset_reset: ResetPolicy = "earliest"
+    client: Mapping[str, Any] = field(default_factory=dict)
+    assignment: Mapping[int, Sequence[int]] | None = None
+    library: str = DEFAULT_LIBRARY
+
+    def __post_init__(self) -> None:
+        for name, least, most in (
+            ("partitions", 1, 1000),
+            ("replication_factor", 1, 100),
+            ("producers", 1, 100),
+            ("rewinders", 1, 100),
+            ("record_size", 0, MAX_RECORD),
+            ("span", 1, 1_000_000),
+        ):
+            check_whole_number(f"Rewind.{name}", getattr(self, name), least, most)
+        check_acks("Rewind.acks", self.acks)
+        check_rate("Rewind.rate", self.rate)
+        check_seconds("Rewind.interval", self.interval, 0, 3600)
+        check_share("Rewind.by_time", self.by_time)
+        check_choice("Rewind.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))
+        check_topic_config("Rewind.topic_config", self.topic_config, self.replication_factor)
+        check_library("Rewind.library", self.library)
+        check_client("Rewind.client", self.client, self.library)
+        layout = checked_layout(
+            "Rewind.assignment",
+            self.assignment,
+            partitions=self.partitions,
+            replication_factor=self.replication_factor,
+        )
+        object.__setattr__(self, "assignment", layout)
+
+    def topics(self, run: str) -> tuple[Topic, ...]:
+        return (
+            Topic(
+                name=f"rewind-{run}",
+                partitions=self.partitions,
+                replication_factor=self.replication_factor,
+                config={name: kafka_text(value) for name, value in self.topic_config.items()},
+                assignment=self.assignment,
+            ),
+        )
+
+    def workers(self) -> tuple[WorkerSpec, ...]:
+        send = {
+            "acks": self.acks,
+            "idempotence": self.acks == "all",
+            "record_size": self.record_size,
+            "client": dict(self.client),
+            "rate": self.rate,
+        }
+        read = {
+            "interval": self.interval,
+            "span": self.span,
+            "by_time": self.by_time,
+            "auto_offset_reset": self.auto_offset_reset,
+        }
+        shapes: list[tuple[WorkerRole, dict[str, Any]]] = [
+            *((PRODUCER, send) for _ in range(self.producers)),
+            *((REWINDER, read) for _ in range(self.rewinders)),
+            (PROBE, {}),
+        ]
+        return tuple(
+            WorkerSpec(role=role, process=process, library=self.library, options=options)
+            for process, (role, options) in enumerate(shapes)
+        )
+
+    @property
+    def load_counter(self) -> str:
+        return "acks" if self.acknowledges else "sends"
+
+    @property
+    def stop_order(self) -> tuple[tuple[str, ...], ...]:
+        return ((PRODUCER.name,),)
+
+    @property
+    def acknowledges(self) -> bool:
+        return self.acks != 0
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        """Records that expire are what it is about. Without acks="all", which makes producers idempotent, retries may
+        write a record twice and out of order."""
+        return frozenset({"expired", *(() if self.acks == "all" else ("duplicate", "nonmonotonic-send"))})
+
+    @property
+    def requires(self) -> frozenset[str]:
+        return frozenset(
+            {"rereads", "polls-to-the-end", *(("acks-after-faults",) if self.acknowledges else ())}
+        )
+
+    def with_layout(self, layout: Layout | None) -> Self:
+        return replace(self, assignment=layout)
+
+    def smaller(self) -> Iterator[tuple[str, Self]]:
+        names = ("producers", "rewinders")
+        fewer: dict[str, Any] = {name: 1 for name in names if getattr(self, name) > 1}
+        if len(fewer) > 1:
+            yield "one producer and one rewinder", replace(self, **fewer)
+        for name in fewer:
+            one: dict[str, Any] = {name: 1}
+            yield f"1 {name}", replace(self, **one)
