@@ -17,6 +17,7 @@ HOMES = {
     "Budget": "nemesis.budget",
     "CapabilityError": "pytest_kafkacheck.errors",
     "ClusterSpec": "pytest_kafkacheck.cluster.spec.spec",
+    "Copy": "workloads.copying",
     "Experiment": "pytest_kafkacheck.experiment.experiment",
     "Finding": "analyzers.verdict.finding",
     "Generated": "nemesis.generate",

@@ -65,6 +65,7 @@ from pytest_kafkacheck.errors import VerdictError as VerdictError
 from pytest_kafkacheck.experiment.experiment import Experiment as Experiment
 from pytest_kafkacheck.run import Run as Run
 from workloads.append_log import AppendLog as AppendLog
+from workloads.copying import Copy as Copy
 from workloads.groups import Groups as Groups
 from workloads.rewind import Rewind as Rewind
 from workloads.roles.context import WorkerContext as WorkerContext
@@ -85,6 +86,7 @@ __all__ = [
     "Budget",
     "CapabilityError",
     "ClusterSpec",
+    "Copy",
     "Experiment",
     "Finding",
     "Generated",

@@ -14,18 +14,29 @@ HEADER = struct.Struct(">4sBBiq")
 """Magic, lengths of run and topic in bytes, partition, value. Then follow run, topic, padding, and a CRC32 of all
 that."""
 
+COPY_MAGIC = b"KCHC"
+"""Of a record that was made from another one: that one's value follows the topic."""
+
+SOURCE = struct.Struct(">q")
+
 CRC = struct.Struct(">I")
 
 
-def encode(run: str, topic: str, partition: int, value: int, *, size: int = 0) -> bytes:
+def encode(
+    run: str, topic: str, partition: int, value: int, *, size: int = 0, source: int | None = None
+) -> bytes:
     """The payload of a value, padded to `size` bytes if it is shorter.
 
+    source  value of the record from which this one is made.
     Raises ValueError for a run or topic longer than 255 bytes.
     """
     names = run.encode(), topic.encode()
     if max(map(len, names)) > 255:
         raise ValueError(f"run {run!r}, topic {topic!r}: each may have up to 255 bytes")
-    body = HEADER.pack(MAGIC, len(names[0]), len(names[1]), partition, value) + names[0] + names[1]
+    magic = MAGIC if source is None else COPY_MAGIC
+    body = HEADER.pack(magic, len(names[0]), len(names[1]), partition, value) + names[0] + names[1]
+    if source is not None:
+        body += SOURCE.pack(source)
     body = body.ljust(size - CRC.size, b".")
     return body + CRC.pack(crc32(body))
 
@@ -37,7 +48,11 @@ def decode(payload: bytes | None, run: str, topic: str, partition: int) -> tuple
     corrupt    changed since it was written; no value
     misrouted  of this run, but written for another partition or topic; with its value
     """
-    if payload is None or len(payload) < HEADER.size + CRC.size or not payload.startswith(MAGIC):
+    if (
+        payload is None
+        or len(payload) < HEADER.size + CRC.size
+        or not payload.startswith((MAGIC, COPY_MAGIC))
+    ):
         return None, "foreign"
     body = payload[: -CRC.size]
     if CRC.unpack_from(payload, len(body))[0] != crc32(body):
@@ -49,3 +64,12 @@ def decode(payload: bytes | None, run: str, topic: str, partition: int) -> tuple
     if body[topic_at : topic_at + of_topic] != topic.encode() or home != partition:
         return value, "misrouted"
     return value, None
+
+
+def source_of(payload: bytes | None) -> int | None:
+    """The value of the record from which this one was made; None if it was made from none. For an intact payload."""
+    if payload is None or not payload.startswith(COPY_MAGIC):
+        return None
+    _, of_run, of_topic, _, _ = HEADER.unpack_from(payload)
+    (source,) = SOURCE.unpack_from(payload, HEADER.size + of_run + of_topic)
+    return int(source)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from workloads.clients.protocol import Completion, Log, Polled
 from workloads.history.writer import Writer
-from workloads.payload import decode
+from workloads.payload import decode, source_of
 
 _UNKNOWN = (None, None)
 """Broker and time of a record whose fetch is unknown."""
@@ -17,6 +17,7 @@ class Sent(NamedTuple):
     """A send whose completion is outstanding. `number` is its index in the history; times in ns, see the schema.
 
     transaction  op of the transaction to which it belongs.
+    source       value of the record from which it is made.
     """
 
     op: int
@@ -25,6 +26,7 @@ class Sent(NamedTuple):
     invoked: int
     intended: int | None = None
     transaction: int | None = None
+    source: int | None = None
 
 
 class Records:
@@ -36,10 +38,17 @@ class Records:
         self._index = 0
 
     def invoke(
-        self, op: int, log: Log, invoked: int, intended: int | None = None, *, transaction: int | None = None
+        self,
+        op: int,
+        log: Log,
+        invoked: int,
+        intended: int | None = None,
+        *,
+        transaction: int | None = None,
+        source: int | None = None,
     ) -> Sent:
         """Record that a send is about to happen. Call `flush` before it does."""
-        sent = Sent(op, self._next_index(), log, invoked, intended, transaction)
+        sent = Sent(op, self._next_index(), log, invoked, intended, transaction, source)
         self._send(sent, type="invoke")
         return sent
 
@@ -95,6 +104,7 @@ class Records:
                     generation=generation,
                     node=node,
                     fetched=at,
+                    source=source_of(payload) if value is not None else None,
                 )
             )
         self._writer.extend(rows)
@@ -132,6 +142,7 @@ class Records:
             error=error,
             intended=sent.intended,
             transaction=sent.transaction,
+            source=sent.source,
         )
         self._writer.extend((row,))
 

@@ -19,6 +19,9 @@ SENDS_AND_POLLS = "send and poll"
 SAMPLES = "samples of partitions"
 """Besides kinds of operations (f): some broker answered with the state of a partition."""
 
+COPIES = "copies of records"
+"""Besides kinds of operations (f): some send has a source, the record from which it was made."""
+
 IDLE_READERS = "readers that got nothing"
 """Besides kinds of operations (f): some reader that the run stopped had got nothing of a log for long."""
 

@@ -32,6 +32,7 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
                 acks_before=before,
                 acks_during=during,
                 acks_after=after,
+                copies_after=run.copies_after.get(event.event, 0),
             )
         )
     return Exercised(
@@ -39,6 +40,7 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         polls=run.count("poll").total(),
         transactions=dict(run.count("txn")),
         committed=run.committed,
+        copies=dict(run.copies),
         commits=dict(run.count("commit")),
         final_reads=dict(run.count("final-read")),
         session_reads=dict(run.count("read")),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import Row
 
 from analyzers.facts.columns import ACKED, SESSION, TIME
-from analyzers.facts.fact import IDLE_READERS, SAMPLES, SENDS_AND_POLLS
+from analyzers.facts.fact import COPIES, IDLE_READERS, SAMPLES, SENDS_AND_POLLS
 from analyzers.facts.steps import DONE
 from analyzers.history.incarnations import sql_literal
 from analyzers.history.load import History
@@ -58,6 +58,10 @@ class Tally:
     """Its operations, in order of time."""
     acks: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     """Numbers of acknowledgements before, during and after each fault event."""
+    copies: Counter[str] = field(default_factory=Counter)
+    """Sends with a source, by completion type."""
+    copies_after: dict[str, int] = field(default_factory=dict)
+    """Those acknowledged after each fault event."""
     leader_changes: int = 0
     isr_changes: int = 0
     smallest_isr: int | None = None
@@ -115,6 +119,7 @@ class Tally:
         others = {
             SENDS_AND_POLLS: bool(self.users),
             SAMPLES: bool(self.sampled),
+            COPIES: bool(self.copies),
             # A recreation cuts a log into several, of which the counts say nothing.
             IDLE_READERS: self.has_recreation or has_idle_reader(self.polled, self.harness, half=self.half),
         }
@@ -154,6 +159,8 @@ def tally(history: History) -> dict[str, Tally]:
             run.session_readers |= {client.process for client in counted.clients}
             run.reading |= set(counted.sessions)
         run.committed += counted.committed
+        if counted.copies:
+            run.copies[counted.type] += counted.copies
         run.unlinked += counted.unlinked
     controlling = [(row.run, row.operation) for row in rows if row.operation is not None]
     for name, operation in sorted(controlling, key=lambda each: (each[0], each[1].invoked, each[1].op)):
@@ -173,6 +180,7 @@ def tally(history: History) -> dict[str, Tally]:
     if any(run.nemesis for run in tallies.values()):
         for row in history.sql(_ACKS).collect():
             tallies[row.run].acks[row.event] = (row.before, row.during, row.after)
+            tallies[row.run].copies_after[row.event] = row.copies_after
         for name, observed in replication(history).items():
             tallies[name].replication = observed
     if any(run.count("subscribe") or run.count("commit") for run in tallies.values()):
@@ -210,6 +218,7 @@ _TALLY = f"""
     with rows as (
         select run, topic, partition, f, type, session, process, assignment, generation, invoked, completed, offset,
             null as start, coalesce(final, false) as final, false as committed,
+            f = 'send' and source is not null as copy,
             if(f = 'poll' and offset is not null and generation is null, {TIME}, null) as got,
             previous is not null and within is null as loose,
             {DONE} and offset is not null and previous is null as first
@@ -217,24 +226,24 @@ _TALLY = f"""
         select run, topic, partition, f, type, session, process, null, null, invoked, completed, null,
             start_offset, false,
             f = 'txn' and type = 'ok' and coalesce(get_json_object(value, '$.outcome') = 'commit', false),
-            null, false, false
+            false, null, false, false
         from {{operations}}
     ), lines as (
         select run, topic, partition, f, type, session, process, final, generation, count(*) as n,
             min(invoked) as began, max(invoked) as last_begun, max(completed) as last, max(offset) as top,
             max(got) as got, max(start) as start, count_if(committed) as committed,
-            greatest(count_if(first) - 1, 0) + count_if(loose) as unlinked
+            count_if(copy) as copies, greatest(count_if(first) - 1, 0) + count_if(loose) as unlinked
         from rows group by run, topic, partition, f, type, session, process, final, generation, assignment
     ), each as (
         select run, topic, partition, f, type, {SESSION} as session, process, final, sum(n) as n,
             bool_or(generation is not null) as grouped, min(began) as began, max(last_begun) as last_begun,
             max(last) as last, max(top) as top, max(got) as got, max(start) as start,
-            sum(committed) as committed, sum(unlinked) as unlinked
+            sum(committed) as committed, sum(copies) as copies, sum(unlinked) as unlinked
         from lines group by run, topic, partition, f, type, {SESSION}, process, final
     ), counted as (
         select run, f, type, sum(n) as n, min(began) as began, collect_set(struct(topic, partition)) as logs,
             collect_set(session) as sessions, max(last_begun) as last_begun, sum(committed) as committed,
-            sum(unlinked) as unlinked, max(start) as start,
+            sum(copies) as copies, sum(unlinked) as unlinked, max(start) as start,
             collect_list(struct(process, topic, partition, n, top, last, final, grouped, got))
                 filter (where f in ('poll', 'read')) as clients
         from each group by run, f, type
@@ -266,7 +275,8 @@ _TALLY = f"""
             array_distinct(flatten(collect_list(members))) as members
         from by_log group by run
     )
-    select run, struct(f, type, n, began, last_begun, logs, sessions, committed, unlinked, start, clients) as counted,
+    select run, struct(f, type, n, began, last_begun, logs, sessions, committed, copies, unlinked, start, clients)
+            as counted,
         null as operation, null as changed
     from counted
     union all
@@ -293,11 +303,13 @@ _ACKS = f"""
     )
     select /*+ BROADCAST(windows) */ run, event, count_if(completed < opening) as before,
         count_if(invoked >= opened and completed <= coalesce(closing, completed)) as during,
-        count_if(completed > closed) as after
-    from (select run, invoked, completed from {{records}} where {ACKED}) join windows using (run)
+        count_if(completed > closed) as after, count_if(completed > closed and is_copy) as copies_after
+    from (
+        select run, invoked, completed, source is not null as is_copy from {{records}} where {ACKED}
+    ) join windows using (run)
     group by run, event
 """
-"""Per run and fault event: numbers of acknowledgements before, during and after it."""
+"""Per run and fault event: numbers of acknowledgements before, during and after it, and of copies after it."""
 
 _GROUPS = """
     select run, `group`, f, topic, partition, count_if(type = 'ok') as acknowledged

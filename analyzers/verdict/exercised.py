@@ -36,6 +36,8 @@ class FaultExercised:
     acknowledgement came."""
     acks_after: int = 0
     """Sends acknowledged after the healing ended."""
+    copies_after: int = 0
+    """Those of copies, which have a source."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +78,8 @@ class Exercised:
     """By completion type; committed and aborted transactions together."""
     committed: int = 0
     """Transactions whose commit was acknowledged."""
+    copies: Mapping[str, int] = field(default_factory=dict)
+    """Sends of copies, which have a source, by completion type."""
     commits: Mapping[str, int] = field(default_factory=dict)
     """Commits of group offsets by completion type; one per partition."""
     final_reads: Mapping[str, int] = field(default_factory=dict)

@@ -124,6 +124,16 @@ def _group_commits(exercised: Exercised) -> str | None:
     )
 
 
+def _copies(exercised: Exercised) -> str | None:
+    if not exercised.copies.get("ok", 0):
+        return f"no copy of a record was acknowledged, of {sum(exercised.copies.values()):,}."
+    silent = [fault for fault in exercised.faults if not fault.copies_after]
+    if not silent:
+        return None
+    each = ", ".join(f"{fault.fault} {fault.target} ({fault.event})" for fault in silent)
+    return f"no copy of a record was acknowledged after the end of {each}."
+
+
 def _samples_of_every_broker(exercised: Exercised) -> str | None:
     if not exercised.sampled:
         return "no broker answered with the state of a partition."
@@ -188,6 +198,15 @@ PROMISES: Mapping[str, Promise] = {
             ),
             concerns=lambda exercised: bool(exercised.commits or exercised.groups),
             missing=_group_commits,
+        ),
+        Promise(
+            name="copies",
+            exercised_by=(
+                "a copy of a record was acknowledged (in a transaction: with its commit), one after the end of each "
+                "fault"
+            ),
+            concerns=lambda exercised: bool(exercised.copies),
+            missing=_copies,
         ),
         Promise(
             name="samples-of-every-broker",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 WORKLOADS = {
     "append-log": "AppendLog",
+    "copy": "Copy",
     "groups": "Groups",
     "rewind": "Rewind",
     "transactions": "Transactions",

@@ -20,6 +20,7 @@ from pytest_kafkacheck.cli.demo import experiments
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from workloads.append_log import AppendLog
+from workloads.copying import Copy
 from workloads.groups import Groups
 from workloads.transactions import Transactions
 from workloads.workload import Workload
@@ -67,8 +68,10 @@ def test_a_random_schedule_on_a_safe_configuration_is_valid(harness: Harness, se
 
 
 @pytest.mark.parametrize("seed", range(100, 100 + RUNS // 8))
-@pytest.mark.parametrize("workload", [Transactions(topic_config=SAFE), Groups(topic_config=SAFE)])
-def test_a_random_schedule_with_transactions_or_groups_is_valid(
+@pytest.mark.parametrize(
+    "workload", [Transactions(topic_config=SAFE), Groups(topic_config=SAFE), Copy(topic_config=SAFE)]
+)
+def test_a_random_schedule_with_transactions_groups_or_copies_is_valid(
     harness: Harness, workload: Workload, seed: int
 ) -> None:
     run = harness.run(
@@ -76,6 +79,8 @@ def test_a_random_schedule_with_transactions_or_groups_is_valid(
             name=f"{type(workload).__name__}-{seed}",
             workload=workload,
             faults=Generated(seed=seed, length=25, events=5, lasting=(2, 6)),
+            # A copier gives up a transaction without an answer after 10 s.
+            cooldown=14 if isinstance(workload, Copy) else 3,
         )
     )
     run.assert_valid()

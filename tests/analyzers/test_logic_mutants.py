@@ -25,17 +25,27 @@ NOTE = Finding(anomaly="G0", count=1, summary="cycle")
 SOME: tuple[tuple[Finding, ...], ...] = ((), (LOST,), (TWICE,), (AGAIN, UNSEEN), (UNSEEN, LOST), (NOTE,))
 
 FAULT = FaultExercised(
-    event="e1", fault="kill", target="1", effective=True, healed=True, acks_during=1, acks_after=1
+    event="e1",
+    fault="kill",
+    target="1",
+    effective=True,
+    healed=True,
+    acks_during=1,
+    acks_after=1,
+    copies_after=1,
 )
 DONE = Exercised(
-    sends={"ok": 3}, transactions={"ok": 2}, committed=1, commits={"ok": 1}, session_reads={"ok": 1},
-    rereads={"ok": 1}, faults=(FAULT,),
-    readers=(ReaderExercised(process=3, polls=4, last=2.0),), brokers=(1, 2), sampled=(1, 2, 3),
+    sends={"ok": 3}, transactions={"ok": 2}, committed=1, copies={"ok": 1}, commits={"ok": 1}, faults=(FAULT,),
+    session_reads={"ok": 1}, rereads={"ok": 1}, readers=(ReaderExercised(process=3, polls=4, last=2.0),),
+    brokers=(1, 2), sampled=(1, 2, 3),
 )  # fmt: skip
 RUNS = (
     NOTHING,
     DONE,
     replace(DONE, committed=0),
+    replace(DONE, copies={"fail": 2}),
+    replace(DONE, copies={}),
+    replace(DONE, faults=(FAULT, replace(FAULT, event="e2", copies_after=0))),
     replace(DONE, commits={"fail": 1}, session_reads={"info": 1}, rereads={"info": 1}),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", acks_after=0))),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", acks_during=0))),

@@ -16,13 +16,14 @@ from analyzers.verdict.verdict import Verdict, amended, judge
 
 ISOLATE = FaultExercised(
     event="e1", fault="isolate", target="leader", effective=True, healed=True, acks_before=7, acks_during=2,
-    acks_after=1,
+    acks_after=1, copies_after=1,
 )  # fmt: skip
 ALL_DONE = Exercised(
     sends={"ok": 10, "info": 4},
     polls=9,
     transactions={"ok": 3},
     committed=1,
+    copies={"ok": 2, "fail": 1},
     commits={"ok": 1, "fail": 2},
     session_reads={"ok": 1, "info": 5},
     rereads={"ok": 2, "info": 1},
@@ -33,16 +34,16 @@ ALL_DONE = Exercised(
 )
 STUCK = ReaderExercised(process=4, polls=1200, last=0.25, behind=("t-0", "t-1"))
 SILENT_GROUP = GroupExercised(group="b", commits=1200, silent=("t-1",))
-SILENT = replace(ISOLATE, event="e2", acks_during=0, acks_after=0)
+SILENT = replace(ISOLATE, event="e2", acks_during=0, acks_after=0, copies_after=0)
 
 
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [
-        ("acks-during-faults", {"faults": (ISOLATE, replace(SILENT, acks_after=3))},
+        ("acks-during-faults", {"faults": (ISOLATE, replace(SILENT, acks_after=3, copies_after=1))},
          "no send was invoked and acknowledged during isolate leader (e2); 10 of 14 sends were acknowledged in the "
          "whole run."),
-        ("acks-after-faults", {"faults": (ISOLATE, replace(SILENT, acks_during=3))},
+        ("acks-after-faults", {"faults": (ISOLATE, replace(SILENT, acks_during=3, copies_after=1))},
          "no send was acknowledged after the end of isolate leader (e2; 7 before it, 3 during)."),
         ("session-reads", {"session_reads": {"info": 1200}}, "no session read was completed, of 1,200."),
         ("rereads", {"rereads": {"info": 1200}},
@@ -59,6 +60,9 @@ SILENT = replace(ISOLATE, event="e2", acks_during=0, acks_after=0)
          "1 of 2 groups committed no position of some partitions: b (acknowledged commits: 1,200) has none of t-1."),
         ("group-commits", {"groups": (GroupExercised(group="a", commits=0),)},
          "1 of 1 groups committed no position of some partitions: a (acknowledged commits: 0) has none of any."),
+        ("copies", {"copies": {"info": 2, "fail": 1}}, "no copy of a record was acknowledged, of 3."),
+        ("copies", {"faults": (ISOLATE, replace(SILENT, acks_during=3, acks_after=1))},
+         "no copy of a record was acknowledged after the end of isolate leader (e2)."),
         ("samples-of-every-broker", {"brokers": (1, 2, 4, 5)},
          "2 of 5 brokers never answered with the state of a partition: 4, 5."),
         ("samples-of-every-broker", {"sampled": ()}, "no broker answered with the state of a partition."),

@@ -50,6 +50,28 @@ def poll_until(
     return polled, events
 
 
+def test_a_membership_is_that_of_the_records_polled_last(cluster: MockCluster) -> None:
+    """Once a rebalance has begun, that of the generation before it; none before it joined."""
+    one = member(cluster)
+    assert one.membership is None
+    poll_until(one, lambda polled, _: len(polled) == 10)
+    before = one.generation
+    assert generation_of(one.membership) == before
+    # As when the rebalance runs within a poll that returns records.
+    one._change("revoked", confluent_kafka.TopicPartition(*LOG), before)
+    other = member(cluster)
+    deadline = time.monotonic() + 15
+    while not any(change.event == "assigned" for change in one._changes):
+        assert time.monotonic() < deadline
+        one._library.poll(0.1)
+        other.poll(0.1)
+    assert generation_of(one._library.consumer_group_metadata()) != before
+    assert generation_of(one.membership) == before
+    one.close()
+    assert "assigned" in {each.event for each in one.events()}, "it closes with changes left"
+    other.close()
+
+
 @pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
 def test_a_member_reads_commits_and_another_goes_on(cluster: MockCluster, assignor: str) -> None:
     one = member(cluster, assignor=assignor)

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError
 from tests.support.mock_cluster import END_TXN, PRODUCE, MockCluster, mock_cluster
 from workloads.clients.connection import Address
 from workloads.clients.library import library
-from workloads.clients.protocol import Completion, TransactionalProducer
+from workloads.clients.protocol import OUTSIDE, Completion, Ending, TransactionalProducer
 
 LOG = ("t", 0)
 LIBRARY = library("confluent-kafka")
@@ -49,6 +49,15 @@ def test_transactions_are_committed_and_aborted(cluster: MockCluster) -> None:
         assert one.end(outcome, 5).type == "ok"
     assert one.problem() is None
     assert one.close(1) == []
+
+
+def test_positions_of_a_member_that_was_replaced_are_refused(cluster: MockCluster) -> None:
+    """A coordinator would take them from anyone."""
+    one = producer(cluster)
+    one.begin()
+    assert one.add_positions({("t", 0): 3}, None, 5) == Ending("fail", OUTSIDE)
+    assert one.end("abort", 5).type == "ok"
+    one.close(0)
 
 
 def test_a_fenced_commit_is_unknown(cluster: MockCluster) -> None:

@@ -25,6 +25,7 @@ class Record(NamedTuple):
     offset: int
     leader_epoch: int = 0
     value: bytes = b""
+    timestamp: int = 0
 
 
 class Markers(NamedTuple):

@@ -31,6 +31,7 @@ class Record(NamedTuple):
     offset: int
     leader_epoch: int = 0
     value: bytes = b""
+    timestamp: int = 0
 
 
 class FakeCoordinator:
@@ -191,6 +192,20 @@ def test_a_poll_joins_the_group_and_returns_records(script: deque[Any]) -> None:
     assert [(each.event, each.start) for each in one.events()] == [("assigned", 5)]
     assert one.events() == []
     assert one.positions == {LOG: 5}
+
+
+def test_a_membership_is_that_of_the_records_polled_last(script: deque[Any]) -> None:
+    """The library's own has neither an id nor a generation once the group has replaced the member, and those of the
+    next generation once it has joined again: both would commit what another member may have polled, too."""
+    one = joined()
+    script.append({LOG: [Record(5)]})
+    one.poll(0.01)
+    for generation in (None, 5):
+        FakeConsumer.made[0]._coordinator.generation = generation
+        metadata = one.membership
+        assert (metadata.group_id, metadata.generation_id, metadata.member_id) == ("g", 4, "m4")
+    one.close()
+    assert one.membership is None
 
 
 def test_records_of_a_buffer_keep_the_generation_before_a_rebalance(script: deque[Any]) -> None:

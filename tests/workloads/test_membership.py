@@ -77,8 +77,8 @@ def context(tmp_path: Path) -> Iterator[WorkerContext]:
 def member(context: WorkerContext, monkeypatch: pytest.MonkeyPatch) -> FakeMember:
     made = FakeMember(context.home)
 
-    def create(*, group: str, settings: Mapping[str, Any]) -> FakeMember:
-        assert (group, settings["instance"]) == ("g-r", "i-1")
+    def create(*, group: str, topics: tuple[str, ...], settings: Mapping[str, Any]) -> FakeMember:
+        assert (group, topics, settings["instance"]) == ("g-r", ("t",), "i-1")
         return made
 
     monkeypatch.setattr(context, "member", create)
@@ -208,7 +208,7 @@ def test_a_library_without_a_broker_is_asked_again(
 ) -> None:
     asked: list[str] = []
 
-    def refuse(*, group: str, settings: Mapping[str, Any]) -> None:  # noqa: ARG001 - as the context's
+    def refuse(*, group: str, topics: tuple[str, ...], settings: Mapping[str, Any]) -> None:  # noqa: ARG001 - as the context's
         asked.append(group)
         raise ConnectionError
 

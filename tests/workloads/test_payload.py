@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.payload import decode, encode
+from workloads.payload import decode, encode, source_of
 
 VALUE = 3 << 40 | 17
 
@@ -17,11 +17,18 @@ VALUE = 3 << 40 | 17
     partition=st.integers(0, 2**31 - 1),
     value=st.integers(-(2**63), 2**63 - 1),
     size=st.integers(0, 300),
+    source=st.none() | st.integers(-(2**63), 2**63 - 1),
 )
-def test_round_trip(run: str, topic: str, partition: int, value: int, size: int) -> None:
-    payload = encode(run, topic, partition, value, size=size)
+def test_round_trip(run: str, topic: str, partition: int, value: int, size: int, source: int | None) -> None:
+    payload = encode(run, topic, partition, value, size=size, source=source)
     assert len(payload) >= size
     assert decode(payload, run, topic, partition) == (value, None)
+    assert source_of(payload) == source
+
+
+def test_a_payload_without_a_source_is_as_it_was_before_there_were_sources() -> None:
+    assert encode("r", "t", 1, 2).hex() == "4b43484b010100000001000000000000000272743ce98a66"
+    assert source_of(None) is None
 
 
 def test_padded_to_exactly_its_size() -> None:

@@ -16,7 +16,7 @@ from workloads.clients.protocol import Completion, Ending
 from workloads.conformance import check_workload
 from workloads.history.reader import read
 from workloads.history.schema import TABLES
-from workloads.roles import transact
+from workloads.roles import transactional_sending
 from workloads.roles.context import WorkerContext
 from workloads.roles.transact import Transactor
 from workloads.transactions import Transactions
@@ -81,7 +81,7 @@ def rows(home: Path, table: str) -> list[dict[str, Any]]:
 @pytest.fixture
 def carry_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """One transaction. Returns its row, the rows of its sends, and the context."""
-    monkeypatch.setattr(transact, "SEND_LIMIT", 0.05)
+    monkeypatch.setattr(transactional_sending, "SEND_LIMIT", 0.05)
 
     def run(producer: FakeProducer, **options: Any) -> tuple[dict[str, Any], list[dict[str, Any]], Any]:
         order = {

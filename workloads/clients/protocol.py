@@ -14,6 +14,10 @@ ResetPolicy = Literal["earliest", "latest"]
 """Where reading goes on when a position is not in its log any more: at the log's first offset, or at its end."""
 
 
+OUTSIDE = "the member is not in its group"
+"""The error of positions that are added to a transaction with such a membership."""
+
+
 class Completion(NamedTuple):
     """A send that has ended; `at` in ns of CLOCK_MONOTONIC."""
 
@@ -111,7 +115,8 @@ class TransactionalProducer(Producer, Protocol):
     def add_positions(self, positions: Mapping[Log, int], membership: Any, limit: float) -> Ending:
         """Add a commit of a group's positions to the transaction: the next offset to read of each log.
 
-        membership  `Member.membership` of the member that read them.
+        membership  `Member.membership` of the member that read them. With None they are refused: the coordinator
+                    would accept positions without a membership from anyone.
         """
 
     def end(self, outcome: Literal["commit", "abort"], limit: float) -> Ending:
@@ -125,7 +130,8 @@ class Member(Protocol):
     """A member of a consumer group, which subscribes to topics. For one thread.
 
     id          as the coordinator gave it; empty before it joined.
-    membership  what `TransactionalProducer.add_positions` of the same library needs.
+    membership  what `TransactionalProducer.add_positions` of the same library needs, as of the records that were
+                polled last; None if it is not in its group.
     """
 
     @property

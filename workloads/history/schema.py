@@ -62,6 +62,8 @@ RECORDS = pa.schema(
         ("fetched", pa.int64()),
         # Sends at a rate: ns, when it was due. `invoked` is later while brokers keep the client waiting.
         ("intended", pa.int64()),
+        # Value of the record from which this one was made, as a copier does; null if from none.
+        ("source", pa.int64()),
     ]
 )
 """One row per record sent or polled.
@@ -184,7 +186,7 @@ OBSERVATIONS = pa.schema(
 """One row per sample of the cluster's state, as reported by one broker."""
 
 LATER: Mapping[str, frozenset[str]] = {
-    "records": frozenset({"node", "fetched", "intended"}),
+    "records": frozenset({"node", "fetched", "intended", "source"}),
     "observations": frozenset({"value"}),
 }
 """Columns that files of `FORMAT` may lack, because they were added later. There they count as null."""

@@ -45,6 +45,7 @@ class WorkerContext:
         self._report = report
         self._writers: dict[str, Writer] = {}
         self._ops = 0
+        self._records: Records | None = None
 
     @property
     def bootstrap(self) -> tuple[Address, ...]:
@@ -55,6 +56,11 @@ class WorkerContext:
     def logs(self) -> tuple[Log, ...]:
         """Every partition of every topic."""
         return tuple((topic, number) for topic, count in self.topics.items() for number in range(count))
+
+    def logs_of(self, topic: str) -> tuple[Log, ...]:
+        """Every partition of a topic, whose name is this and that of the run: ``orders`` for ``orders-RUN``."""
+        name = f"{topic}-{self.run}"
+        return tuple((name, number) for number in range(self.topics[name]))
 
     def op(self) -> int:
         """The next operation number. A send writes it as its value, which is unique in the run."""
@@ -103,11 +109,9 @@ class WorkerContext:
             bootstrap=self.bootstrap, start=start, assignment=assignment, committed=committed
         )
 
-    def member(self, *, group: str, settings: Mapping[str, Any]) -> Member:
+    def member(self, *, group: str, topics: tuple[str, ...], settings: Mapping[str, Any]) -> Member:
         """A member of a group by the worker's client library; `settings` as `Library.member` has them."""
-        return self._library.member(
-            bootstrap=self.bootstrap, topics=tuple(self.topics), group=group, settings=settings
-        )
+        return self._library.member(bootstrap=self.bootstrap, topics=topics, group=group, settings=settings)
 
     def leaders(self) -> Leaders:
         return Leaders(self.brokers, self.topics, stop=self.stop)
@@ -119,7 +123,12 @@ class WorkerContext:
         return self._writers[table]
 
     def records(self) -> Records:
-        return Records(self.writer("records"), run=self.run, process=self.process, session=self.session)
+        """Always the same: it numbers the records of the process."""
+        if self._records is None:
+            self._records = Records(
+                self.writer("records"), run=self.run, process=self.process, session=self.session
+            )
+        return self._records
 
     def reads(self, f: str) -> Reads:
         return Reads(self.writer("operations"), run=self.run, process=self.process, session=self.session, f=f)

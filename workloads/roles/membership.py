@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workloads.clients.protocol import Log, Member, MemberEvent
+from workloads.clients.protocol import OUTSIDE, Ending, Log, Member, MemberEvent, Polled
+from workloads.commits import Commit, Commits
 from workloads.roles.context import WorkerContext
 
 COMMIT_LIMIT = 4.0
@@ -15,10 +17,14 @@ COMMIT_LIMIT = 4.0
 
 class Membership:
     """Rows of a member of a group; the first of them say to which topics it subscribes. Options of the worker: group
-    (its name in schedules), and member (the settings of `Library.member`)."""
+    (its name in schedules), and member (the settings of `Library.member`).
 
-    def __init__(self, context: WorkerContext) -> None:
+    topics  to which it subscribes; None: all.
+    """
+
+    def __init__(self, context: WorkerContext, topics: tuple[str, ...] | None = None) -> None:
         self._context = context
+        self._topics = tuple(context.topics) if topics is None else topics
         self._settings: dict[str, Any] = context.options["member"]
         self._group = f"{context.options['group']}-{context.run}"
         self._records, self._operations = context.records(), context.writer("operations")
@@ -31,21 +37,21 @@ class Membership:
         """Added to the numbers of a member: the next one of the same process counts from 0 again. A static member
         also has the generation of the one before, so that nothing else would tell its polls apart."""
         now = time.monotonic_ns()
-        for topic in context.topics:
+        for topic in self._topics:
             self._operations.append(
                 run=context.run, op=context.op(), process=context.process, f="subscribe", type="ok",
                 invoked=now, completed=now, topic=topic, group=self._group, value="{}",
             )  # fmt: skip
 
-    def poll(self, timeout: float) -> None:
+    def poll(self, timeout: float) -> list[Polled]:
         """Poll once, and record what happened. It joins the group first, if it is not in it."""
         context = self._context
         if self._member is None:
             try:
-                self._member = context.member(group=self._group, settings=self._settings)
+                self._member = context.member(group=self._group, topics=self._topics, settings=self._settings)
             except OSError:
                 context.stop.wait(timeout)
-                return
+                return []
         member = self._member
         invoked = time.monotonic_ns()
         polled = member.poll(timeout)
@@ -62,10 +68,16 @@ class Membership:
                 generation=member.generation,
             )
             context.counts["polled"] += len(polled)
+        return polled
+
+    @property
+    def metadata(self) -> Any:
+        """`Member.membership`; None if it is not in its group."""
+        return None if self._member is None else self._member.membership
 
     def commit(self) -> None:
         """Commit the positions that have moved since the last commit that was acknowledged."""
-        member, context = self._member, self._context
+        member = self._member
         if member is None or member.generation is None:
             return
         moved = {
@@ -73,21 +85,42 @@ class Membership:
             for log, offset in member.positions.items()
             if offset > self._committed.get(log, offset)
         }
-        if not moved:
-            return
-        commits = context.commits(group=self._group, member=member.id)
-        begun = commits.begin(context.op(), moved, generation=member.generation)
-        ending = member.commit(moved, COMMIT_LIMIT)
-        commits.complete(begun, ending.type, completed=time.monotonic_ns(), error=ending.error)
-        context.counts[f"commits {ending.type}"] += 1
-        if ending.type == "ok":
-            self._committed |= moved
+        if moved:
+            self.commit_positions(moved)
 
-    def leave(self) -> None:
-        """Commit, and leave the group, if it is in it."""
+    def commit_positions(self, positions: Mapping[Log, int]) -> Ending:
+        """Commit the next offset to read of each log."""
+        member = self._member
+        if member is None or member.generation is None:
+            return Ending("fail", OUTSIDE)
+        begun = self.begin_commit(positions)
+        ending = member.commit(positions, COMMIT_LIMIT)
+        self.end_commit(begun, ending)
+        if ending.type == "ok":
+            self._committed |= positions
+        return ending
+
+    def begin_commit(self, positions: Mapping[Log, int], transaction: int | None = None) -> list[Commit]:
+        """Record that these positions are about to be committed; in a transaction, if its `op` is given."""
+        assert self._member is not None
+        return self._commits(self._member).begin(
+            self._context.op(), positions, generation=self._member.generation, transaction=transaction
+        )
+
+    def end_commit(self, begun: Sequence[Commit], ending: Ending) -> None:
+        """Record how it ended; in a transaction, how that ended."""
+        assert self._member is not None
+        self._commits(self._member).complete(
+            begun, ending.type, completed=time.monotonic_ns(), error=ending.error
+        )
+        self._context.counts[f"commits {ending.type}"] += 1
+
+    def leave(self, *, commits: bool = True) -> None:
+        """Leave the group, if it is in it. commits: whether it commits its positions before."""
         if self._member is None:
             return
-        self.commit()
+        if commits:
+            self.commit()
         member, self._member = self._member, None
         invoked = time.monotonic_ns()
         member.close()
@@ -96,6 +129,9 @@ class Membership:
         if self._joined:
             self._record("left", member, invoked, time.monotonic_ns())
         self._joined = ""
+
+    def _commits(self, member: Member) -> Commits:
+        return self._context.commits(group=self._group, member=member.id)
 
     def _record_events(self, member: Member) -> None:
         events = member.events()

@@ -29,12 +29,13 @@ DRAIN_LIMIT = 10.0
 
 
 def produce(context: WorkerContext) -> None:
-    """Send until `context.stop` is set. Options: rate (records per second or None) and those of `Sending`."""
+    """Send until `context.stop` is set. Options: rate (records per second or None), topic (its name in the workload,
+    as `WorkerContext.logs_of` has it; if absent, all topics in turn), and those of `Sending`."""
     rate: float | None = context.options["rate"]
     sending = Sending(context, context.records())
     if sending.connect():
         context.ready()
-    logs = cycle(context.logs)
+    logs = cycle(context.logs_of(context.options["topic"]) if "topic" in context.options else context.logs)
     pace = Pace(rate, time.monotonic()) if rate is not None else None
     chunk, in_flight = limits(rate, context.options["record_size"])
     last = float("-inf")

@@ -40,6 +40,10 @@ class Sending:
     def in_flight(self) -> int:
         return len(self._open)
 
+    @property
+    def is_connected(self) -> bool:
+        return self._producer is not None
+
     def connect(self) -> bool:
         """Make a producer, with retries until brokers answer. False when the worker is stopped before."""
         options = self._context.options
@@ -60,10 +64,11 @@ class Sending:
             return False
         return True
 
-    def send(self, logs: Sequence[Log], intended: Iterable[int] = ()) -> None:
+    def send(self, logs: Sequence[Log], intended: Iterable[int] = (), sources: Iterable[int] = ()) -> None:
         """Send a new value to each of the logs; none when the worker is stopped before there is a producer.
 
         intended  when each was due, in ns; empty if they have no time.
+        sources   value of the record from which each is made; empty if from none.
         """
         if self._producer is None and not self.connect():
             return
@@ -71,11 +76,14 @@ class Sending:
         context = self._context
         now = time.monotonic_ns()
         chunk = [
-            self._records.invoke(context.op(), log, now, due) for log, due in zip_longest(logs, intended)
+            self._records.invoke(context.op(), log, now, due, source=source)
+            for log, due, source in zip_longest(logs, intended, sources)
         ]
         self._records.flush()
         for sent in chunk:
-            payload = encode(context.run, *sent.log, sent.op, size=context.options["record_size"])
+            payload = encode(
+                context.run, *sent.log, sent.op, size=context.options["record_size"], source=sent.source
+            )
             self._open[sent.op] = sent._replace(invoked=time.monotonic_ns())
             self._producer.send(sent.op, sent.log, payload)
         context.counts["sends"] += len(chunk)

@@ -92,6 +92,8 @@ class ConfluentMember:
         self._owned: set[Log] = set()
         self._changes: list[MemberEvent] = []
         """Not applied yet."""
+        self._metadata_before: Any = None
+        """The group metadata when the first of these changes began."""
         self._events: list[MemberEvent] = []
         self._held: Message | None = None
         """The first message after the changes."""
@@ -107,7 +109,13 @@ class ConfluentMember:
 
     @property
     def membership(self) -> Any:
-        return self._library.consumer_group_metadata()
+        """The library's group metadata; None if the group has replaced this member.
+
+        The coordinator accepts the positions of a transaction without a generation from anyone. And once a rebalance
+        has taken a partition away, the generation after it must not commit what was polled from it before.
+        """
+        metadata = self._metadata_before if self._changes else self._library.consumer_group_metadata()
+        return metadata if generation_of(metadata) is not None else None
 
     @property
     def generation(self) -> int | None:
@@ -224,7 +232,8 @@ class ConfluentMember:
             if change.event == "assigned":
                 self._assignment += 1
                 self._owned.add(change.log)
-                self._id = self._library.memberid() or self._id
+                # After `close`, an assignment may be left that came within the last poll.
+                self._id = (self._consumer and self._consumer.memberid()) or self._id
                 if change.start is not None:
                     self._positions[change.log] = change.start
             else:
@@ -275,4 +284,6 @@ class ConfluentMember:
         start: int | None = None,
     ) -> None:
         log = (partition.topic, partition.partition)
+        if not self._changes and self._consumer is not None:
+            self._metadata_before = self._consumer.consumer_group_metadata()
         self._changes.append(MemberEvent(event, log, time.monotonic_ns(), generation, start))

@@ -13,7 +13,7 @@ from workloads.clients.confluent.producer import ConfluentProducer
 from workloads.clients.confluent.settings import COMMON
 from workloads.clients.connection import Address
 from workloads.clients.delegating import DelegatingProducer
-from workloads.clients.protocol import Ending, Log
+from workloads.clients.protocol import OUTSIDE, Ending, Log
 
 CLAIM_LIMIT = 3.0
 """Seconds for the coordinator to give the producer id."""
@@ -75,6 +75,8 @@ class ConfluentTransactionalProducer(DelegatingProducer):
             raise ConnectionError(f"the producer can begin no transaction: {error.args[0]}") from error
 
     def add_positions(self, positions: Mapping[Log, int], membership: Any, limit: float) -> Ending:
+        if membership is None:
+            return Ending("fail", OUTSIDE)
         offsets = [TopicPartition(*log, offset) for log, offset in positions.items()]
         try:
             self._sending.library.send_offsets_to_transaction(offsets, membership, limit)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kafka import KafkaConsumer, OffsetAndMetadata, TopicPartition
+from kafka import ConsumerGroupMetadata, KafkaConsumer, OffsetAndMetadata, TopicPartition
 from kafka.errors import (
     CommitFailedError,
     FencedInstanceIdError,
@@ -68,8 +68,20 @@ class KafkaPythonMember:
 
     @property
     def membership(self) -> Any:
-        """kafka-python's ConsumerGroupMetadata; None while there is no consumer."""
-        return self._consumer.group_metadata() if self._consumer is not None else None
+        """kafka-python's ConsumerGroupMetadata as of the last poll; None before it joined.
+
+        Not what the library has now. A member that the group has replaced has neither an id nor a generation, and
+        the coordinator accepts the positions of a transaction without them from anyone.
+        """
+        if self._consumer is None or self._generation is None:
+            return None
+        return ConsumerGroupMetadata(
+            group_id=self._config["group_id"],
+            generation_id=self._generation,
+            member_id=self._id,
+            group_instance_id=self._config["group_instance_id"],
+            state=None,
+        )
 
     @property
     def generation(self) -> int | None:

@@ -12,7 +12,7 @@ from kafka.errors import KafkaError
 from workloads.clients.connection import Address
 from workloads.clients.delegating import DelegatingProducer
 from workloads.clients.kafka_python.producer import KafkaPythonProducer
-from workloads.clients.protocol import Ending, Log
+from workloads.clients.protocol import OUTSIDE, Ending, Log
 
 UNKNOWN = -1
 """How kafka-python says that it has no producer id."""
@@ -62,6 +62,8 @@ class KafkaPythonTransactional(DelegatingProducer):
             raise ConnectionError(f"the producer cannot begin a transaction: {error!r}") from error
 
     def add_positions(self, positions: Mapping[Log, int], membership: Any, limit: float) -> Ending:
+        if membership is None:
+            return Ending("fail", OUTSIDE)
         offsets = {
             TopicPartition(*log): OffsetAndMetadata(offset, "", -1) for log, offset in positions.items()
         }

@@ -1,0 +1,191 @@
+"""Sending in transactions: the producer that has a transactional id, and what is recorded of its transactions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal
+
+from tenacity import (
+    RetryError,
+    Retrying,
+    retry_if_exception_type,
+    sleep_using_event,
+    stop_when_event_set,
+    wait_fixed,
+)
+
+from workloads.clients.outcome import Outcome, Type
+from workloads.clients.protocol import Completion, Ending, TransactionalProducer
+from workloads.payload import encode
+from workloads.recording import Records, Sent
+from workloads.roles.context import WorkerContext
+from workloads.transaction_rows import TransactionRows
+
+SEND_LIMIT = 10.0
+"""Seconds for the sends of a transaction to be acknowledged, before its producer is given up."""
+
+END_LIMIT = 10.0
+"""Seconds for the acknowledgement of a commit or an abort."""
+
+CLOSE_LIMIT = 2.0
+
+BeforeEnd = Callable[[TransactionalProducer], Ending]
+"""Runs when the sends of a transaction have ended, before its outcome is requested. Without ``ok``, the client gives
+the transaction up."""
+
+
+class TransactionalSending:
+    """The transactions of one process. A producer that fails is dropped; `connect` makes another, which claims the id
+    again and so aborts what the earlier one left open.
+
+    Options of the worker: timeout (s, of the coordinator); record_size (bytes); client (settings of the library's
+    producer).
+    """
+
+    def __init__(self, context: WorkerContext, records: Records, transactional_id: str) -> None:
+        self._context = context
+        self._records = records
+        self._id = transactional_id
+        self._rows = TransactionRows(
+            context.writer("operations"),
+            run=context.run,
+            process=context.process,
+            transactional_id=transactional_id,
+        )
+        self._producer: TransactionalProducer | None = None
+
+    @property
+    def is_connected(self) -> bool:
+        return self._producer is not None
+
+    def connect(self) -> bool:
+        """Claim the transactional id, with retries. False when the worker is stopped before."""
+        retrying = Retrying(
+            stop=stop_when_event_set(self._context.stop),
+            wait=wait_fixed(0.2),
+            sleep=sleep_using_event(self._context.stop),
+            retry=retry_if_exception_type(OSError),
+        )
+        try:
+            self._producer = retrying(self._claim)
+        except RetryError:
+            return False
+        return True
+
+    def transact(
+        self,
+        op: int,
+        sends: Iterable[Sent],
+        *,
+        invoked: int,
+        outcome: Literal["commit", "abort"] = "commit",
+        before_end: BeforeEnd | None = None,
+    ) -> Ending:
+        """One transaction, `op`, with sends whose invocations are on disk. Returns how it ended: ``ok`` if it was
+        committed, ``fail`` if nothing of it is ever visible. It has to be connected.
+
+        invoked  when it began, in ns.
+        """
+        context, producer = self._context, self._producer
+        assert producer is not None
+        sends = list(sends)
+        try:
+            producer.begin()
+        except OSError as error:
+            ends = {
+                sent.op: Completion(sent.op, time.monotonic_ns(), Outcome("fail", None, str(error)))
+                for sent in sends
+            }
+            ended = Ending("fail", type(error).__name__)
+            type_ = self._record(op, invoked, sends, ends, "commit", None, ended)
+            self._drop()
+            return Ending(type_, ended.error)
+        for sent in sends:
+            payload = encode(
+                context.run, *sent.log, sent.op, size=context.options["record_size"], source=sent.source
+            )
+            producer.send(sent.op, sent.log, payload)
+        context.counts["sends"] += len(sends)
+        ends = self._collect(producer, sends)
+        if len(ends) == len(sends) and any(end.outcome.type != "ok" for end in ends.values()):
+            outcome = "abort"
+        ready = Ending("ok")
+        if before_end is not None and len(ends) == len(sends) and outcome == "commit":
+            ready = before_end(producer)
+        if len(ends) < len(sends) or ready.type != "ok" or producer.problem() is not None:
+            # Nobody requests an end, so the coordinator aborts the transaction.
+            ends |= {each.op: each for each in self._drop()}
+            ended = Ending("fail", ready.error or "given up before its end")
+            return Ending(self._record(op, invoked, sends, ends, outcome, None, ended), ended.error)
+        ending = time.monotonic_ns()
+        ended = producer.end(outcome, END_LIMIT)
+        type_ = self._record(op, invoked, sends, ends, outcome, ending, ended)
+        if ended.type != "ok":
+            self._drop()
+        return Ending(type_, ended.error)
+
+    def close(self) -> None:
+        if self._producer is not None:
+            self._producer.close(0 if self._context.gone.is_set() else CLOSE_LIMIT)
+
+    def _claim(self) -> TransactionalProducer:
+        context = self._context
+        op, invoked = context.op(), time.monotonic_ns()
+        try:
+            producer = context.transactional(
+                self._id,
+                timeout=context.options["timeout"],
+                settings=context.options["client"],
+            )
+        except OSError as error:
+            self._rows.claimed(op, invoked=invoked, producer_id=None, epoch=None, error=type(error).__name__)
+            raise
+        self._rows.claimed(op, invoked=invoked, producer_id=producer.producer_id, epoch=producer.epoch)
+        return producer
+
+    def _collect(self, producer: TransactionalProducer, sends: list[Sent]) -> dict[int, Completion]:
+        """The completions that came in time, by operation."""
+        ends: dict[int, Completion] = {}
+        deadline = time.monotonic() + SEND_LIMIT
+        while len(ends) < len(sends) and time.monotonic() < deadline and not self._context.gone.is_set():
+            ends |= {each.op: each for each in producer.take(0.1)}
+            if producer.problem() is not None:
+                break
+        return ends
+
+    def _record(
+        self,
+        op: int,
+        invoked: int,
+        sends: Iterable[Sent],
+        ends: Mapping[int, Completion],
+        outcome: Literal["commit", "abort"],
+        ending: int | None,
+        ended: Ending,
+    ) -> Type:
+        """The sends complete with the transaction; returns how. A commit that was never requested cannot have
+        happened."""
+        now = time.monotonic_ns()
+        is_aborted = outcome == "abort" or ending is None or ended.type == "fail"
+        type: Type = "fail" if is_aborted else ended.type
+        for sent in sends:
+            was = ends[sent.op].outcome
+            self._records.complete(
+                sent, Completion(sent.op, now, Outcome(type, was.offset, was.error or ended.error))
+            )
+            self._context.counts["acks" if type == "ok" else type] += 1
+        kind: Type = "ok" if ended.type == "ok" else "fail" if is_aborted else "info"
+        self._rows.ended(
+            op, kind, invoked=invoked, completed=now, outcome=outcome, ending=ending, error=ended.error
+        )
+        self._context.counts["aborted" if is_aborted else "committed" if kind == "ok" else "undecided"] += 1
+        return type
+
+    def _drop(self) -> list[Completion]:
+        """Close the producer. Returns a completion for each of its sends that had none."""
+        producer, self._producer = self._producer, None
+        assert producer is not None
+        completions = producer.close(0 if self._context.gone.is_set() else CLOSE_LIMIT)
+        self._context.counts["producers dropped"] += 1
+        return completions
