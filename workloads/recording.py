@@ -7,10 +7,14 @@ from typing import NamedTuple
 
 from workloads.clients.protocol import Completion, Log, Polled
 from workloads.history.writer import Writer
+from workloads.keys import Keyed
 from workloads.payload import decode
 
 _UNKNOWN = (None, None)
 """Broker and time of a record whose fetch is unknown."""
+
+_NO_KEY = (None, None)
+"""Key of a record without one, and whether it is a tombstone."""
 
 
 class Sent(NamedTuple):
@@ -25,6 +29,7 @@ class Sent(NamedTuple):
     invoked: int
     intended: int | None = None
     transaction: int | None = None
+    keyed: Keyed | None = None
 
 
 class Records:
@@ -36,10 +41,17 @@ class Records:
         self._index = 0
 
     def invoke(
-        self, op: int, log: Log, invoked: int, intended: int | None = None, *, transaction: int | None = None
+        self,
+        op: int,
+        log: Log,
+        invoked: int,
+        intended: int | None = None,
+        *,
+        transaction: int | None = None,
+        keyed: Keyed | None = None,
     ) -> Sent:
         """Record that a send is about to happen. Call `flush` before it does."""
-        sent = Sent(op, self._next_index(), log, invoked, intended, transaction)
+        sent = Sent(op, self._next_index(), log, invoked, intended, transaction, keyed)
         self._send(sent, type="invoke")
         return sent
 
@@ -69,9 +81,10 @@ class Records:
         """
         row, run = self._writer.row, self._run
         rows = []
-        for (topic, partition), offset, epoch, payload, fetched in records:
+        for (topic, partition), offset, epoch, payload, fetched, keyed in records:
             value, error = decode(payload, run, topic, partition)
             node, at = fetched or _UNKNOWN
+            key, tombstone = keyed or _NO_KEY
             rows.append(
                 row(
                     run=run,
@@ -95,6 +108,8 @@ class Records:
                     generation=generation,
                     node=node,
                     fetched=at,
+                    key=key,
+                    tombstone=tombstone,
                 )
             )
         self._writer.extend(rows)
@@ -113,6 +128,7 @@ class Records:
         error: str | None = None,
     ) -> None:
         topic, partition = sent.log
+        key, tombstone = sent.keyed or _NO_KEY
         row = self._writer.row(
             run=self._run,
             op=sent.op,
@@ -132,6 +148,8 @@ class Records:
             error=error,
             intended=sent.intended,
             transaction=sent.transaction,
+            key=key,
+            tombstone=tombstone,
         )
         self._writer.extend((row,))
 

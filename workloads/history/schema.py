@@ -62,6 +62,7 @@ RECORDS = pa.schema(
         ("fetched", pa.int64()),
         # Sends at a rate: ns, when it was due. `invoked` is later while brokers keep the client waiting.
         ("intended", pa.int64()),
+        ("tombstone", pa.bool_()),  # whether it deletes its key; null without a key
     ]
 )
 """One row per record sent or polled.
@@ -177,7 +178,7 @@ OBSERVATIONS = pa.schema(
 """One row per sample of the cluster's state, as reported by one broker."""
 
 LATER: Mapping[str, frozenset[str]] = {
-    "records": frozenset({"node", "fetched", "intended"}),
+    "records": frozenset({"node", "fetched", "intended", "tombstone"}),
     "observations": frozenset({"value"}),
 }
 """Columns that files of `FORMAT` may lack, because they were added later. There they count as null."""

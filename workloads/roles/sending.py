@@ -16,6 +16,7 @@ from tenacity import (
 )
 
 from workloads.clients.protocol import Completion, Log, Producer
+from workloads.keys import Keyed
 from workloads.payload import encode
 from workloads.recording import Records, Sent
 from workloads.roles.context import WorkerContext
@@ -60,10 +61,11 @@ class Sending:
             return False
         return True
 
-    def send(self, logs: Sequence[Log], intended: Iterable[int] = ()) -> None:
+    def send(self, logs: Sequence[Log], intended: Iterable[int] = (), keyed: Iterable[Keyed] = ()) -> None:
         """Send a new value to each of the logs; none when the worker is stopped before there is a producer.
 
         intended  when each was due, in ns; empty if they have no time.
+        keyed     the key of each; empty if they have none.
         """
         if self._producer is None and not self.connect():
             return
@@ -71,13 +73,14 @@ class Sending:
         context = self._context
         now = time.monotonic_ns()
         chunk = [
-            self._records.invoke(context.op(), log, now, due) for log, due in zip_longest(logs, intended)
+            self._records.invoke(context.op(), log, now, due, keyed=key)
+            for log, due, key in zip_longest(logs, intended, keyed)
         ]
         self._records.flush()
         for sent in chunk:
             payload = encode(context.run, *sent.log, sent.op, size=context.options["record_size"])
             self._open[sent.op] = sent._replace(invoked=time.monotonic_ns())
-            self._producer.send(sent.op, sent.log, payload)
+            self._producer.send(sent.op, sent.log, payload, sent.keyed)
         context.counts["sends"] += len(chunk)
 
     def collect(self, timeout: float) -> list[Completion]:
