@@ -19,6 +19,9 @@ SENDS_AND_POLLS = "send and poll"
 SAMPLES = "samples of partitions"
 """Besides kinds of operations (f): some broker answered with the state of a partition."""
 
+COMPACTED_TOPICS = "compacted topics"
+"""Besides kinds of operations (f): the recorded settings of some topic allow compaction."""
+
 IDLE_READERS = "readers that got nothing"
 """Besides kinds of operations (f): some reader that the run stopped had got nothing of a log for long."""
 

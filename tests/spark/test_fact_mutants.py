@@ -30,6 +30,7 @@ from tests.support.mutation.facts import (
     users,
 )
 from tests.support.mutation.sites import Mutant
+from tests.support.random_histories.compaction import compacted_history
 from tests.support.random_histories.groups import group_history
 from tests.support.random_histories.logs import draw_histories, log_history
 from tests.support.random_histories.transactions import transaction_history
@@ -52,7 +53,7 @@ SAMPLE = 12
 def stories_of(story: Any, random: int) -> dict[str, Any]:
     stories = {make.__name__: make(story()) for make in PLANTED}
     if random:
-        for strategy in (log_history, group_history, transaction_history):
+        for strategy in (log_history, group_history, transaction_history, compacted_history):
             drawn = draw_histories(strategy(story), random)
             stories |= {f"{strategy.__name__}-{name}": each for name, each in drawn.items()}
     return stories

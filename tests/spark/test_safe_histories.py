@@ -60,6 +60,7 @@ FLAWS = {
     "overdelete": "lost-write",
     "revived": "phantom-read",
     "overcompact": "lost-write",
+    "forgotten": "risen-key",
 }
 """Broken promise to the anomaly that must be found."""
 
