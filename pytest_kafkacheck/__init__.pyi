@@ -65,6 +65,7 @@ from pytest_kafkacheck.errors import VerdictError as VerdictError
 from pytest_kafkacheck.experiment.experiment import Experiment as Experiment
 from pytest_kafkacheck.run import Run as Run
 from workloads.append_log import AppendLog as AppendLog
+from workloads.compacted import Compacted as Compacted
 from workloads.groups import Groups as Groups
 from workloads.roles.context import WorkerContext as WorkerContext
 from workloads.roles.sending import Sending as Sending
@@ -84,6 +85,7 @@ __all__ = [
     "Budget",
     "CapabilityError",
     "ClusterSpec",
+    "Compacted",
     "Experiment",
     "Finding",
     "Generated",
