@@ -33,8 +33,8 @@ class Tally:
     """Count by kind of operation (f) and completion type."""
     written: set[tuple[str, int]] = field(default_factory=set)
     """Topic-partitions with a send that did not fail."""
-    acknowledged: set[tuple[str, int]] = field(default_factory=set)
-    """Topic-partitions with an acknowledged send."""
+    acknowledged: Counter[tuple[str, int]] = field(default_factory=Counter)
+    """Numbers of acknowledged sends, by topic-partition."""
     finished: set[tuple[str, int]] = field(default_factory=set)
     """Topic-partitions with a completed final read."""
     recorded: set[tuple[str, int]] = field(default_factory=set)
@@ -78,8 +78,6 @@ class Tally:
     """ns, of the last invocation of a send."""
     first_send: int | None = None
     """ns, of the first one."""
-    acknowledged: Counter[tuple[str, int]] = field(default_factory=Counter)
-    """Numbers of acknowledged sends by topic-partition."""
     polled: list[Row] = field(default_factory=list)
     """Per client and log: process, topic, partition, n (records polled), top (the highest offset), last (ns, the last
     completion), final (by final reads), grouped (as a member of a group), got (ns, the last record with an offset
@@ -152,7 +150,6 @@ def tally(history: History) -> dict[str, Tally]:
                 run.finished |= logs
                 run.final_start = counted.start or 0
         if counted.f == "send" and counted.type == "ok":
-            run.acknowledged |= logs
             run.senders |= set(counted.sessions)
             for client in counted.clients:
                 run.acknowledged[client.topic, client.partition] += client.n
