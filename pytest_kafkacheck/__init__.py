@@ -13,6 +13,7 @@ from pytest_kafkacheck.fault_functions import FAULT_FUNCTIONS
 
 HOMES = {
     "AppendLog": "workloads.append_log",
+    "Compacted": "workloads.compacted",
     "Bounds": "analyzers.catalogue.bounds",
     "Budget": "nemesis.budget",
     "CapabilityError": "pytest_kafkacheck.errors",

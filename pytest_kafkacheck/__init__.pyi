@@ -65,6 +65,7 @@ from pytest_kafkacheck.errors import VerdictError as VerdictError
 from pytest_kafkacheck.experiment.experiment import Experiment as Experiment
 from pytest_kafkacheck.run import Run as Run
 from workloads.append_log import AppendLog as AppendLog
+from workloads.compacted import Compacted as Compacted
 from workloads.copying import Copy as Copy
 from workloads.groups import Groups as Groups
 from workloads.rewind import Rewind as Rewind
@@ -86,6 +87,7 @@ __all__ = [
     "Budget",
     "CapabilityError",
     "ClusterSpec",
+    "Compacted",
     "Copy",
     "Experiment",
     "Finding",

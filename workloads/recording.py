@@ -7,10 +7,14 @@ from typing import NamedTuple
 
 from workloads.clients.protocol import Completion, Log, Polled
 from workloads.history.writer import Writer
+from workloads.keys import Keyed
 from workloads.payload import decode, source_of
 
 _UNKNOWN = (None, None)
 """Broker and time of a record whose fetch is unknown."""
+
+_NO_KEY = (None, None)
+"""Key of a record without one, and whether it is a tombstone."""
 
 
 class Sent(NamedTuple):
@@ -27,6 +31,7 @@ class Sent(NamedTuple):
     intended: int | None = None
     transaction: int | None = None
     source: int | None = None
+    keyed: Keyed | None = None
 
 
 class Records:
@@ -46,9 +51,10 @@ class Records:
         *,
         transaction: int | None = None,
         source: int | None = None,
+        keyed: Keyed | None = None,
     ) -> Sent:
         """Record that a send is about to happen. Call `flush` before it does."""
-        sent = Sent(op, self._next_index(), log, invoked, intended, transaction, source)
+        sent = Sent(op, self._next_index(), log, invoked, intended, transaction, source, keyed)
         self._send(sent, type="invoke")
         return sent
 
@@ -78,9 +84,10 @@ class Records:
         """
         row, run = self._writer.row, self._run
         rows = []
-        for (topic, partition), offset, epoch, payload, fetched, _ in records:
+        for (topic, partition), offset, epoch, payload, fetched, keyed, _ in records:
             value, error = decode(payload, run, topic, partition)
             node, at = fetched or _UNKNOWN
+            key, tombstone = keyed or _NO_KEY
             rows.append(
                 row(
                     run=run,
@@ -105,6 +112,8 @@ class Records:
                     node=node,
                     fetched=at,
                     source=source_of(payload) if value is not None else None,
+                    key=key,
+                    tombstone=tombstone,
                 )
             )
         self._writer.extend(rows)
@@ -123,6 +132,7 @@ class Records:
         error: str | None = None,
     ) -> None:
         topic, partition = sent.log
+        key, tombstone = sent.keyed or _NO_KEY
         row = self._writer.row(
             run=self._run,
             op=sent.op,
@@ -143,6 +153,8 @@ class Records:
             intended=sent.intended,
             transaction=sent.transaction,
             source=sent.source,
+            key=key,
+            tombstone=tombstone,
         )
         self._writer.extend((row,))
 

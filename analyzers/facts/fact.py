@@ -21,6 +21,8 @@ SAMPLES = "samples of partitions"
 
 COPIES = "copies of records"
 """Besides kinds of operations (f): some send has a source, the record from which it was made."""
+COMPACTED_TOPICS = "compacted topics"
+"""Besides kinds of operations (f): the recorded settings of some topic allow compaction."""
 
 IDLE_READERS = "readers that got nothing"
 """Besides kinds of operations (f): some reader that the run stopped had got nothing of a log for long."""

@@ -149,7 +149,7 @@ def _records(rows: DataFrame, of: Cuts) -> DataFrame:
     # `previous` is the offset of the record before it, which may be of another incarnation.
     line = Window.partitionBy("run", "process", "f", "topic", "partition", "assignment", "generation")
     before = line.orderBy("index").rowsBetween(Window.unboundedPreceding, -1)
-    counts = f"if({polled} or type = 'ok', struct(low, high), null)"
+    counts = f"if(offset is not null and ({polled} or type = 'ok'), struct(low, high), null)"
     same = "coalesce(before.low = low and before.high = high and low = high, false)"
     unclear = "f = 'send' and low < high"
     return _named(

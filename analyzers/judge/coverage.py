@@ -60,6 +60,7 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         groups=tuple(_groups(run)),
         brokers=tuple(sorted(run.brokers)),
         sampled=tuple(sorted(run.sampled)),
+        compacted=run.compacted,
     )
 
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from pyspark.sql import Row
 
 from analyzers.facts.columns import ACKED, SESSION, TIME
-from analyzers.facts.fact import COPIES, IDLE_READERS, SAMPLES, SENDS_AND_POLLS
+from analyzers.facts.fact import COMPACTED_TOPICS, COPIES, IDLE_READERS, SAMPLES, SENDS_AND_POLLS
 from analyzers.facts.steps import DONE
 from analyzers.history.incarnations import sql_literal
 from analyzers.history.load import History
 from analyzers.history.run_progress import RunProgress
+from analyzers.judge.compaction import compacted_topics, removed_by_compaction
 from analyzers.judge.idle_readers import has_idle_reader
 from analyzers.judge.replication_gaps import Replication, replication
 from workloads.history.schema import HARNESS, NEMESIS
@@ -32,8 +33,8 @@ class Tally:
     """Count by kind of operation (f) and completion type."""
     written: set[tuple[str, int]] = field(default_factory=set)
     """Topic-partitions with a send that did not fail."""
-    acknowledged: set[tuple[str, int]] = field(default_factory=set)
-    """Topic-partitions with an acknowledged send."""
+    acknowledged: Counter[tuple[str, int]] = field(default_factory=Counter)
+    """Numbers of acknowledged sends, by topic-partition."""
     finished: set[tuple[str, int]] = field(default_factory=set)
     """Topic-partitions with a completed final read."""
     recorded: set[tuple[str, int]] = field(default_factory=set)
@@ -114,12 +115,19 @@ class Tally:
     def count(self, f: str) -> Counter[str]:
         return self.types.get(f, Counter())
 
+    @property
+    def compacted(self) -> int | None:
+        """See `removed_by_compaction`."""
+        logs = {log: count for log, count in self.acknowledged.items() if log in self.finished}
+        return removed_by_compaction(self.harness, logs, self.polled)
+
     def kinds(self) -> set[str]:
         """The kinds of operations (f) in the run, and those of `analyzers.facts.fact` that apply."""
         others = {
             SENDS_AND_POLLS: bool(self.users),
             SAMPLES: bool(self.sampled),
             COPIES: bool(self.copies),
+            COMPACTED_TOPICS: bool(compacted_topics(self.harness)),
             # A recreation cuts a log into several, of which the counts say nothing.
             IDLE_READERS: self.has_recreation or has_idle_reader(self.polled, self.harness, half=self.half),
         }
@@ -147,8 +155,9 @@ def tally(history: History) -> dict[str, Tally]:
                 run.finished |= logs
                 run.final_start = counted.start or 0
         if counted.f == "send" and counted.type == "ok":
-            run.acknowledged |= logs
             run.senders |= set(counted.sessions)
+            for client in counted.clients:
+                run.acknowledged[client.topic, client.partition] += client.n
         if counted.f == "poll":
             run.pollers |= set(counted.sessions)
             run.polled += counted.clients
@@ -245,7 +254,7 @@ _TALLY = f"""
             collect_set(session) as sessions, max(last_begun) as last_begun, sum(committed) as committed,
             sum(copies) as copies, sum(unlinked) as unlinked, max(start) as start,
             collect_list(struct(process, topic, partition, n, top, last, final, grouped, got))
-                filter (where f in ('poll', 'read')) as clients
+                filter (where f in ('send', 'poll', 'read')) as clients
         from each group by run, f, type
     ), seen as (
         select /*+ REPARTITION(run) */ run, topic, partition, node, time, leader_epoch,
@@ -286,8 +295,8 @@ _TALLY = f"""
     select run, null, null, struct(leaders, isrs, smallest, nodes, members) from changed
 """
 """Rows of three kinds. `counted`: per run, f and type the number, the first and the last invocation (ns), the logs,
-the sessions, and of polls and reads the clients. `operation`: an operation of the nemesis or the harness. `changed`:
-per run the numbers of leader and ISR changes, the brokers that answered, and those that were in sync."""
+the sessions, and of sends, polls and reads the clients. `operation`: an operation of the nemesis or the harness.
+`changed`: per run the numbers of leader and ISR changes, the brokers that answered, and those that were in sync."""
 
 _ACKS = f"""
     with stages as (

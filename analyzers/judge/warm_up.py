@@ -17,7 +17,7 @@ from analyzers.judge.analyze import analyze
 from analyzers.spark.quick_start import record_classes
 from analyzers.spark.session import fit, scratch_of
 from analyzers.spark.settings import INTERPRETED
-from workloads.history.schema import NEMESIS, TABLES
+from workloads.history.schema import HARNESS, NEMESIS, TABLES
 
 RUN = {"run": "warm-up", "topic": "t", "partition": 0, "invoked": 1, "completed": 2, "process": 0}
 SEND = RUN | {"f": "send", "type": "ok"}
@@ -79,6 +79,15 @@ SUSPICIOUS: dict[str, list[dict[str, Any]]] = {
         RUN | {"op": 9, "f": "txn", "type": "ok", "value": '{"transactional_id": "t", "outcome": "commit"}'},
         GROUP | {"op": 10, "f": "member", "start_offset": 0, "value": '{"event": "assigned", "member": "m"}'},
         GROUP | {"op": 11, "f": "commit", "end_offset": 1, "value": '{"member": "m"}'},
+        RUN
+        | {
+            "op": 12,
+            "process": HARNESS,
+            "topic": "compacted",
+            "f": "topic",
+            "type": "ok",
+            "value": '{"event": "created", "config": {"cleanup.policy": "compact"}}',
+        },
     ],
     "observations": HEALTHY["observations"],
 }

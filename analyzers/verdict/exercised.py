@@ -104,6 +104,8 @@ class Exercised:
     """Those that any sample names as a replica in sync."""
     sampled: tuple[int, ...] = ()
     """The brokers that answered with the state of a partition."""
+    compacted: int | None = None
+    """Acknowledged records of compacted topics that the final reads did not find; None without such a topic."""
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Exercised:

@@ -134,6 +134,14 @@ def _copies(exercised: Exercised) -> str | None:
     return f"no copy of a record was acknowledged after the end of {each}."
 
 
+def _compaction(exercised: Exercised) -> str | None:
+    if exercised.compacted is None:
+        return "no topic of the run allows compaction."
+    if exercised.compacted == 0:
+        return f"compaction removed none of {exercised.acks:,} acknowledged records."
+    return None
+
+
 def _samples_of_every_broker(exercised: Exercised) -> str | None:
     if not exercised.sampled:
         return "no broker answered with the state of a partition."
@@ -207,6 +215,12 @@ PROMISES: Mapping[str, Promise] = {
             ),
             concerns=lambda exercised: bool(exercised.copies),
             missing=_copies,
+        ),
+        Promise(
+            name="compaction",
+            exercised_by="final reads of a compacted topic found fewer records than were acknowledged",
+            concerns=lambda exercised: exercised.compacted is not None,
+            missing=_compaction,
         ),
         Promise(
             name="samples-of-every-broker",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 WORKLOADS = {
     "append-log": "AppendLog",
+    "compacted": "Compacted",
     "copy": "Copy",
     "groups": "Groups",
     "rewind": "Rewind",

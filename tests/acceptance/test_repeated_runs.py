@@ -20,6 +20,7 @@ from pytest_kafkacheck.cli.demo import experiments
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from workloads.append_log import AppendLog
+from workloads.compacted import Compacted
 from workloads.copying import Copy
 from workloads.groups import Groups
 from workloads.transactions import Transactions
@@ -69,9 +70,15 @@ def test_a_random_schedule_on_a_safe_configuration_is_valid(harness: Harness, se
 
 @pytest.mark.parametrize("seed", range(100, 100 + RUNS // 8))
 @pytest.mark.parametrize(
-    "workload", [Transactions(topic_config=SAFE), Groups(topic_config=SAFE), Copy(topic_config=SAFE)]
+    "workload",
+    [
+        Transactions(topic_config=SAFE),
+        Groups(topic_config=SAFE),
+        Copy(topic_config=SAFE),
+        Compacted(topic_config=SAFE),
+    ],
 )
-def test_a_random_schedule_with_transactions_groups_or_copies_is_valid(
+def test_a_random_schedule_with_another_workload_is_valid(
     harness: Harness, workload: Workload, seed: int
 ) -> None:
     run = harness.run(

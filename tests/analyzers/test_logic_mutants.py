@@ -56,6 +56,8 @@ RUNS = (
     replace(DONE, groups=(GroupExercised(group="g", commits=1),)),
     replace(DONE, brokers=(1, 4)),
     replace(DONE, sampled=()),
+    replace(DONE, compacted=0),
+    replace(DONE, compacted=3),
     replace(DONE, readers=(ReaderExercised(process=3, polls=1, behind=("t-0",)), *DONE.readers)),
     replace(DONE, readers=(ReaderExercised(process=3, polls=1, behind=("t-0",)),), faults=()),
 )

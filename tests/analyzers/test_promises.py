@@ -31,6 +31,7 @@ ALL_DONE = Exercised(
     readers=(ReaderExercised(process=3, polls=4, last=2.0),),
     brokers=(1, 2),
     sampled=(1, 2, 3),
+    compacted=5,
 )
 STUCK = ReaderExercised(process=4, polls=1200, last=0.25, behind=("t-0", "t-1"))
 SILENT_GROUP = GroupExercised(group="b", commits=1200, silent=("t-1",))
@@ -63,6 +64,7 @@ SILENT = replace(ISOLATE, event="e2", acks_during=0, acks_after=0, copies_after=
         ("copies", {"copies": {"info": 2, "fail": 1}}, "no copy of a record was acknowledged, of 3."),
         ("copies", {"faults": (ISOLATE, replace(SILENT, acks_during=3, acks_after=1))},
          "no copy of a record was acknowledged after the end of isolate leader (e2)."),
+        ("compaction", {"compacted": 0}, "compaction removed none of 10 acknowledged records."),
         ("samples-of-every-broker", {"brokers": (1, 2, 4, 5)},
          "2 of 5 brokers never answered with the state of a partition: 4, 5."),
         ("samples-of-every-broker", {"sampled": ()}, "no broker answered with the state of a partition."),

@@ -30,6 +30,7 @@ from tests.support.mutation.facts import (
     users,
 )
 from tests.support.mutation.sites import Mutant
+from tests.support.random_histories.compaction import compacted_history
 from tests.support.random_histories.copies import copy_history
 from tests.support.random_histories.groups import group_history
 from tests.support.random_histories.logs import draw_histories, log_history
@@ -53,7 +54,9 @@ SAMPLE = 12
 def stories_of(story: Any, random: int) -> dict[str, Any]:
     stories = {make.__name__: make(story()) for make in PLANTED}
     if random:
-        for strategy in (log_history, group_history, transaction_history, copy_history):
+        for strategy in (
+            log_history, group_history, transaction_history, copy_history, compacted_history,
+        ):  # fmt: skip
             drawn = draw_histories(strategy(story), random)
             stories |= {f"{strategy.__name__}-{name}": each for name, each in drawn.items()}
     return stories

@@ -61,6 +61,7 @@ FLAWS = {
     "revived": "phantom-read",
     "overcompact": "lost-write",
     "misdirected": "wrong-offset-for-time",
+    "forgotten": "risen-key",
 }
 """Broken promise to the anomaly that must be found."""
 

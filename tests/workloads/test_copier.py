@@ -66,7 +66,7 @@ class FakeProducer:
     def begin(self) -> None:
         self.did.append("begin")
 
-    def send(self, op: int, log: Log, payload: bytes) -> None:
+    def send(self, op: int, log: Log, payload: bytes, _keyed: Any = None) -> None:
         self.did.append(("send", log[0], source_of(payload)))
         outcome = Outcome(self._sends, 5 if self._sends == "ok" else None, None)  # type: ignore[arg-type]
         self._ended.append(Completion(op, time.monotonic_ns(), outcome))

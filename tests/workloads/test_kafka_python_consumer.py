@@ -26,6 +26,7 @@ class Record(NamedTuple):
     leader_epoch: int = 0
     value: bytes = b""
     timestamp: int = 0
+    key: bytes | None = None
 
 
 class Markers(NamedTuple):

@@ -32,6 +32,7 @@ class Record(NamedTuple):
     leader_epoch: int = 0
     value: bytes = b""
     timestamp: int = 0
+    key: bytes | None = None
 
 
 class FakeCoordinator:

@@ -39,8 +39,8 @@ class FakeProducer:
         self.last_error = errors.MessageSizeTooLargeError()
         self.hangs = threading.Event()
 
-    def send(self, topic: str, value: bytes, partition: int) -> Any:
-        assert (topic, partition, value) == (*LOG, b"x")
+    def send(self, topic: str, value: bytes, partition: int, **keyed: Any) -> Any:
+        assert (topic, partition, value, keyed) == (*LOG, b"x", {"key": None, "headers": []})
         if self.refusal is not None:
             raise self.refusal
         self.futures.append(Future())

@@ -90,6 +90,6 @@ def test_roles_get_their_clients_from_it(other: str, tmp_path: Path) -> None:
     assert (kind, arguments["topics"], arguments["settings"]) == ("producer", ("t",), {"speed": 3})
     kind, arguments = context.consumer({("t", 0): 5})  # type: ignore[misc]
     assert (kind, arguments["start"], arguments["assignment"]) == ("consumer", {("t", 0): 5}, 0)
-    kind, arguments = context.member(group="g", settings={"instance": None})  # type: ignore[misc]
+    kind, arguments = context.member(group="g", topics=("t",), settings={"instance": None})  # type: ignore[misc]
     assert (kind, arguments["topics"], arguments["group"]) == ("member", ("t",), "g")
     assert arguments["settings"] == {"instance": None}

@@ -47,7 +47,7 @@ class FakeProducer:
         if not self._begins:
             raise ConnectionError("it is fenced")
 
-    def send(self, op: int, _log: Any, _payload: bytes) -> None:
+    def send(self, op: int, _log: Any, _payload: bytes, _keyed: Any = None) -> None:
         if self._send is None:
             self._open.append(op)
         else:
@@ -121,10 +121,10 @@ def test_invocations_are_on_disk_before_the_first_send(carry_out: Any, tmp_path:
     seen: list[int] = []
 
     class Looks(FakeProducer):
-        def send(self, op: int, log: Any, payload: bytes) -> None:
+        def send(self, op: int, log: Any, payload: bytes, keyed: Any = None) -> None:
             files = (tmp_path / "history" / "segments").glob("records-*")
             seen.append(sum(read(file, TABLES["records"]).num_rows for file in files))
-            super().send(op, log, payload)
+            super().send(op, log, payload, keyed)
 
     _, sends, _ = carry_out(Looks(), size=3)
     assert set(seen) == {len(sends)}

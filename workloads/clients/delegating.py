@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workloads.clients.protocol import Completion, Log, Producer
+from workloads.keys import Keyed
 
 
 class DelegatingProducer:
@@ -15,8 +16,8 @@ class DelegatingProducer:
     def in_flight(self) -> int:
         return self._inner.in_flight
 
-    def send(self, op: int, log: Log, payload: bytes) -> None:
-        self._inner.send(op, log, payload)
+    def send(self, op: int, log: Log, payload: bytes, keyed: Keyed | None = None) -> None:
+        self._inner.send(op, log, payload, keyed)
 
     def take(self, timeout: float) -> list[Completion]:
         return self._inner.take(timeout)

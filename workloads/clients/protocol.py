@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
 from workloads.clients.outcome import Outcome, Type
+from workloads.keys import Keyed
 
 Log = tuple[str, int]
 """Topic and partition."""
@@ -36,6 +37,7 @@ class Fetched(NamedTuple):
 class Polled(NamedTuple):
     """A record returned by a poll; `leader_epoch` is its batch's, -1 for none. `fetched` is None if unknown.
 
+    A tombstone has the payload with which it was sent. `keyed` is None for a record without a key of ours.
     timestamp  of the record, in ms since the epoch; None if unknown.
     """
 
@@ -44,6 +46,7 @@ class Polled(NamedTuple):
     leader_epoch: int
     payload: bytes | None
     fetched: Fetched | None = None
+    keyed: Keyed | None = None
     timestamp: int | None = None
 
 
@@ -84,7 +87,7 @@ class Producer(Protocol):
     def in_flight(self) -> int:
         """The number of sends whose completion has not been taken."""
 
-    def send(self, op: int, log: Log, payload: bytes) -> None:
+    def send(self, op: int, log: Log, payload: bytes, keyed: Keyed | None = None) -> None:
         """Hand over a record. Never raises for an error of Kafka: a refusal is a completion, too."""
 
     def take(self, timeout: float) -> list[Completion]:

@@ -64,6 +64,7 @@ RECORDS = pa.schema(
         ("intended", pa.int64()),
         # Value of the record from which this one was made, as a copier does; null if from none.
         ("source", pa.int64()),
+        ("tombstone", pa.bool_()),  # whether it deletes its key; null without a key
     ]
 )
 """One row per record sent or polled.
@@ -186,7 +187,7 @@ OBSERVATIONS = pa.schema(
 """One row per sample of the cluster's state, as reported by one broker."""
 
 LATER: Mapping[str, frozenset[str]] = {
-    "records": frozenset({"node", "fetched", "intended", "source"}),
+    "records": frozenset({"node", "fetched", "intended", "source", "tombstone"}),
     "observations": frozenset({"value"}),
 }
 """Columns that files of `FORMAT` may lack, because they were added later. There they count as null."""

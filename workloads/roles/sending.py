@@ -16,6 +16,7 @@ from tenacity import (
 )
 
 from workloads.clients.protocol import Completion, Log, Producer
+from workloads.keys import Keyed
 from workloads.payload import encode
 from workloads.recording import Records, Sent
 from workloads.roles.context import WorkerContext
@@ -64,11 +65,19 @@ class Sending:
             return False
         return True
 
-    def send(self, logs: Sequence[Log], intended: Iterable[int] = (), sources: Iterable[int] = ()) -> None:
+    def send(
+        self,
+        logs: Sequence[Log],
+        intended: Iterable[int] = (),
+        *,
+        sources: Iterable[int] = (),
+        keyed: Iterable[Keyed] = (),
+    ) -> None:
         """Send a new value to each of the logs; none when the worker is stopped before there is a producer.
 
         intended  when each was due, in ns; empty if they have no time.
         sources   value of the record from which each is made; empty if from none.
+        keyed     the key of each; empty if they have none.
         """
         if self._producer is None and not self.connect():
             return
@@ -76,8 +85,8 @@ class Sending:
         context = self._context
         now = time.monotonic_ns()
         chunk = [
-            self._records.invoke(context.op(), log, now, due, source=source)
-            for log, due, source in zip_longest(logs, intended, sources)
+            self._records.invoke(context.op(), log, now, due, source=source, keyed=key)
+            for log, due, source, key in zip_longest(logs, intended, sources, keyed)
         ]
         self._records.flush()
         for sent in chunk:
@@ -85,7 +94,7 @@ class Sending:
                 context.run, *sent.log, sent.op, size=context.options["record_size"], source=sent.source
             )
             self._open[sent.op] = sent._replace(invoked=time.monotonic_ns())
-            self._producer.send(sent.op, sent.log, payload)
+            self._producer.send(sent.op, sent.log, payload, sent.keyed)
         context.counts["sends"] += len(chunk)
 
     def collect(self, timeout: float) -> list[Completion]:

@@ -33,6 +33,8 @@ FAST = {
     "transaction.state.log.num.partitions": "1",
     # The default of 128 MiB is a third of the heap, and a dynamic change that restarts the cleaner needs it twice.
     "log.cleaner.dedupe.buffer.size": "8388608",
+    # With the default of 15 s, a compacted topic is cleaned once or twice in a run.
+    "log.cleaner.backoff.ms": "1000",
     # Without these four settings a cut of 20 s has effects for up to 7 s after its heal, and a controller that does
     # not answer blocks ISR changes for 30 s.
     "request.timeout.ms": "2000",

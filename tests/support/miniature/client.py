@@ -54,13 +54,15 @@ class Client:
     def begin_send(self, partition: Partition, **columns: Any) -> tuple[dict[str, Any], Entry]:
         value = self.process << VALUE_BITS | self._values
         self._values += 1
+        is_tombstone = self.state.settings.compacts and self.random.random() < 0.2
         row = {
             "f": "send", "op": value, "value": value, "process": self.process, "type": "info",
             "invoked": self.now, "completed": None, "topic": TOPIC, "partition": partition.number,
-            "offset": None, "assignment": 0, "key": self.random.choice(self.state.settings.keys), **columns,
+            "offset": None, "assignment": 0, "key": self.random.choice(self.state.settings.keys),
+            "tombstone": is_tombstone, **columns,
         }  # fmt: skip
         self.story.records.append(row)
-        return row, Entry(value, row["key"])
+        return row, Entry(value, row["key"], tombstone=is_tombstone)
 
     def deliver(
         self,
@@ -120,8 +122,8 @@ class Client:
                 "f": "poll", "op": op, "value": entry.value, "process": self.process, "type": "ok",
                 "invoked": invoked, "completed": self.now, "topic": TOPIC, "partition": partition.number,
                 "offset": offset, "leader_epoch": entry.epoch, "assignment": self.assignment, "final": False,
-                "key": entry.key, "committed": committed, "node": node, "fetched": (served + self.now) // 2,
-                **columns,
+                "key": entry.key, "tombstone": entry.tombstone, "committed": committed, "node": node,
+                "fetched": (served + self.now) // 2, **columns,
             })  # fmt: skip
         return position
 

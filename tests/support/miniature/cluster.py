@@ -84,7 +84,8 @@ class Cluster:
             for offset, entry in fetched:
                 self.story.records.append({
                     "f": "poll", "op": op + 1, "value": entry.value, "offset": offset, "leader_epoch": entry.epoch,
-                    "assignment": 1, "final": True, "key": entry.key, "committed": True, **columns,
+                    "assignment": 1, "final": True, "key": entry.key,
+                    "tombstone": entry.tombstone, "committed": True, **columns,
                 })  # fmt: skip
             self.story.operations.append(
                 {

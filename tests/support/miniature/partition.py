@@ -35,6 +35,8 @@ class Entry:
     epoch: int = 0
     appended: int = 0
     """ns."""
+    tombstone: bool = False
+    """It deletes its key. The settings let it stay for longer than any run."""
     is_compacted: bool = False
     """It is gone: a later record has its key, or its transaction was aborted."""
 
@@ -110,7 +112,8 @@ class Partition:
             if entry.is_marker or entry.is_compacted:
                 continue
             is_aborted = entry.transaction is not None and entry.transaction.outcome == "abort"
-            if is_aborted or entry.key in newest or "overcompact" in self.flaws:
+            is_forgotten = entry.tombstone and "forgotten" in self.flaws
+            if is_aborted or entry.key in newest or is_forgotten or "overcompact" in self.flaws:
                 entry.is_compacted, removed = True, removed + 1
             newest |= set() if is_aborted else {entry.key}
         return removed

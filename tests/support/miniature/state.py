@@ -57,7 +57,7 @@ class State:
         self.is_loaded = True
         """Clients end when it is False."""
         self.settings = Settings() if KEEPING & self.flaws else draw_settings(self.random)
-        if "overcompact" in self.flaws:
+        if {"overcompact", "forgotten"} & self.flaws:
             self.settings = Settings(compacts=True)
         self.recreates_topic = "revived" in self.flaws or self.random.random() < 0.3
         self.deletes_records = "overdelete" in self.flaws or self.random.random() < 0.4

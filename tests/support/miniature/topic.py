@@ -27,6 +27,7 @@ class Settings:
     def config(self) -> Mapping[str, str]:
         return {
             "cleanup.policy": "compact" if self.compacts else "delete",
+            "delete.retention.ms": str(WEEK),
             "retention.ms": str(self.retention),
             "retention.bytes": str(-1 if self.length is None else self.length * RECORD_BYTES),
         }

@@ -36,8 +36,17 @@ def is_compacted(operations: list[Row], topic: str) -> bool:
     return any("compact" in json.loads(o["value"])["config"].get("cleanup.policy", "") for o in rows)
 
 
+def forgets_tombstones(tables: Tables, topic: str) -> bool:
+    """Whether a tombstone may be gone before the end of the run."""
+    rows = [o for o in tables["operations"] if o["f"] == "topic" and o["topic"] == topic]
+    stay = min(int(json.loads(o["value"])["config"].get("delete.retention.ms", 0)) for o in rows)
+    ended = max(r["completed"] if r["completed"] is not None else r["invoked"] for r in tables["records"])
+    return bool(stay * 1e6 < ended - min(o["invoked"] for o in rows))
+
+
 def is_replaced(tables: Tables, of: Row, offset: int) -> bool:
-    """Whether a record of the same key lies behind it in a compacted topic."""
+    """Whether a record of the same key lies behind it in a compacted topic, or a tombstone that may be gone did,
+    or it is one itself."""
     records = tables["records"]
     mine = [
         r for r in sends(records) + intact(polls(records)) if (log(r), r["value"]) == (log(of), of["value"])
@@ -46,10 +55,14 @@ def is_replaced(tables: Tables, of: Row, offset: int) -> bool:
     placed = [
         r for r in sends(records, "ok") + polls(records) if log(r) == log(of) and r["offset"] is not None
     ]
-    return (
-        is_compacted(tables["operations"], of["topic"])
-        and key is not None
-        and any(r.get("key") == key and r["offset"] > offset for r in placed)
+    if key is None or not is_compacted(tables["operations"], of["topic"]):
+        return False
+    forgotten = [
+        r for r in sends(records, "ok", "info") + polls(records)
+        if log(r) == log(of) and r.get("key") == key and r.get("tombstone")
+    ] if forgets_tombstones(tables, of["topic"]) else []  # fmt: skip
+    return any(r.get("key") == key and r["offset"] > offset for r in placed) or any(
+        r["offset"] is None or r["offset"] >= offset for r in forgotten
     )
 
 

@@ -68,6 +68,12 @@ def recreated_while_a_record_waited_in_a_buffer(s: Any) -> Any:
     return s.final({0: ONE + 7, 1: ONE + 8}, end=2, leader_epoch=0)
 
 
+def acknowledged_without_offset_after_a_recreation(s: Any) -> Any:
+    """The first send to the new log. The next one comes after a record of the log before, at a higher offset."""
+    recreated(before(s)).send(ONE + 7, None, at=(501, 509)).send(ONE + 8, 1, at=(511, 519))
+    return s.final({0: ONE + 7, 1: ONE + 8}, end=2, leader_epoch=0)
+
+
 def unread_before_a_recreation(s: Any) -> Any:
     """Nobody got the first and the last of three records before the topic was deleted."""
     created(s).send(ONE, 0).send(ONE + 1, 1).send(ONE + 2, 2).poll(ONE + 1, 1, leader_epoch=3)
@@ -129,6 +135,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     recreated_topic: {},
     recreated_under_load: {},
     recreated_while_a_record_waited_in_a_buffer: {},
+    acknowledged_without_offset_after_a_recreation: {},
     unread_before_a_recreation: {"expired": 2},
     deleted_at_the_end: {"unseen": 1},
     lost_after_a_recreation: {"lost-write": 1},

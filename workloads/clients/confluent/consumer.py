@@ -12,6 +12,7 @@ from typing import Any
 from confluent_kafka import Consumer as Library
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
+from workloads.clients.confluent.records import to_polled
 from workloads.clients.confluent.settings import COMMON, access
 from workloads.clients.connection import Address
 from workloads.clients.protocol import Log, LostPosition, Polled
@@ -151,9 +152,7 @@ class ConfluentConsumer:
         if epoch is not None and epoch >= 0:
             self._fetched[log] = epoch
             self._epochs[log] = max(epoch, self._epochs.get(log, -1))
-        return Polled(
-            log, offset, -1 if epoch is None else epoch, message.value(), timestamp=message.timestamp()[1]
-        )
+        return to_polled(log, offset, message)
 
     def _event(self, log: Log, offset: int | None, error: KafkaError, timeout: float) -> None:
         if error.code() == KafkaError._PARTITION_EOF:

@@ -12,6 +12,7 @@ from confluent_kafka import Consumer as Library
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from workloads.clients.confluent.consumer import CLOSE_LIMIT, CONSUMER
+from workloads.clients.confluent.records import to_polled
 from workloads.clients.confluent.settings import COMMON, access
 from workloads.clients.connection import Address
 from workloads.clients.protocol import Ending, Log, MemberEvent, Polled
@@ -219,10 +220,7 @@ class ConfluentMember:
                 self._positions[log] = max(offset, self._positions.get(log, -1))
             return None
         self._positions[log] = offset + 1
-        epoch = message.leader_epoch()
-        return Polled(
-            log, offset, -1 if epoch is None else epoch, message.value(), timestamp=message.timestamp()[1]
-        )
+        return to_polled(log, offset, message)
 
     def _apply(self) -> None:
         """Let the changes of rebalances count."""

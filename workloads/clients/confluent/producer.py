@@ -17,6 +17,7 @@ from workloads.clients.confluent.settings import COMMON, CONNECT_TIMEOUT, access
 from workloads.clients.connection import Address
 from workloads.clients.outcome import Acks, Outcome
 from workloads.clients.protocol import Completion, Log
+from workloads.keys import Keyed, to_wire
 
 STALL = 30.0
 """Seconds without a completion after which a producer with sends under way is replaced."""
@@ -97,14 +98,16 @@ class ConfluentProducer:
     def in_flight(self) -> int:
         return len(self._pending) + len(self._done)
 
-    def send(self, op: int, log: Log, payload: bytes) -> None:
+    def send(self, op: int, log: Log, payload: bytes, keyed: Keyed | None = None) -> None:
         if not self._pending:
             self._progress = time.monotonic()
         self._pending.add(op)
+        key, value, headers = to_wire(payload, keyed)
         try:
             self._producer.produce(
-                log[0], value=payload, partition=log[1], on_delivery=partial(self._report, op)
-            )
+                log[0], value=value, key=key, headers=headers, partition=log[1],
+                on_delivery=partial(self._report, op),
+            )  # fmt: skip
         except Exception as error:
             self._end(op, outcome.of_refusal(error))
             if isinstance(error, KafkaException):

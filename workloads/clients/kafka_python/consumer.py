@@ -14,6 +14,7 @@ from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError, 
 from workloads.clients.connection import Address
 from workloads.clients.epochs import Epochs
 from workloads.clients.kafka_python.fetches import Fetches
+from workloads.clients.kafka_python.records import to_polled
 from workloads.clients.kafka_python.settings import COMMON, access
 from workloads.clients.protocol import Log, LostPosition, Polled
 
@@ -141,10 +142,7 @@ class KafkaPythonConsumer:
         log = (partition.topic, partition.partition)
         del self._refusals[log]
         fetched = self._fetches.source(partition, records[0].offset) if self._fetches is not None else None
-        accepted = [
-            Polled(log, record.offset, record.leader_epoch, record.value, fetched, record.timestamp)
-            for record in records
-        ]
+        accepted = [to_polled(log, record, fetched) for record in records]
         self._positions[log] = records[-1].offset + 1
         self._heard[log] = max(self._heard.get(log, -1), *(each.leader_epoch for each in accepted))
         return accepted

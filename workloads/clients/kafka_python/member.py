@@ -24,6 +24,7 @@ from workloads.clients.connection import Address
 from workloads.clients.kafka_python.assignments import Assignments
 from workloads.clients.kafka_python.fetches import Fetches
 from workloads.clients.kafka_python.member_settings import member_settings
+from workloads.clients.kafka_python.records import to_polled
 from workloads.clients.kafka_python.settings import COMMON, access
 from workloads.clients.protocol import Ending, Log, MemberEvent, Polled
 
@@ -209,7 +210,4 @@ class KafkaPythonMember:
     def _accept(self, partition: Any, records: list[Any]) -> list[Polled]:
         log = (partition.topic, partition.partition)
         fetched = self._fetches.source(partition, records[0].offset) if self._fetches is not None else None
-        return [
-            Polled(log, each.offset, each.leader_epoch, each.value, fetched, each.timestamp)
-            for each in records
-        ]
+        return [to_polled(log, each, fetched) for each in records]

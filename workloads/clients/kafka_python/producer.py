@@ -17,6 +17,7 @@ from workloads.clients.kafka_python.settings import COMMON, access
 from workloads.clients.outcome import NEVER_SENT, Acks, Attempts, classify
 from workloads.clients.patches import attempts
 from workloads.clients.protocol import Completion, Log
+from workloads.keys import Keyed, to_wire
 
 PRODUCER: dict[str, Any] = {
     # A batch that expires wedges the idempotent producer for ever. So batches do not expire while a workload lasts;
@@ -90,13 +91,14 @@ class KafkaPythonProducer:
     def in_flight(self) -> int:
         return self._waiting
 
-    def send(self, op: int, log: Log, payload: bytes) -> None:
+    def send(self, op: int, log: Log, payload: bytes, keyed: Keyed | None = None) -> None:
         if not self._pending:
             self._progress = time.monotonic()
         self._pending[op] = log
         self._waiting += 1
+        key, value, headers = to_wire(payload, keyed)
         try:
-            future = self._producer.send(log[0], value=payload, partition=log[1])
+            future = self._producer.send(log[0], value=value, key=key, headers=headers, partition=log[1])
         except (KafkaError, ValueError, TypeError) as error:
             # Documented to be raised before the record enters the buffer.
             self._end(op, error=error, tried=NEVER_SENT)

@@ -1,0 +1,168 @@
+"""A compacted topic: the latest value of each key stays, older ones may go, and a deleted key stays deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from workloads.values import (
+    MAX_RECORD,
+    check_client,
+    check_library,
+    check_rate,
+    check_seconds,
+    check_share,
+    check_topic_config,
+    check_whole_number,
+    checked_layout,
+    kafka_text,
+)
+from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
+
+WRITER = WorkerRole("writer", "workloads.roles.write_keys:write_keys")
+# As in workloads.append_log.
+READER = WorkerRole("reader", "workloads.roles.reader:read", poll_limit=20.0)
+
+DAY = 86_400.0
+
+COMPACT: Mapping[str, str] = {
+    "cleanup.policy": "compact",
+    # The cleaner does not touch the active segment. The broker makes a new one with the first append after this time.
+    "segment.ms": "1000",
+    # The least that Kafka 4.0 allows.
+    "segment.bytes": str(1 << 20),
+    "min.cleanable.dirty.ratio": "0.01",
+    "max.compaction.lag.ms": "1000",
+}
+"""Settings with which the cleaner has work within a run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compacted(Workload):
+    """Writers update and delete keys of a compacted topic; readers read it.
+
+    Each key is written by one process, to one partition, so that the order of its records is known. Half of the
+    deleted keys are never written again, and new ones take their place; the others come back with a later update.
+
+    partitions, replication_factor   of the topic
+    topic_config      further settings of the topic. Those with which the cleaner has work within seconds are set, and
+                      may be set otherwise: `segment.ms`, `segment.bytes`, `min.cleanable.dirty.ratio` and
+                      `max.compaction.lag.ms`
+    delete_retention  seconds for which tombstones stay after the first cleaning (`delete.retention.ms`). Kafka
+                      promises a reader all of them if it gets from the beginning to the end within this time
+    assignment        where the replicas lie, as in `AppendLog`
+    writers           number of processes that write
+    keys              of each writer at a time
+    deletes           share of the records that are tombstones, 0 to 1
+    rate              records per second and writer; None for no limit
+    readers           number of processes that read
+    record_size       bytes of a record's value at least; 0 for the smallest possible (about 50)
+    client            settings of the library's producer
+    library           name of the client library
+    """
+
+    partitions: int = 3
+    replication_factor: int = 3
+    topic_config: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    delete_retention: float = DAY
+    writers: int = 2
+    keys: int = 50
+    deletes: float = 0.2
+    rate: float | None = 200
+    readers: int = 2
+    record_size: int = 0
+    client: Mapping[str, Any] = field(default_factory=dict)
+    assignment: Mapping[int, Sequence[int]] | None = None
+    library: str = DEFAULT_LIBRARY
+
+    def __post_init__(self) -> None:
+        for name, least, most in (
+            ("partitions", 1, 1000),
+            ("replication_factor", 1, 100),
+            ("writers", 1, 100),
+            ("keys", 1, 1_000_000),
+            ("readers", 0, 100),
+            ("record_size", 0, MAX_RECORD),
+        ):
+            check_whole_number(f"Compacted.{name}", getattr(self, name), least, most)
+        check_rate("Compacted.rate", self.rate)
+        check_share("Compacted.deletes", self.deletes)
+        check_seconds("Compacted.delete_retention", self.delete_retention, 0, 365 * DAY)
+        check_topic_config("Compacted.topic_config", self.topic_config, self.replication_factor)
+        if "delete.retention.ms" in self.topic_config:
+            raise ValueError(
+                "Compacted.topic_config['delete.retention.ms']: use Compacted.delete_retention, in seconds"
+            )
+        policy = self.topic_config.get("cleanup.policy", "compact")
+        if "compact" not in str(policy).split(","):
+            raise ValueError(
+                f"Compacted.topic_config['cleanup.policy']={policy!r}: expected 'compact' or 'compact,delete'"
+            )
+        check_library("Compacted.library", self.library)
+        check_client("Compacted.client", self.client, self.library)
+        layout = checked_layout(
+            "Compacted.assignment",
+            self.assignment,
+            partitions=self.partitions,
+            replication_factor=self.replication_factor,
+        )
+        object.__setattr__(self, "assignment", layout)
+
+    def topics(self, run: str) -> tuple[Topic, ...]:
+        stated = {name: kafka_text(value) for name, value in self.topic_config.items()}
+        retention = {"delete.retention.ms": str(round(self.delete_retention * 1000))}
+        return (
+            Topic(
+                name=f"compacted-{run}",
+                partitions=self.partitions,
+                replication_factor=self.replication_factor,
+                config={**COMPACT, **retention, **stated},
+                assignment=self.assignment,
+            ),
+        )
+
+    def workers(self) -> tuple[WorkerSpec, ...]:
+        write = {
+            "writers": self.writers,
+            "keys": self.keys,
+            "deletes": self.deletes,
+            "rate": self.rate,
+            "acks": "all",
+            "idempotence": True,
+            "record_size": self.record_size,
+            "client": dict(self.client),
+        }
+        shapes: list[tuple[WorkerRole, dict[str, Any]]] = [
+            *((WRITER, {**write, "writer": number}) for number in range(self.writers)),
+            *((READER, {}) for _ in range(self.readers)),
+            (PROBE, {}),
+        ]
+        return tuple(
+            WorkerSpec(role=role, process=process, library=self.library, options=options)
+            for process, (role, options) in enumerate(shapes)
+        )
+
+    @property
+    def stop_order(self) -> tuple[tuple[str, ...], ...]:
+        return ((WRITER.name,),)
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        """Nobody has to read a value before a later one replaces it. Not risen-key, however short `delete_retention`
+        is: a deleted key that a reader takes for alive is what such an experiment is about."""
+        return frozenset({"expired"})
+
+    @property
+    def requires(self) -> frozenset[str]:
+        """Not acknowledgements during faults: a partition without enough replicas rightly acknowledges nothing."""
+        return frozenset({"acks-after-faults", "compaction", *(["polls-to-the-end"] if self.readers else [])})
+
+    def with_layout(self, layout: Layout | None) -> Self:
+        return replace(self, assignment=layout)
+
+    def smaller(self) -> Iterator[tuple[str, Self]]:
+        for name, least in (("readers", 0), ("writers", 1), ("keys", 1)):
+            if getattr(self, name) > least:
+                fewer: dict[str, Any] = {name: least}
+                yield f"{least} {name}", replace(self, **fewer)

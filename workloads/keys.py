@@ -1,0 +1,48 @@
+"""How keys and tombstones are sent. A key is a number of 8 bytes. A tombstone has no value, so a header identifies
+it: compaction keeps the headers of the records that stay."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+HEADER = "kafkacheck"
+"""Name of the header that has the payload of a tombstone."""
+
+KEY = struct.Struct(">q")
+
+
+class Keyed(NamedTuple):
+    """The key of a record, and whether the record is a tombstone: from then on, the key has no value."""
+
+    key: int
+    tombstone: bool = False
+
+
+class Wire(NamedTuple):
+    """The parts of a record as brokers store it."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: list[tuple[str, str | bytes | None]]
+
+
+def to_wire(payload: bytes, keyed: Keyed | None) -> Wire:
+    """The parts of a record with this payload. Raises struct.error for a key of more than 64 bits."""
+    if keyed is None:
+        return Wire(None, payload, [])
+    key = KEY.pack(keyed.key)
+    return Wire(key, None, [(HEADER, payload)]) if keyed.tombstone else Wire(key, payload, [])
+
+
+def from_wire(
+    key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, Any]] | None
+) -> tuple[bytes | None, Keyed | None]:
+    """Payload and key of a record. None for a key that is not one of ours, and for a missing payload."""
+    if key is None or len(key) != KEY.size:
+        return value, None
+    if value is None:
+        value = next((payload for name, payload in headers or () if name == HEADER), None)
+        return value, Keyed(KEY.unpack(key)[0], tombstone=True)
+    return value, Keyed(KEY.unpack(key)[0])
