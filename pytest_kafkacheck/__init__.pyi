@@ -68,6 +68,7 @@ from workloads.append_log import AppendLog as AppendLog
 from workloads.groups import Groups as Groups
 from workloads.roles.context import WorkerContext as WorkerContext
 from workloads.roles.sending import Sending as Sending
+from workloads.sessions import Sessions as Sessions
 from workloads.transactions import Transactions as Transactions
 from workloads.workload import PROBE as PROBE
 from workloads.workload import Topic as Topic
@@ -92,6 +93,7 @@ __all__ = [
     "KafkacheckError",
     "Run",
     "Sending",
+    "Sessions",
     "Topic",
     "Transactions",
     "UsageError",

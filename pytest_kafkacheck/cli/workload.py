@@ -25,7 +25,12 @@ from pytest_kafkacheck.errors import KafkacheckError, UsageError
 if TYPE_CHECKING:
     from workloads.workload import Workload
 
-WORKLOADS = {"append-log": "AppendLog", "groups": "Groups", "transactions": "Transactions"}
+WORKLOADS = {
+    "append-log": "AppendLog",
+    "groups": "Groups",
+    "sessions": "Sessions",
+    "transactions": "Transactions",
+}
 """Name on the command line to the public class."""
 
 
