@@ -29,6 +29,7 @@ HOMES = {
     "PROBE": "workloads.workload",
     "Run": "pytest_kafkacheck.run",
     "Sending": "workloads.roles.sending",
+    "Sessions": "workloads.sessions",
     "Topic": "workloads.workload",
     "Transactions": "workloads.transactions",
     "UsageError": "pytest_kafkacheck.errors",

@@ -71,6 +71,7 @@ from workloads.groups import Groups as Groups
 from workloads.rewind import Rewind as Rewind
 from workloads.roles.context import WorkerContext as WorkerContext
 from workloads.roles.sending import Sending as Sending
+from workloads.sessions import Sessions as Sessions
 from workloads.transactions import Transactions as Transactions
 from workloads.workload import PROBE as PROBE
 from workloads.workload import Topic as Topic
@@ -98,6 +99,7 @@ __all__ = [
     "Rewind",
     "Run",
     "Sending",
+    "Sessions",
     "Topic",
     "Transactions",
     "UsageError",

@@ -55,6 +55,7 @@ class WorkerRole:
     function  called in the worker process with its `WorkerContext`; returns after ``context.stop`` is set. A function
               at the top level of a file, or a text such as "workloads.roles.reader:read", which defers its import.
     observes  it watches the cluster and is no client of it: faults of clients spare it.
+    reads_own   it reads what it has written: the verdict reports how long after the acknowledgement.
     poll_limit  seconds within which it gets records that it can read, however long its connections were cut before.
               State it only for a role that polls all of its logs until it is stopped: if it stops earlier, although
               others go on, the verdict reports it as a stalled-reader.
@@ -63,6 +64,7 @@ class WorkerRole:
     name: str
     function: Callable[[WorkerContext], None] | str
     observes: bool = False
+    reads_own: bool = False
     poll_limit: float | None = None
 
     @property
@@ -166,6 +168,12 @@ class Workload(Protocol):
     @property
     def has_groups(self) -> bool:
         """Whether consumers form groups; without, bounds about owners of partitions say nothing. Default: False."""
+        return False
+
+    @property
+    def reads_from_followers(self) -> bool:
+        """Whether clients read from followers in their rack (KIP-392): the brokers then need racks and a
+        replica.selector.class that knows them, which is checked before the load begins. Default: False."""
         return False
 
     @property

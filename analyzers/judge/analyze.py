@@ -24,10 +24,12 @@ from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
 from analyzers.judge.examples import example_json
 from analyzers.judge.find import Crashed, Found, find
 from analyzers.judge.prefilter import find_suspects
+from analyzers.judge.staleness import measured_runs, stalenesses
 from analyzers.judge.tally import Tally, has_removals, session_filter, tally
 from analyzers.verdict.availability import Availability
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.names import client_names
+from analyzers.verdict.staleness import Staleness
 from analyzers.verdict.verdict import Verdict, judge
 
 
@@ -73,8 +75,9 @@ def analyze(
         kinds = {run: each.kinds() for run, each in tallies.items()}
         every_check = (*checks, *bound_checks(bounds))
         wanted = [check for check in every_check if any(applies(check, of_run) for of_run in kinds.values())]
+        narrowed = replace(logs, session_filter=session_filter(tallies), has_removals=has_removals(tallies))
         found, crashed = find(
-            replace(logs, session_filter=session_filter(tallies), has_removals=has_removals(tallies)),
+            narrowed,
             wanted,
             examples=examples,
             strict=strict,
@@ -92,6 +95,7 @@ def analyze(
             unsearched.append(
                 Unsearched(run=None, judged=False, sentence=_crash("report on availability", error))
             )
+        late = _stalenesses(narrowed, measured_runs(tallies), unsearched, strict=strict)
         collected = _collect(history, found, unsearched, strict=strict)
     finally:
         release(spark, history)
@@ -115,11 +119,27 @@ def analyze(
             [each for each in unsearched if each.concerns(run, kinds[run])],
             allowed,
             available.get(run, Availability()),
+            late.get(run),
             bounds if isinstance(bounds, Bounds) else bounds.get(run, NONE),
             collected.get(run, Collected()),
         )
         for run in sorted(tallies)
     }
+
+
+def _stalenesses(
+    history: History, runs: Sequence[str], unsearched: list[Unsearched], *, strict: bool
+) -> dict[str, Staleness]:
+    """A crash is only a note: no promise depends on the report."""
+    try:
+        return stalenesses(history, runs)
+    except Exception as error:
+        if strict:
+            raise
+        unsearched += (
+            Unsearched(run=run, judged=False, sentence=_crash("report on staleness", error)) for run in runs
+        )
+        return {}
 
 
 def _collect(
@@ -176,6 +196,7 @@ def _verdict(
     unsearched: Sequence[Unsearched],
     allowed: Collection[str],
     available: Availability,
+    late: Staleness | None,
     bounds: Bounds,
     collected: Collected,
 ) -> Verdict:
@@ -190,6 +211,7 @@ def _verdict(
         unknowns=[*unknowns(counts, events), *crashes, *missing, *_unrecovered(bounds, events, available)],
         exercised=exercised(counts, events),
         availability=available,
+        staleness=late,
         notes=[*(each.sentence for each in unsearched if not each.judged), *lateness(events)],
         clients=clients,
         causes=causes_of(extents, collected, events, counts.began, clients, counts.progress.settings),

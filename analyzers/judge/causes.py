@@ -219,13 +219,18 @@ _CHANGES = """
 """
 
 _SOURCES = f"""
-    with served as (
-        select run, topic, partition, process, fetched as time, node,
-            lag(node) over (partition by run, topic, partition, process order by fetched, offset) as last
-        from {{records}}
-        where f = 'poll' and node is not null and fetched is not null and (run, process) in (
+    with answered as (
+        select run, topic, partition, process, fetched as time, offset, node from {{records}}
+        where f = 'poll' and fetched is not null and (run, process) in (
             select run, process from {{operations}} where f = 'read'
         )
+        union all
+        select run, topic, partition, process, completed, end_offset,
+            cast(get_json_object(value, '$.node') as int) as node
+        from {{operations}} where f = 'read' and type = 'ok'
+    ), served as (
+        select *, lag(node) over (partition by run, topic, partition, process order by time, offset) as last
+        from answered where node is not null
     )
     select run, topic, partition, process, time, node from served where last is null or node <> last
     limit {MOST_CHANGES}

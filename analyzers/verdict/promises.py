@@ -170,7 +170,7 @@ PROMISES: Mapping[str, Promise] = {
         ),
         Promise(
             name="session-reads",
-            exercised_by="a session read a partition to the end that its leader reported",
+            exercised_by="a session read a partition to the end that its leader, or its follower, reported",
             concerns=lambda exercised: bool(exercised.session_reads),
             missing=_session_reads,
         ),

@@ -14,6 +14,7 @@ from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.headline import headline
 from analyzers.verdict.names import client_name, write_name
+from analyzers.verdict.staleness import Staleness
 from analyzers.verdict.wording import count, seconds
 from workloads.history.schema import VALUE_BITS
 
@@ -31,6 +32,7 @@ def render(
     unknowns: Sequence[str],
     exercised: Exercised,
     availability: Availability,
+    staleness: Staleness | None = None,
     notes: Sequence[str],
     not_exercised: Sequence[str] = (),
     clients: Mapping[int, str],
@@ -48,6 +50,7 @@ def render(
         ("What was not exercised (docs/promises.md):", [", ".join(not_exercised)] if not_exercised else []),
         ("What was not checked (no promise depends on it):", [f"- {sentence}" for sentence in notes]),
         ("Availability:", [*_availability(availability)]),
+        ("Own writes of sessions:", [*_staleness(staleness)]),
     ):
         if section:
             lines += ["", title, *(f"  {line}" for line in section)]
@@ -166,6 +169,22 @@ def _availability(availability: Availability) -> Iterator[str]:
     yield from map(_phase, availability.phases)
     if availability.worst_lag is not None:
         yield f"worst real-time lag of a reader: {seconds(availability.worst_lag)}"
+
+
+def _staleness(staleness: Staleness | None) -> Iterator[str]:
+    if staleness is None:
+        return
+    yield (
+        f"{count(staleness.writes, 'acknowledged write')}; the session's next read of the partition missed "
+        f"{staleness.missed:,} of {staleness.reads:,}; never read: {staleness.unseen:,}"
+    )
+    times = {
+        "median": staleness.median,
+        "90th percentile": staleness.percentile_90,
+        "longest": staleness.longest,
+    }
+    if known := [f"{name} {time * 1000:,.0f} ms" for name, time in times.items() if time is not None]:
+        yield f"from the acknowledgement to the session's first read of the write: {', '.join(known)}"
 
 
 def _phase(phase: PhaseAvailability) -> str:

@@ -13,6 +13,7 @@ from analyzers.verdict.exercised import NOTHING, Exercised
 from analyzers.verdict.finding import Finding, rank
 from analyzers.verdict.headline import headline
 from analyzers.verdict.promises import not_exercised
+from analyzers.verdict.staleness import Staleness
 from analyzers.verdict.text import render
 
 Result = Literal["valid", "invalid", "unknown"]
@@ -29,6 +30,8 @@ class Verdict:
     """A sentence for each reason why the run cannot be called valid."""
     exercised: Exercised = NOTHING
     availability: Availability = NOT_MEASURED
+    staleness: Staleness | None = None
+    """How late sessions read what they had written; None unless a role is said to do so (`WorkerRole.reads_own`)."""
     notes: tuple[str, ...] = ()
     """A sentence for each thing that was not checked and on which no promise depends. Without effect on the
     result."""
@@ -65,6 +68,7 @@ class Verdict:
             unknowns=tuple(data["unknowns"]),
             exercised=Exercised.from_data(data["exercised"]),
             availability=Availability.from_data(data["availability"]),
+            staleness=None if data.get("staleness") is None else Staleness.from_data(data["staleness"]),
             notes=tuple(data["notes"]),
             not_exercised=tuple(data.get("not_exercised", ())),
             clients={int(process): str(name) for process, name in data.get("clients", {}).items()},
@@ -86,6 +90,7 @@ class Verdict:
             unknowns=self.unknowns,
             exercised=self.exercised,
             availability=self.availability,
+            staleness=self.staleness,
             notes=self.notes,
             not_exercised=self.not_exercised,
             clients=self.clients,
@@ -99,6 +104,7 @@ def judge(
     unknowns: Collection[str] = (),
     exercised: Exercised = NOTHING,
     availability: Availability = NOT_MEASURED,
+    staleness: Staleness | None = None,
     notes: Collection[str] = (),
     clients: Mapping[int, str] | None = None,
     causes: Collection[Cause] = (),
@@ -114,6 +120,7 @@ def judge(
         unknowns=tuple(unknowns),
         exercised=exercised,
         availability=availability,
+        staleness=staleness,
         notes=tuple(notes),
         not_exercised=not_exercised(exercised),
         clients=dict(clients or {}),

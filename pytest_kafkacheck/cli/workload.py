@@ -31,6 +31,7 @@ WORKLOADS = {
     "copy": "Copy",
     "groups": "Groups",
     "rewind": "Rewind",
+    "sessions": "Sessions",
     "transactions": "Transactions",
 }
 """Name on the command line to the public class."""

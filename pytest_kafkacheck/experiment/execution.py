@@ -16,6 +16,7 @@ from docker.errors import APIError
 from nemesis.run import Nemesis
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.kafka.follower_reads import check_follower_reads
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.abandoned_topics import delete_abandoned
 from pytest_kafkacheck.experiment.clients import WorkerClients
@@ -91,6 +92,8 @@ class _Execution:
             workers = self._worker_pool()
             stack.callback(workers.kill)
             workers.launch()  # They load their modules while the topics are created.
+            if workload.reads_from_followers:
+                check_follower_reads(self._cluster.brokers)
             write_environment(self._home, self._cluster, workload)
             self._delete_abandoned_topics()
             stack.enter_context(self._topics.recorded(operations))

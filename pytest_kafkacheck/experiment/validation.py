@@ -12,6 +12,7 @@ from nemesis.event import Event
 from nemesis.generate import Generated
 from nemesis.schedule import Schedule
 from nemesis.validation import seconds
+from pytest_kafkacheck.cluster.spec.replica_selector import RACK_AWARE, SELECTOR
 from pytest_kafkacheck.cluster.spec.settings import check_settings
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
@@ -74,6 +75,7 @@ def check_values(experiment: Values) -> None:
         raise UsageError(f"Experiment.budget={experiment.budget!r}: expected a Budget, or None")
     _check_topics(experiment.workload, experiment.cluster)
     _check_release(experiment.workload, experiment.cluster)
+    _check_racks(experiment.workload, experiment.cluster)
 
 
 def check_settings_of_faults(schedule: Schedule, version: str) -> None:
@@ -160,4 +162,21 @@ def _check_release(workload: Workload, cluster: ClusterSpec) -> None:
         raise UsageError(
             f"{type(workload).__name__} needs Kafka {least[0]}.{least[1]} or later for what it asks for, and "
             f"ClusterSpec.version={cluster.version!r}; choose another version, or other values of the workload"
+        )
+
+
+def _check_racks(workload: Workload, cluster: ClusterSpec) -> None:
+    """Of a cluster that kafkacheck starts; `cluster.kafka.follower_reads` asks the brokers of another one."""
+    if not workload.reads_from_followers or cluster.attached is not None:
+        return
+    kind = type(workload).__name__
+    if len({member.rack for member in cluster.members if member.is_broker}) < 2:
+        raise UsageError(
+            f"{kind} reads from followers in another rack than the leader's, and ClusterSpec.racks="
+            f"{cluster.racks!r} with {cluster.brokers} brokers gives fewer than 2 racks; state racks=('a', 'b', 'c')"
+        )
+    if SELECTOR not in cluster.config:
+        raise UsageError(
+            f"{kind} reads from followers, and ClusterSpec.config has no {SELECTOR}, so clients would read "
+            f"from leaders only; state config={{{SELECTOR!r}: {RACK_AWARE!r}}}"
         )

@@ -12,6 +12,7 @@ from analyzers.verdict.availability import Availability, LogAvailability, PhaseA
 from analyzers.verdict.entry import entry
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
+from analyzers.verdict.staleness import Staleness
 from analyzers.verdict.verdict import Verdict, amended, judge
 
 ONE = 1 << 40
@@ -84,6 +85,7 @@ AVAILABLE = judge(
         ),
         worst_lag=0.75,
     ),
+    staleness=Staleness(writes=2000, reads=1999, missed=1990, unseen=3, median=0.5023, longest=0.8),
 )
 
 
@@ -235,7 +237,20 @@ def test_the_text_shows_the_availability() -> None:
         "latency median 1 ms, 99th percentile 10 ms, worst 0.5 s",
         "  phase faults: 1 send, 100.0% not acknowledged",
         "  worst real-time lag of a reader: 0.8 s",
+        "",
+        "Own writes of sessions:",
+        "  2,000 acknowledged writes; the session's next read of the partition missed 1,990 of 1,999; never read: 3",
+        "  from the acknowledgement to the session's first read of the write: median 502 ms, longest 800 ms",
     ]
+
+
+def test_a_stored_staleness_without_numbers_is_refused() -> None:
+    data = json.loads(AVAILABLE.to_json())
+    data["staleness"]["median"] = "0.5"
+    with pytest.raises(TypeError, match="a time of staleness: expected a number"):
+        Verdict.from_json(json.dumps(data))
+    del data["staleness"]
+    assert Verdict.from_json(json.dumps(data)).staleness is None, "an earlier version stored none"
 
 
 def test_a_verdict_can_be_read_without_spark() -> None:

@@ -12,11 +12,13 @@ import pytest
 
 from analyzers.catalogue.bounds import Bounds
 from pytest_kafkacheck import configure, configure_broker, isolate, kill, partition, pause
+from pytest_kafkacheck.cluster.spec.replica_selector import RACK_AWARE, SELECTOR
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from workloads.append_log import AppendLog
 from workloads.groups import Groups
+from workloads.sessions import Sessions
 
 
 class RequiresTooMuch(AppendLog):
@@ -171,3 +173,31 @@ def test_a_workload_that_the_release_cannot_have_is_refused() -> None:
     ):
         Experiment(workload=workload, cluster=ClusterSpec(version="3.9.2"))
     Experiment(workload=Groups(), cluster=ClusterSpec(version="3.9.2"))
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"config": {SELECTOR: RACK_AWARE}}, "ClusterSpec.racks=() with 3 brokers gives fewer than 2 racks"),
+        (
+            {"racks": ("a", "a"), "config": {SELECTOR: RACK_AWARE}},
+            "ClusterSpec.racks=('a', 'a') with 3 brokers gives fewer than 2 racks",
+        ),
+        ({"racks": ("a", "b")}, f"ClusterSpec.config has no {SELECTOR}"),
+    ],
+)
+def test_a_cluster_that_cannot_serve_reads_from_followers_is_refused(
+    values: dict[str, Any], said: str
+) -> None:
+    cluster = ClusterSpec(**values)
+    assert Experiment(workload=Sessions(), cluster=cluster).cluster == cluster
+    with pytest.raises(UsageError, match="Sessions reads from followers") as refused:
+        Experiment(workload=Sessions(read_from="follower"), cluster=cluster)
+    assert said in str(refused.value)
+
+
+def test_a_cluster_with_racks_and_a_selector_can() -> None:
+    cluster = ClusterSpec(racks=("a", "b"), config={SELECTOR: RACK_AWARE})
+    Experiment(workload=Sessions(read_from="follower"), cluster=cluster)
+    # Brokers that are there already are asked before the load.
+    Experiment(workload=Sessions(read_from="follower"), cluster=ClusterSpec(attached=[1, 2, 3]))

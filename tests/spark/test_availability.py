@@ -10,8 +10,10 @@ import pytest
 from analyzers.catalogue.bounds import Bounds
 from analyzers.facts.registry import FACTS, NEEDS
 from analyzers.judge import analyze as analysis
+from analyzers.judge import staleness
 from analyzers.judge.cycles import find_cycles
 from analyzers.verdict.availability import Availability, LogAvailability, PhaseAvailability
+from analyzers.verdict.staleness import Staleness
 from tests.support.stories.transactions import each_read_the_other, written_in_opposite_orders
 from workloads.history.schema import HARNESS
 
@@ -65,6 +67,55 @@ def test_availability_is_reported_always(judged: Any, story: Any) -> None:
         worst_lag=pytest.approx(1.0, abs=1e-6),
     )  # fmt: skip
     assert verdict["empty"].availability == Availability()
+
+
+def reading_own_writes(s: Any, *, stated: bool = True) -> Any:
+    """Of six acknowledged writes, the session polled one before its acknowledgement, two with the next read, one with
+    the read after that, and two never; after the last one it read no more."""
+    worker = {"role": "session", "process": 1, "event": "started", **({"reads_own": True} if stated else {})}
+    s.harness("worker", worker, at=(0, 0))
+    read = {"f": "read", "session": 7, "process": 1}
+    for number, seen in enumerate((5, 30, 40, 150, None)):
+        at = number * 1000
+        s.send(ONE + number, number, session=7, at=(at, at + 10))
+        if seen is not None:
+            s.poll(ONE + number, number, session=7, process=1, at=(at + 1, at + seen))
+        for began, ended in ((20, 100), (100, 200)):
+            s.operation(**read, start_offset=0, end_offset=number, at=(at + began, at + ended))
+    s.send(ONE + 5, 5, session=7, at=(9000, 9010))
+    return s.final({number: ONE + number for number in range(6)}, end=6)
+
+
+def test_staleness_is_reported_of_roles_that_read_what_they_wrote(judged: Any, story: Any) -> None:
+    verdicts = judged(
+        {
+            "own": reading_own_writes(story()),
+            "unstated": reading_own_writes(story(), stated=False),
+            "waits": waiting(story()),
+        }
+    )
+    assert verdicts["own"].staleness == Staleness(
+        writes=6, reads=5, missed=2, unseen=2, median=2e-8, percentile_90=1.4e-7, longest=1.4e-7
+    )
+    (missed,) = (each for each in verdicts["own"].findings if each.anomaly == "read-your-writes")
+    assert missed.count == verdicts["own"].staleness.missed
+    assert verdicts["unstated"].staleness is verdicts["waits"].staleness is None
+
+
+def test_a_run_that_is_not_asked_for_staleness_has_no_job_for_it(
+    judged: Any, story: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: Any) -> Any:
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr(staleness, "session_writes", crash)
+    verdicts = judged(
+        {"own": reading_own_writes(story()), "unstated": reading_own_writes(story(), stated=False)}
+    )
+    assert verdicts["own"].notes == ("The report on staleness crashed: RuntimeError: no memory",)
+    assert verdicts["own"].staleness is None
+    assert verdicts["own"].result == "invalid"
+    assert judged({"unstated": reading_own_writes(story(), stated=False)})["unstated"].notes == ()
 
 
 def test_latency_counts_from_when_a_send_was_due(judged: Any, story: Any) -> None:

@@ -11,12 +11,14 @@ import pytest
 
 from analyzers.causes.story import story as story_of
 from analyzers.checks.durability import LOST_WRITE
+from analyzers.checks.session_reads import READ_YOUR_WRITES
 from analyzers.history.validate import run_ids
 from analyzers.judge import causes
 from analyzers.judge.analyze import analyze
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from tests.support.stories.failures import FAILURES, isolated_leader, seen
+from tests.support.stories.sessions import own_write_missed
 
 pytestmark = pytest.mark.spark
 
@@ -69,3 +71,18 @@ def test_of_too_many_changes_those_nearest_to_the_findings_count(
         "The causes are derived from the 4 changes of leaders, ISRs and logs that lie nearest to the findings; 7 "
         "others were left out.",
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [('{"node": 2}', "follower reads"), ('{"node": 1}', "unknown"), (None, "unknown")],
+)
+def test_a_read_that_got_no_record_names_the_broker_that_ended_it(
+    judged: Any, story: Any, value: str | None, kind: str
+) -> None:
+    """A session that misses its first write has no polled record that says where it reads from."""
+    s = own_write_missed(story())
+    s.operations = [row | {"value": value} if row["f"] == "read" else row for row in s.operations]
+    seen(s, 0, 1, 1, 0, 0)
+    (cause,) = judged({"r": s}, checks=[READ_YOUR_WRITES])["r"].causes
+    assert cause.kind == kind

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from tests.support.mock_cluster import PRODUCE, MockCluster, mock_cluster
+from workloads.clients.confluent import epochs
 from workloads.clients.confluent import producer as producers
 from workloads.clients.confluent.producer import ConfluentProducer, check_setting
 from workloads.clients.connection import Address
@@ -93,6 +95,32 @@ def test_the_epoch_follows_the_leader_after_an_acknowledgement(cluster: MockClus
     while not one.take(0.5) and time.monotonic() < deadline:
         pass
     assert one.leader_epoch(LOG) > before >= 0
+    one.close(1)
+
+
+def test_the_epoch_is_unknown_while_a_broker_does_not_answer(
+    cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be the one that acknowledged the last send, in a later epoch than the others know."""
+    one = producer(cluster)
+    before = one.leader_epoch(LOG)
+    assert before >= 0
+    silent, ask = cluster.bootstrap[0], epochs.Connection.ask
+
+    def asked(connection: epochs.Connection, request: Any) -> Any:
+        if connection._address == silent:
+            raise TimeoutError(str(silent))
+        return ask(connection, request)
+
+    monkeypatch.setattr(epochs.Connection, "ask", asked)
+    monkeypatch.setattr(epochs, "SILENCE", 0)
+    one.send(1, LOG, b"x")
+    deadline = time.monotonic() + 10
+    while not one.take(0.5) and time.monotonic() < deadline:
+        pass
+    assert [one.leader_epoch(LOG), one.leader_epoch(LOG)] == [-1, -1]
+    monkeypatch.setattr(epochs.Connection, "ask", ask)
+    assert one.leader_epoch(LOG) >= before
     one.close(1)
 
 

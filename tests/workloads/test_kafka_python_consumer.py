@@ -15,7 +15,7 @@ from tests.support.fake_metadata import FakeCluster
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python import consumer as consumers
 from workloads.clients.kafka_python.consumer import OUT_OF_RANGE_LIMIT, REFUSALS, KafkaPythonConsumer
-from workloads.clients.protocol import LostPosition
+from workloads.clients.protocol import LostPosition, ReportedEnd
 
 LOG = ("t", 0)
 OTHER = ("t", 1)
@@ -202,13 +202,36 @@ def test_only_assigned_logs_can_be_selected(script: deque[Any]) -> None:
         consumer().only((("t", 9),))
 
 
-def response(*logs: tuple[str, int], records: bytes = b"records") -> Any:
-    """Of a fetch, as the library decodes it."""
+def response(
+    *logs: tuple[str, int],
+    records: bytes = b"records",
+    end: int = 0,
+    error: int = 0,
+    of_all: int = 0,
+    rather: int = -1,
+) -> Any:
+    """Of a fetch, as the library decodes it.
+
+    end     the high watermark.
+    error   of each partition; `of_all`: of the whole response.
+    rather  the replica to read from.
+    """
     topics = [
-        SimpleNamespace(topic=topic, partitions=[SimpleNamespace(partition_index=partition, records=records)])
+        SimpleNamespace(
+            topic=topic,
+            partitions=[
+                SimpleNamespace(
+                    partition_index=partition,
+                    records=records,
+                    high_watermark=end,
+                    error_code=error,
+                    preferred_read_replica=rather,
+                )
+            ],
+        )
         for topic, partition in logs
     ]
-    return SimpleNamespace(responses=topics)
+    return SimpleNamespace(responses=topics, error_code=of_all)
 
 
 def test_a_record_tells_which_broker_served_it_and_when(script: deque[Any]) -> None:
@@ -234,6 +257,30 @@ def test_a_record_of_an_unknown_response_has_no_broker(script: deque[Any]) -> No
     reader = consumer()
     script.append({LOG: [Record(0)]})
     assert [each.fetched for each in reader.poll(0.01)] == [None]
+
+
+def test_the_end_is_that_of_the_last_response_to_a_request_after_the_given_time(script: deque[Any]) -> None:
+    """A broker leaves out a partition of which nothing has changed since the last response of the fetch session."""
+    reader = consumer()
+    assert reader.reported_end(LOG, since=0) is None
+    reader.poll(0.001)
+    assert not script
+    library, log = FakeConsumer.made[0], TopicPartition(*LOG)
+
+    def respond(node: int, asked: float, answer: Any) -> ReportedEnd | None:
+        library._handle_fetch_response(node, {log: 0}, asked, answer)
+        return reader.reported_end(LOG, since=10**9)
+
+    assert respond(1, 0.5, response(LOG, end=4)) is None, "it was sent before"
+    assert respond(1, 1.0, response(LOG, end=4, rather=2)) is None, "the leader only names a follower"
+    assert respond(2, 1.1, response(LOG, end=3)) == ReportedEnd(2, 1_100_000_000, 3)
+    unchanged = respond(2, 1.2, response())
+    assert unchanged == ReportedEnd(2, 1_200_000_000, 3)
+    assert respond(1, 1.3, response()) == unchanged, "it has reported no end in its session"
+    for nothing in (response(LOG, end=9, error=6), response(LOG, end=-1), response(LOG, end=9, of_all=70)):
+        assert respond(2, 1.4, nothing) == unchanged
+    assert respond(2, 1.5, response()) == unchanged, "an error is not the same as before"
+    assert reader.reported_end(OTHER, since=0) is None
 
 
 def test_a_log_that_ends_with_a_marker_is_read_to_its_end(script: deque[Any]) -> None:

@@ -110,10 +110,23 @@ def test_epochs_begin_again_with_a_topic_that_is_created_again(
     brokers.views |= dict.fromkeys(("old", "new"), Leadership(1, 0, (1,), topic_id="b"))
     brokers.ends = {"old": epoch_is(0, 3)}
     assert leaders.offset(LOG, epoch=7, limit=1) == 3
+    assert leaders.offset(LOG, least=55, limit=1) == 3, "offsets begin again, too"
     assert leaders.epoch(LOG) == 0
     brokers.views.pop("old"), brokers.views.pop("new")
     leaders.refresh()
     assert leaders.epoch(LOG) == 0, "the id of the deleted topic is not believed again"
+
+
+def test_an_end_below_what_the_caller_knows_is_that_of_another_leader(
+    brokers: FakeBrokers, leaders: Leaders
+) -> None:
+    brokers.views = {"old": Leadership(1, 4, (1, 2))}
+    brokers.ends = {"old": epoch_is(4, 55), "new": epoch_is(5, 173)}
+    assert leaders.offset(LOG, least=55, limit=1) == 55
+    with pytest.raises(TimeoutError, match="broker 1 answered 55 in epoch 4, and 56 is known"):
+        leaders.offset(LOG, least=56, limit=0.3)
+    brokers.views["new"] = Leadership(2, 5, (2,))
+    assert leaders.offset(LOG, least=56, limit=1) == 173
 
 
 @pytest.mark.parametrize(

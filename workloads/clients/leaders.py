@@ -60,7 +60,14 @@ class Leaders:
         return self._known[log].leader_epoch if log in self._known else -1
 
     def offset(
-        self, log: Log, *, at: int = LATEST, epoch: int = -1, committed: bool = False, limit: float
+        self,
+        log: Log,
+        *,
+        at: int = LATEST,
+        epoch: int = -1,
+        least: int = 0,
+        committed: bool = False,
+        limit: float,
     ) -> int:
         """An offset of the log from its leader.
 
@@ -69,6 +76,8 @@ class Leaders:
         committed  LATEST is the last stable offset, where a consumer with isolation.level=read_committed stops.
         epoch  the highest leader epoch that the caller has seen; the answer is of this one or later. It says nothing
                after the topic was created again.
+        least  the lowest answer to accept. For a caller that knows an offset of the log, and not in which epoch: a
+               lower answer may be that of a leader that was replaced, so brokers are asked again.
         limit  seconds; after that TimeoutError, which names the last refusal.
         """
         retrying = Retrying(
@@ -78,7 +87,7 @@ class Leaders:
             retry=retry_if_exception_type(OSError),
         )
         try:
-            return retrying(self._offset, log, at, epoch, committed)
+            return retrying(self._offset, log, at, epoch, least, committed)
         except RetryError as error:
             raise TimeoutError(
                 f"{log[0]}-{log[1]}: no leader of epoch {max(epoch, self.epoch(log))} or later gave its "
@@ -119,9 +128,9 @@ class Leaders:
         except OSError:
             return {}
 
-    def _offset(self, log: Log, at: int, epoch: int, committed: bool) -> int:
+    def _offset(self, log: Log, at: int, epoch: int, least: int, committed: bool) -> int:
         if log[0] in self._recreated:
-            epoch = -1
+            epoch, least = -1, 0
         if self.epoch(log) < max(epoch, 0) or self._known[log].leader not in self._brokers:
             self.refresh()
         known = self._known.get(log)
@@ -139,4 +148,9 @@ class Leaders:
         if code:
             self.refresh()
             raise OSError(f"broker {known.leader} answered {kafka.errors.for_code(code).__name__}")
+        if offset < least:
+            self.refresh()
+            raise OSError(
+                f"broker {known.leader} answered {offset} in epoch {known.leader_epoch}, and {least} is known"
+            )
         return offset

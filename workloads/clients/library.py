@@ -66,11 +66,17 @@ class Library(Protocol):
         start: Mapping[Log, int],
         assignment: int = 0,
         committed: bool = False,
+        rack: str | None = None,
     ) -> Consumer:
         """A consumer of these logs from these offsets; `assignment` is its first number of that name.
 
         committed  read with isolation.level=read_committed.
+        rack       client.rack: brokers with a rack-aware replica.selector.class let it read from a replica there.
         """
+
+    def check_reported_ends(self) -> None:
+        """Raises ValueError if its consumers do not report the ends of logs, and names a library whose consumers do.
+        See `Consumer.reported_end`."""
 
     def member(
         self,

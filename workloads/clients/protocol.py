@@ -34,6 +34,17 @@ class Fetched(NamedTuple):
     at: int
 
 
+class ReportedEnd(NamedTuple):
+    """The end of a log as the response to a fetch reports it: the high watermark of the replica that served it.
+
+    asked  ns, when the request was sent: what the broker knew then is in the response.
+    """
+
+    node: int
+    asked: int
+    offset: int
+
+
 class Polled(NamedTuple):
     """A record returned by a poll; `leader_epoch` is its batch's, -1 for none. `fetched` is None if unknown.
 
@@ -97,7 +108,8 @@ class Producer(Protocol):
         """Why this producer can no longer be used, or None."""
 
     def leader_epoch(self, log: Log) -> int:
-        """The highest leader epoch that this producer has seen; -1 for none."""
+        """The highest leader epoch that this producer has seen, at least that of its last acknowledgement. -1 if it
+        has seen none, or cannot know whether the last acknowledgement is of a later one."""
 
     def close(self, timeout: float) -> list[Completion]:
         """Close it within about `timeout` seconds. Returns a completion for every send that has none taken yet."""
@@ -199,5 +211,11 @@ class Consumer(Protocol):
 
     def leader_epoch(self, log: Log) -> int:
         """The highest leader epoch that this consumer has seen; -1 for none."""
+
+    def reported_end(self, log: Log, *, since: int) -> ReportedEnd | None:
+        """The end in the last response to a fetch that was sent at or after `since` (ns); None before there is one.
+
+        Raises NotImplementedError where the library does not expose it, see `Library.check_reported_ends`.
+        """
 
     def close(self) -> None: ...

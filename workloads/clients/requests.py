@@ -82,6 +82,18 @@ def metadata(ask: Ask, topics: Iterable[str] | None) -> dict[Log, Leadership]:
     }
 
 
+def racks(ask: Ask) -> dict[int, str]:
+    """The rack of each broker that has one and that this broker knows to be up."""
+    request = MetadataRequest(
+        version=9,
+        topics=[],
+        allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=False,
+        include_topic_authorized_operations=False,
+    )
+    return {broker.node_id: broker.rack for broker in ask(request).brokers if broker.rack}
+
+
 def offsets(
     ask: Ask,
     epochs: Mapping[Log, int],

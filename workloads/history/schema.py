@@ -89,7 +89,9 @@ OPERATIONS = pa.schema(
         ("topic", pa.string()),
         ("partition", pa.int32()),
         ("start_offset", pa.int64()),  # read: first offset to read; final-read: start of the log at that time
-        ("end_offset", pa.int64()),  # read, final-read: end of the log as reported by the leader (exclusive)
+        # read, final-read: end of the log (exclusive) as the leader reported it; of a read with `node` in its value,
+        # as that broker did
+        ("end_offset", pa.int64()),
         ("value", pa.string()),  # JSON; the keys for each f are listed below
         ("error", pa.string()),
         ("group", pa.string()),  # subscribe, member, commit: the consumer group
@@ -100,7 +102,9 @@ OPERATIONS = pa.schema(
 
 ``read``        a session reads a partition from where it last stopped to the reported end; ``ok`` if it got
                 there. Its records have the same ``op``. With isolation.level=read_committed, the end is the last
-                stable offset, and the value is ``{"committed": true}``.
+                stable offset, and the value is ``{"committed": true}``. A session that reads from followers does not
+                ask the leader: the end is the high watermark in the first response to a fetch of this read, and the
+                value names the broker that served it, ``{"node": int}``. A read without such a response is ``info``.
 ``final-read``  a new client reads a whole partition after all faults are healed; ``ok`` if it reached ``end_offset``.
                 The value is as for ``read``.
 ``position-lost``  the position of a reader or session, `start_offset`, is not in its log any more, so it goes on from
@@ -146,7 +150,8 @@ OPERATIONS = pa.schema(
 ``worker``      by HARNESS: ``{"role": ..., "process": number, "event": "started"|"stopped"|"crashed"|"killed"}``.
                 Ends are recorded a moment later; ``killed`` means by a fault. ``started`` has ``"poll_limit": s`` for
                 a role that polls all of its logs until it is stopped: it gets records that it can read within this
-                time, however long its connections were cut before.
+                time, however long its connections were cut before; and ``"reads_own": true`` for one that reads what
+                it has written, of which the verdict reports the staleness.
 ``topic``       by HARNESS: the run, or one of its faults, created or deleted a topic, between its request and the
                 answer: ``{"event": "created"|"deleted"|"recreated", "id": text, "partitions": int,
                 "replication_factor": int, "config": {setting: text}}``. A recreated topic has a ``deleted`` row

@@ -100,13 +100,21 @@ class WorkerContext:
             settings=settings,
         )
 
-    def consumer(self, start: Mapping[Log, int], *, assignment: int = 0, committed: bool = False) -> Consumer:
+    def consumer(
+        self,
+        start: Mapping[Log, int],
+        *,
+        assignment: int = 0,
+        committed: bool = False,
+        rack: str | None = None,
+    ) -> Consumer:
         """A consumer of the worker's client library: of these logs, from these offsets.
 
         committed  read with isolation.level=read_committed.
+        rack       client.rack, see `Library.consumer`.
         """
         return self._library.consumer(
-            bootstrap=self.bootstrap, start=start, assignment=assignment, committed=committed
+            bootstrap=self.bootstrap, start=start, assignment=assignment, committed=committed, rack=rack
         )
 
     def member(self, *, group: str, topics: tuple[str, ...], settings: Mapping[str, Any]) -> Member:

@@ -35,6 +35,9 @@ class Sending:
         self._context = context
         self._records = records
         self._open: dict[int, Sent] = {}
+        self._ends: dict[Log, int] = {}
+        self._epochs: dict[Log, int] = {}
+        self._unsure: set[Log] = set()
         self._producer: Producer | None = None
 
     @property
@@ -111,25 +114,50 @@ class Sending:
         """Close the producer and record its open sends with unknown outcome. The next send makes another."""
         if self._producer is None:
             return []
-        producer, self._producer = self._producer, None
-        completions = producer.close(0 if self._context.gone.is_set() else CLOSE_TIMEOUT)
-        self._record(completions)
+        completions = self._close()
         self._context.counts["producers dropped"] += 1
         return completions
 
+    def replace(self) -> None:
+        """Close the producer. The next send makes another."""
+        if self._producer is not None:
+            self._close()
+
+    def acknowledged_end(self, log: Log) -> int:
+        """The offset behind the highest one that was acknowledged; 0 for none."""
+        return self._ends.get(log, 0)
+
     def leader_epoch(self, log: Log) -> int:
-        return -1 if self._producer is None else self._producer.leader_epoch(log)
+        """As `Producer.leader_epoch`, of all producers so far."""
+        before = self._epochs.setdefault(log, -1)
+        if self._producer is None:
+            return -1 if log in self._unsure else before
+        epoch = self._producer.leader_epoch(log)
+        return max(epoch, before) if epoch >= 0 else -1
 
     def finish(self, limit: float) -> None:
         """Wait up to `limit` seconds for the open sends, then close the producer."""
         deadline = time.monotonic() + limit
         while self._open and not self._context.gone.is_set() and time.monotonic() < deadline:
             self.collect(0.1)
-        if self._producer is not None:
-            self._record(self._producer.close(0 if self._context.gone.is_set() else CLOSE_TIMEOUT))
-            self._producer = None
+        self.replace()
+
+    def _close(self) -> list[Completion]:
+        assert self._producer is not None
+        # The next producer may find an older leader first. Only for callers that want epochs, which brokers may have
+        # to be asked for.
+        latest = {log: self.leader_epoch(log) for log in self._epochs}
+        self._unsure = {log for log, epoch in latest.items() if epoch < 0}
+        self._epochs = {log: max(epoch, latest[log]) for log, epoch in self._epochs.items()}
+        producer, self._producer = self._producer, None
+        completions = producer.close(0 if self._context.gone.is_set() else CLOSE_TIMEOUT)
+        self._record(completions)
+        return completions
 
     def _record(self, completions: Sequence[Completion]) -> None:
         for completion in completions:
-            self._records.complete(self._open.pop(completion.op), completion)
-            self._context.counts["acks" if completion.outcome.type == "ok" else completion.outcome.type] += 1
+            sent, outcome = self._open.pop(completion.op), completion.outcome
+            self._records.complete(sent, completion)
+            self._context.counts["acks" if outcome.type == "ok" else outcome.type] += 1
+            if outcome.type == "ok" and outcome.offset is not None:
+                self._ends[sent.log] = max(outcome.offset + 1, self._ends.get(sent.log, 0))

@@ -203,6 +203,8 @@ class WorkerPool:
         value: dict[str, Any] = {"role": role.name, "process": worker.spec.process, "event": event}
         if event == "started" and role.poll_limit is not None:
             value["poll_limit"] = role.poll_limit
+        if event == "started" and role.reads_own:
+            value["reads_own"] = True
         if worker.trouble:
             value["trouble"] = worker.trouble
         self._record(

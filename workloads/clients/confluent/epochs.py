@@ -35,14 +35,16 @@ class AskedEpochs:
         """As known before; -1 for none."""
         return self._known.get(log, -1)
 
-    def refresh(self) -> None:
-        """Ask every broker that is not silent."""
+    def refresh(self) -> bool:
+        """Ask every broker that is not silent. Returns whether all of them answered."""
         if self._pool is None:
             # Producers of most roles never ask. Its threads are not joined at exit, so no broker delays it.
             self._pool = ThreadPoolExecutor(len(self._brokers), thread_name_prefix="epochs")
-        for view in self._pool.map(lambda broker: broker.epochs(self._topics), self._brokers):
-            for log, epoch in view.items():
+        views = [*self._pool.map(lambda broker: broker.epochs(self._topics), self._brokers)]
+        for view in views:
+            for log, epoch in (view or {}).items():
                 self._known[log] = max(epoch, self.highest(log))
+        return None not in views
 
     def close(self) -> None:
         if self._pool is not None:
@@ -59,10 +61,10 @@ class _Broker:
         self._connection: Connection | None = None
         self._silent_until = float("-inf")
 
-    def epochs(self, topics: tuple[str, ...]) -> dict[Log, int]:
-        """Empty where it does not answer."""
+    def epochs(self, topics: tuple[str, ...]) -> dict[Log, int] | None:
+        """None where it does not answer."""
         if time.monotonic() < self._silent_until:
-            return {}
+            return None
         try:
             if self._connection is None:
                 self._connection = Connection(self._address, timeout=TIMEOUT)
@@ -70,7 +72,7 @@ class _Broker:
         except OSError:
             self.close()
             self._silent_until = time.monotonic() + SILENCE
-            return {}
+            return None
         return {log: leadership.leader_epoch for log, leadership in answer.items()}
 
     def close(self) -> None:

@@ -139,11 +139,10 @@ class ConfluentProducer:
         return None
 
     def leader_epoch(self, log: Log) -> int:
-        """At least that of the last acknowledged send, as far as the broker that acknowledged it still answers."""
+        """-1 while some broker does not answer: it may be the one that acknowledged the last send."""
         if self._has_new_acks:
-            self._has_new_acks = False
-            self._epochs.refresh()
-        return self._epochs.highest(log)
+            self._has_new_acks = not self._epochs.refresh()
+        return -1 if self._has_new_acks else self._epochs.highest(log)
 
     def close(self, timeout: float) -> list[Completion]:
         self._serve(self._producer.flush, max(timeout, 0))

@@ -16,7 +16,7 @@ from workloads.clients.epochs import Epochs
 from workloads.clients.kafka_python.fetches import Fetches
 from workloads.clients.kafka_python.records import to_polled
 from workloads.clients.kafka_python.settings import COMMON, access
-from workloads.clients.protocol import Log, LostPosition, Polled
+from workloads.clients.protocol import Log, LostPosition, Polled, ReportedEnd
 
 CONSUMER: dict[str, Any] = {
     "group_id": None,
@@ -46,9 +46,11 @@ class KafkaPythonConsumer:
         start: Mapping[Log, int],
         assignment: int = 0,
         committed: bool = False,
+        rack: str | None = None,
     ) -> None:
         isolation = "read_committed" if committed else "read_uncommitted"
-        self._settings = {**COMMON, **CONSUMER, **access(bootstrap), "isolation_level": isolation}
+        place = {} if rack is None else {"client_rack": rack}
+        self._settings = {**COMMON, **CONSUMER, **place, **access(bootstrap), "isolation_level": isolation}
         self._positions = dict(start)
         self._assignment = assignment
         self._wanted: frozenset[Log] = frozenset(start)
@@ -127,6 +129,10 @@ class KafkaPythonConsumer:
     def leader_epoch(self, log: Log) -> int:
         known = self._epochs.highest(log) if self._epochs is not None else -1
         return max(known, self._heard.get(log, -1))
+
+    def reported_end(self, log: Log, *, since: int) -> ReportedEnd | None:
+        reported = self._fetches.end(TopicPartition(*log)) if self._fetches is not None else None
+        return reported if reported is not None and reported.asked >= since else None
 
     def close(self) -> None:
         consumer, self._consumer, self._epochs = self._consumer, None, None

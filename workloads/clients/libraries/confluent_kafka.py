@@ -43,8 +43,16 @@ class ConfluentKafka:
         start: Mapping[Log, int],
         assignment: int = 0,
         committed: bool = False,
+        rack: str | None = None,
     ) -> Consumer:
-        return ConfluentConsumer(bootstrap=bootstrap, start=start, assignment=assignment, committed=committed)
+        return ConfluentConsumer(
+            bootstrap=bootstrap, start=start, assignment=assignment, committed=committed, rack=rack
+        )
+
+    def check_reported_ends(self) -> None:
+        raise ValueError(
+            "confluent-kafka does not expose the end of a log that a follower reported; use library='kafka-python'"
+        )
 
     def transactional(
         self,

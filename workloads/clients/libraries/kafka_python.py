@@ -68,10 +68,14 @@ class KafkaPython:
         start: Mapping[Log, int],
         assignment: int = 0,
         committed: bool = False,
+        rack: str | None = None,
     ) -> Consumer:
         return KafkaPythonConsumer(
-            bootstrap=bootstrap, start=start, assignment=assignment, committed=committed
+            bootstrap=bootstrap, start=start, assignment=assignment, committed=committed, rack=rack
         )
+
+    def check_reported_ends(self) -> None:
+        """They do."""
 
     def member(
         self,
