@@ -87,6 +87,13 @@ def _rereads(exercised: Exercised) -> str | None:
     return f"no client got again what it had polled before, in {sum(exercised.rereads.values()):,} attempts."
 
 
+def _inspections(exercised: Exercised) -> str | None:
+    if exercised.inspections.get("ok", 0):
+        return None
+    attempts = sum(exercised.inspections.values())
+    return f"no broker described a topic after it knew all changes, in {attempts:,} attempts."
+
+
 def _polls_to_the_end(exercised: Exercised) -> str | None:
     if not exercised.readers:
         return "no reader polled a record."
@@ -207,6 +214,12 @@ PROMISES: Mapping[str, Promise] = {
             ),
             concerns=lambda exercised: bool(exercised.copies),
             missing=_copies,
+        ),
+        Promise(
+            name="inspections",
+            exercised_by="a broker described a topic after it knew all acknowledged changes of topics",
+            concerns=lambda exercised: bool(exercised.inspections),
+            missing=_inspections,
         ),
         Promise(
             name="samples-of-every-broker",

@@ -33,7 +33,7 @@ def test_fields_are_json_or_text() -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "said"),
     [
-        ("log", [], "no workload 'log'; there are append-log, copy, groups, rewind, transactions"),
+        ("log", [], "no workload 'log'; there are admin, append-log, copy, groups, rewind, transactions"),
         ("groups", ["x=1"], "--set x=1: expected FIELD=VALUE; fields of groups: partitions,"),
         ("groups", ["members"], "--set members: expected FIELD=VALUE"),
         ("groups", ["members=0"], "Groups.members=0: expected a whole number, 1 to 100"),
