@@ -12,6 +12,7 @@ from typing import Any
 from pytest_kafkacheck.fault_functions import FAULT_FUNCTIONS
 
 HOMES = {
+    "Admin": "workloads.admin",
     "AppendLog": "workloads.append_log",
     "Compacted": "workloads.compacted",
     "Bounds": "analyzers.catalogue.bounds",

@@ -64,6 +64,7 @@ from pytest_kafkacheck.errors import UsageError as UsageError
 from pytest_kafkacheck.errors import VerdictError as VerdictError
 from pytest_kafkacheck.experiment.experiment import Experiment as Experiment
 from pytest_kafkacheck.run import Run as Run
+from workloads.admin import Admin as Admin
 from workloads.append_log import AppendLog as AppendLog
 from workloads.compacted import Compacted as Compacted
 from workloads.copying import Copy as Copy
@@ -83,6 +84,7 @@ __version__: str
 
 __all__ = [
     "PROBE",
+    "Admin",
     "AppendLog",
     "Bounds",
     "Budget",

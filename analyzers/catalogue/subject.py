@@ -39,6 +39,9 @@ LOG = Subject(
     pattern="{topic}-{partition}",
     unknown="no single partition",
 )
+TOPIC_NAME = Subject(
+    name="topic", columns={"topic": TOPIC}, pattern="topic {topic}", unknown="an unknown topic"
+)
 REPLICA = Subject(
     name="replica",
     columns={"topic": TOPIC, "partition": PARTITION, "node": NODE_ID},

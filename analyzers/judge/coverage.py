@@ -45,6 +45,7 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         final_reads=dict(run.count("final-read")),
         session_reads=dict(run.count("read")),
         rereads=dict(run.count("rewind")),
+        inspections=dict(run.count("inspect")),
         faults=tuple(faults),
         leader_changes=run.leader_changes,
         isr_changes=run.isr_changes,

@@ -88,6 +88,8 @@ class Exercised:
     """By completion type."""
     rereads: Mapping[str, int] = field(default_factory=dict)
     """Steps back in a log to read it again, by completion type."""
+    inspections: Mapping[str, int] = field(default_factory=dict)
+    """Descriptions of topics by brokers, by completion type."""
     faults: tuple[FaultExercised, ...] = ()
     leader_changes: int = 0
     isr_changes: int = 0

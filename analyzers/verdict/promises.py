@@ -87,6 +87,13 @@ def _rereads(exercised: Exercised) -> str | None:
     return f"no client got again what it had polled before, in {sum(exercised.rereads.values()):,} attempts."
 
 
+def _inspections(exercised: Exercised) -> str | None:
+    if exercised.inspections.get("ok", 0):
+        return None
+    attempts = sum(exercised.inspections.values())
+    return f"no broker described a topic after it knew all changes, in {attempts:,} attempts."
+
+
 def _polls_to_the_end(exercised: Exercised) -> str | None:
     if not exercised.readers:
         return "no reader polled a record."
@@ -221,6 +228,12 @@ PROMISES: Mapping[str, Promise] = {
             exercised_by="final reads of a compacted topic found fewer records than were acknowledged",
             concerns=lambda exercised: exercised.compacted is not None,
             missing=_compaction,
+        ),
+        Promise(
+            name="inspections",
+            exercised_by="a broker described a topic after it knew all acknowledged changes of topics",
+            concerns=lambda exercised: bool(exercised.inspections),
+            missing=_inspections,
         ),
         Promise(
             name="samples-of-every-broker",

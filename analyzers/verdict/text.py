@@ -125,6 +125,8 @@ def _exercised(exercised: Exercised) -> Iterator[str]:
     yield f"final reads: {final}; session reads: {session}"
     if exercised.rereads:
         yield f"steps back to read again: {_completed(exercised.rereads)}"
+    if exercised.inspections:
+        yield f"topics described by brokers: {_completed(exercised.inspections)}"
     if exercised.transactions or exercised.commits:
         transactions, commits = _completed(exercised.transactions), _completed(exercised.commits)
         yield f"transactions: {transactions}; offset commits: {commits}"

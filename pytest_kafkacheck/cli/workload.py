@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from workloads.workload import Workload
 
 WORKLOADS = {
+    "admin": "Admin",
     "append-log": "AppendLog",
     "compacted": "Compacted",
     "copy": "Copy",

@@ -36,8 +36,8 @@ FAULT = FaultExercised(
 )
 DONE = Exercised(
     sends={"ok": 3}, transactions={"ok": 2}, committed=1, copies={"ok": 1}, commits={"ok": 1}, faults=(FAULT,),
-    session_reads={"ok": 1}, rereads={"ok": 1}, readers=(ReaderExercised(process=3, polls=4, last=2.0),),
-    brokers=(1, 2), sampled=(1, 2, 3),
+    session_reads={"ok": 1}, rereads={"ok": 1}, inspections={"ok": 1}, brokers=(1, 2), sampled=(1, 2, 3),
+    readers=(ReaderExercised(process=3, polls=4, last=2.0),),
 )  # fmt: skip
 RUNS = (
     NOTHING,
@@ -47,6 +47,7 @@ RUNS = (
     replace(DONE, copies={}),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", copies_after=0))),
     replace(DONE, commits={"fail": 1}, session_reads={"info": 1}, rereads={"info": 1}),
+    replace(DONE, inspections={"info": 1}),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", acks_after=0))),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", acks_during=0))),
     replace(DONE, faults=(replace(FAULT, acks_during=0),), committed=0),
@@ -146,6 +147,7 @@ MUTANTS: tuple[tuple[ModuleType, Callable[[dict[str, Any]], Iterable[Any]], tupl
         ("if not fault.acks_during", "if fault.acks_during"),
         ("if not fault.acks_after", "if fault.acks_after"),
         ('exercised.session_reads.get("ok", 0)', "exercised.session_reads"),
+        ('exercised.inspections.get("ok", 0)', "exercised.inspections"),
         ('exercised.rereads.get("ok", 0)', "exercised.rereads"),
         ('exercised.commits.get("ok", 0)', "exercised.commits"),
         ("group.silent or not group.commits", "group.silent"),

@@ -158,6 +158,7 @@ def test_a_verdict_stored_by_an_earlier_version_can_be_read() -> None:
     for later in (
         "phase", "failed_steps", "committed", "readers", "groups", "brokers", "sampled", "rereads", "copies",
         "compacted",
+        "inspections",
     ):  # fmt: skip
         again["exercised"].pop(later)
     again["availability"]["phases"][0].pop("skipped")

@@ -80,8 +80,8 @@ OPERATIONS = pa.schema(
         ("op", pa.int64()),
         ("process", pa.int32()),  # a client, NEMESIS or HARNESS
         ("session", pa.int32()),
-        # read | final-read | position-lost | rewind | search | txn | init | subscribe | member | commit |
-        # <fault name> | phase | worker | topic | recovery | problem | unread
+        # read | final-read | position-lost | rewind | search | alter | inspect | txn | init | subscribe |
+        # member | commit | <fault name> | phase | worker | topic | recovery | problem | unread
         ("f", pa.string()),
         ("type", pa.string()),  # ok | fail | info
         ("invoked", pa.int64()),  # ns
@@ -118,6 +118,13 @@ OPERATIONS = pa.schema(
                 polled at `start_offset`; `end_offset` is the answer, null for none: ``{"timestamp": of the known
                 record, ms since the epoch, "value": of the known record, "found": ms}``. `found` is the timestamp of
                 the record at `end_offset`, which the client then polled; null if it polled no record there.
+``alter``       an administrator requested a change of a topic: ``{"change": "create"|"delete"|"partitions"|"config"|
+                "replicas"}``, and what is set of ``"partitions": int``, the number of partitions after it, and
+                ``"retention_ms": int``, the setting retention.ms after it. ``fail``: the controller refused it.
+``inspect``     a broker described a topic after it had reported another topic that an administrator created for this
+                purpose, requested at `invoked`: ``{"node": id, "exists": bool, "partitions": int, "retention_ms":
+                int}``; without the last two where it did not report them. ``info``: it did not report the other topic
+                in time.
 ``txn``         a transaction as a whole; its records have its `op` as `transaction`: ``{"transactional_id": text,
                 "epoch": of the producer, "outcome": "commit"|"abort", "ending": ns}``. `ending` is when the client
                 requested the outcome; null if it never did. ``ok``: the outcome was acknowledged; ``fail``: nothing

@@ -1,0 +1,160 @@
+"""Admin: topics are created, deleted and changed while others work, and no acknowledged change is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, get_args
+
+from workloads.clients.protocol import ResetPolicy
+from workloads.values import (
+    check_choice,
+    check_client,
+    check_library,
+    check_rate,
+    check_seconds,
+    check_topic_config,
+    check_whole_number,
+    checked_layout,
+    kafka_text,
+)
+from workloads.workload import (
+    DEFAULT_LIBRARY,
+    PROBE,
+    PRODUCER,
+    Layout,
+    Topic,
+    WorkerRole,
+    WorkerSpec,
+    Workload,
+)
+
+ADMINISTRATOR = WorkerRole("administrator", "workloads.roles.administrator:administrate")
+# As in workloads.append_log.
+READER = WorkerRole("reader", "workloads.roles.reader:read", poll_limit=20.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Admin(Workload):
+    """Administrators create, delete, create again and change topics of their own. The first one also adds partitions
+    to the topic that producers and readers use, and moves its replicas.
+
+    From time to time they ask every broker for the topics, and each broker has to report all changes that were
+    acknowledged (see `workloads.roles.administrator`).
+
+    partitions, replication_factor, topic_config, assignment   of the topic of the producers, as in `AppendLog`
+    administrators, producers, readers                  number of client processes of each role
+    side_topics     number of topics that an administrator has at a time; their replication factor is the same
+    interval        seconds between two changes of an administrator
+    inspect_every   changes of an administrator between two inspections
+    rate            records per second and producer; None for no limit
+    auto_offset_reset  "earliest" or "latest", as in `AppendLog`
+    client          settings of the library's producer
+    library         name of the client library of producers and readers
+    """
+
+    partitions: int = 2
+    replication_factor: int = 3
+    topic_config: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    administrators: int = 2
+    producers: int = 1
+    readers: int = 1
+    side_topics: int = 2
+    interval: float = 0.1
+    inspect_every: int = 8
+    rate: float | None = 200
+    auto_offset_reset: ResetPolicy = "earliest"
+    client: Mapping[str, Any] = field(default_factory=dict)
+    assignment: Mapping[int, Sequence[int]] | None = None
+    library: str = DEFAULT_LIBRARY
+
+    def __post_init__(self) -> None:
+        for name, least, most in (
+            ("partitions", 1, 1000),
+            ("replication_factor", 1, 100),
+            ("administrators", 1, 100),
+            ("producers", 1, 100),
+            ("readers", 0, 100),
+            ("side_topics", 1, 100),
+            ("inspect_every", 1, 1000),
+        ):
+            check_whole_number(f"Admin.{name}", getattr(self, name), least, most)
+        check_rate("Admin.rate", self.rate)
+        check_seconds("Admin.interval", self.interval, 0, 3600)
+        check_choice("Admin.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))
+        check_topic_config("Admin.topic_config", self.topic_config, self.replication_factor)
+        check_library("Admin.library", self.library)
+        check_client("Admin.client", self.client, self.library)
+        layout = checked_layout(
+            "Admin.assignment",
+            self.assignment,
+            partitions=self.partitions,
+            replication_factor=self.replication_factor,
+        )
+        object.__setattr__(self, "assignment", layout)
+
+    def topics(self, run: str) -> tuple[Topic, ...]:
+        """Not those of the administrators, who delete them themselves."""
+        return (
+            Topic(
+                name=f"admin-{run}",
+                partitions=self.partitions,
+                replication_factor=self.replication_factor,
+                config={name: kafka_text(value) for name, value in self.topic_config.items()},
+                assignment=self.assignment,
+            ),
+        )
+
+    def workers(self) -> tuple[WorkerSpec, ...]:
+        send = {
+            "acks": "all",
+            "idempotence": True,
+            "record_size": 0,
+            "client": dict(self.client),
+            "rate": self.rate,
+        }
+        change = {
+            "interval": self.interval,
+            "side_topics": self.side_topics,
+            "inspect_every": self.inspect_every,
+            "replication_factor": self.replication_factor,
+        }
+        shapes: list[tuple[WorkerRole, dict[str, Any]]] = [
+            *((PRODUCER, send) for _ in range(self.producers)),
+            *((READER, {"auto_offset_reset": self.auto_offset_reset}) for _ in range(self.readers)),
+            *((ADMINISTRATOR, {**change, "owns_main": number == 0}) for number in range(self.administrators)),
+            (PROBE, {}),
+        ]
+        return tuple(
+            WorkerSpec(role=role, process=process, library=self.library, options=options)
+            for process, (role, options) in enumerate(shapes)
+        )
+
+    @property
+    def least_release(self) -> tuple[int, int]:
+        """With ZooKeeper, which earlier releases may use, the controller deletes topics in the background."""
+        return (4, 0)
+
+    @property
+    def stop_order(self) -> tuple[tuple[str, ...], ...]:
+        return ((PRODUCER.name,), (ADMINISTRATOR.name,))
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        """Records that a fault deletes before they are read."""
+        return frozenset({"expired"})
+
+    @property
+    def requires(self) -> frozenset[str]:
+        return frozenset(
+            {"acks-after-faults", "inspections", *(["polls-to-the-end"] if self.readers else [])}
+        )
+
+    def with_layout(self, layout: Layout | None) -> Self:
+        return replace(self, assignment=layout)
+
+    def smaller(self) -> Iterator[tuple[str, Self]]:
+        for name, least in (("administrators", 1), ("producers", 1), ("readers", 0), ("side_topics", 1)):
+            if getattr(self, name) > least:
+                fewer: dict[str, Any] = {name: least}
+                yield f"{least} {name}", replace(self, **fewer)

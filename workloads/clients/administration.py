@@ -1,0 +1,149 @@
+"""Changes of topics, and their description: requests to one broker, which forwards changes to the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import kafka.errors
+from kafka.protocol.admin import (
+    AlterPartitionReassignmentsRequest,
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+    DescribeConfigsRequest,
+    IncrementalAlterConfigsRequest,
+)
+from kafka.protocol.metadata import MetadataRequest
+
+from workloads.clients.outcome import Type
+from workloads.clients.protocol import Log
+from workloads.clients.requests import Ask
+
+TIMEOUT_MS = 3000
+"""For which a broker waits for the controller."""
+
+TOPIC = 2
+"""Resource type of settings."""
+
+SET = 0
+"""Operation of IncrementalAlterConfigs."""
+
+UNKNOWN_TOPIC = 3
+
+REFUSED = {17, 38, 39, 40, 42, 44}
+"""Error codes: invalid topic, replication factor, assignment, config, request; policy violation. Others do not say
+that nothing happened: a broker that repeats a request gets an answer about what its first attempt did."""
+
+
+class Changed(NamedTuple):
+    """How a change ended: ``ok`` if the controller acknowledged it, ``fail`` if it refused it."""
+
+    type: Type
+    error: str | None = None
+
+
+class Described(NamedTuple):
+    """A topic as one broker reports it; replicas by partition."""
+
+    replicas: Mapping[int, tuple[int, ...]]
+
+
+Change = Callable[[Ask], Changed]
+
+
+def create(name: str, *, partitions: int, replication_factor: int, config: Mapping[str, str]) -> Change:
+    Topic = CreateTopicsRequest.CreatableTopic
+    request = CreateTopicsRequest(
+        version=5,
+        topics=[
+            Topic(
+                name=name,
+                num_partitions=partitions,
+                replication_factor=replication_factor,
+                assignments=[],
+                configs=[Topic.CreatableTopicConfig(name=key, value=value) for key, value in config.items()],
+            )
+        ],
+        timeout_ms=TIMEOUT_MS,
+        validate_only=False,
+    )
+    return lambda ask: _changed(ask, request, lambda answer: answer.topics)
+
+
+def delete(names: Sequence[str]) -> Change:
+    request = DeleteTopicsRequest(version=3, topic_names=list(names), timeout_ms=TIMEOUT_MS)
+    return lambda ask: _changed(ask, request, lambda answer: answer.responses)
+
+
+def add_partitions(name: str, total: int) -> Change:
+    request = CreatePartitionsRequest(
+        version=1,
+        topics=[CreatePartitionsRequest.CreatePartitionsTopic(name=name, count=total, assignments=None)],
+        timeout_ms=TIMEOUT_MS,
+        validate_only=False,
+    )
+    return lambda ask: _changed(ask, request, lambda answer: answer.results)
+
+
+def configure(name: str, setting: str, value: str) -> Change:
+    Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    config = Resource.AlterableConfig(name=setting, config_operation=SET, value=value)
+    request = IncrementalAlterConfigsRequest(
+        version=0,
+        resources=[Resource(resource_type=TOPIC, resource_name=name, configs=[config])],
+        validate_only=False,
+    )
+    return lambda ask: _changed(ask, request, lambda answer: answer.responses)
+
+
+def reassign(log: Log, replicas: Sequence[int]) -> Change:
+    Topic = AlterPartitionReassignmentsRequest.ReassignableTopic
+    partition = Topic.ReassignablePartition(partition_index=log[1], replicas=list(replicas))
+    request = AlterPartitionReassignmentsRequest(
+        version=0, topics=[Topic(name=log[0], partitions=[partition])], timeout_ms=TIMEOUT_MS
+    )
+    return lambda ask: _changed(
+        ask,
+        request,
+        lambda answer: [answer, *(each for topic in answer.responses for each in topic.partitions)],
+    )
+
+
+def describe(ask: Ask, names: Iterable[str]) -> dict[str, Described]:
+    """Those of the topics that the broker knows, all in one view of the cluster. Raises OSError without an answer."""
+    request = MetadataRequest(
+        version=10,
+        topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in names],
+        allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=False,
+        include_topic_authorized_operations=False,
+    )
+    return {
+        topic.name: Described(
+            {each.partition_index: tuple(each.replica_nodes) for each in topic.partitions},
+        )
+        for topic in ask(request).topics
+        if topic.error_code != UNKNOWN_TOPIC
+    }
+
+
+def setting(ask: Ask, name: str, key: str) -> str | None:
+    """A setting of a topic as the broker knows it; None if it describes none. Raises OSError without an answer."""
+    resource = DescribeConfigsRequest.DescribeConfigsResource(
+        resource_type=TOPIC, resource_name=name, configuration_keys=[key]
+    )
+    request = DescribeConfigsRequest(version=1, resources=[resource], include_synonyms=False)
+    (found,) = ask(request).results
+    return next((str(each.value) for each in found.configs if each.name == key), None)
+
+
+def _changed(ask: Ask, request: Any, parts: Callable[[Any], Iterable[Any]]) -> Changed:
+    try:
+        codes = [each.error_code for each in parts(ask(request))]
+    except OSError as error:
+        return Changed("info", type(error).__name__)
+    code = next((code for code in codes if code), 0)
+    if not code:
+        return Changed("ok")
+    return Changed("fail" if code in REFUSED else "info", kafka.errors.for_code(code).__name__)
