@@ -55,3 +55,13 @@ def test_an_interrupt_leaves_no_topic(cluster: DockerCluster, tmp_path: Path) ->
     running.send_signal(signal.SIGINT)
     assert running.wait(timeout=60) == 130, said(tmp_path)
     wait_until(lambda: topics(cluster) == before, limit=30)
+
+
+def test_brokers_that_serve_no_reads_from_followers_are_refused(
+    cluster: DockerCluster, tmp_path: Path
+) -> None:
+    before = topics(cluster)
+    running = begin(cluster, tmp_path, "sessions", "--for", "600", "--set", "read_from=follower")
+    assert running.wait(timeout=60) == 2, said(tmp_path)
+    assert "the brokers have these racks: 1: none, 2: none, 3: none; set broker.rack" in said(tmp_path)
+    assert topics(cluster) == before
