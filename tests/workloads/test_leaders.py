@@ -117,6 +117,14 @@ def test_epochs_begin_again_with_a_topic_that_is_created_again(
     assert leaders.epoch(LOG) == 0, "the id of the deleted topic is not believed again"
 
 
+def test_a_time_after_all_records_has_no_offset(brokers: FakeBrokers, leaders: Leaders) -> None:
+    """The answer is -1, without an error: it must not count as one below what the caller knows."""
+    brokers.views = {"old": Leadership(1, 4, (1, 2))}
+    brokers.ends = {"old": lambda asked, at: (0, -1 if at > 1000 else 7)}  # noqa: ARG005 - as a broker
+    assert leaders.offset(LOG, at=1000, limit=1) == 7
+    assert leaders.offset(LOG, at=1001, limit=1) == -1
+
+
 def test_an_end_below_what_the_caller_knows_is_that_of_another_leader(
     brokers: FakeBrokers, leaders: Leaders
 ) -> None:

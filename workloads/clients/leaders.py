@@ -65,7 +65,7 @@ class Leaders:
         *,
         at: int = LATEST,
         epoch: int = -1,
-        least: int = 0,
+        least: int = -1,
         committed: bool = False,
         limit: float,
     ) -> int:
@@ -130,7 +130,7 @@ class Leaders:
 
     def _offset(self, log: Log, at: int, epoch: int, least: int, committed: bool) -> int:
         if log[0] in self._recreated:
-            epoch, least = -1, 0
+            epoch, least = -1, -1
         if self.epoch(log) < max(epoch, 0) or self._known[log].leader not in self._brokers:
             self.refresh()
         known = self._known.get(log)
