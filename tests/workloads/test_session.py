@@ -104,23 +104,24 @@ def events_of(
 
 
 def test_it_reads_until_it_has_its_write_and_moves_after_some(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert events_of(monkeypatch, 6) == [
-        "move 0", "write 0", "read 0", "read 0", "write 0", "read 0", "read 0", "new producer",
-        "move 1", "write 1", "read 1", "read 1", "new producer", "finish", "close",
+    assert events_of(monkeypatch, 8) == [
+        "move 0", "read 0", "write 0", "read 0", "read 0", "write 0", "read 0", "read 0", "new producer",
+        "move 1", "read 1", "write 1", "read 1", "read 1", "new producer", "finish", "close",
     ]  # fmt: skip
 
 
 def test_sessions_begin_with_different_logs(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert events_of(monkeypatch, 1, first=3)[:2] == ["move 1", "write 1"]
+    assert events_of(monkeypatch, 1, first=3)[:2] == ["move 1", "read 1"]
 
 
 def test_a_write_without_an_acknowledgement_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "SEND_LIMIT", 0.01)
-    assert events_of(monkeypatch, 2, acknowledges=False) == [
-        "move 0", "write 0", "drop", "read 0", "write 0", "drop", "read 0", "new producer", "finish", "close",
+    assert events_of(monkeypatch, 3, acknowledges=False) == [
+        "move 0", "read 0", "write 0", "drop", "read 0", "write 0", "drop", "read 0", "new producer", "finish",
+        "close",
     ]  # fmt: skip
 
 
 def test_a_write_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "SEEN_LIMIT", 0)
-    assert events_of(monkeypatch, 2)[:5] == ["move 0", "write 0", "read 0", "write 0", "read 0"]
+    assert events_of(monkeypatch, 3)[:6] == ["move 0", "read 0", "write 0", "read 0", "write 0", "read 0"]

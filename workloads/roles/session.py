@@ -45,8 +45,8 @@ def write_and_read(context: WorkerContext) -> None:
 
 
 def write_read_and_move(context: WorkerContext) -> None:
-    """Write to a log and read it at once, until the write is there, several times; then go on with the next log by a
-    new producer and a new consumer, until `context.stop` is set.
+    """Read a log; write to it and read it at once, until the write is there, several times; then go on with the next
+    log by a new producer and a new consumer, until `context.stop` is set.
 
     Options: read_from ("leader" or "follower"), writes_per_client, first (number of the log to begin with), and those
     of `Sending` and `LostPositions`.
@@ -61,11 +61,13 @@ def write_read_and_move(context: WorkerContext) -> None:
     for log in cycle((*context.logs[first:], *context.logs[:first])):
         if context.stop.is_set() or not reader.move(log):
             break
+        # The new consumer connects, which took up to 0.5 s: no measure of how late it would get the session's write.
+        reader.read(log)
         for _ in range(options["writes_per_client"]):
-            end = _write(context, sending, log)
-            _read_own(context, reader, log, end)
             if context.stop.wait(PAUSE):
                 break
+            end = _write(context, sending, log)
+            _read_own(context, reader, log, end)
         sending.replace()
         context.counts["moves"] += 1
     sending.finish(DRAIN_LIMIT)
