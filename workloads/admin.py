@@ -7,16 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self, get_args
 
 from workloads.clients.protocol import ResetPolicy
+from workloads.common_fields import check_common_fields, make_topic
 from workloads.values import (
     check_choice,
-    check_client,
-    check_library,
     check_rate,
     check_seconds,
-    check_topic_config,
     check_whole_number,
-    checked_layout,
-    kafka_text,
 )
 from workloads.workload import (
     DEFAULT_LIBRARY,
@@ -69,9 +65,8 @@ class Admin(Workload):
     library: str = DEFAULT_LIBRARY
 
     def __post_init__(self) -> None:
+        check_common_fields(self, self.client)
         for name, least, most in (
-            ("partitions", 1, 1000),
-            ("replication_factor", 1, 100),
             ("administrators", 1, 100),
             ("producers", 1, 100),
             ("readers", 0, 100),
@@ -82,28 +77,10 @@ class Admin(Workload):
         check_rate("Admin.rate", self.rate)
         check_seconds("Admin.interval", self.interval, 0, 3600)
         check_choice("Admin.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))
-        check_topic_config("Admin.topic_config", self.topic_config, self.replication_factor)
-        check_library("Admin.library", self.library)
-        check_client("Admin.client", self.client, self.library)
-        layout = checked_layout(
-            "Admin.assignment",
-            self.assignment,
-            partitions=self.partitions,
-            replication_factor=self.replication_factor,
-        )
-        object.__setattr__(self, "assignment", layout)
 
     def topics(self, run: str) -> tuple[Topic, ...]:
         """Not those of the administrators, who delete them themselves."""
-        return (
-            Topic(
-                name=f"admin-{run}",
-                partitions=self.partitions,
-                replication_factor=self.replication_factor,
-                config={name: kafka_text(value) for name, value in self.topic_config.items()},
-                assignment=self.assignment,
-            ),
-        )
+        return (make_topic(self, f"admin-{run}"),)
 
     def workers(self) -> tuple[WorkerSpec, ...]:
         send = {

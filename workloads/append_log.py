@@ -8,17 +8,13 @@ from typing import Any, Self, get_args
 
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
+from workloads.common_fields import check_common_fields, make_topic
 from workloads.values import (
     MAX_RECORD,
     check_acks,
     check_choice,
-    check_client,
-    check_library,
     check_rate,
-    check_topic_config,
     check_whole_number,
-    checked_layout,
-    kafka_text,
 )
 from workloads.workload import (
     DEFAULT_LIBRARY,
@@ -72,9 +68,8 @@ class AppendLog(Workload):
     library: str = DEFAULT_LIBRARY
 
     def __post_init__(self) -> None:
+        check_common_fields(self, self.client)
         for name, least, most in (
-            ("partitions", 1, 1000),
-            ("replication_factor", 1, 100),
             ("producers", 1, 100),
             ("readers", 0, 100),
             ("sessions", 0, 100),
@@ -88,27 +83,9 @@ class AppendLog(Workload):
         if self.idempotence and self.acks != "all":
             raise ValueError(f"AppendLog.idempotence=True needs acks='all', got acks={self.acks!r}")
         check_choice("AppendLog.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))
-        check_topic_config("AppendLog.topic_config", self.topic_config, self.replication_factor)
-        check_library("AppendLog.library", self.library)
-        check_client("AppendLog.client", self.client, self.library)
-        layout = checked_layout(
-            "AppendLog.assignment",
-            self.assignment,
-            partitions=self.partitions,
-            replication_factor=self.replication_factor,
-        )
-        object.__setattr__(self, "assignment", layout)
 
     def topics(self, run: str) -> tuple[Topic, ...]:
-        return (
-            Topic(
-                name=f"log-{run}",
-                partitions=self.partitions,
-                replication_factor=self.replication_factor,
-                config={name: kafka_text(value) for name, value in self.topic_config.items()},
-                assignment=self.assignment,
-            ),
-        )
+        return (make_topic(self, f"log-{run}"),)
 
     def workers(self) -> tuple[WorkerSpec, ...]:
         send = {

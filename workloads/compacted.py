@@ -6,17 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from workloads.common_fields import check_common_fields, make_topic
 from workloads.values import (
     MAX_RECORD,
-    check_client,
-    check_library,
     check_rate,
     check_seconds,
     check_share,
-    check_topic_config,
     check_whole_number,
-    checked_layout,
-    kafka_text,
 )
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
@@ -77,9 +73,8 @@ class Compacted(Workload):
     library: str = DEFAULT_LIBRARY
 
     def __post_init__(self) -> None:
+        check_common_fields(self, self.client)
         for name, least, most in (
-            ("partitions", 1, 1000),
-            ("replication_factor", 1, 100),
             ("writers", 1, 100),
             ("keys", 1, 1_000_000),
             ("readers", 0, 100),
@@ -89,7 +84,6 @@ class Compacted(Workload):
         check_rate("Compacted.rate", self.rate)
         check_share("Compacted.deletes", self.deletes)
         check_seconds("Compacted.delete_retention", self.delete_retention, 0, 365 * DAY)
-        check_topic_config("Compacted.topic_config", self.topic_config, self.replication_factor)
         if "delete.retention.ms" in self.topic_config:
             raise ValueError(
                 "Compacted.topic_config['delete.retention.ms']: use Compacted.delete_retention, in seconds"
@@ -99,28 +93,10 @@ class Compacted(Workload):
             raise ValueError(
                 f"Compacted.topic_config['cleanup.policy']={policy!r}: expected 'compact' or 'compact,delete'"
             )
-        check_library("Compacted.library", self.library)
-        check_client("Compacted.client", self.client, self.library)
-        layout = checked_layout(
-            "Compacted.assignment",
-            self.assignment,
-            partitions=self.partitions,
-            replication_factor=self.replication_factor,
-        )
-        object.__setattr__(self, "assignment", layout)
 
     def topics(self, run: str) -> tuple[Topic, ...]:
-        stated = {name: kafka_text(value) for name, value in self.topic_config.items()}
         retention = {"delete.retention.ms": str(round(self.delete_retention * 1000))}
-        return (
-            Topic(
-                name=f"compacted-{run}",
-                partitions=self.partitions,
-                replication_factor=self.replication_factor,
-                config={**COMPACT, **retention, **stated},
-                assignment=self.assignment,
-            ),
-        )
+        return (make_topic(self, f"compacted-{run}", {**COMPACT, **retention}),)
 
     def workers(self) -> tuple[WorkerSpec, ...]:
         write = {

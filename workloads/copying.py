@@ -9,17 +9,13 @@ from typing import Any, Literal, Self, get_args
 
 from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
+from workloads.common_fields import check_common_fields, make_topic
 from workloads.groups import HEARTBEATS, SLOWEST_POLL, Assignor
 from workloads.values import (
     check_choice,
-    check_client,
-    check_library,
     check_rate,
     check_seconds,
-    check_topic_config,
     check_whole_number,
-    checked_layout,
-    kafka_text,
 )
 from workloads.workload import (
     DEFAULT_LIBRARY,
@@ -92,9 +88,8 @@ class Copy(Workload):
     library: str = DEFAULT_LIBRARY
 
     def __post_init__(self) -> None:
+        check_common_fields(self, self.client)
         for name, least, most in (
-            ("partitions", 1, 1000),
-            ("replication_factor", 1, 100),
             ("copiers", 1, 100),
             ("batch", 1, 1000),
         ):
@@ -109,16 +104,6 @@ class Copy(Workload):
         check_seconds("Copy.work", self.work, 0, 2)
         check_seconds("Copy.timeout", self.timeout, 1, 900)
         check_seconds("Copy.session_timeout", self.session_timeout, 1, 1800)
-        check_topic_config("Copy.topic_config", self.topic_config, self.replication_factor)
-        layout = checked_layout(
-            "Copy.assignment",
-            self.assignment,
-            partitions=self.partitions,
-            replication_factor=self.replication_factor,
-        )
-        object.__setattr__(self, "assignment", layout)
-        check_library("Copy.library", self.library)
-        check_client("Copy.client", self.client, self.library)
         # Only where it is needed, because it loads the library; see `workloads.workload`.
         if self.library != DEFAULT_LIBRARY:
             try:
@@ -127,16 +112,7 @@ class Copy(Workload):
                 raise ValueError(f"Copy with library={self.library!r}: {error}") from None
 
     def topics(self, run: str) -> tuple[Topic, ...]:
-        return tuple(
-            Topic(
-                name=f"{name}-{run}",
-                partitions=self.partitions,
-                replication_factor=self.replication_factor,
-                config={name: kafka_text(value) for name, value in self.topic_config.items()},
-                assignment=self.assignment,
-            )
-            for name in (SOURCE, OUTPUT)
-        )
+        return tuple(make_topic(self, f"{name}-{run}") for name in (SOURCE, OUTPUT))
 
     def workers(self) -> tuple[WorkerSpec, ...]:
         sending = {"acks": "all", "idempotence": True, "record_size": 0, "client": dict(self.client)}

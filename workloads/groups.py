@@ -8,15 +8,12 @@ from typing import Any, Literal, Self, get_args
 
 from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
+from workloads.common_fields import check_common_fields, make_topic
 from workloads.values import (
     check_choice,
-    check_library,
     check_rate,
     check_seconds,
-    check_topic_config,
     check_whole_number,
-    checked_layout,
-    kafka_text,
 )
 from workloads.workload import (
     DEFAULT_LIBRARY,
@@ -97,9 +94,8 @@ class Groups(Workload):
     library: str = DEFAULT_LIBRARY
 
     def __post_init__(self) -> None:
+        check_common_fields(self)
         for name, least, most in (
-            ("partitions", 1, 1000),
-            ("replication_factor", 1, 100),
             ("producers", 1, 100),
             ("groups", 1, 100),
             ("members", 1, 100),
@@ -120,15 +116,6 @@ class Groups(Workload):
         check_seconds("Groups.session_timeout", self.session_timeout, 1, 1800)
         if self.rejoin is not None:
             check_seconds("Groups.rejoin", self.rejoin, 0.1, 3600)
-        check_topic_config("Groups.topic_config", self.topic_config, self.replication_factor)
-        layout = checked_layout(
-            "Groups.assignment",
-            self.assignment,
-            partitions=self.partitions,
-            replication_factor=self.replication_factor,
-        )
-        object.__setattr__(self, "assignment", layout)
-        check_library("Groups.library", self.library)
         # Only where it is needed, because it loads the library; see `workloads.workload`.
         if self.protocol != "classic" or self.library != DEFAULT_LIBRARY:
             try:
@@ -137,15 +124,7 @@ class Groups(Workload):
                 raise ValueError(f"Groups with library={self.library!r}: {error}") from None
 
     def topics(self, run: str) -> tuple[Topic, ...]:
-        return (
-            Topic(
-                name=f"shared-{run}",
-                partitions=self.partitions,
-                replication_factor=self.replication_factor,
-                config={name: kafka_text(value) for name, value in self.topic_config.items()},
-                assignment=self.assignment,
-            ),
-        )
+        return (make_topic(self, f"shared-{run}"),)
 
     def workers(self) -> tuple[WorkerSpec, ...]:
         send = {"acks": "all", "idempotence": True, "record_size": 0, "client": {}, "rate": self.rate}

@@ -8,19 +8,15 @@ from typing import Any, Self, get_args
 
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
+from workloads.common_fields import check_common_fields, make_topic
 from workloads.values import (
     MAX_RECORD,
     check_acks,
     check_choice,
-    check_client,
-    check_library,
     check_rate,
     check_seconds,
     check_share,
-    check_topic_config,
     check_whole_number,
-    checked_layout,
-    kafka_text,
 )
 from workloads.workload import (
     DEFAULT_LIBRARY,
@@ -75,9 +71,8 @@ class Rewind(Workload):
     library: str = DEFAULT_LIBRARY
 
     def __post_init__(self) -> None:
+        check_common_fields(self, self.client)
         for name, least, most in (
-            ("partitions", 1, 1000),
-            ("replication_factor", 1, 100),
             ("producers", 1, 100),
             ("rewinders", 1, 100),
             ("record_size", 0, MAX_RECORD),
@@ -89,27 +84,9 @@ class Rewind(Workload):
         check_seconds("Rewind.interval", self.interval, 0, 3600)
         check_share("Rewind.by_time", self.by_time)
         check_choice("Rewind.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))
-        check_topic_config("Rewind.topic_config", self.topic_config, self.replication_factor)
-        check_library("Rewind.library", self.library)
-        check_client("Rewind.client", self.client, self.library)
-        layout = checked_layout(
-            "Rewind.assignment",
-            self.assignment,
-            partitions=self.partitions,
-            replication_factor=self.replication_factor,
-        )
-        object.__setattr__(self, "assignment", layout)
 
     def topics(self, run: str) -> tuple[Topic, ...]:
-        return (
-            Topic(
-                name=f"rewind-{run}",
-                partitions=self.partitions,
-                replication_factor=self.replication_factor,
-                config={name: kafka_text(value) for name, value in self.topic_config.items()},
-                assignment=self.assignment,
-            ),
-        )
+        return (make_topic(self, f"rewind-{run}"),)
 
     def workers(self) -> tuple[WorkerSpec, ...]:
         send = {

@@ -8,15 +8,11 @@ from typing import Any, Literal, Self, get_args
 
 from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
+from workloads.common_fields import check_common_fields, make_topic
 from workloads.values import (
     MAX_RECORD,
     check_choice,
-    check_client,
-    check_library,
-    check_topic_config,
     check_whole_number,
-    checked_layout,
-    kafka_text,
 )
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
@@ -65,9 +61,8 @@ class Sessions(Workload):
     library: str = DEFAULT_LIBRARY
 
     def __post_init__(self) -> None:
+        check_common_fields(self, self.client)
         for name, least, most in (
-            ("partitions", 1, 1000),
-            ("replication_factor", 1, 100),
             ("sessions", 1, 100),
             ("writes_per_client", 1, 1_000_000),
             ("record_size", 0, MAX_RECORD),
@@ -85,29 +80,11 @@ class Sessions(Workload):
         if self.idempotence and self.acks != "all":
             raise ValueError(f"Sessions.idempotence=True needs acks='all', got acks={self.acks!r}")
         check_choice("Sessions.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))
-        check_topic_config("Sessions.topic_config", self.topic_config, self.replication_factor)
-        check_library("Sessions.library", self.library)
-        check_client("Sessions.client", self.client, self.library)
         if self.reads_from_followers:
             self._check_followers()
-        layout = checked_layout(
-            "Sessions.assignment",
-            self.assignment,
-            partitions=self.partitions,
-            replication_factor=self.replication_factor,
-        )
-        object.__setattr__(self, "assignment", layout)
 
     def topics(self, run: str) -> tuple[Topic, ...]:
-        return (
-            Topic(
-                name=f"sessions-{run}",
-                partitions=self.partitions,
-                replication_factor=self.replication_factor,
-                config={name: kafka_text(value) for name, value in self.topic_config.items()},
-                assignment=self.assignment,
-            ),
-        )
+        return (make_topic(self, f"sessions-{run}"),)
 
     def workers(self) -> tuple[WorkerSpec, ...]:
         options = {

@@ -7,18 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self, get_args
 
 from workloads.clients.protocol import ResetPolicy
+from workloads.common_fields import check_common_fields, make_topic
 from workloads.values import (
     MAX_RECORD,
     check_choice,
-    check_client,
-    check_library,
     check_rate,
     check_seconds,
     check_share,
-    check_topic_config,
     check_whole_number,
-    checked_layout,
-    kafka_text,
 )
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
@@ -75,10 +71,9 @@ class Transactions(Workload):
     library: str = DEFAULT_LIBRARY
 
     def __post_init__(self) -> None:
+        check_common_fields(self, self.client)
         for name, least, most in (
             ("topics_written", 1, 100),
-            ("partitions", 1, 1000),
-            ("replication_factor", 1, 100),
             ("transactors", 1, 100),
             ("rivals", 0, 100),
             ("size", 1, 1000),
@@ -92,27 +87,10 @@ class Transactions(Workload):
         check_share("Transactions.stalls", self.stalls)
         check_seconds("Transactions.timeout", self.timeout, 1, 900)
         check_choice("Transactions.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))
-        check_topic_config("Transactions.topic_config", self.topic_config, self.replication_factor)
-        check_library("Transactions.library", self.library)
-        check_client("Transactions.client", self.client, self.library)
-        layout = checked_layout(
-            "Transactions.assignment",
-            self.assignment,
-            partitions=self.partitions,
-            replication_factor=self.replication_factor,
-        )
-        object.__setattr__(self, "assignment", layout)
 
     def topics(self, run: str) -> tuple[Topic, ...]:
         return tuple(
-            Topic(
-                name=f"transactions-{number}-{run}",
-                partitions=self.partitions,
-                replication_factor=self.replication_factor,
-                config={name: kafka_text(value) for name, value in self.topic_config.items()},
-                assignment=self.assignment,
-            )
-            for number in range(self.topics_written)
+            make_topic(self, f"transactions-{number}-{run}") for number in range(self.topics_written)
         )
 
     def workers(self) -> tuple[WorkerSpec, ...]:
