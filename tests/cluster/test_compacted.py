@@ -13,6 +13,7 @@ from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
+from tests.support.attempt_patches import attempt_patches
 from tests.support.real_cluster import own, wait_until
 from workloads.clients.library import library
 from workloads.clients.protocol import Polled
@@ -31,14 +32,15 @@ def test_each_library_reads_what_each_library_writes(cluster: DockerCluster) -> 
     wait_until(lambda: cluster.leader(topic, 0) is not None)
     addresses, log = tuple(cluster.brokers.values()), (topic, 0)
     written = [None, Keyed(7), Keyed(-1), Keyed((1 << 63) - 1, tombstone=True)]
-    for name in LIBRARIES:
-        producer = library(name).producer(
-            bootstrap=addresses, topics=(topic,), acks="all", idempotence=True, settings={}
-        )
-        for op, keyed in enumerate(written):
-            producer.send(op, log, str(op).encode(), keyed)
-            wait_until(lambda: producer.take(0.5))  # noqa: B023
-        producer.close(1)
+    with attempt_patches():
+        for name in LIBRARIES:
+            producer = library(name).producer(
+                bootstrap=addresses, topics=(topic,), acks="all", idempotence=True, settings={}
+            )
+            for op, keyed in enumerate(written):
+                producer.send(op, log, str(op).encode(), keyed)
+                wait_until(lambda: producer.take(0.5))  # noqa: B023
+            producer.close(1)
     for name in LIBRARIES:
         consumer = library(name).consumer(bootstrap=addresses, start={log: 0})
         polled: list[Polled] = []

@@ -99,6 +99,22 @@ def expired(recorded: Recorded) -> None:
     recorded.final_read()["start_offset"] = sent["offset"] + 1
 
 
+def risen(recorded: Recorded) -> None:
+    """In a compacted topic, a reader leaves out the tombstone of a key of which it got the value."""
+    (created,) = (row for row in recorded.operations if row["f"] == "topic" and '"created"' in row["value"])
+    value = json.loads(created["value"])
+    value["config"] |= {"cleanup.policy": "compact", "delete.retention.ms": "86400000"}
+    created["value"] = json.dumps(value)
+    tombstone = recorded.send()
+    rows = recorded.polls(tombstone["value"])
+    before = {row["offset"]: row["value"] for row in recorded.records if row["f"] == "poll"}
+    for key, is_tombstone in ((before[tombstone["offset"] - 1], False), (tombstone["value"], True)):
+        for row in recorded.records:
+            if row["value"] == key:
+                row.update(key=7, tombstone=is_tombstone)
+    recorded.drop([row for row in rows if not row["final"]])
+
+
 def duplicate(recorded: Recorded) -> None:
     (read,) = recorded.polls(recorded.send()["value"], final=True)
     recorded.records.append(read | {"offset": recorded.final_read()["end_offset"], "previous": None})
@@ -241,6 +257,7 @@ PLANTS: dict[str, Callable[[Recorded], None]] = {
     "overtaken-write": overtaken_unknown,
     "read-above-watermark": above_watermark,
     "wrong-offset-for-time": searched_too_far,
+    "risen-key": risen,
 }
 
 

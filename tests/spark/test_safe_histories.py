@@ -25,7 +25,7 @@ REMOVALS = ("expired", "deleted", "compacted", "recreations")
 BROKEN = repetitions(8, shorter=2)
 """Histories for each broken promise."""
 
-RARE = {"zombie": 4, "skip": 4, "rewind": 4}
+RARE = {"zombie": 8, "skip": 4, "rewind": 4, "forgotten": 4}
 """Where so few do not show it."""
 
 EXERCISED = {
@@ -83,13 +83,22 @@ def test_safe_histories_give_no_finding(spark: Any, write: Any, story: Any, tmp_
     assert run_ids(home) == safe.keys(), (
         "the histories pass the validation of histories that the project writes"
     )
-    # A record that was removed before anyone read it makes a verdict unknown, unless this is allowed.
-    verdicts = analyze(spark, [home], allow=["expired"])
+    # A record that was removed before anyone read it makes a verdict unknown, unless this is allowed. Where its
+    # acknowledgement gave no offset, nothing tells a removed record from one that no reader got to.
+    verdicts = analyze(spark, [home], allow=["expired", "unseen"])
+    placed = [
+        example
+        for verdict in verdicts.values()
+        for each in verdict.findings
+        for example in each.examples
+        if each.anomaly == "unseen" and example["offset"] is not None
+    ]
+    assert placed == []
     found = {
         run: [
             (each.anomaly, each.count, each.examples[:1])
             for each in verdict.findings
-            if each.severity != "note" and each.anomaly != "expired"
+            if each.severity != "note" and each.anomaly not in ("expired", "unseen")
         ]
         for run, verdict in verdicts.items()
     }  # fmt: skip

@@ -9,10 +9,10 @@ from typing import Any
 import kafka.errors as errors
 import pytest
 from kafka import TopicPartition
-from kafka.producer.producer_batch import ProducerBatch
 from kafka.producer.record_accumulator import RecordAccumulator
 from kafka.producer.sender import Sender
 
+from tests.support.attempt_patches import attempt_patches
 from workloads.clients.outcome import Attempt
 from workloads.clients.patches import attempts
 from workloads.clients.patches.attempts import SendFailed, attempts_of
@@ -22,19 +22,8 @@ LOG = TopicPartition("t", 0)
 
 @pytest.fixture(autouse=True)
 def _patched() -> Iterator[None]:
-    """The patches, for one test: they are meant for processes of our own."""
-    places = [
-        (Sender, "_dispatch_error"),
-        (ProducerBatch, "done"),
-        (ProducerBatch, "abort"),
-        (RecordAccumulator, "split_and_reenqueue"),
-    ]
-    originals = [getattr(owner, name) for owner, name in places]
-    attempts.install()
-    yield
-    for (owner, name), original in zip(places, originals, strict=True):
-        setattr(owner, name, original)
-    delattr(Sender, attempts.HISTORY)
+    with attempt_patches():
+        yield
 
 
 @pytest.fixture

@@ -98,6 +98,12 @@ def reader_got_the_tombstone(s: Any) -> Any:
     return final(read(deleted(s), 0, 1, 2), 1, 2)
 
 
+def reader_got_the_tombstone_without_knowing_it(s: Any) -> Any:
+    """The history of that reader does not say what a tombstone is."""
+    read(deleted(s), 0)
+    return final(read(read(s, 1, tombstone=None), 2), 1, 2)
+
+
 def reader_passed_tombstone_and_value(s: Any) -> Any:
     """It began when both were gone."""
     return final(read(read(deleted(s, retention="0"), 0, 1), 2, process=11), 2)
@@ -237,6 +243,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     reader_passed_what_a_reader_of_committed_records_got: {"risen-key": 1},
     two_keys_and_two_readers: {"risen-key": 3},
     reader_got_the_tombstone: {},
+    reader_got_the_tombstone_without_knowing_it: {},
     reader_passed_tombstone_and_value: {},
     reader_stopped_before_the_tombstone: {},
     reader_went_elsewhere: {},

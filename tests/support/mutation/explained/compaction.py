@@ -8,10 +8,4 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "\"$.config[\\'cleanup.policy\\']\") like \\'%compact%\\'' -> ' get_json_object(value, "
         "\"$.config[\\'cleanup.policy\\']\") like \\'%compact%\\' '",
     ),
-    "null is equal to nothing, above nothing, and the least in an order": (
-        'newest_of_keys: f"key is not null and offset is not null and (f = \'poll\' or ({ACKED}))" -> f" '
-        "key is not null and (f = 'poll' or ({ACKED})) \"",
-        'newest_of_keys: f"key is not null and offset is not null and (f = \'poll\' or ({ACKED}))" -> f" '
-        "offset is not null and (f = 'poll' or ({ACKED})) \"",
-    ),
 }
