@@ -15,6 +15,7 @@ HOMES = {
     "Admin": "workloads.admin",
     "AppendLog": "workloads.append_log",
     "Compacted": "workloads.compacted",
+    "Bank": "workloads.bank",
     "Bounds": "analyzers.catalogue.bounds",
     "Budget": "nemesis.budget",
     "CapabilityError": "pytest_kafkacheck.errors",

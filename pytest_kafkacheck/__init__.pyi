@@ -66,6 +66,7 @@ from pytest_kafkacheck.experiment.experiment import Experiment as Experiment
 from pytest_kafkacheck.run import Run as Run
 from workloads.admin import Admin as Admin
 from workloads.append_log import AppendLog as AppendLog
+from workloads.bank import Bank as Bank
 from workloads.compacted import Compacted as Compacted
 from workloads.copying import Copy as Copy
 from workloads.groups import Groups as Groups
@@ -86,6 +87,7 @@ __all__ = [
     "PROBE",
     "Admin",
     "AppendLog",
+    "Bank",
     "Bounds",
     "Budget",
     "CapabilityError",

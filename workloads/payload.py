@@ -17,26 +17,39 @@ that."""
 COPY_MAGIC = b"KCHC"
 """Of a record that was made from another one: that one's value follows the topic."""
 
-SOURCE = struct.Struct(">q")
+TRANSFER_MAGIC = b"KCHT"
+"""Of a record that is half of a transfer: its amount follows the topic."""
+
+FIGURE = struct.Struct(">q")
 
 CRC = struct.Struct(">I")
 
 
 def encode(
-    run: str, topic: str, partition: int, value: int, *, size: int = 0, source: int | None = None
+    run: str,
+    topic: str,
+    partition: int,
+    value: int,
+    *,
+    size: int = 0,
+    source: int | None = None,
+    amount: int | None = None,
 ) -> bytes:
     """The payload of a value, padded to `size` bytes if it is shorter.
 
     source  value of the record from which this one is made.
-    Raises ValueError for a run or topic longer than 255 bytes.
+    amount  what it adds to its account; negative for a debit. A record has a source or an amount, or neither.
+    Raises ValueError for a run or topic longer than 255 bytes, and for a record with both.
     """
+    if source is not None and amount is not None:
+        raise ValueError(f"source {source} and amount {amount}: a record has one of them at most")
     names = run.encode(), topic.encode()
     if max(map(len, names)) > 255:
         raise ValueError(f"run {run!r}, topic {topic!r}: each may have up to 255 bytes")
-    magic = MAGIC if source is None else COPY_MAGIC
+    magic = COPY_MAGIC if source is not None else TRANSFER_MAGIC if amount is not None else MAGIC
     body = HEADER.pack(magic, len(names[0]), len(names[1]), partition, value) + names[0] + names[1]
-    if source is not None:
-        body += SOURCE.pack(source)
+    if magic != MAGIC:
+        body += FIGURE.pack(source if source is not None else amount)
     body = body.ljust(size - CRC.size, b".")
     return body + CRC.pack(crc32(body))
 
@@ -51,7 +64,7 @@ def decode(payload: bytes | None, run: str, topic: str, partition: int) -> tuple
     if (
         payload is None
         or len(payload) < HEADER.size + CRC.size
-        or not payload.startswith((MAGIC, COPY_MAGIC))
+        or not payload.startswith((MAGIC, COPY_MAGIC, TRANSFER_MAGIC))
     ):
         return None, "foreign"
     body = payload[: -CRC.size]
@@ -68,8 +81,18 @@ def decode(payload: bytes | None, run: str, topic: str, partition: int) -> tuple
 
 def source_of(payload: bytes | None) -> int | None:
     """The value of the record from which this one was made; None if it was made from none. For an intact payload."""
-    if payload is None or not payload.startswith(COPY_MAGIC):
+    return _figure(payload, COPY_MAGIC)
+
+
+def amount_of(payload: bytes | None) -> int | None:
+    """What the record adds to its account; None if it is no half of a transfer. For an intact payload."""
+    return _figure(payload, TRANSFER_MAGIC)
+
+
+def _figure(payload: bytes | None, magic: bytes) -> int | None:
+    """What follows the topic in a payload with this magic."""
+    if payload is None or not payload.startswith(magic):
         return None
     _, of_run, of_topic, _, _ = HEADER.unpack_from(payload)
-    (source,) = SOURCE.unpack_from(payload, HEADER.size + of_run + of_topic)
-    return int(source)
+    (figure,) = FIGURE.unpack_from(payload, HEADER.size + of_run + of_topic)
+    return int(figure)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from workloads.clients.protocol import Completion, Log, Polled
 from workloads.history.writer import Writer
 from workloads.keys import Keyed
-from workloads.payload import decode, source_of
+from workloads.payload import amount_of, decode, source_of
 
 _UNKNOWN = (None, None)
 """Broker and time of a record whose fetch is unknown."""
@@ -22,6 +22,7 @@ class Sent(NamedTuple):
 
     transaction  op of the transaction to which it belongs.
     source       value of the record from which it is made.
+    amount       what it adds to its account, see `workloads.bank`.
     """
 
     op: int
@@ -32,6 +33,7 @@ class Sent(NamedTuple):
     transaction: int | None = None
     source: int | None = None
     keyed: Keyed | None = None
+    amount: int | None = None
 
 
 class Records:
@@ -52,9 +54,10 @@ class Records:
         transaction: int | None = None,
         source: int | None = None,
         keyed: Keyed | None = None,
+        amount: int | None = None,
     ) -> Sent:
         """Record that a send is about to happen. Call `flush` before it does."""
-        sent = Sent(op, self._next_index(), log, invoked, intended, transaction, source, keyed)
+        sent = Sent(op, self._next_index(), log, invoked, intended, transaction, source, keyed, amount)
         self._send(sent, type="invoke")
         return sent
 
@@ -112,6 +115,7 @@ class Records:
                     node=node,
                     fetched=at,
                     source=source_of(payload) if value is not None else None,
+                    amount=amount_of(payload) if value is not None else None,
                     key=key,
                     tombstone=tombstone,
                 )
@@ -153,6 +157,7 @@ class Records:
             intended=sent.intended,
             transaction=sent.transaction,
             source=sent.source,
+            amount=sent.amount,
             key=key,
             tombstone=tombstone,
         )

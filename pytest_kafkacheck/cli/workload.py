@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 WORKLOADS = {
     "admin": "Admin",
     "append-log": "AppendLog",
+    "bank": "Bank",
     "compacted": "Compacted",
     "copy": "Copy",
     "groups": "Groups",

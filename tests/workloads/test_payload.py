@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.payload import decode, encode, source_of
+from workloads.payload import amount_of, decode, encode, source_of
 
 VALUE = 3 << 40 | 17
 
@@ -17,18 +17,27 @@ VALUE = 3 << 40 | 17
     partition=st.integers(0, 2**31 - 1),
     value=st.integers(-(2**63), 2**63 - 1),
     size=st.integers(0, 300),
-    source=st.none() | st.integers(-(2**63), 2**63 - 1),
+    figure=st.none() | st.tuples(st.booleans(), st.integers(-(2**63), 2**63 - 1)),
 )
-def test_round_trip(run: str, topic: str, partition: int, value: int, size: int, source: int | None) -> None:
-    payload = encode(run, topic, partition, value, size=size, source=source)
+def test_round_trip(
+    run: str, topic: str, partition: int, value: int, size: int, figure: tuple[bool, int] | None
+) -> None:
+    source = figure[1] if figure is not None and figure[0] else None
+    amount = figure[1] if figure is not None and not figure[0] else None
+    payload = encode(run, topic, partition, value, size=size, source=source, amount=amount)
     assert len(payload) >= size
     assert decode(payload, run, topic, partition) == (value, None)
-    assert source_of(payload) == source
+    assert (source_of(payload), amount_of(payload)) == (source, amount)
 
 
 def test_a_payload_without_a_source_is_as_it_was_before_there_were_sources() -> None:
     assert encode("r", "t", 1, 2).hex() == "4b43484b010100000001000000000000000272743ce98a66"
-    assert source_of(None) is None
+    assert source_of(None) is amount_of(None) is None
+
+
+def test_a_record_with_a_source_and_an_amount_is_refused() -> None:
+    with pytest.raises(ValueError, match="source 1 and amount 2: a record has one of them at most"):
+        encode("r", "t", 0, 1, source=1, amount=2)
 
 
 def test_padded_to_exactly_its_size() -> None:

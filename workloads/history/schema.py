@@ -65,6 +65,8 @@ RECORDS = pa.schema(
         # Value of the record from which this one was made, as a copier does; null if from none.
         ("source", pa.int64()),
         ("tombstone", pa.bool_()),  # whether it deletes its key; null without a key
+        # What it adds to its account, which is its log; negative for a debit. Null if it is no part of a transfer.
+        ("amount", pa.int64()),
     ]
 )
 """One row per record sent or polled.
@@ -105,6 +107,9 @@ OPERATIONS = pa.schema(
                 stable offset, and the value is ``{"committed": true}``. A session that reads from followers does not
                 ask the leader: the end is the high watermark in the first response to a fetch of this read, and the
                 value names the broker that served it, ``{"node": int}``. A read without such a response is ``info``.
+                ``"snapshot": int``: it is the part of one log of a snapshot of all logs; those of a process are
+                numbered from 0. A snapshot holds what the process polled below `end_offset` of each log, in this
+                read or before. `end_offset` is null where no leader reported it.
 ``final-read``  a new client reads a whole partition after all faults are healed; ``ok`` if it reached ``end_offset``.
                 The value is as for ``read``.
 ``position-lost``  the position of a reader or session, `start_offset`, is not in its log any more, so it goes on from
@@ -199,7 +204,7 @@ OBSERVATIONS = pa.schema(
 """One row per sample of the cluster's state, as reported by one broker."""
 
 LATER: Mapping[str, frozenset[str]] = {
-    "records": frozenset({"node", "fetched", "intended", "source", "tombstone"}),
+    "records": frozenset({"node", "fetched", "intended", "source", "tombstone", "amount"}),
     "observations": frozenset({"value"}),
 }
 """Columns that files of `FORMAT` may lack, because they were added later. There they count as null."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import random
 import time
-from typing import Literal
+from collections.abc import Callable
+from random import Random
+from typing import Literal, NamedTuple
 
-from workloads.clients.protocol import Ending, TransactionalProducer
+from workloads.clients.protocol import Ending, Log, TransactionalProducer
 from workloads.recording import Sent
 from workloads.roles.context import WorkerContext
 from workloads.roles.pace import Pace
@@ -22,6 +23,17 @@ HANDOVER = 1.0
 """Seconds after which a process whose producer was given up claims a transactional id that it shares with others."""
 
 
+class Part(NamedTuple):
+    """A record of a transaction to be written. amount: what it adds to its account; None if it is no transfer."""
+
+    log: Log
+    amount: int | None = None
+
+
+Parts = Callable[[WorkerContext, Random], list[Part]]
+"""Chooses the records of the next transaction, one or more."""
+
+
 def transact(context: WorkerContext) -> None:
     """Run transactions until `context.stop` is set.
 
@@ -30,7 +42,17 @@ def transact(context: WorkerContext) -> None:
     (shares of the transactions that the client aborts, and that it leaves open for longer than the timeout before it
     requests the commit); record_size (bytes); client (settings of the library's producer).
     """
-    transactor = Transactor(context)
+    transact_with(context, Transactor(context))
+
+
+def records_of_random_logs(context: WorkerContext, choice: Random) -> list[Part]:
+    """One to `size` records."""
+    count = choice.randint(1, context.options["size"])
+    return [Part(log) for log in choice.choices(context.logs, k=count)]
+
+
+def transact_with(context: WorkerContext, transactor: Transactor) -> None:
+    """Let it run transactions at the given rate until `context.stop` is set."""
     if transactor.connect():
         context.ready()
     rate: float | None = context.options["rate"]
@@ -44,15 +66,15 @@ def transact(context: WorkerContext) -> None:
 
 
 class Transactor:
-    """The transactions of one process."""
+    """The transactions of one process. parts: chooses the records of each."""
 
-    def __init__(self, context: WorkerContext) -> None:
-        self._context = context
+    def __init__(self, context: WorkerContext, parts: Parts = records_of_random_logs) -> None:
+        self._context, self._parts = context, parts
         self._records = context.records()
         self._sending = TransactionalSending(
             context, self._records, f"transactor-{context.options['id']}-{context.run}"
         )
-        self._choice = random.Random(f"{context.run}/{context.process}")
+        self._choice = Random(f"{context.run}/{context.process}")
         self.pace: Pace | None = None
 
     def is_due(self) -> bool:
@@ -97,14 +119,13 @@ class Transactor:
         return self._choice.random() < share
 
     def _invoke(self, transaction: int) -> list[Sent]:
-        """Record the invocations of one to `size` sends, on disk before the first one is made."""
+        """Record the invocations of its sends, on disk before the first one is made."""
         context, now = self._context, time.monotonic_ns()
-        count = self._choice.randint(1, context.options["size"])
-        due = [None] * count if self.pace is None else self.pace.take(count)
-        logs = self._choice.choices(context.logs, k=count)
+        parts = self._parts(context, self._choice)
+        due = [None] * len(parts) if self.pace is None else self.pace.take(len(parts))
         sends = [
-            self._records.invoke(context.op(), log, now, at, transaction=transaction)
-            for log, at in zip(logs, due, strict=True)
+            self._records.invoke(context.op(), part.log, now, at, transaction=transaction, amount=part.amount)
+            for part, at in zip(parts, due, strict=True)
         ]
         self._records.flush()
         return sends

@@ -103,8 +103,9 @@ class TransactionalSending:
             return Ending(type_, ended.error)
         for sent in sends:
             payload = encode(
-                context.run, *sent.log, sent.op, size=context.options["record_size"], source=sent.source
-            )
+                context.run, *sent.log, sent.op, size=context.options["record_size"], source=sent.source,
+                amount=sent.amount,
+            )  # fmt: skip
             producer.send(sent.op, sent.log, payload)
         context.counts["sends"] += len(sends)
         ends = self._collect(producer, sends)
