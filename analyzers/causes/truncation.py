@@ -37,7 +37,7 @@ CONSEQUENCES = frozenset(
     {
         *PROOF, "inconsistent-offsets", "read-your-writes", "monotonic-reads", "monotonic-writes",
         "writes-follow-reads", "nonmonotonic-poll", "int-nonmonotonic-poll", "poll-skip", "int-poll-skip",
-        "nonmonotonic-send", "int-nonmonotonic-send", "realtime-order", "torn-transaction",
+        "nonmonotonic-send", "int-nonmonotonic-send", "realtime-order", "torn-transaction", "wrong-total",
     }
 )  # fmt: skip
 """What a truncation can show as, at offsets from the cut on."""

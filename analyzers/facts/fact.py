@@ -21,6 +21,10 @@ SAMPLES = "samples of partitions"
 
 COPIES = "copies of records"
 """Besides kinds of operations (f): some send has a source, the record from which it was made."""
+
+TRANSFERS = "transfers between accounts"
+"""Besides kinds of operations (f): some send has an amount, which it adds to its account."""
+
 COMPACTED_TOPICS = "compacted topics"
 """Besides kinds of operations (f): the recorded settings of some topic allow compaction."""
 

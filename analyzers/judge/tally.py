@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from pyspark.sql import Row
 
 from analyzers.facts.columns import ACKED, SESSION, TIME
-from analyzers.facts.fact import COMPACTED_TOPICS, COPIES, IDLE_READERS, SAMPLES, SENDS_AND_POLLS
+from analyzers.facts.fact import (
+    COMPACTED_TOPICS,
+    COPIES,
+    IDLE_READERS,
+    SAMPLES,
+    SENDS_AND_POLLS,
+    TRANSFERS,
+)
 from analyzers.facts.steps import DONE
 from analyzers.history.incarnations import sql_literal
 from analyzers.history.load import History
@@ -17,6 +24,7 @@ from analyzers.history.run_progress import RunProgress
 from analyzers.judge.compaction import compacted_topics, removed_by_compaction
 from analyzers.judge.idle_readers import has_idle_reader
 from analyzers.judge.replication_gaps import Replication, replication
+from analyzers.judge.snapshots import NO_SNAPSHOTS, Snapshots, snapshots
 from workloads.history.schema import HARNESS, NEMESIS
 
 MANY_RUNS = 50
@@ -63,6 +71,10 @@ class Tally:
     """Sends with a source, by completion type."""
     copies_after: dict[str, int] = field(default_factory=dict)
     """Those acknowledged after each fault event."""
+    transfers: Counter[str] = field(default_factory=Counter)
+    """Sends with an amount, by completion type."""
+    snapshots: Snapshots = NO_SNAPSHOTS
+    """Looked for only if there are transfers."""
     leader_changes: int = 0
     isr_changes: int = 0
     smallest_isr: int | None = None
@@ -127,6 +139,7 @@ class Tally:
             SENDS_AND_POLLS: bool(self.users),
             SAMPLES: bool(self.sampled),
             COPIES: bool(self.copies),
+            TRANSFERS: bool(self.transfers),
             COMPACTED_TOPICS: bool(compacted_topics(self.harness)),
             # A recreation cuts a log into several, of which the counts say nothing.
             IDLE_READERS: self.has_recreation or has_idle_reader(self.polled, self.harness, half=self.half),
@@ -136,7 +149,7 @@ class Tally:
 
 def tally(history: History) -> dict[str, Tally]:
     """By run id, for every run with a row in any table. Takes one Spark job, two more if there were faults,
-    and one more if there were groups."""
+    and one more each if there were groups, and if there were transfers."""
     rows = history.sql(_TALLY).collect()
     tallies = {row.run: Tally() for row in rows}
     for run, counted in ((tallies[row.run], row.counted) for row in rows if row.counted is not None):
@@ -170,6 +183,8 @@ def tally(history: History) -> dict[str, Tally]:
         run.committed += counted.committed
         if counted.copies:
             run.copies[counted.type] += counted.copies
+        if counted.transfers:
+            run.transfers[counted.type] += counted.transfers
         run.unlinked += counted.unlinked
     controlling = [(row.run, row.operation) for row in rows if row.operation is not None]
     for name, operation in sorted(controlling, key=lambda each: (each[0], each[1].invoked, each[1].op)):
@@ -199,6 +214,9 @@ def tally(history: History) -> dict[str, Tally]:
                 run.subscribed.add((row.group, row.topic))
             else:
                 run.positions.setdefault(row.group, Counter())[row.topic, row.partition] += row.acknowledged
+    if any(run.transfers for run in tallies.values()):
+        for name, taken in snapshots(history).items():
+            tallies[name].snapshots = taken
     return tallies
 
 
@@ -227,7 +245,7 @@ _TALLY = f"""
     with rows as (
         select run, topic, partition, f, type, session, process, assignment, generation, invoked, completed, offset,
             null as start, coalesce(final, false) as final, false as committed,
-            f = 'send' and source is not null as copy,
+            f = 'send' and source is not null as copy, f = 'send' and amount is not null as transfer,
             if(f = 'poll' and offset is not null and generation is null, {TIME}, null) as got,
             previous is not null and within is null as loose,
             {DONE} and offset is not null and previous is null as first
@@ -235,24 +253,25 @@ _TALLY = f"""
         select run, topic, partition, f, type, session, process, null, null, invoked, completed, null,
             start_offset, false,
             f = 'txn' and type = 'ok' and coalesce(get_json_object(value, '$.outcome') = 'commit', false),
-            false, null, false, false
+            false, false, null, false, false
         from {{operations}}
     ), lines as (
         select run, topic, partition, f, type, session, process, final, generation, count(*) as n,
             min(invoked) as began, max(invoked) as last_begun, max(completed) as last, max(offset) as top,
             max(got) as got, max(start) as start, count_if(committed) as committed,
-            count_if(copy) as copies, greatest(count_if(first) - 1, 0) + count_if(loose) as unlinked
+            count_if(copy) as copies, count_if(transfer) as transfers,
+            greatest(count_if(first) - 1, 0) + count_if(loose) as unlinked
         from rows group by run, topic, partition, f, type, session, process, final, generation, assignment
     ), each as (
         select run, topic, partition, f, type, {SESSION} as session, process, final, sum(n) as n,
             bool_or(generation is not null) as grouped, min(began) as began, max(last_begun) as last_begun,
             max(last) as last, max(top) as top, max(got) as got, max(start) as start,
-            sum(committed) as committed, sum(copies) as copies, sum(unlinked) as unlinked
+            sum(committed) as committed, sum(copies) as copies, sum(transfers) as transfers, sum(unlinked) as unlinked
         from lines group by run, topic, partition, f, type, {SESSION}, process, final
     ), counted as (
         select run, f, type, sum(n) as n, min(began) as began, collect_set(struct(topic, partition)) as logs,
             collect_set(session) as sessions, max(last_begun) as last_begun, sum(committed) as committed,
-            sum(copies) as copies, sum(unlinked) as unlinked, max(start) as start,
+            sum(copies) as copies, sum(transfers) as transfers, sum(unlinked) as unlinked, max(start) as start,
             collect_list(struct(process, topic, partition, n, top, last, final, grouped, got))
                 filter (where f in ('send', 'poll', 'read')) as clients
         from each group by run, f, type
@@ -284,8 +303,8 @@ _TALLY = f"""
             array_distinct(flatten(collect_list(members))) as members
         from by_log group by run
     )
-    select run, struct(f, type, n, began, last_begun, logs, sessions, committed, copies, unlinked, start, clients)
-            as counted,
+    select run, struct(f, type, n, began, last_begun, logs, sessions, committed, copies, transfers, unlinked,
+            start, clients) as counted,
         null as operation, null as changed
     from counted
     union all

@@ -80,6 +80,14 @@ class Exercised:
     """Transactions whose commit was acknowledged."""
     copies: Mapping[str, int] = field(default_factory=dict)
     """Sends of copies, which have a source, by completion type."""
+    transfers: Mapping[str, int] = field(default_factory=dict)
+    """Sends of halves of transfers, which have an amount, by completion type."""
+    snapshots: int = 0
+    """Snapshots of all accounts, completed or not."""
+    whole_snapshots: int = 0
+    """Those that reached the ends of all logs."""
+    snapshots_of_transfers: int = 0
+    """Those of them that began after a commit had been acknowledged."""
     commits: Mapping[str, int] = field(default_factory=dict)
     """Commits of group offsets by completion type; one per partition."""
     final_reads: Mapping[str, int] = field(default_factory=dict)

@@ -141,6 +141,15 @@ def _copies(exercised: Exercised) -> str | None:
     return f"no copy of a record was acknowledged after the end of {each}."
 
 
+def _snapshots(exercised: Exercised) -> str | None:
+    if exercised.snapshots_of_transfers:
+        return None
+    return (
+        f"no snapshot of all accounts was completed that began after a commit had been acknowledged, of "
+        f"{exercised.snapshots:,}."
+    )
+
+
 def _compaction(exercised: Exercised) -> str | None:
     if exercised.compacted is None:
         return "no topic of the run allows compaction."
@@ -222,6 +231,15 @@ PROMISES: Mapping[str, Promise] = {
             ),
             concerns=lambda exercised: bool(exercised.copies),
             missing=_copies,
+        ),
+        Promise(
+            name="snapshots",
+            exercised_by=(
+                "a snapshot of all accounts was completed that began after the commit of a transaction had been "
+                "acknowledged"
+            ),
+            concerns=lambda exercised: bool(exercised.transfers),
+            missing=_snapshots,
         ),
         Promise(
             name="compaction",

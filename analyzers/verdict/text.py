@@ -125,6 +125,8 @@ def _exercised(exercised: Exercised) -> Iterator[str]:
     yield f"final reads: {final}; session reads: {session}"
     if exercised.rereads:
         yield f"steps back to read again: {_completed(exercised.rereads)}"
+    if exercised.snapshots:
+        yield f"snapshots of all accounts: {exercised.whole_snapshots:,} of {exercised.snapshots:,} completed"
     if exercised.inspections:
         yield f"topics described by brokers: {_completed(exercised.inspections)}"
     if exercised.transactions or exercised.commits:

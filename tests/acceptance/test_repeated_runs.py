@@ -20,6 +20,7 @@ from pytest_kafkacheck.cli.demo import experiments
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from workloads.append_log import AppendLog
+from workloads.bank import Bank
 from workloads.compacted import Compacted
 from workloads.copying import Copy
 from workloads.groups import Groups
@@ -75,6 +76,7 @@ def test_a_random_schedule_on_a_safe_configuration_is_valid(harness: Harness, se
         Transactions(topic_config=SAFE),
         Groups(topic_config=SAFE),
         Copy(topic_config=SAFE),
+        Bank(topic_config=SAFE),
         Compacted(topic_config=SAFE),
     ],
 )
@@ -86,8 +88,8 @@ def test_a_random_schedule_with_another_workload_is_valid(
             name=f"{type(workload).__name__}-{seed}",
             workload=workload,
             faults=Generated(seed=seed, length=25, events=5, lasting=(2, 6)),
-            # A copier gives up a transaction without an answer after 10 s.
-            cooldown=14 if isinstance(workload, Copy) else 3,
+            # A transaction without an answer is given up after 10 s.
+            cooldown=14 if isinstance(workload, (Copy, Bank)) else 3,
         )
     )
     run.assert_valid()

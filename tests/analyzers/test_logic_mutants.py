@@ -36,6 +36,7 @@ FAULT = FaultExercised(
 )
 DONE = Exercised(
     sends={"ok": 3}, transactions={"ok": 2}, committed=1, copies={"ok": 1}, commits={"ok": 1}, faults=(FAULT,),
+    transfers={"ok": 2}, snapshots=2, whole_snapshots=2, snapshots_of_transfers=1,
     session_reads={"ok": 1}, rereads={"ok": 1}, inspections={"ok": 1}, brokers=(1, 2), sampled=(1, 2, 3),
     readers=(ReaderExercised(process=3, polls=4, last=2.0),),
 )  # fmt: skip
@@ -48,6 +49,8 @@ RUNS = (
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", copies_after=0))),
     replace(DONE, commits={"fail": 1}, session_reads={"info": 1}, rereads={"info": 1}),
     replace(DONE, inspections={"info": 1}),
+    replace(DONE, snapshots_of_transfers=0),
+    replace(DONE, transfers={}, snapshots_of_transfers=0),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", acks_after=0))),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", acks_during=0))),
     replace(DONE, faults=(replace(FAULT, acks_during=0),), committed=0),

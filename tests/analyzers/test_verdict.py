@@ -157,6 +157,7 @@ def test_a_verdict_stored_by_an_earlier_version_can_be_read() -> None:
     again.pop("not_exercised")
     for later in (
         "phase", "failed_steps", "committed", "readers", "groups", "brokers", "sampled", "rereads", "copies",
+        "transfers", "snapshots", "whole_snapshots", "snapshots_of_transfers",
         "compacted",
         "inspections",
     ):  # fmt: skip
