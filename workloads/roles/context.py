@@ -62,10 +62,11 @@ class WorkerContext:
         name = f"{topic}-{self.run}"
         return tuple((name, number) for number in range(self.topics[name]))
 
-    def op(self) -> int:
-        """The next operation number. A send writes it as its value, which is unique in the run."""
-        self._ops += 1
-        return self.process << VALUE_BITS | self._ops - 1
+    def op(self, count: int = 1) -> int:
+        """The next operation number, or the first of so many. A send writes it as its value, which is unique in the
+        run."""
+        self._ops += count
+        return self.process << VALUE_BITS | self._ops - count
 
     def ready(self) -> None:
         """Report that the work can begin, and wait until it may begin, or until `stop` is set."""

@@ -7,7 +7,7 @@ import time
 from typing import Literal
 
 from workloads.clients.protocol import Ending, TransactionalProducer
-from workloads.recording import Sent
+from workloads.recording import Sends
 from workloads.roles.context import WorkerContext
 from workloads.roles.pace import Pace
 from workloads.roles.transactional_sending import TransactionalSending
@@ -96,15 +96,12 @@ class Transactor:
         share: float = self._context.options[option]
         return self._choice.random() < share
 
-    def _invoke(self, transaction: int) -> list[Sent]:
+    def _invoke(self, transaction: int) -> Sends:
         """Record the invocations of one to `size` sends, on disk before the first one is made."""
         context, now = self._context, time.monotonic_ns()
         count = self._choice.randint(1, context.options["size"])
-        due = [None] * count if self.pace is None else self.pace.take(count)
+        due = () if self.pace is None else self.pace.take(count)
         logs = self._choice.choices(context.logs, k=count)
-        sends = [
-            self._records.invoke(context.op(), log, now, at, transaction=transaction)
-            for log, at in zip(logs, due, strict=True)
-        ]
+        sends = self._records.invoke(context.op(count), logs, now, due, transaction=transaction)
         self._records.flush()
         return sends

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from tenacity import (
@@ -18,7 +18,7 @@ from tenacity import (
 from workloads.clients.outcome import Outcome, Type
 from workloads.clients.protocol import Completion, Ending, TransactionalProducer
 from workloads.payload import encode
-from workloads.recording import Records, Sent
+from workloads.recording import Records, Sends
 from workloads.roles.context import WorkerContext
 from workloads.transaction_rows import TransactionRows
 
@@ -76,7 +76,7 @@ class TransactionalSending:
     def transact(
         self,
         op: int,
-        sends: Iterable[Sent],
+        sends: Sends,
         *,
         invoked: int,
         outcome: Literal["commit", "abort"] = "commit",
@@ -89,23 +89,20 @@ class TransactionalSending:
         """
         context, producer = self._context, self._producer
         assert producer is not None
-        sends = list(sends)
         try:
             producer.begin()
         except OSError as error:
-            ends = {
-                sent.op: Completion(sent.op, time.monotonic_ns(), Outcome("fail", None, str(error)))
-                for sent in sends
-            }
+            refused = Outcome("fail", None, str(error))
+            ends = {op: Completion(op, time.monotonic_ns(), refused) for op in sends.ops}
             ended = Ending("fail", type(error).__name__)
             type_ = self._record(op, invoked, sends, ends, "commit", None, ended)
             self._drop()
             return Ending(type_, ended.error)
-        for sent in sends:
+        for op_of_send, log, source, _ in sends:
             payload = encode(
-                context.run, *sent.log, sent.op, size=context.options["record_size"], source=sent.source
+                context.run, *log, op_of_send, size=context.options["record_size"], source=source
             )
-            producer.send(sent.op, sent.log, payload)
+            producer.send(op_of_send, log, payload)
         context.counts["sends"] += len(sends)
         ends = self._collect(producer, sends)
         if len(ends) == len(sends) and any(end.outcome.type != "ok" for end in ends.values()):
@@ -144,7 +141,7 @@ class TransactionalSending:
         self._rows.claimed(op, invoked=invoked, producer_id=producer.producer_id, epoch=producer.epoch)
         return producer
 
-    def _collect(self, producer: TransactionalProducer, sends: list[Sent]) -> dict[int, Completion]:
+    def _collect(self, producer: TransactionalProducer, sends: Sends) -> dict[int, Completion]:
         """The completions that came in time, by operation."""
         ends: dict[int, Completion] = {}
         deadline = time.monotonic() + SEND_LIMIT
@@ -158,7 +155,7 @@ class TransactionalSending:
         self,
         op: int,
         invoked: int,
-        sends: Iterable[Sent],
+        sends: Sends,
         ends: Mapping[int, Completion],
         outcome: Literal["commit", "abort"],
         ending: int | None,
@@ -169,12 +166,12 @@ class TransactionalSending:
         now = time.monotonic_ns()
         is_aborted = outcome == "abort" or ending is None or ended.type == "fail"
         type: Type = "fail" if is_aborted else ended.type
-        for sent in sends:
-            was = ends[sent.op].outcome
-            self._records.complete(
-                sent, Completion(sent.op, now, Outcome(type, was.offset, was.error or ended.error))
-            )
-            self._context.counts["acks" if type == "ok" else type] += 1
+        outcomes = {op: ends[op].outcome for op in sends.ops}
+        self._records.complete([
+            (sends, Completion(op, now, Outcome(type, was.offset, was.error or ended.error)))
+            for op, was in outcomes.items()
+        ])  # fmt: skip
+        self._context.counts["acks" if type == "ok" else type] += len(sends)
         kind: Type = "ok" if ended.type == "ok" else "fail" if is_aborted else "info"
         self._rows.ended(
             op, kind, invoked=invoked, completed=now, outcome=outcome, ending=ending, error=ended.error

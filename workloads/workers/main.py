@@ -7,6 +7,7 @@ process then ends at once. On Linux the kernel kills it with its parent, because
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -37,6 +38,7 @@ def main() -> int:
     if parent := os.environ.get(PARENT):
         end_with_parent(int(parent))
     log_to_stderr()
+    collect_garbage_seldom()
     out = sys.stdout
     # Output that a library prints must not look like a line of our protocol.
     sys.stdout = sys.stderr
@@ -60,6 +62,12 @@ def main() -> int:
     if not context.gone.is_set():
         context.done()
     return 0
+
+
+def collect_garbage_seldom() -> None:
+    """Each collection visits the records in flight: with 20,000 of them, collections took a third of the time."""
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
 
 
 def _function(order: Mapping[str, Any]) -> Callable[[WorkerContext], None]:
