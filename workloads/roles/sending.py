@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from tenacity import (
 
 from workloads.clients.protocol import Completion, Log, Producer
 from workloads.keys import Keyed
+from workloads.load import drawn_sizes
 from workloads.payload import encode
 from workloads.recording import Records, Sends
 from workloads.roles.context import WorkerContext
@@ -27,7 +29,7 @@ CLOSE_TIMEOUT = 2.0
 class Sending:
     """The sends of one process. Before a record is handed to the client, its invocation is on disk.
 
-    Options of the worker: acks, idempotence, record_size (bytes of a value at least), client (settings of the
+    Options of the worker: acks, idempotence, record_size (see `workloads.load.Sizes`), client (settings of the
     library's producer).
     """
 
@@ -39,6 +41,9 @@ class Sending:
         self._epochs: dict[Log, int] = {}
         self._unsure: set[Log] = set()
         self._producer: Producer | None = None
+        self._sizes = drawn_sizes(
+            context.options["record_size"], random.Random(f"{context.run}/{context.process}/sizes")
+        )
 
     @property
     def in_flight(self) -> int:
@@ -90,8 +95,8 @@ class Sending:
             context.op(len(logs)), logs, time.monotonic_ns(), intended, sources=sources, keyed=keyed
         )
         self._records.flush()
-        run, size = context.run, context.options["record_size"]
-        for place, (op, log, source, key) in enumerate(sends):
+        run = context.run
+        for (place, (op, log, source, key)), size in zip(enumerate(sends), self._sizes, strict=False):
             payload = encode(run, *log, op, size=size, source=source)
             self._open[op] = sends
             # Nearer to the effect than the time before the flush.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Mapping
 from typing import Literal
@@ -17,6 +18,7 @@ from tenacity import (
 
 from workloads.clients.outcome import Outcome, Type
 from workloads.clients.protocol import Completion, Ending, TransactionalProducer
+from workloads.load import drawn_sizes
 from workloads.payload import encode
 from workloads.recording import Records, Sends
 from workloads.roles.context import WorkerContext
@@ -39,8 +41,8 @@ class TransactionalSending:
     """The transactions of one process. A producer that fails is dropped; `connect` makes another, which claims the id
     again and so aborts what the earlier one left open.
 
-    Options of the worker: timeout (s, of the coordinator); record_size (bytes); client (settings of the library's
-    producer).
+    Options of the worker: timeout (s, of the coordinator); record_size (see `workloads.load.Sizes`); client (settings
+    of the library's producer).
     """
 
     def __init__(self, context: WorkerContext, records: Records, transactional_id: str) -> None:
@@ -54,6 +56,9 @@ class TransactionalSending:
             transactional_id=transactional_id,
         )
         self._producer: TransactionalProducer | None = None
+        self._sizes = drawn_sizes(
+            context.options["record_size"], random.Random(f"{context.run}/{context.process}/sizes")
+        )
 
     @property
     def is_connected(self) -> bool:
@@ -98,10 +103,8 @@ class TransactionalSending:
             type_ = self._record(op, invoked, sends, ends, "commit", None, ended)
             self._drop()
             return Ending(type_, ended.error)
-        for op_of_send, log, source, _ in sends:
-            payload = encode(
-                context.run, *log, op_of_send, size=context.options["record_size"], source=source
-            )
+        for (op_of_send, log, source, _), size in zip(sends, self._sizes, strict=False):
+            payload = encode(context.run, *log, op_of_send, size=size, source=source)
             producer.send(op_of_send, log, payload)
         context.counts["sends"] += len(sends)
         ends = self._collect(producer, sends)

@@ -1,8 +1,9 @@
 """The program of a worker process, started by `WorkerProcess` as ``python -P -m workloads.workers.main``.
 
-It reads lines from standard input: its order as JSON, then ``go``, ``isolate``, ``connect`` and ``stop``. It writes
-the lines ``ready``, ``progress {json}`` and ``done {json}``. The end of the input means that the parent has died; the
-process then ends at once. On Linux the kernel kills it with its parent, because a paused process reads no input.
+It reads lines from standard input: its order as JSON, then ``go``, ``isolate``, ``connect``, ``stop`` and the names
+of phases that begin. It writes the lines ``ready``, ``progress {json}`` and ``done {json}``. The end of the input
+means that the parent has died; the process then ends at once. On Linux the kernel kills it with its parent, because a
+paused process reads no input.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 from workloads.clients.network_gate import GATE
+from workloads.load import PHASES
 from workloads.reference import Reference
 from workloads.roles.context import WorkerContext
 from workloads.workers.client_log import log_to_stderr
@@ -86,6 +88,8 @@ def _obey(context: WorkerContext, orders: TextIO) -> None:
                 GATE.close()
             case "connect":
                 GATE.open()
+            case phase if phase in PHASES:
+                context.phase = phase
             case "stop":
                 # Operations that have begun may complete, and for that they need the network.
                 GATE.open()
