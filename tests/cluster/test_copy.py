@@ -42,7 +42,9 @@ def copies(run: Run) -> Counter[int]:
     return Counter(sources.values())
 
 
-@pytest.mark.parametrize("library", ["kafka-python", "confluent-kafka"])
+@pytest.mark.parametrize(
+    "library", ["kafka-python", pytest.param("confluent-kafka", marks=pytest.mark.nightly)]
+)
 def test_each_record_has_one_copy(kafkacheck: Callable[[Experiment], Run], library: str) -> None:
     run = kafkacheck(Experiment(workload=Copy(library=library, topic_config=SAFE), duration=5))
     run.assert_valid()
@@ -73,6 +75,7 @@ def test_faults_of_copiers_and_coordinators_are_valid(
     assert set(copies(run).values()) == {1}
 
 
+@pytest.mark.nightly
 def test_at_least_once_repeats_copies(kafkacheck: Callable[[Experiment], Run]) -> None:
     """A copier is killed between its copies and its positions."""
     workload = Copy(guarantee="at-least-once", work=1, batch=500, session_timeout=2, topic_config=SAFE)

@@ -7,9 +7,9 @@ import time
 from typing import Literal
 
 from workloads.clients.protocol import Ending, TransactionalProducer
-from workloads.recording import Sent
+from workloads.recording import Sends
 from workloads.roles.context import WorkerContext
-from workloads.roles.pace import Pace
+from workloads.roles.pace import Paces
 from workloads.roles.transactional_sending import TransactionalSending
 
 TICK = 0.01
@@ -26,15 +26,14 @@ def transact(context: WorkerContext) -> None:
     """Run transactions until `context.stop` is set.
 
     Options: id (number of its transactional id); shared (whether other processes use the same id); timeout (s, of the
-    coordinator); size (records of a transaction at most); rate (records per second, or None); aborts, stalls
+    coordinator); size (records of a transaction at most); rate (see `workloads.load.Rate`); aborts, stalls
     (shares of the transactions that the client aborts, and that it leaves open for longer than the timeout before it
-    requests the commit); record_size (bytes); client (settings of the library's producer).
+    requests the commit); record_size (see `workloads.load.Sizes`); client (settings of the library's producer).
     """
     transactor = Transactor(context)
     if transactor.connect():
         context.ready()
-    rate: float | None = context.options["rate"]
-    transactor.pace = Pace(rate, time.monotonic()) if rate is not None else None
+    transactor.paces = Paces(context, context.options["rate"])
     while not context.stop.is_set():
         if transactor.is_due():
             transactor.transact()
@@ -53,15 +52,12 @@ class Transactor:
             context, self._records, f"transactor-{context.options['id']}-{context.run}"
         )
         self._choice = random.Random(f"{context.run}/{context.process}")
-        self.pace: Pace | None = None
+        self.paces = Paces(context, context.options["rate"])
 
     def is_due(self) -> bool:
         """Whether the next transaction is due at the given rate."""
-        if self.pace is None:
-            return True
-        due = self.pace.due(time.monotonic())
-        self._context.counts["skipped"] = int(self.pace.skipped)
-        return due > 0
+        due = self.paces.due()
+        return due is None or due > 0
 
     def connect(self) -> bool:
         """Claim the transactional id, with retries. False when the worker is stopped before."""
@@ -96,15 +92,12 @@ class Transactor:
         share: float = self._context.options[option]
         return self._choice.random() < share
 
-    def _invoke(self, transaction: int) -> list[Sent]:
+    def _invoke(self, transaction: int) -> Sends:
         """Record the invocations of one to `size` sends, on disk before the first one is made."""
         context, now = self._context, time.monotonic_ns()
         count = self._choice.randint(1, context.options["size"])
-        due = [None] * count if self.pace is None else self.pace.take(count)
+        due = self.paces.take(count)
         logs = self._choice.choices(context.logs, k=count)
-        sends = [
-            self._records.invoke(context.op(), log, now, at, transaction=transaction)
-            for log, at in zip(logs, due, strict=True)
-        ]
+        sends = self._records.invoke(context.op(count), logs, now, due, transaction=transaction)
         self._records.flush()
         return sends

@@ -52,7 +52,7 @@ class WorkerPool:
         library: str = DEFAULT_LIBRARY,
     ) -> None:
         self._specs = tuple(workers)
-        self._order = {
+        self._order: dict[str, Any] = {
             "run": run,
             "home": str(home.resolve()),
             "brokers": {node: address.to_json() for node, address in brokers.items()},
@@ -85,6 +85,12 @@ class WorkerPool:
         """Let all workers begin at the same time."""
         for worker in self._workers:
             worker.go()
+
+    def phase(self, name: str) -> None:
+        """Tell all workers, and those that replace them, that a phase begins, see `workloads.load.PHASES`."""
+        self._order["phase"] = name
+        for worker in self._workers:
+            worker.phase(name)
 
     def total(self, counter: str) -> int:
         """The sum of a counter of all workers, some tenths of a second late."""
