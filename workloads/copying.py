@@ -59,7 +59,7 @@ class Copy(Workload):
     guarantee       "exactly-once": copies and positions are in one transaction. "at-least-once": positions are
                     committed once the copies are acknowledged; a crash in between repeats copies. "at-most-once":
                     positions are committed before the copies are sent; a crash in between loses copies. The verdict
-                    reports these as duplicate-copy and lost-copy, unless the experiment allows them
+                    reports these as duplicate-copy and lost-copy
     batch           records at most that are copied together
     work            seconds that a copier takes for a batch: between its copies and its positions, in whichever order
                     it sends them

@@ -40,7 +40,7 @@ class Transactions(Workload):
     rate            records per second and transactor; None for no limit; or by phase, see `Rate`
     aborts          share of the transactions that their client aborts, 0 to 1
     stalls          share that stays open for longer than `timeout` before its client requests the commit: by then
-                    the coordinator has aborted it
+                    the coordinator has aborted it, if it looks for such transactions often enough
     timeout         seconds after which the coordinator aborts an open transaction
     readers         number of processes that read with isolation.level=read_committed
     uncommitted_readers  number of those that read with read_uncommitted
