@@ -30,10 +30,11 @@ def crash(context: WorkerContext) -> None:
     """Send a record to each partition in one transaction, and request neither its commit nor its abort."""
     records = context.records()
     sending = TransactionalSending(context, records, f"crashing-{context.run}")
-    if sending.connect():
-        context.ready()
+    if not sending.connect():
+        return
+    context.ready()
     op, now = context.op(), time.monotonic_ns()
-    sends = [records.invoke(context.op(), log, now, transaction=op) for log in context.logs]
+    sends = records.invoke(context.op(len(context.logs)), context.logs, now, transaction=op)
     records.flush()
     sending.transact(op, sends, invoked=now, before_end=lambda _: Ending("fail", "crashed"))
     context.stop.wait()
