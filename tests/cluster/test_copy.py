@@ -93,6 +93,7 @@ def test_at_most_once_loses_copies(kafkacheck: Callable[[Experiment], Run]) -> N
     run = kafkacheck(Experiment(workload=workload, faults=faults, cooldown=3, expect="invalid"))
     run.assert_invalid("lost-copy")
     assert {finding.anomaly for finding in run.verdict.findings} == {"lost-copy"}
+    assert run.verdict.unknowns == ()
 
 
 class NamelessMembership(Membership):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -293,6 +294,30 @@ def test_workers_know_the_phase_and_so_do_those_that_replace_them(
         wait_until(lambda: one._workers[two].counts.get("steady"))
         one.stop()
         assert set(one._workers[two].counts) & {"start", "steady", "recovery"} == {"steady"}
+
+
+def test_workers_that_are_replaced_at_the_same_time_have_different_numbers(
+    tmp_path: Path, silent: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault that killed all processes of a role heals each on a thread of its own."""
+    (tmp_path / "role_that_waits.py").write_text(
+        "def wait(context):\n    context.ready()\n    context.stop.wait()\n"
+    )
+    function = Reference(module="role_that_waits", name="wait", file=str(tmp_path / "role_that_waits.py"))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    waiter = WorkerRole("waiter", function.load())
+    count = 4
+    with pool(
+        tmp_path, silent, [], *(WorkerSpec(role=waiter, process=number) for number in range(count))
+    ) as one:
+        one.go()
+        for worker in one._workers:
+            worker.kill()
+            assert worker.wait(10)
+        with ThreadPoolExecutor(count) as threads:
+            numbers = [*threads.map(one.replace, range(count))]
+        assert sorted(numbers) == [*range(count, 2 * count)]
+        one.stop()
 
 
 def test_a_role_that_cannot_be_loaded_is_named_in_the_log(tmp_path: Path, silent: Address) -> None:
