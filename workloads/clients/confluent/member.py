@@ -162,7 +162,7 @@ class ConfluentMember:
         offsets = [TopicPartition(*log, offset) for log, offset in positions.items()]
         try:
             commit = partial(self._library.commit, offsets=offsets, asynchronous=False)
-            done = call_within(limit, commit) or []
+            done: list[TopicPartition] = call_within(limit, commit) or []
         except TimeoutError:
             return Ending("info", f"no answer within {limit:g} s")
         except KafkaException as error:
