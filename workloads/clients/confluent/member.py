@@ -6,7 +6,6 @@ import struct
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any, Literal
 
 from confluent_kafka import Consumer as Library
@@ -161,8 +160,8 @@ class ConfluentMember:
         """Every error is ``info``: the library retries by itself, and an earlier try may have been written."""
         offsets = [TopicPartition(*log, offset) for log, offset in positions.items()]
         try:
-            commit = partial(self._library.commit, offsets=offsets, asynchronous=False)
-            done: list[TopicPartition] = call_within(limit, commit) or []
+            library = self._library
+            done = call_within(limit, lambda: library.commit(offsets=offsets, asynchronous=False)) or []
         except TimeoutError:
             return Ending("info", f"no answer within {limit:g} s")
         except KafkaException as error:
