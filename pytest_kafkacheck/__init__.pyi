@@ -67,12 +67,14 @@ from pytest_kafkacheck.run import Run as Run
 from workloads.admin import Admin as Admin
 from workloads.append_log import AppendLog as AppendLog
 from workloads.bank import Bank as Bank
+from workloads.clients.protocol import Ending as Ending
 from workloads.compacted import Compacted as Compacted
 from workloads.copying import Copy as Copy
 from workloads.groups import Groups as Groups
 from workloads.rewind import Rewind as Rewind
 from workloads.roles.context import WorkerContext as WorkerContext
 from workloads.roles.sending import Sending as Sending
+from workloads.roles.transactional_sending import TransactionalSending as TransactionalSending
 from workloads.sessions import Sessions as Sessions
 from workloads.transactions import Transactions as Transactions
 from workloads.workload import PROBE as PROBE
@@ -94,6 +96,7 @@ __all__ = [
     "ClusterSpec",
     "Compacted",
     "Copy",
+    "Ending",
     "Experiment",
     "Finding",
     "Generated",
@@ -105,6 +108,7 @@ __all__ = [
     "Sending",
     "Sessions",
     "Topic",
+    "TransactionalSending",
     "Transactions",
     "UsageError",
     "Verdict",

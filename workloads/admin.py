@@ -8,9 +8,9 @@ from typing import Any, Self, get_args
 
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.load import Rate
 from workloads.values import (
     check_choice,
-    check_rate,
     check_seconds,
     check_whole_number,
 )
@@ -43,7 +43,7 @@ class Admin(Workload):
     side_topics     number of topics that an administrator has at a time; their replication factor is the same
     interval        seconds between two changes of an administrator
     inspect_every   changes of an administrator between two inspections
-    rate            records per second and producer; None for no limit
+    rate            records per second and producer; None for no limit; or by phase, see `Rate`
     auto_offset_reset  "earliest" or "latest", as in `AppendLog`
     client          settings of the library's producer
     library         name of the client library of producers and readers
@@ -58,7 +58,7 @@ class Admin(Workload):
     side_topics: int = 2
     interval: float = 0.1
     inspect_every: int = 8
-    rate: float | None = 200
+    rate: Rate = 200
     auto_offset_reset: ResetPolicy = "earliest"
     client: Mapping[str, Any] = field(default_factory=dict)
     assignment: Mapping[int, Sequence[int]] | None = None
@@ -74,7 +74,6 @@ class Admin(Workload):
             ("inspect_every", 1, 1000),
         ):
             check_whole_number(f"Admin.{name}", getattr(self, name), least, most)
-        check_rate("Admin.rate", self.rate)
         check_seconds("Admin.interval", self.interval, 0, 3600)
         check_choice("Admin.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))
 

@@ -9,11 +9,11 @@ from typing import Any, Self, get_args
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.load import Rate, Sizes
 from workloads.values import (
-    MAX_RECORD,
     check_acks,
     check_choice,
-    check_rate,
+    check_skew,
     check_whole_number,
 )
 from workloads.workload import (
@@ -42,9 +42,12 @@ class AppendLog(Workload):
                     `replication_factor` brokers, the preferred leader first; None: Kafka decides
     acks            "all", 1 or 0, as in the producers' configuration
     producers, readers, sessions                   number of client processes of each role
-    rate            records per second and producer; None for no limit
+    skew            how uneven producers load the partitions: 0 in turn; otherwise at random, number n (from 1) with a
+                    share of 1 / n ** skew
+    rate            records per second and producer; None for no limit; or by phase, see `Rate`
     idempotence     of producers; None: on with acks="all", which it needs
-    record_size     bytes of a record's value at least; 0 for the smallest possible (about 50)
+    record_size     bytes of a record's value at least, 0 for the smallest possible (about 50); or a distribution
+                    of them, see `Sizes`
     auto_offset_reset  "earliest" or "latest": from where readers and sessions go on when the leader confirms that
                     their position is not in the log any more
     client          settings of the library's producer in its own names, such as {"linger_ms": 5} of kafka-python
@@ -59,9 +62,10 @@ class AppendLog(Workload):
     producers: int = 2
     readers: int = 2
     sessions: int = 1
-    rate: float | None = 1000
+    rate: Rate = 1000
     idempotence: bool | None = None
-    record_size: int = 0
+    record_size: Sizes = 0
+    skew: float = 0
     auto_offset_reset: ResetPolicy = "earliest"
     client: Mapping[str, Any] = field(default_factory=dict)
     assignment: Mapping[int, Sequence[int]] | None = None
@@ -73,11 +77,10 @@ class AppendLog(Workload):
             ("producers", 1, 100),
             ("readers", 0, 100),
             ("sessions", 0, 100),
-            ("record_size", 0, MAX_RECORD),
         ):
             check_whole_number(f"AppendLog.{name}", getattr(self, name), least, most)
+        check_skew("AppendLog.skew", self.skew)
         check_acks("AppendLog.acks", self.acks)
-        check_rate("AppendLog.rate", self.rate)
         if self.idempotence is not None and not isinstance(self.idempotence, bool):
             raise ValueError(f"AppendLog.idempotence={self.idempotence!r}: expected True, False or None")
         if self.idempotence and self.acks != "all":
@@ -96,7 +99,10 @@ class AppendLog(Workload):
         }
         read = {"auto_offset_reset": self.auto_offset_reset}
         shapes: list[tuple[WorkerRole, dict[str, Any]]] = [
-            *((PRODUCER, {"options": {**send, "rate": self.rate}}) for _ in range(self.producers)),
+            *(
+                (PRODUCER, {"options": {**send, "rate": self.rate, "skew": self.skew}})
+                for _ in range(self.producers)
+            ),
             *((READER, {"options": read}) for _ in range(self.readers)),
             *((SESSION, {"session": number, "options": send | read}) for number in range(self.sessions)),
             (PROBE, {}),

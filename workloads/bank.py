@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from workloads.common_fields import check_common_fields, make_topic
-from workloads.values import check_rate, check_seconds, check_share, check_whole_number
+from workloads.load import Rate
+from workloads.values import check_seconds, check_share, check_whole_number
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
 TRANSACTOR = WorkerRole("transactor", "workloads.roles.transfer:transfer")
@@ -31,7 +32,8 @@ class Bank(Workload):
     transactors     number of processes with a transactional id of their own
     rivals          number of further processes, each of which shares the id of one of these: they fence one another
     transfers       transfers of one transaction at most; each has 1 or more
-    rate            records per second and transactor, two for each transfer; None for no limit
+    rate            records per second and transactor, two for each transfer; None for no limit; or by phase,
+                    see `Rate`
     aborts          share of the transactions that their client aborts, 0 to 1
     stalls          share that stays open for longer than `timeout`, as in `Transactions`
     timeout         seconds after which the coordinator aborts an open transaction
@@ -48,7 +50,7 @@ class Bank(Workload):
     transactors: int = 2
     rivals: int = 0
     transfers: int = 3
-    rate: float | None = 50
+    rate: Rate = 50
     aborts: float = 0.1
     stalls: float = 0.0
     timeout: float = 10.0
@@ -73,7 +75,6 @@ class Bank(Workload):
                 f"Bank.partitions={self.partitions} with topics_written={self.topics_written}: expected two "
                 f"accounts at least, which are the partitions of all topics"
             )
-        check_rate("Bank.rate", self.rate)
         check_share("Bank.aborts", self.aborts)
         check_share("Bank.stalls", self.stalls)
         check_seconds("Bank.timeout", self.timeout, 1, 900)

@@ -8,9 +8,11 @@ from typing import Any, Protocol
 from workloads.values import (
     check_client,
     check_library,
+    check_rate,
     check_topic_config,
     check_whole_number,
     checked_layout,
+    checked_sizes,
     kafka_text,
 )
 from workloads.workload import Layout, Topic
@@ -37,8 +39,8 @@ class CommonFields(TopicFields, Protocol):
 
 
 def check_common_fields(workload: CommonFields, client: Mapping[str, Any] | None = None) -> None:
-    """Check them, and bring the assignment into the form of `Layout`: in JSON, partitions are text. For a frozen
-    dataclass, while it is made.
+    """Check them, and `rate` and `record_size` where it has them. Assignment and sizes are brought into the form of
+    `Layout` and `Sizes`: in JSON, their keys are text. For a frozen dataclass, while it is made.
 
     client  settings of the library's producer; None: the workload has no such field.
     Raises ValueError that names the class, the field, its value and what is expected.
@@ -55,6 +57,11 @@ def check_common_fields(workload: CommonFields, client: Mapping[str, Any] | None
     )
     object.__setattr__(workload, "assignment", layout)
     check_library(f"{of}.library", workload.library)
+    if hasattr(workload, "rate"):
+        check_rate(f"{of}.rate", workload.rate)
+    if hasattr(workload, "record_size"):
+        sizes = checked_sizes(f"{of}.record_size", workload.record_size)
+        object.__setattr__(workload, "record_size", sizes)
     if client is not None:
         check_client(f"{of}.client", client, workload.library)
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.load import Rate, Sizes
 from workloads.values import (
-    MAX_RECORD,
-    check_rate,
     check_seconds,
     check_share,
+    check_skew,
     check_whole_number,
 )
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
@@ -50,10 +50,12 @@ class Compacted(Workload):
     assignment        where the replicas lie, as in `AppendLog`
     writers           number of processes that write
     keys              of each writer at a time
+    skew              how uneven writers update their keys: number n (from 1) gets a share of 1 / n ** skew
     deletes           share of the records that are tombstones, 0 to 1
-    rate              records per second and writer; None for no limit
+    rate              records per second and writer; None for no limit; or by phase, see `Rate`
     readers           number of processes that read
-    record_size       bytes of a record's value at least; 0 for the smallest possible (about 50)
+    record_size       bytes of a record's value at least, 0 for the smallest possible (about 50); or a distribution
+                      of them, see `Sizes`
     client            settings of the library's producer
     library           name of the client library
     """
@@ -64,10 +66,11 @@ class Compacted(Workload):
     delete_retention: float = DAY
     writers: int = 2
     keys: int = 50
+    skew: float = 0
     deletes: float = 0.2
-    rate: float | None = 200
+    rate: Rate = 200
     readers: int = 2
-    record_size: int = 0
+    record_size: Sizes = 0
     client: Mapping[str, Any] = field(default_factory=dict)
     assignment: Mapping[int, Sequence[int]] | None = None
     library: str = DEFAULT_LIBRARY
@@ -78,10 +81,9 @@ class Compacted(Workload):
             ("writers", 1, 100),
             ("keys", 1, 1_000_000),
             ("readers", 0, 100),
-            ("record_size", 0, MAX_RECORD),
         ):
             check_whole_number(f"Compacted.{name}", getattr(self, name), least, most)
-        check_rate("Compacted.rate", self.rate)
+        check_skew("Compacted.skew", self.skew)
         check_share("Compacted.deletes", self.deletes)
         check_seconds("Compacted.delete_retention", self.delete_retention, 0, 365 * DAY)
         if "delete.retention.ms" in self.topic_config:
@@ -102,6 +104,7 @@ class Compacted(Workload):
         write = {
             "writers": self.writers,
             "keys": self.keys,
+            "skew": self.skew,
             "deletes": self.deletes,
             "rate": self.rate,
             "acks": "all",

@@ -11,9 +11,9 @@ from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
 from workloads.groups import HEARTBEATS, SLOWEST_POLL, Assignor
+from workloads.load import Rate
 from workloads.values import (
     check_choice,
-    check_rate,
     check_seconds,
     check_whole_number,
 )
@@ -54,12 +54,12 @@ class Copy(Workload):
 
     partitions, replication_factor, topic_config   of each topic
     assignment      where the replicas of each topic lie, as in `Groups`
-    rate            records per second of the producer; None for no limit
+    rate            records per second of the producer; None for no limit; or by phase, see `Rate`
     copiers         number of copiers, which are the members of the group
     guarantee       "exactly-once": copies and positions are in one transaction. "at-least-once": positions are
                     committed once the copies are acknowledged; a crash in between repeats copies. "at-most-once":
                     positions are committed before the copies are sent; a crash in between loses copies. The verdict
-                    reports these as duplicate-copy and lost-copy, unless the experiment allows them
+                    reports these as duplicate-copy and lost-copy
     batch           records at most that are copied together
     work            seconds that a copier takes for a batch: between its copies and its positions, in whichever order
                     it sends them
@@ -74,7 +74,7 @@ class Copy(Workload):
     partitions: int = 4
     replication_factor: int = 3
     topic_config: Mapping[str, str | int | float | bool] = field(default_factory=dict)
-    rate: float | None = 200
+    rate: Rate = 200
     copiers: int = 2
     guarantee: Guarantee = "exactly-once"
     batch: int = 100
@@ -94,7 +94,6 @@ class Copy(Workload):
             ("batch", 1, 1000),
         ):
             check_whole_number(f"Copy.{name}", getattr(self, name), least, most)
-        check_rate("Copy.rate", self.rate)
         for name, choices in (
             ("guarantee", Guarantee),
             ("assignor", Assignor),

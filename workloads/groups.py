@@ -9,9 +9,9 @@ from typing import Any, Literal, Self, get_args
 from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.load import Rate
 from workloads.values import (
     check_choice,
-    check_rate,
     check_seconds,
     check_whole_number,
 )
@@ -57,7 +57,7 @@ class Groups(Workload):
     assignment      where its replicas lie, such as {0: [1, 2, 3]}: for every partition the ids of
                     `replication_factor` brokers, the preferred leader first; None: Kafka decides
     producers       number of producers, with acks="all" and idempotence
-    rate            records per second and producer; None for no limit
+    rate            records per second and producer; None for no limit; or by phase, see `Rate`
     groups, members   number of groups, and of members of each
     assignor        "range", "roundrobin", "sticky" or "cooperative-sticky"; the brokers choose with
                     protocol="consumer"
@@ -80,7 +80,7 @@ class Groups(Workload):
     replication_factor: int = 3
     topic_config: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     producers: int = 1
-    rate: float | None = 500
+    rate: Rate = 500
     groups: int = 1
     members: int = 3
     assignor: Assignor = "range"
@@ -101,7 +101,6 @@ class Groups(Workload):
             ("members", 1, 100),
         ):
             check_whole_number(f"Groups.{name}", getattr(self, name), least, most)
-        check_rate("Groups.rate", self.rate)
         for name, choices in (
             ("assignor", Assignor),
             ("protocol", Protocol),

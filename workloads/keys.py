@@ -20,20 +20,16 @@ class Keyed(NamedTuple):
     tombstone: bool = False
 
 
-class Wire(NamedTuple):
-    """The parts of a record as brokers store it."""
-
-    key: bytes | None
-    value: bytes | None
-    headers: list[tuple[str, str | bytes | None]]
+Wire = tuple[bytes | None, bytes | None, list[tuple[str, str | bytes | None]]]
+"""Key, value and headers of a record as brokers store it."""
 
 
 def to_wire(payload: bytes, keyed: Keyed | None) -> Wire:
     """The parts of a record with this payload. Raises struct.error for a key of more than 64 bits."""
     if keyed is None:
-        return Wire(None, payload, [])
+        return None, payload, []
     key = KEY.pack(keyed.key)
-    return Wire(key, None, [(HEADER, payload)]) if keyed.tombstone else Wire(key, payload, [])
+    return (key, None, [(HEADER, payload)]) if keyed.tombstone else (key, payload, [])
 
 
 def from_wire(

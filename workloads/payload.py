@@ -4,6 +4,7 @@ own."""
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import Literal
 from zlib import crc32
 
@@ -43,15 +44,22 @@ def encode(
     """
     if source is not None and amount is not None:
         raise ValueError(f"source {source} and amount {amount}: a record has one of them at most")
-    names = run.encode(), topic.encode()
-    if max(map(len, names)) > 255:
-        raise ValueError(f"run {run!r}, topic {topic!r}: each may have up to 255 bytes")
+    length_of_run, length_of_topic, names = _names(run, topic)
     magic = COPY_MAGIC if source is not None else TRANSFER_MAGIC if amount is not None else MAGIC
-    body = HEADER.pack(magic, len(names[0]), len(names[1]), partition, value) + names[0] + names[1]
+    body = HEADER.pack(magic, length_of_run, length_of_topic, partition, value) + names
     if magic != MAGIC:
         body += FIGURE.pack(source if source is not None else amount)
     body = body.ljust(size - CRC.size, b".")
     return body + CRC.pack(crc32(body))
+
+
+@lru_cache(maxsize=1024)
+def _names(run: str, topic: str) -> tuple[int, int, bytes]:
+    """The lengths of run and topic in bytes, and both."""
+    names = run.encode(), topic.encode()
+    if max(map(len, names)) > 255:
+        raise ValueError(f"run {run!r}, topic {topic!r}: each may have up to 255 bytes")
+    return len(names[0]), len(names[1]), names[0] + names[1]
 
 
 def decode(payload: bytes | None, run: str, topic: str, partition: int) -> tuple[int | None, Problem | None]:
@@ -70,13 +78,12 @@ def decode(payload: bytes | None, run: str, topic: str, partition: int) -> tuple
     body = payload[: -CRC.size]
     if CRC.unpack_from(payload, len(body))[0] != crc32(body):
         return None, "corrupt"
-    _, of_run, of_topic, home, value = HEADER.unpack_from(body)
-    topic_at = HEADER.size + of_run
-    if body[HEADER.size : topic_at] != run.encode():
-        return None, "foreign"
-    if body[topic_at : topic_at + of_topic] != topic.encode() or home != partition:
-        return value, "misrouted"
-    return value, None
+    _, length_of_run, length_of_topic, home, value = HEADER.unpack_from(body)
+    lengths, names = (length_of_run, length_of_topic), body[HEADER.size :]
+    expected_run, expected_topic, expected = _names(run, topic)
+    if lengths == (expected_run, expected_topic) and names.startswith(expected):
+        return value, None if home == partition else "misrouted"
+    return (value, "misrouted") if names[:length_of_run] == run.encode() else (None, "foreign")
 
 
 def source_of(payload: bytes | None) -> int | None:

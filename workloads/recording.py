@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+from typing import Any
 
 from workloads.clients.protocol import Completion, Log, Polled
 from workloads.history.writer import Writer
@@ -17,23 +18,57 @@ _NO_KEY = (None, None)
 """Key of a record without one, and whether it is a tombstone."""
 
 
-class Sent(NamedTuple):
-    """A send whose completion is outstanding. `number` is its index in the history; times in ns, see the schema.
+class Sends:
+    """Sends that were invoked together. The first has the operation `op` and is number `number` of its process; those
+    of the others follow.
 
-    transaction  op of the transaction to which it belongs.
-    source       value of the record from which it is made.
-    amount       what it adds to its account, see `workloads.bank`.
+    logs     of each.
+    sources  value of the record from which each is made; empty if from none.
+    keyed    the key of each; empty if they have none.
+    amounts  what each adds to its account, see `workloads.bank`; empty if nothing.
     """
 
-    op: int
-    number: int
-    log: Log
-    invoked: int
-    intended: int | None = None
-    transaction: int | None = None
-    source: int | None = None
-    keyed: Keyed | None = None
-    amount: int | None = None
+    def __init__(
+        self,
+        op: int,
+        number: int,
+        logs: Sequence[Log],
+        invoked: int,
+        *,
+        intended: Sequence[int],
+        sources: Sequence[int],
+        keyed: Sequence[Keyed],
+        amounts: Sequence[int],
+    ) -> None:
+        count = len(logs)
+        self.op, self.logs, self.sources, self.keyed, self.amounts = op, logs, sources, keyed, amounts
+        self.ops = range(op, op + count)
+        self.number = number
+        self.invoked = [invoked] * count
+        """ns."""
+        self.columns: dict[str, Sequence[Any]] = {
+            "topic": [topic for topic, _ in logs],
+            "partition": [partition for _, partition in logs],
+        }
+        """Of both rows of each send, as far as they differ from send to send."""
+        if intended:
+            self.columns["intended"] = intended
+        if sources:
+            self.columns["source"] = sources
+        if keyed:
+            self.columns["key"] = [each.key for each in keyed]
+            self.columns["tombstone"] = [each.tombstone for each in keyed]
+        if amounts:
+            self.columns["amount"] = amounts
+
+    def __len__(self) -> int:
+        return len(self.logs)
+
+    def __iter__(self) -> Iterator[tuple[int, Log, int | None, Keyed | None]]:
+        """Operation, log, source and key of each."""
+        return zip(
+            self.ops, self.logs, self.sources or repeat(None), self.keyed or repeat(None), strict=False
+        )
 
 
 class Records:
@@ -41,37 +76,77 @@ class Records:
 
     def __init__(self, writer: Writer, *, run: str, process: int, session: int | None) -> None:
         self._writer = writer
-        self._run, self._process, self._session = run, process, session
+        self._run = run
+        self._known = {"run": run, "process": process, "session": session}
+        self._of_sends = {**self._known, "f": "send", "assignment": 0, "final": False}
         self._index = 0
 
     def invoke(
         self,
         op: int,
-        log: Log,
+        logs: Sequence[Log],
         invoked: int,
-        intended: int | None = None,
+        intended: Sequence[int] = (),
         *,
         transaction: int | None = None,
-        source: int | None = None,
-        keyed: Keyed | None = None,
-        amount: int | None = None,
-    ) -> Sent:
-        """Record that a send is about to happen. Call `flush` before it does."""
-        sent = Sent(op, self._next_index(), log, invoked, intended, transaction, source, keyed, amount)
-        self._send(sent, type="invoke")
-        return sent
+        sources: Sequence[int] = (),
+        keyed: Sequence[Keyed] = (),
+        amounts: Sequence[int] = (),
+    ) -> Sends:
+        """Record that a send to each of the logs is about to happen. Call `flush` before it does.
 
-    def complete(self, sent: Sent, completion: Completion) -> None:
-        """Record how a send ended."""
-        outcome = completion.outcome
-        self._send(
-            sent, type=outcome.type, completed=completion.at, offset=outcome.offset, error=outcome.error
+        op           of the first; those of the others follow.
+        invoked      ns.
+        intended     when each was due, in ns; empty if they have no time.
+        transaction  op of the transaction to which they belong.
+        sources      value of the record from which each is made; empty if from none.
+        keyed        the key of each; empty if they have none.
+        amounts      what each adds to its account; empty if nothing.
+        """
+        numbers = self._numbers(len(logs))
+        begun = Sends(
+            op, numbers.start, logs, invoked, intended=intended, sources=sources, keyed=keyed, amounts=amounts
+        )
+        if transaction is not None:
+            begun.columns["transaction"] = [transaction] * len(logs)
+        self._writer.extend(
+            len(logs),
+            {**self._of_sends, "type": "invoke", "invoked": invoked},
+            {"op": (ops := [*begun.ops]), "value": ops, "index": [*numbers], **begun.columns},
+        )
+        return begun
+
+    def complete(self, ended: Sequence[tuple[Sends, Completion]]) -> None:
+        """Record how sends ended."""
+        if not ended:
+            return
+        ops = [completion.op for _, completion in ended]
+        of = [(sends, completion.op - sends.op) for sends, completion in ended]
+        names = {name for sends in {sends for sends, _ in of} for name in sends.columns}
+        types, offsets, errors = zip(*[completion.outcome for _, completion in ended], strict=True)
+        self._writer.extend(
+            len(ended),
+            self._of_sends,
+            {
+                "op": ops,
+                "value": ops,
+                "index": [sends.number + place for sends, place in of],
+                "type": types,
+                "invoked": [sends.invoked[place] for sends, place in of],
+                "completed": [completion.at for _, completion in ended],
+                "offset": offsets,
+                "error": errors,
+            }
+            | {
+                name: [column[place] if (column := sends.columns.get(name)) else None for sends, place in of]
+                for name in names
+            },
         )
 
     def polled(
         self,
         op: int,
-        records: Iterable[Polled],
+        records: Sequence[Polled],
         *,
         invoked: int,
         completed: int,
@@ -85,87 +160,60 @@ class Records:
         committed   whether the consumer reads with ``isolation.level=read_committed``.
         generation  of the assignment, if a group member polled.
         """
-        row, run = self._writer.row, self._run
-        rows = []
-        for (topic, partition), offset, epoch, payload, fetched, keyed, _ in records:
-            value, error = decode(payload, run, topic, partition)
-            node, at = fetched or _UNKNOWN
-            key, tombstone = keyed or _NO_KEY
-            rows.append(
-                row(
-                    run=run,
-                    op=op,
-                    index=self._next_index(),
-                    process=self._process,
-                    session=self._session,
-                    f="poll",
-                    type="ok",
-                    invoked=invoked,
-                    completed=completed,
-                    topic=topic,
-                    partition=partition,
-                    offset=offset,
-                    value=value,
-                    leader_epoch=epoch if epoch >= 0 else None,
-                    assignment=assignment,
-                    final=final,
-                    error=error,
-                    committed=committed,
-                    generation=generation,
-                    node=node,
-                    fetched=at,
-                    source=source_of(payload) if value is not None else None,
-                    amount=amount_of(payload) if value is not None else None,
-                    key=key,
-                    tombstone=tombstone,
-                )
-            )
-        self._writer.extend(rows)
+        if not records:
+            return
+        logs, offsets, epochs, payloads, fetches, keys, _ = zip(*records, strict=True)
+        run = self._run
+        values, errors = zip(
+            *[decode(payload, run, *log) for log, payload in zip(logs, payloads, strict=True)], strict=True
+        )
+        nodes, times = zip(*[fetched or _UNKNOWN for fetched in fetches], strict=True)
+        each: dict[str, Sequence[Any]] = {
+            "index": [*self._numbers(len(records))],
+            "topic": [topic for topic, _ in logs],
+            "partition": [partition for _, partition in logs],
+            "offset": offsets,
+            "value": values,
+            "leader_epoch": [epoch if epoch >= 0 else None for epoch in epochs],
+            "error": errors,
+            "node": nodes,
+            "fetched": times,
+            "source": [
+                source_of(payload) if value is not None else None
+                for value, payload in zip(values, payloads, strict=True)
+            ],
+            "amount": [
+                amount_of(payload) if value is not None else None
+                for value, payload in zip(values, payloads, strict=True)
+            ],
+        }
+        if any(keys):
+            each["key"], each["tombstone"] = zip(*[keyed or _NO_KEY for keyed in keys], strict=True)
+        self._writer.extend(
+            len(records),
+            {
+                **self._known,
+                "op": op,
+                "f": "poll",
+                "type": "ok",
+                "invoked": invoked,
+                "completed": completed,
+                "assignment": assignment,
+                "final": final,
+                "committed": committed,
+                "generation": generation,
+            },
+            each,
+        )
 
     def flush(self) -> None:
         """Write what was recorded to disk."""
         self._writer.flush()
 
-    def _send(
-        self,
-        sent: Sent,
-        *,
-        type: str,
-        completed: int | None = None,
-        offset: int | None = None,
-        error: str | None = None,
-    ) -> None:
-        topic, partition = sent.log
-        key, tombstone = sent.keyed or _NO_KEY
-        row = self._writer.row(
-            run=self._run,
-            op=sent.op,
-            index=sent.number,
-            process=self._process,
-            session=self._session,
-            f="send",
-            type=type,
-            invoked=sent.invoked,
-            completed=completed,
-            topic=topic,
-            partition=partition,
-            offset=offset,
-            value=sent.op,
-            assignment=0,
-            final=False,
-            error=error,
-            intended=sent.intended,
-            transaction=sent.transaction,
-            source=sent.source,
-            amount=sent.amount,
-            key=key,
-            tombstone=tombstone,
-        )
-        self._writer.extend((row,))
-
-    def _next_index(self) -> int:
-        self._index += 1
-        return self._index - 1
+    def _numbers(self, count: int) -> range:
+        begin = self._index
+        self._index += count
+        return range(begin, self._index)
 
 
 class Reads:

@@ -9,11 +9,10 @@ from typing import Any, Self, get_args
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.load import Rate, Sizes
 from workloads.values import (
-    MAX_RECORD,
     check_acks,
     check_choice,
-    check_rate,
     check_seconds,
     check_share,
     check_whole_number,
@@ -44,8 +43,9 @@ class Rewind(Workload):
     partitions, replication_factor, topic_config, assignment   of the topic, as in `AppendLog`
     acks            "all", 1 or 0, as in the producers' configuration; they are idempotent with "all"
     producers, rewinders   number of client processes of each role
-    rate            records per second and producer; None for no limit
-    record_size     bytes of a record's value at least; 0 for the smallest possible (about 50)
+    rate            records per second and producer; None for no limit; or by phase, see `Rate`
+    record_size     bytes of a record's value at least, 0 for the smallest possible (about 50); or a distribution
+                    of them, see `Sizes`
     interval        seconds for which a rewinder reads on before it goes back again
     span            records by which it goes back at most
     by_time         share of the steps back that search by time, 0 to 1
@@ -60,8 +60,8 @@ class Rewind(Workload):
     topic_config: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     producers: int = 2
     rewinders: int = 2
-    rate: float | None = 200
-    record_size: int = 0
+    rate: Rate = 200
+    record_size: Sizes = 0
     interval: float = 0.5
     span: int = 1000
     by_time: float = 0.5
@@ -75,12 +75,10 @@ class Rewind(Workload):
         for name, least, most in (
             ("producers", 1, 100),
             ("rewinders", 1, 100),
-            ("record_size", 0, MAX_RECORD),
             ("span", 1, 1_000_000),
         ):
             check_whole_number(f"Rewind.{name}", getattr(self, name), least, most)
         check_acks("Rewind.acks", self.acks)
-        check_rate("Rewind.rate", self.rate)
         check_seconds("Rewind.interval", self.interval, 0, 3600)
         check_share("Rewind.by_time", self.by_time)
         check_choice("Rewind.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))

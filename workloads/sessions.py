@@ -9,8 +9,8 @@ from typing import Any, Literal, Self, get_args
 from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.load import Sizes
 from workloads.values import (
-    MAX_RECORD,
     check_choice,
     check_whole_number,
 )
@@ -38,7 +38,8 @@ class Sessions(Workload):
                     kafka-python
     acks            "all" or 1, as in the producers' configuration
     idempotence     of producers; None: on with acks="all", which it needs
-    record_size     bytes of a record's value at least; 0 for the smallest possible (about 50)
+    record_size     bytes of a record's value at least, 0 for the smallest possible (about 50); or a distribution
+                    of them, see `Sizes`
     auto_offset_reset  "earliest" or "latest": from where a session goes on when the leader confirms that its position
                     is not in the log any more
     client          settings of the library's producer in its own names, such as {"linger_ms": 5} of kafka-python
@@ -54,7 +55,7 @@ class Sessions(Workload):
     read_from: ReadFrom = "leader"
     acks: Literal["all", 1] = "all"
     idempotence: bool | None = None
-    record_size: int = 0
+    record_size: Sizes = 0
     auto_offset_reset: ResetPolicy = "earliest"
     client: Mapping[str, Any] = field(default_factory=dict)
     assignment: Mapping[int, Sequence[int]] | None = None
@@ -65,7 +66,6 @@ class Sessions(Workload):
         for name, least, most in (
             ("sessions", 1, 100),
             ("writes_per_client", 1, 1_000_000),
-            ("record_size", 0, MAX_RECORD),
         ):
             check_whole_number(f"Sessions.{name}", getattr(self, name), least, most)
         check_choice("Sessions.read_from", self.read_from, *get_args(ReadFrom))

@@ -8,10 +8,9 @@ from typing import Any, Self, get_args
 
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.load import Rate, Sizes
 from workloads.values import (
-    MAX_RECORD,
     check_choice,
-    check_rate,
     check_seconds,
     check_share,
     check_whole_number,
@@ -38,14 +37,15 @@ class Transactions(Workload):
     transactors     number of processes with a transactional id of their own
     rivals          number of further processes, each of which shares the id of one of these: they fence one another
     size            records of one transaction at most; each has 1 or more
-    rate            records per second and transactor; None for no limit
+    rate            records per second and transactor; None for no limit; or by phase, see `Rate`
     aborts          share of the transactions that their client aborts, 0 to 1
     stalls          share that stays open for longer than `timeout` before its client requests the commit: by then
-                    the coordinator has aborted it
+                    the coordinator has aborted it, if it looks for such transactions often enough
     timeout         seconds after which the coordinator aborts an open transaction
     readers         number of processes that read with isolation.level=read_committed
     uncommitted_readers  number of those that read with read_uncommitted
-    record_size     bytes of a record's value at least; 0 for the smallest possible (about 50)
+    record_size     bytes of a record's value at least, 0 for the smallest possible (about 50); or a distribution
+                    of them, see `Sizes`
     auto_offset_reset  "earliest" or "latest", as in `AppendLog`
     client          settings of the library's producer
     library         name of the client library
@@ -58,13 +58,13 @@ class Transactions(Workload):
     transactors: int = 2
     rivals: int = 0
     size: int = 6
-    rate: float | None = 50
+    rate: Rate = 50
     aborts: float = 0.1
     stalls: float = 0.0
     timeout: float = 10.0
     readers: int = 1
     uncommitted_readers: int = 1
-    record_size: int = 0
+    record_size: Sizes = 0
     auto_offset_reset: ResetPolicy = "earliest"
     client: Mapping[str, Any] = field(default_factory=dict)
     assignment: Mapping[int, Sequence[int]] | None = None
@@ -79,10 +79,8 @@ class Transactions(Workload):
             ("size", 1, 1000),
             ("readers", 0, 100),
             ("uncommitted_readers", 0, 100),
-            ("record_size", 0, MAX_RECORD),
         ):
             check_whole_number(f"Transactions.{name}", getattr(self, name), least, most)
-        check_rate("Transactions.rate", self.rate)
         check_share("Transactions.aborts", self.aborts)
         check_share("Transactions.stalls", self.stalls)
         check_seconds("Transactions.timeout", self.timeout, 1, 900)

@@ -9,6 +9,7 @@ from typing import Any, TypeGuard
 
 from workloads.clients import library as libraries
 from workloads.clients.library import library, library_names
+from workloads.load import PHASES, Sizes
 from workloads.workload import Layout
 
 MAX_RATE = 100_000
@@ -16,6 +17,8 @@ MAX_RATE = 100_000
 
 MAX_RECORD = 900_000
 """Bytes; Kafka's own default limit of a batch is a little above."""
+
+MAX_SKEW = 5.0
 
 
 def check_whole_number(where: str, value: object, least: int, most: int) -> None:
@@ -34,10 +37,59 @@ def check_share(where: str, value: object) -> None:
 
 
 def check_rate(where: str, value: object) -> None:
+    """One rate, or rates by phase."""
+    if isinstance(value, Mapping):
+        if not value or not set(value) <= set(PHASES):
+            raise ValueError(
+                f"{where}={value!r}: expected records per second by phase, {' or '.join(PHASES)}, such as "
+                f"{{'start': 100, 'recovery': 500}}"
+            )
+        for phase, rate in value.items():
+            _check_one_rate(f"{where}[{phase!r}]", rate)
+    else:
+        _check_one_rate(where, value)
+
+
+def _check_one_rate(where: str, value: object) -> None:
     if value is not None and not (is_number(value) and 0 < value <= MAX_RATE):
         raise ValueError(
             f"{where}={value!r}: expected records per second above 0, or None for full speed; "
             f"{MAX_RATE:.0f} at most"
+        )
+
+
+def checked_sizes(where: str, sizes: Any) -> Sizes:
+    """The sizes with numbers as keys: in JSON, keys are text."""
+    wrong = ValueError(
+        f"{where}={sizes!r}: expected bytes, 0 to {MAX_RECORD}; or the least and the most, such as (100, 2000); or "
+        f"sizes with their weights, such as {{100: 9, 10_000: 1}}"
+    )
+    weights: list[Any] = [1]
+    if isinstance(sizes, Mapping):
+        try:
+            sizes = {int(size): weight for size, weight in sizes.items()}
+        except (TypeError, ValueError):
+            raise wrong from None
+        found, weights = [*sizes], [*sizes.values()]
+    elif isinstance(sizes, (list, tuple)):
+        if len(sizes) != 2 or not all(type(size) is int for size in sizes) or sizes[0] > sizes[1]:
+            raise wrong
+        sizes = tuple(sizes)
+        found = [*sizes]
+    else:
+        found = [sizes]
+    if not found or not all(type(size) is int and 0 <= size <= MAX_RECORD for size in found):
+        raise wrong
+    if not all(is_number(weight) and math.isfinite(weight) and weight > 0 for weight in weights):
+        raise wrong
+    checked: Sizes = sizes
+    return checked
+
+
+def check_skew(where: str, value: object) -> None:
+    if not is_number(value) or not 0 <= value <= MAX_SKEW:
+        raise ValueError(
+            f"{where}={value!r}: expected 0 for an even load, up to {MAX_SKEW:g}: number n gets 1 / n ** skew"
         )
 
 

@@ -20,6 +20,7 @@ HANDOVER = frozenset(
         "unfenced-commit",
         "excess-duplicates",
         "orphaned-partition",
+        "duplicate-copy",
     }
 )
 """Anomalies of consumer groups."""
@@ -72,6 +73,9 @@ def _first_findings(extents: Sequence[Extent], run: RunEvidence) -> Iterator[Ste
         who = next((client_name(process, run.clients) for process in each.processes), None)
         by = "" if who is None else f", by {who}"
         text = f"the first {each.anomaly}{by}"
+        if each.anomaly == "duplicate-copy" and each.processes:
+            senders = " and ".join(client_name(process, run.clients) for process in each.processes)
+            text = f"the first duplicate-copy, sent by {senders}"
         if each.anomaly == "unfenced-commit" and who is not None:
             text = f"{who} commits although its group has replaced it, and the commit is accepted"
         yield Step(time=run.at(each.first), text=text)

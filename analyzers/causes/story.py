@@ -29,9 +29,14 @@ def story(verdict: Verdict, *, name: str = "") -> str:
     """Lines of any length; the last one has no line end. name: of the experiment or test."""
     run = [each for each in (name, f"run {verdict.run}") if each]
     if verdict.result == "valid":
-        line = "   ".join([one_line(verdict).replace("valid", "VALID", 1), *run])
-        missing = ", ".join(verdict.not_exercised)
-        return f"{line}\n   but    not exercised: {missing}" if missing else line
+        lines = ["   ".join([one_line(verdict).replace("valid", "VALID", 1), *run])]
+        if allowed := ", ".join(
+            f"{each.anomaly} ×{each.count:,}" for each in verdict.findings if each.allowed
+        ):
+            lines.append(f"   seen   {allowed} (allowed)")
+        if missing := ", ".join(verdict.not_exercised):
+            lines.append(f"   but    not exercised: {missing}")
+        return "\n".join(lines)
     deciding = reasons(result=verdict.result, findings=verdict.findings, unknowns=())
     title = "  ".join([verdict.result.upper(), *([deciding] if deciding else [])])
     return "\n".join(["   ".join([title, *run]), *_body(verdict), *_unknowns(verdict)])

@@ -43,7 +43,8 @@ class RunProgress:
     """Client processes that a fault killed."""
     roles: dict[int, str] = field(default_factory=dict)
     """By process number, of every client that was started."""
-
+    following: set[int] = field(default_factory=set)
+    """Client processes that poll all logs until they are stopped: they state a `poll_limit`."""
     topic_configs: list[dict[str, str]] = field(default_factory=list)
     """The settings of each topic that the run created."""
 
@@ -86,6 +87,8 @@ class RunProgress:
                 self.running[process] = role
                 if isinstance(process, int):
                     self.roles[process] = role
+                    if fields.get("poll_limit") is not None:
+                        self.following.add(process)
             case "worker", event:
                 process = fields.get("process")
                 self.running.pop(process, None)

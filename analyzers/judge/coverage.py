@@ -58,6 +58,8 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         failed_steps=tuple(step for step, _ in run.progress.failed),
         readers=readers(
             run.polled,
+            following=run.progress.following,
+            acknowledged=run.acknowledged,
             excluded=run.session_readers | run.progress.killed,
             since=max((each.ended for each in events if each.ended is not None), default=run.middle),
             began=run.began,

@@ -21,6 +21,7 @@ from analyzers.history.incarnations import sql_literal
 from analyzers.history.load import History
 from analyzers.history.shared_tables import SharedTables
 from analyzers.judge.prefilter import Suspects, find_suspects
+from workloads.history.schema import VALUE_BITS
 
 log = logging.getLogger(__name__)
 
@@ -208,7 +209,7 @@ def _place(row: Row) -> tuple[Any, ...]:
 def _extent(row: Row, examples: Sequence[Row], anomaly: Anomaly) -> Extent:
     """row, examples: the first example of a log and period, and those of all."""
     of_log = [each for each in examples if _place(each) == _place(row)]
-    named = (_example(anomaly, each).get("process") for each in of_log)
+    named = (process for each in of_log for process in _named(_example(anomaly, each)))
     return Extent(
         anomaly=row.anomaly,
         topic=row.topic,
@@ -219,5 +220,13 @@ def _extent(row: Row, examples: Sequence[Row], anomaly: Anomaly) -> Extent:
         low=row.low,
         high=row.high,
         period=row.period,
-        processes=tuple(sorted({process for process in named if process is not None})),
+        processes=tuple(sorted({*named})),
     )
+
+
+def _named(example: dict[str, Any]) -> Iterator[int]:
+    """The clients that did it; of a second copy also the one that sent the first."""
+    if (process := example.get("process")) is not None:
+        yield process
+    if (first := example.get("first_copy")) is not None:
+        yield first >> VALUE_BITS

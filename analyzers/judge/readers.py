@@ -28,10 +28,19 @@ class Polled(Protocol):
 
 
 def readers(
-    polled: Iterable[Polled], *, excluded: Collection[int | None], since: int, began: int | None
+    polled: Iterable[Polled],
+    *,
+    following: Collection[int],
+    acknowledged: Collection[tuple[str, int]],
+    excluded: Collection[int | None],
+    since: int,
+    began: int | None,
 ) -> tuple[ReaderExercised, ...]:
     """The clients that only poll, outside of groups: the partitions of a member may be given to others.
 
+    following  processes that poll every log until they are stopped. Of the others, only logs count of which they got
+               records: nobody knows which logs they want.
+    acknowledged  logs with acknowledged sends. All records of another one may belong to aborted transactions.
     excluded  processes that are no readers, or that a fault killed, so that others replaced them.
     since     ns: a reader that got a record of a log later is not behind in it, however many it has still to read.
     began     ns, of the run's first operation.
@@ -42,7 +51,8 @@ def readers(
         if row.final:
             log = (row.topic, row.partition)
             ends[log] = max(ends.get(log, -1), _offset(row))
-    by_process: dict[int, list[Polled]] = {}
+    readable = ends.keys() & set(acknowledged)
+    by_process: dict[int, list[Polled]] = {process: [] for process in following if process not in excluded}
     for row in rows:
         if not (row.final or row.grouped or row.process in excluded):
             by_process.setdefault(row.process, []).append(row)
@@ -51,14 +61,22 @@ def readers(
             process=process,
             polls=sum(row.n for row in of_one),
             last=seconds(max((row.last for row in of_one if row.last is not None), default=None), began),
-            behind=tuple(f"{topic}-{partition}" for topic, partition in _behind(of_one, ends, since)),
+            behind=tuple(
+                f"{topic}-{partition}"
+                for topic, partition in _behind(of_one, readable if process in following else (), ends, since)
+            ),
         )
         for process, of_one in sorted(by_process.items())
     )
 
 
-def _behind(rows: Collection[Polled], ends: dict[tuple[str, int], int], since: int) -> list[tuple[str, int]]:
-    logs = {(row.topic, row.partition) for row in rows}
+def _behind(
+    rows: Collection[Polled],
+    wanted: Collection[tuple[str, int]],
+    ends: dict[tuple[str, int], int],
+    since: int,
+) -> list[tuple[str, int]]:
+    logs = {*wanted, *((row.topic, row.partition) for row in rows)}
     for row in rows:
         log = (row.topic, row.partition)
         if (row.last is not None and row.last > since) or _offset(row) >= ends.get(log, -1):

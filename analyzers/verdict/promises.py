@@ -95,15 +95,15 @@ def _inspections(exercised: Exercised) -> str | None:
 
 
 def _polls_to_the_end(exercised: Exercised) -> str | None:
-    if not exercised.readers:
-        return "no reader polled a record."
     behind = [reader for reader in exercised.readers if reader.behind]
     if not behind:
-        return None
+        return None if any(reader.polls for reader in exercised.readers) else "no reader polled a record."
     each = "; ".join(
         f"process {reader.process} got {reader.polls:,} records, the last at "
         f"{'an unknown time' if reader.last is None else f'{reader.last:.1f} s'}, and had not reached the end of "
         f"{', '.join(reader.behind)}"
+        if reader.polls
+        else f"process {reader.process} got no record, and there are some in {', '.join(reader.behind)}"
         for reader in behind
     )
     until = "after the last heal" if exercised.faults else "in the second half of the load"

@@ -105,10 +105,12 @@ class _Execution:
             with step("load"):
                 self._wait_until(lambda: workers.total(workload.load_counter) > 0, STEADY_LIMIT, workers)
             self._require_records(workers)
-            operations.phase("steady", skipped=workers.total("skipped"))
+            with step("load"):
+                self._wait_until(lambda: False, self._experiment.warm_up, workers)
+            self._begin_phase("steady", workers)
             self._say(f"load is on: {workers.describe()}")
             self._run_faults(workers)
-            operations.phase("recovery", skipped=workers.total("skipped"))
+            self._begin_phase("recovery", workers)
             with step("recovery"):
                 self._recover()
             with step("load"):
@@ -123,6 +125,11 @@ class _Execution:
             with step("delete-topics"):
                 self._topics.delete()
             self._require_records(workers)
+
+    def _begin_phase(self, name: str, workers: WorkerPool) -> None:
+        """A phase that may have a rate of its own."""
+        self._operations.phase(name, skipped=workers.total("skipped"))
+        workers.phase(name)
 
     @property
     def _docker_cluster(self) -> DockerCluster:

@@ -31,10 +31,12 @@ class Experiment:
     """The unit that is run, stored and run again. All of it is checked on construction, before anything starts.
 
     workload        what clients do: `AppendLog`, or a `Workload` of your own.
-    faults          events such as ``isolate("leader", at=3, lasting=8)``; times are seconds after the load has begun,
-                    which for AppendLog is the first acknowledged write. Or `Generated`, which is turned into events.
+    faults          events such as ``isolate("leader", at=3, lasting=8)``; times are seconds after the warm-up. Or
+                    `Generated`, which is turned into events.
     budget          how much of the cluster they may break at the same time; None for no limit.
     cluster         which cluster it needs; equal specs share one in a session.
+    warm_up         seconds of load before anything else, once the load has begun, which for AppendLog is the first
+                    acknowledged write. Checks judge them like all others; figures of the load show them as "start".
     duration        seconds of load when there are no faults; with faults, the load goes on until the last has healed.
     cooldown        seconds of load after the cluster has recovered.
     recovery_limit  seconds after the last heal within which the brokers must agree again.
@@ -51,6 +53,7 @@ class Experiment:
     faults: Sequence[Event] | Generated = ()
     budget: Budget | None = None
     cluster: ClusterSpec = field(default_factory=ClusterSpec)
+    warm_up: float = 0.0
     duration: float = 8.0
     cooldown: float = 3.0
     recovery_limit: float = 60.0
@@ -122,6 +125,7 @@ class Experiment:
             "faults": self.schedule.to_json(),
             **({"budget": self.budget.to_json()} if self.budget else {}),
             "cluster": self.cluster.to_json(),
+            **({"warm_up": self.warm_up} if self.warm_up else {}),
             "duration": self.duration,
             "cooldown": self.cooldown,
             "recovery_limit": self.recovery_limit,

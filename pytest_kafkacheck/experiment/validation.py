@@ -55,7 +55,7 @@ def check_values(experiment: Values) -> None:
         raise UsageError(f"Experiment.workload={experiment.workload!r}: {error}") from error
     if not isinstance(experiment.cluster, ClusterSpec):
         raise UsageError(f"Experiment.cluster={experiment.cluster!r}: expected a ClusterSpec")
-    for name in ("duration", "cooldown", "recovery_limit"):
+    for name in ("warm_up", "duration", "cooldown", "recovery_limit"):
         try:
             seconds(f"Experiment.{name}", getattr(experiment, name))
         except ValueError as error:

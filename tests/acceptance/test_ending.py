@@ -20,8 +20,15 @@ pytestmark = pytest.mark.cluster
 Owned = Callable[[int], list[str]]
 
 
-@pytest.mark.parametrize("moment", ["starting 3 brokers", "load is on"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("number", "moment"),
+    [
+        (signal.SIGINT, "load is on"),
+        (signal.SIGTERM, "starting 3 brokers"),
+        pytest.param(signal.SIGINT, "starting 3 brokers", marks=pytest.mark.nightly),
+        pytest.param(signal.SIGTERM, "load is on", marks=pytest.mark.nightly),
+    ],
+)
 def test_interrupted_session_removes_everything(
     session: Any, owned: Owned, moment: str, number: signal.Signals
 ) -> None:

@@ -79,7 +79,11 @@ def test_a_failed_test_keeps_its_cluster_and_the_next_session_uses_it(tmp_path: 
 
 @pytest.mark.parametrize(
     "options",
-    [pytest.param((), marks=pytest.mark.nightly), ("-n", "1"), ("-n", "2", "--kafkacheck-share=all")],
+    [
+        pytest.param((), marks=pytest.mark.nightly),
+        pytest.param(("-n", "1"), marks=pytest.mark.nightly),
+        ("-n", "2", "--kafkacheck-share=all"),
+    ],
 )
 def test_the_cluster_of_the_failed_test_is_kept(tmp_path: Path, options: tuple[str, ...]) -> None:
     (tmp_path / "test_it.py").write_text(SPECS)

@@ -79,6 +79,7 @@ def test_a_random_schedule_on_a_safe_configuration_is_valid(harness: Harness, se
         Bank(topic_config=SAFE),
         Compacted(topic_config=SAFE),
     ],
+    ids=lambda workload: type(workload).__name__,
 )
 def test_a_random_schedule_with_another_workload_is_valid(
     harness: Harness, workload: Workload, seed: int

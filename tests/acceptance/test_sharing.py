@@ -56,7 +56,7 @@ def test_workers_share_a_cluster_or_have_one_each(
     assert owned(running.pid) == []
 
 
-@pytest.mark.parametrize("moment", ["in use", "starting"])
+@pytest.mark.parametrize("moment", ["in use", pytest.param("starting", marks=pytest.mark.nightly)])
 def test_ctrl_c_in_the_middle_leaves_nothing_of_a_shared_cluster(
     session: Any, project: Path, owned: Callable[[int], list[str]], moment: str
 ) -> None:

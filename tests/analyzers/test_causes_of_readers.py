@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from analyzers.causes.circumstance import PAUSED_MEMBER
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Assignment, Change, Extent, RunEvidence, Source
 from analyzers.causes.group_handover import group_handover
@@ -182,6 +183,17 @@ def test_the_first_finding_of_a_group_names_one_member() -> None:
     assert "the first group-skip, by member 0" in [
         step.text for step in of_groups(6, by=(3, 4), anomaly="group-skip").steps
     ]
+
+
+def test_a_member_that_was_held_between_its_copies_and_its_positions_explains_second_copies() -> None:
+    """The group went on from the earlier positions, and another member made the second copy later."""
+    cause = of_groups(9, by=(3, 4), anomaly="duplicate-copy")
+    assert (cause.kind, cause.circumstances) == ("group handover", (PAUSED_MEMBER,))
+    assert cause.steps[-1].text == "the first duplicate-copy, sent by member 0 and member 1"
+    unnamed = of_groups(6, anomaly="duplicate-copy").steps
+    assert "the first duplicate-copy" in [step.text for step in unnamed]
+    assert of_groups(9, by=(4,), anomaly="duplicate-copy").kind == "unknown"
+    assert of_groups(9, by=(3,), anomaly="lost-copy").kind == "unknown"
 
 
 def test_a_held_member_explains_nothing_that_others_do_later_or_anyone_did_before() -> None:

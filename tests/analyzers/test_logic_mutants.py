@@ -64,6 +64,9 @@ RUNS = (
     replace(DONE, compacted=3),
     replace(DONE, readers=(ReaderExercised(process=3, polls=1, behind=("t-0",)), *DONE.readers)),
     replace(DONE, readers=(ReaderExercised(process=3, polls=1, behind=("t-0",)),), faults=()),
+    replace(DONE, readers=(ReaderExercised(process=3, polls=0, behind=("t-0",)),)),
+    replace(DONE, readers=(ReaderExercised(process=4, polls=0),)),
+    replace(DONE, readers=(ReaderExercised(process=4, polls=0), *DONE.readers)),
 )
 
 
@@ -108,14 +111,16 @@ POLLED = (
     [FINAL, Row(), Row(top=9)], [FINAL, Row(), Row(partition=1)], [FINAL, Row(grouped=True), Row(process=7)],
     [FINAL, replace(FINAL, top=1), Row()], [FINAL, Row(top=None)],
     [replace(FINAL, top=None), Row(top=None)],
-    [FINAL, Row(process=5), Row(process=4), Row(last=12)],
+    [FINAL, Row(process=5), Row(process=4), Row(last=12)], [FINAL, Row(partition=1)],
     [FINAL, replace(FINAL, partition=1), Row(), Row(partition=1), Row(partition=1, last=30)],
 )  # fmt: skip
 
 
 def read(of: dict[str, Any]) -> Iterable[Any]:
-    for rows in POLLED:
-        yield of["readers"](rows, excluded={7}, since=20, began=5)
+    for rows, following, acknowledged in product(POLLED, ((), (3, 7), (5,)), ((), (("t", 0), ("t", 1)))):
+        yield of["readers"](
+            rows, following=following, acknowledged=acknowledged, excluded={7}, since=20, began=5
+        )
 
 
 MUTANTS: tuple[tuple[ModuleType, Callable[[dict[str, Any]], Iterable[Any]], tuple[tuple[str, str], ...]], ...] = (
@@ -159,7 +164,9 @@ MUTANTS: tuple[tuple[ModuleType, Callable[[dict[str, Any]], Iterable[Any]], tupl
         ("exercised.commits or exercised.groups", "exercised.commits"),
         ("exercised.commits or exercised.groups", "exercised.groups"),
         ("if exercised.committed", "if exercised.transactions"),
-        ("if not exercised.readers", "if exercised.readers"),
+        ("any(reader.polls for reader in exercised.readers)", "exercised.readers"),
+        ("any(reader.polls for reader in exercised.readers)", "all(reader.polls for reader in exercised.readers)"),
+        ("        if reader.polls\n", "        if not reader.polls\n"),
         ("if reader.behind", "if not reader.behind"),
         ('"after the last heal" if exercised.faults else "in', '"in" if exercised.faults else "in'),
         ("if not exercised.sampled", "if not exercised.brokers"),
@@ -179,6 +186,11 @@ MUTANTS: tuple[tuple[ModuleType, Callable[[dict[str, Any]], Iterable[Any]], tupl
         ("sum(row.n for row in of_one)", "len(of_one)"),
         ("seconds(max(", "seconds(min("),
         ("in sorted(by_process.items())", "in by_process.items()"),
+        ("ends.keys() & set(acknowledged)", "ends.keys()"),
+        ("ends.keys() & set(acknowledged)", "set(acknowledged)"),
+        (" for process in following if process not in excluded}", " for process in following}"),
+        ("readable if process in following else ()", "()"),
+        ("readable if process in following else ()", "readable"),
     )),
 )  # fmt: skip
 

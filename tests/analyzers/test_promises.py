@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,10 @@ SILENT = replace(ISOLATE, event="e2", acks_during=0, acks_after=0, copies_after=
         ("polls-to-the-end", {"readers": (replace(STUCK, last=None),), "faults": ()},
          "1 of 1 readers got nothing more in the second half of the load: process 4 got 1,200 records, the last at "
          "an unknown time, and had not reached the end of t-0, t-1."),
+        ("polls-to-the-end", {"readers": (*ALL_DONE.readers, replace(STUCK, polls=0, last=None))},
+         "1 of 2 readers got nothing more after the last heal: process 4 got no record, and there are some in t-0, "
+         "t-1."),
+        ("polls-to-the-end", {"readers": (ReaderExercised(process=4, polls=0),)}, "no reader polled a record."),
         ("transactions", {"committed": 0}, "no commit was acknowledged, of 3 transactions."),
         ("group-commits", {"commits": {"fail": 2}}, "no commit of a group's offsets succeeded, of 2."),
         ("group-commits", {"groups": (GroupExercised(group="a", commits=3), SILENT_GROUP)},
@@ -141,8 +146,12 @@ FINAL = Row(process=9, top=9, final=True)
 LAST_HEAL = 2 * 10**9
 
 
-def behind(*rows: Row) -> dict[int, tuple[str, ...]]:
-    found = readers(rows, excluded={7}, since=LAST_HEAL, began=0)
+def behind(
+    *rows: Row, following: Collection[int] = (), acknowledged: Collection[tuple[str, int]] = ()
+) -> dict[int, tuple[str, ...]]:
+    found = readers(
+        rows, following=following, acknowledged=acknowledged, excluded={7}, since=LAST_HEAL, began=0
+    )
     return {reader.process: reader.behind for reader in found}
 
 
@@ -162,9 +171,26 @@ def test_polls_of_several_kinds_count_together() -> None:
     assert behind(FINAL, Row(top=9), Row(top=8)) == {3: ()}
     assert behind(FINAL, replace(FINAL, top=3), Row(top=8), Row(top=7)) == {3: ("t-0",)}
     (reader,) = readers(
-        [Row(last=5), Row(last=10**9), Row(last=None)], excluded=(), since=LAST_HEAL, began=10**8
+        [Row(last=5), Row(last=10**9), Row(last=None)],
+        following=(),
+        acknowledged=(),
+        excluded=(),
+        since=LAST_HEAL,
+        began=10**8,
     )
     assert (reader.polls, reader.last) == (15, 0.9)
+
+
+def test_a_reader_that_got_nothing_of_a_log_is_behind_if_it_polls_all_logs() -> None:
+    """For example a reader of committed records, before whose first one lies an open transaction."""
+    other = replace(FINAL, partition=1)
+    acknowledged = [("t", 0), ("t", 1)]
+    assert behind(FINAL, other, following={3}, acknowledged=acknowledged) == {3: ("t-0", "t-1")}
+    assert behind(FINAL, other, Row(top=9), following={3}, acknowledged=acknowledged) == {3: ("t-1",)}
+    assert behind(FINAL, other, Row(top=9), acknowledged=acknowledged) == {3: ()}, "it may want no other log"
+    assert behind(FINAL, other, Row(top=9), following={3}) == {3: ()}, "what is there may be aborted"
+    assert behind(Row(top=9), following={3}, acknowledged=acknowledged) == {3: ()}, "nothing is left there"
+    assert behind(FINAL, following={7}, acknowledged=acknowledged) == {}, "a fault killed it"
 
 
 def test_members_sessions_and_killed_processes_are_no_readers() -> None:

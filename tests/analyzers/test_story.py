@@ -59,6 +59,16 @@ def test_one_line_says_what_a_run_showed() -> None:
     assert story(verdict, name="test_it").startswith("VALID  31,951 acked  isolate ✓")
 
 
+def test_the_story_of_a_valid_run_names_what_is_allowed() -> None:
+    allowed = [finding("duplicate", 3623, allowed=True), finding("nonmonotonic-send", 8, allowed=True)]
+    lines = [
+        "VALID  0 acked  no faults   run r",
+        "   seen   duplicate ×3,623, nonmonotonic-send ×8 (allowed)",
+    ]
+    assert story(judge("r", findings=allowed)).splitlines() == lines
+    assert story(judge("r", findings=[finding("G0", 2)])).splitlines() == lines[:1]
+
+
 def test_a_story_omits_what_was_not_judged() -> None:
     found = [finding("lost-write", 3), finding("duplicate", 1, allowed=True), finding("int-send-skip", 1)]
     assert story(judge("r", findings=found), name="test_it").splitlines() == [

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from kafka import ConsumerGroupMetadata
 
 import pytest_kafkacheck as api
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
 from workloads.copying import Copy
+from workloads.roles import copier
+from workloads.roles.context import WorkerContext
+from workloads.roles.membership import Membership
+from workloads.workload import WorkerRole, WorkerSpec
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
@@ -36,7 +42,9 @@ def copies(run: Run) -> Counter[int]:
     return Counter(sources.values())
 
 
-@pytest.mark.parametrize("library", ["kafka-python", "confluent-kafka"])
+@pytest.mark.parametrize(
+    "library", ["kafka-python", pytest.param("confluent-kafka", marks=pytest.mark.nightly)]
+)
 def test_each_record_has_one_copy(kafkacheck: Callable[[Experiment], Run], library: str) -> None:
     run = kafkacheck(Experiment(workload=Copy(library=library, topic_config=SAFE), duration=5))
     run.assert_valid()
@@ -67,6 +75,7 @@ def test_faults_of_copiers_and_coordinators_are_valid(
     assert set(copies(run).values()) == {1}
 
 
+@pytest.mark.nightly
 def test_at_least_once_repeats_copies(kafkacheck: Callable[[Experiment], Run]) -> None:
     """A copier is killed between its copies and its positions."""
     workload = Copy(guarantee="at-least-once", work=1, batch=500, session_timeout=2, topic_config=SAFE)
@@ -84,3 +93,36 @@ def test_at_most_once_loses_copies(kafkacheck: Callable[[Experiment], Run]) -> N
     run = kafkacheck(Experiment(workload=workload, faults=faults, cooldown=3, expect="invalid"))
     run.assert_invalid("lost-copy")
     assert {finding.anomaly for finding in run.verdict.findings} == {"lost-copy"}
+    assert run.verdict.unknowns == ()
+
+
+class NamelessMembership(Membership):
+    """The positions of a transaction come with the name of the group only, as before KIP-447."""
+
+    @property
+    def metadata(self) -> Any:
+        return ConsumerGroupMetadata(self._group, -1, "", None)
+
+
+def copy_unfenced(context: WorkerContext) -> None:
+    copier.Membership = NamelessMembership  # type: ignore[misc]  # in this worker process
+    copier.copy(context)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnfencedCopy(Copy):
+    def workers(self) -> tuple[WorkerSpec, ...]:
+        role = WorkerRole("copier", copy_unfenced)
+        return tuple(
+            replace(each, role=role) if each.role.name == role.name else each for each in super().workers()
+        )
+
+
+@pytest.mark.nightly
+def test_positions_without_a_membership_let_a_zombie_commit(kafkacheck: Callable[[Experiment], Run]) -> None:
+    """A copier is paused in its transaction, between the copies and their positions. Its group replaces it. When it
+    continues, it commits both, although another copier has copied these records meanwhile."""
+    workload = UnfencedCopy(work=1, session_timeout=2, timeout=30, topic_config=SAFE)
+    faults = [api.pause_client("role:copier", at=4, lasting=8)]
+    run = kafkacheck(Experiment(workload=workload, faults=faults, cooldown=14, expect="invalid"))
+    run.assert_invalid("unfenced-commit", "duplicate-copy")

@@ -75,6 +75,7 @@ def test_faults_of_members_and_coordinators_are_valid(
     kafkacheck(Experiment(workload=workload, faults=faults, cooldown=5)).assert_valid()
 
 
+@pytest.mark.nightly
 def test_latest_skips_what_follows_a_deleted_position(kafkacheck: Callable[[Experiment], Run]) -> None:
     """While the member stalls, retention removes the position that it had committed. With auto.offset.reset=latest it
     goes on at the log end, and leaves out the records that are still there."""

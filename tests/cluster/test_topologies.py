@@ -58,7 +58,6 @@ VERSIONS = {
 
 ALWAYS = {
     ("2.8.2", "zookeeper-1"),
-    ("3.9.2", "zookeeper-3-control-plane"),
     ("4.3.0", "controllers-3"),
 }
 

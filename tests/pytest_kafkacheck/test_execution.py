@@ -44,8 +44,11 @@ class FakePool:
     is_alive = True
     read: Any = None
 
+    told: ClassVar[list[str]] = []
+
     def __init__(self, *_: Any, **__: Any) -> None:
         FakePool.read = None
+        FakePool.told.clear()
 
     def __enter__(self) -> FakePool:
         return self
@@ -57,6 +60,9 @@ class FakePool:
     def kill(self) -> None: ...
 
     def go(self) -> None: ...
+
+    def phase(self, name: str) -> None:
+        self.told.append(name)
 
     def total(self, counter: str) -> int:
         return self.counts[counter]
@@ -146,6 +152,7 @@ def test_a_run_without_problems_records_its_phases_and_its_recovery(run: Run) ->
     (recovery,) = run.rows("recovery")
     assert (recovery["type"], recovery["value"]) == ("ok", {"problem": None, "limit": 60.0})
     assert FakePool.read == {"log-r": {0: (0, 10)}}
+    assert FakePool.told == ["steady", "recovery"], "clients may have a rate of their own in these"
 
 
 def test_a_cluster_that_does_not_recover_is_recorded(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

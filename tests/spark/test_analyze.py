@@ -50,6 +50,14 @@ def hardly_exercised(s: Any) -> Any:
     return s.final({offset: ONE + offset for offset in range(9)}, end=9)
 
 
+def with_a_reader_that_gets_nothing(s: Any) -> Any:
+    """It says that it polls all logs. Another client got the record."""
+    reader = {"role": "reader", "process": 11}
+    s.harness("worker", {**reader, "event": "started", "poll_limit": 10})
+    s.send(ONE, 0).poll(ONE, 0).harness("worker", {**reader, "event": "stopped"})
+    return s.final({0: ONE}, end=1)
+
+
 def with_idle_groups(s: Any) -> Any:
     """One group commits both partitions, one only one of them, one nothing, and one none of its attempts.
 
@@ -154,6 +162,7 @@ def all_stories(story: Any) -> dict[str, Any]:
         edges.send(ONE + sequence, sequence, at=span)
     stories["edges"] = edges
     stories["hardly-exercised"] = hardly_exercised(story())
+    stories["reader-without-records"] = with_a_reader_that_gets_nothing(story())
     stories["idle-groups"] = with_idle_groups(story())
     stories["unlinked"] = without(two(story()), previous=None, within=None)
     stories["half-linked"] = without(two(story()), within=None)
@@ -238,6 +247,15 @@ def test_when_all_replicas_were_in_sync_again(verdicts: dict[str, Verdict]) -> N
     assert "took effect and was healed, all replicas in sync at below 1 ms; acknowledged sends" in words
     (fault,) = verdicts["shaken"].exercised.faults
     assert fault.whole is None
+
+
+def test_a_reader_that_polls_all_logs_and_gets_nothing_has_not_reached_their_ends(
+    verdicts: dict[str, Verdict],
+) -> None:
+    verdict = verdicts["reader-without-records"]
+    assert (verdict.result, verdict.not_exercised) == ("valid", ("polls-to-the-end",))
+    (sentence,) = unmet(verdict.exercised, ["polls-to-the-end"])
+    assert sentence.endswith("process 11 got no record, and there are some in t-0.")
 
 
 def test_what_was_hardly_exercised_is_listed(verdicts: dict[str, Verdict]) -> None:

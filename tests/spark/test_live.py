@@ -20,6 +20,7 @@ from analyzers.judge.live import LIVE, find_live
 from pytest_kafkacheck.experiment.live import EITHER, LiveJudge
 from tests.support.random_histories.logs import draw_histories, log_history
 from tests.support.random_histories.transactions import transaction_history
+from tests.support.repetitions import repetitions
 from tests.support.segments import ManualClock, poll, record, seal, sealing_writer
 from tests.support.stories.recreations import recreated_topic, went_back_before_a_recreation
 from workloads.history.schema import TABLES
@@ -85,7 +86,10 @@ def step(anomaly: str, shown: Mapping[str, Any]) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize(
     ("strategy", "histories", "over"),
-    [(log_history, 250, "read"), (transaction_history, 100, "txn")],
+    [
+        (log_history, repetitions(250, shorter=160), "read"),
+        (transaction_history, repetitions(100, shorter=40), "txn"),
+    ],
 )
 def test_a_finding_in_a_window_is_also_one_in_the_whole_history(
     story: Any, loaded: Any, spark: Any, strategy: Any, histories: int, over: str

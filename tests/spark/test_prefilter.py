@@ -24,7 +24,7 @@ from tests.support.stories.planted import ALL, PLANTED
 
 pytestmark = pytest.mark.spark
 
-HISTORIES = repetitions(150, shorter=60)
+HISTORIES = repetitions(150, shorter=40)
 
 SUSPECTING = [check for check in ALL if check.suspicion is not None]
 

@@ -18,11 +18,11 @@ from tests.support.repetitions import repetitions
 
 pytestmark = pytest.mark.spark
 
-HISTORIES = repetitions(200, shorter=50)
+HISTORIES = repetitions(200, shorter=30)
 
 REMOVALS = ("expired", "deleted", "compacted", "recreations")
 
-BROKEN = repetitions(8, shorter=2)
+BROKEN = repetitions(8, shorter=1)
 """Histories for each broken promise."""
 
 RARE = {"zombie": 8, "skip": 4, "rewind": 4, "forgotten": 4}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from analyzers.causes.story import story as story_of
+from analyzers.checks.copying import DUPLICATE_COPY
 from analyzers.checks.durability import LOST_WRITE
 from analyzers.checks.session_reads import READ_YOUR_WRITES
 from analyzers.history.validate import run_ids
@@ -17,8 +19,10 @@ from analyzers.judge import causes
 from analyzers.judge.analyze import analyze
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
+from tests.support.stories.copies import copied_twice
 from tests.support.stories.failures import FAILURES, isolated_leader, seen
 from tests.support.stories.sessions import own_write_missed
+from workloads.history.schema import NEMESIS
 
 pytestmark = pytest.mark.spark
 
@@ -86,3 +90,18 @@ def test_a_read_that_got_no_record_names_the_broker_that_ended_it(
     seen(s, 0, 1, 1, 0, 0)
     (cause,) = judged({"r": s}, checks=[READ_YOUR_WRITES])["r"].causes
     assert cause.kind == kind
+
+
+def test_a_member_that_was_paused_after_its_copies_explains_those_of_another_one(
+    judged: Any, story: Any
+) -> None:
+    """Copier 5 sent the first copies; the example names copier 6, which was never paused."""
+    s = copied_twice(story())
+    for stage, at in (("inject", (52, 53)), ("heal", (57, 58))):
+        value = {"event": "e1", "stage": stage, "target": "role:copier", "nodes": [], "processes": [5],
+                 "effective": True}  # fmt: skip
+        row = {"process": NEMESIS, "type": "info", "topic": None, "partition": None}
+        s.operation("pause-client", at=at, value=json.dumps(value), **row)
+    (cause,) = judged({"r": s}, checks=[DUPLICATE_COPY])["r"].causes
+    assert (cause.kind, cause.faults) == ("group handover", ("e1",))
+    assert cause.steps[-1].text == "the first duplicate-copy, sent by process 5 and process 6"

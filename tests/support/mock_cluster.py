@@ -52,6 +52,15 @@ class MockCluster:
             self._library.rd_kafka_mock_partition_set_leader(self._handle, topic.encode(), partition, broker)
         )
 
+    def coordinate(self, group: str, broker: int) -> None:
+        """Make a broker the coordinator of a consumer group."""
+        self._check(
+            self._library.rd_kafka_mock_coordinator_set(self._handle, b"group", group.encode(), broker)
+        )
+
+    def stop(self, broker: int) -> None:
+        self._check(self._library.rd_kafka_mock_broker_set_down(self._handle, broker))
+
     def _check(self, code: int) -> None:
         assert code == 0, f"librdkafka's mock cluster answered {code}"
 

@@ -60,6 +60,27 @@ def test_positions_of_a_member_that_was_replaced_are_refused(cluster: MockCluste
     one.close(0)
 
 
+def test_positions_without_an_answer_are_unknown_in_time(cluster: MockCluster) -> None:
+    """While the group's coordinator is down, the library's own call has no end."""
+    cluster.coordinate("g", 2)
+    member = LIBRARY.member(
+        bootstrap=cluster.bootstrap, topics=("t",), group="g", settings={"session_timeout": 6}
+    )
+    deadline = time.monotonic() + 15
+    while member.generation is None:
+        assert time.monotonic() < deadline
+        member.poll(0.1)
+    one = producer(cluster)
+    one.begin()
+    send(one, 1)
+    cluster.stop(2)
+    begun = time.monotonic()
+    assert one.add_positions({LOG: 3}, member.membership, 1) == Ending("info", "no answer within 1 s")
+    one.close(0)
+    member.close()
+    assert time.monotonic() - begun < 15
+
+
 def test_a_fenced_commit_is_unknown(cluster: MockCluster) -> None:
     one = producer(cluster)
     one.begin()

@@ -92,8 +92,10 @@ def test_a_row_with_an_unknown_column_is_refused(tmp_path: Path) -> None:
         ValueError, match=r"the table records has no column 'ofset'; its columns are run, op, index, .*offset"
     ):
         writer.append(run="r", ofset=1)
-    with pytest.raises(TypeError, match=r"records.* unexpected keyword argument 'ofset'"):
-        writer.row(run="r", ofset=1)
+    with pytest.raises(ValueError, match="no column 'ofset', 'ops'"):
+        writer.extend(2, {"run": "r"}, {"ops": [1, 2], "ofset": [3, 4]})
+    with pytest.raises(ValueError, match="column op: 1 values for 2 rows"):
+        writer.extend(2, {"run": "r"}, {"op": [1]})
     writer.close()
     assert read(segment(tmp_path, "records", 1), RECORDS).num_rows == 0
 

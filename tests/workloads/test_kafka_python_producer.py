@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import kafka.errors as errors
 import pytest
+from kafka import TopicPartition
 from kafka.future import Future
 
 from tests.support.fake_metadata import FakeCluster
@@ -83,6 +84,18 @@ def fake(producer: KafkaPythonProducer) -> FakeProducer:
     return found
 
 
+class Metadata(NamedTuple):
+    """As the library has it; the records of a batch share `topic_partition`."""
+
+    offset: int
+    topic_partition: TopicPartition
+
+
+def acknowledgement(offset: int) -> Metadata:
+    """Of a record that is alone in its batch."""
+    return Metadata(offset, TopicPartition(*LOG))
+
+
 def types(completions: Iterable[Any]) -> list[tuple[int, str]]:
     return [(each.op, each.outcome.type) for each in completions]
 
@@ -97,17 +110,14 @@ def test_each_send_has_one_completion(producer: KafkaPythonProducer) -> None:
         producer.send(op, LOG, b"x")
     done, failed, aborted, unknown = fake(producer).futures
 
-    class Metadata(NamedTuple):
-        offset: int
-
-    done.success(Metadata(7))
+    done.success(acknowledgement(7))
     failed.failure(SendFailed(errors.KafkaTimeoutError(), Attempts(drained=False)))
     aborted.failure(SendFailed(errors.IllegalStateError(), Attempts(drained=True, aborted=True)))
     assert types(producer.take(0)) == [(0, "ok"), (1, "fail"), (2, "info")]
     assert producer.in_flight == 1
     assert types(producer.close(0)) == [(3, "info")]
     # It has a completion; a later result does not change it.
-    unknown.success(Metadata(9))
+    unknown.success(acknowledgement(9))
     assert producer.take(0) == []
     assert producer.in_flight == 0
 
@@ -149,6 +159,16 @@ def test_a_producer_that_cannot_be_used_reports_why(
     assert producer.problem() is None
     producer.send(1, LOG, b"x")
     assert producer.problem() == "nothing completed for -1 s"
+
+
+def test_a_producer_knows_the_epoch_of_the_last_acknowledged_batch(producer: KafkaPythonProducer) -> None:
+    """Hints in responses change the metadata without a call of listeners; a later answer may have an older epoch."""
+    for op, epoch in enumerate((4, 6)):
+        producer.send(op, LOG, b"x")
+        fake(producer)._metadata.epochs[TopicPartition(*LOG)] = epoch
+        fake(producer).futures[-1].success(acknowledgement(op))
+        fake(producer)._metadata.epochs[TopicPartition(*LOG)] = 3
+    assert producer.leader_epoch(LOG) == 6
 
 
 def test_a_producer_remembers_the_highest_epoch(producer: KafkaPythonProducer) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import kafka.errors as errors
 import pytest
 
-from workloads.clients.outcome import NEVER_SENT, Attempt, Attempts, Outcome, classify
+from workloads.clients.outcome import NEVER_SENT, Attempt, Attempts, Outcome, acknowledged, refused
 
 
 def by(origin: Any, *names: str) -> list[Attempt]:
@@ -21,7 +21,7 @@ def ended(error: BaseException, *before: Attempt, origin: Any = "broker", **valu
         errors=(*before, Attempt(type(error).__name__, origin)),
         **values,
     )
-    return classify(acks="all", error=error, attempts=tried).type
+    return refused(error, tried).type
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def ended(error: BaseException, *before: Attempt, origin: Any = "broker", **valu
     ],
 )
 def test_metadata(acks: Any, offset: int, outcome: Outcome) -> None:
-    assert classify(acks=acks, offset=offset) == outcome
+    assert acknowledged(acks, offset) == outcome
 
 
 @pytest.mark.parametrize(
@@ -46,11 +46,11 @@ def test_metadata(acks: Any, offset: int, outcome: Outcome) -> None:
     ],
 )  # fmt: skip
 def test_a_record_that_never_left_the_buffer_failed(error: Exception) -> None:
-    assert classify(acks="all", error=error, attempts=NEVER_SENT).type == "fail"
+    assert refused(error, NEVER_SENT).type == "fail"
 
 
 def test_untraced_error_is_info() -> None:
-    assert classify(acks="all", error=errors.MessageSizeTooLargeError()).type == "info"
+    assert refused(errors.MessageSizeTooLargeError(), None).type == "info"
 
 
 INDETERMINATE = [
@@ -107,7 +107,7 @@ def test_a_refusal_fails_only_as_the_single_attempt(kind: Any) -> None:
     assert ended(kind("x"), *by("broker", "NotEnoughReplicasError")) == "info"
     # A batch that was sent again without a trace of why.
     tried = Attempts(drained=True, retries=1, errors=by("broker", kind.__name__))
-    assert classify(acks="all", error=kind("x"), attempts=tried).type == "info"
+    assert refused(kind("x"), tried).type == "info"
 
 
 def test_one_indeterminate_attempt_makes_it_info() -> None:
@@ -117,17 +117,17 @@ def test_one_indeterminate_attempt_makes_it_info() -> None:
 @pytest.mark.parametrize("kind", [errors.IllegalStateError, errors.MessageSizeTooLargeError])
 def test_a_batch_aborted_because_of_another_is_info(kind: Any) -> None:
     tried = Attempts(drained=True, aborted=True)
-    assert classify(acks="all", error=kind("x"), attempts=tried).type == "info"
+    assert refused(kind("x"), tried).type == "info"
     unsent = Attempts(drained=False, aborted=True)
-    assert classify(acks="all", error=kind("x"), attempts=unsent).type == "fail"
+    assert refused(kind("x"), unsent).type == "fail"
     # Rejected once, queued again, then aborted: the abort says nothing of where it was by then.
     queued = Attempts(drained=True, retries=1, aborted=True, errors=by("broker", "NotEnoughReplicasError"))
-    assert classify(acks="all", error=kind("x"), attempts=queued).type == "info"
+    assert refused(kind("x"), queued).type == "info"
 
 
 def test_the_error_text_lists_the_attempts() -> None:
     tried = Attempts(
         drained=True, retries=3, errors=by("broker", *["NotEnoughReplicasError"] * 3, "RequestTimedOutError")
     )
-    outcome = classify(acks="all", error=errors.IllegalStateError(), attempts=tried)
+    outcome = refused(errors.IllegalStateError(), tried)
     assert outcome.error == "NotEnoughReplicasError*3, RequestTimedOutError, IllegalStateError"

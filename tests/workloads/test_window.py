@@ -56,7 +56,7 @@ def test_a_window_is_bounded_and_counts_the_segments_it_missed(tmp_path: Path) -
         writer.append(**poll(number, number, number))
         seal(writer, clock)
         dated(tmp_path, 5, number, 1000 + number)
-    size = segment(tmp_path / "history", "records", 5).stat().st_size
+    size = segment(tmp_path / "history", "records", 5, 3).stat().st_size
     window = Window(tmp_path / "history", limit=2 * size)
     assert window.advance()
     assert (offsets(window), window.missed) == ([2, 3], 2)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from workloads.clients.connection import Address
 from workloads.history.schema import OBSERVATIONS
 from workloads.history.writer import segment
 from workloads.reference import Reference
-from workloads.roles.producer import CHUNK, IN_FLIGHT, Pace, limits
+from workloads.roles.pace import Pace
+from workloads.roles.producer import CHUNK, IN_FLIGHT, limits
 from workloads.workers import pool as pools
 from workloads.workers.pool import FINAL, WorkerPool, WorkerPoolError
 from workloads.workers.process import WorkerProcess
@@ -269,6 +271,53 @@ def test_a_role_in_a_file_of_the_user_runs_with_the_modules_beside_it(
     assert [row["value"]["role"] for row in rows] == ["counter", "counter"]
     for name, stated in (("poll_limit", 3), ("reads_own", True)):
         assert [row["value"].get(name) for row in rows] == [stated, None], "it is stated at the start"
+
+
+def test_workers_know_the_phase_and_so_do_those_that_replace_them(
+    tmp_path: Path, silent: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "role_with_phases.py").write_text(
+        "def count(context):\n    context.ready()\n"
+        "    while not context.stop.wait(0.01):\n        context.counts[context.phase] += 1\n"
+    )
+    function = Reference(module="role_with_phases", name="count", file=str(tmp_path / "role_with_phases.py"))
+    counter = WorkerSpec(role=WorkerRole("counter", function.load()), process=0)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pool(tmp_path, silent, [], counter) as one:
+        one.go()
+        wait_until(lambda: one.total("start"))
+        one.phase("steady")
+        wait_until(lambda: one.total("steady"))
+        one._workers[0].kill()
+        assert one._workers[0].wait(10)
+        two = one.replace(0)
+        wait_until(lambda: one._workers[two].counts.get("steady"))
+        one.stop()
+        assert set(one._workers[two].counts) & {"start", "steady", "recovery"} == {"steady"}
+
+
+def test_workers_that_are_replaced_at_the_same_time_have_different_numbers(
+    tmp_path: Path, silent: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault that killed all processes of a role heals each on a thread of its own."""
+    (tmp_path / "role_that_waits.py").write_text(
+        "def wait(context):\n    context.ready()\n    context.stop.wait()\n"
+    )
+    function = Reference(module="role_that_waits", name="wait", file=str(tmp_path / "role_that_waits.py"))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    waiter = WorkerRole("waiter", function.load())
+    count = 4
+    with pool(
+        tmp_path, silent, [], *(WorkerSpec(role=waiter, process=number) for number in range(count))
+    ) as one:
+        one.go()
+        for worker in one._workers:
+            worker.kill()
+            assert worker.wait(10)
+        with ThreadPoolExecutor(count) as threads:
+            numbers = [*threads.map(one.replace, range(count))]
+        assert sorted(numbers) == [*range(count, 2 * count)]
+        one.stop()
 
 
 def test_a_role_that_cannot_be_loaded_is_named_in_the_log(tmp_path: Path, silent: Address) -> None:

@@ -72,22 +72,15 @@ class Outcome(NamedTuple):
     error: str | None
 
 
-def classify(
-    *,
-    acks: Acks,
-    offset: int | None = None,
-    error: BaseException | None = None,
-    attempts: Attempts | None = None,
-) -> Outcome:
-    """The outcome of a send that ended with an offset from a broker, or with an error.
+def acknowledged(acks: Acks, offset: int | None) -> Outcome:
+    """The outcome of a send that a broker acknowledged. offset: -1 or None where it gave none."""
+    if acks == 0:
+        return Outcome("info", None, None)
+    return Outcome("ok", offset if offset is not None and offset >= 0 else None, None)
 
-    offset    -1 or None where the broker gave none.
-    attempts  of a send that ended with an error; None when they were not recorded.
-    """
-    if error is None:
-        if acks == 0:
-            return Outcome("info", None, None)
-        return Outcome("ok", offset if offset is not None and offset >= 0 else None, None)
+
+def refused(error: BaseException, attempts: Attempts | None) -> Outcome:
+    """The outcome of a send that ended with an error. attempts: None when they were not recorded."""
     text = _text(error, attempts)
     if attempts is None:
         return Outcome("info", None, text)

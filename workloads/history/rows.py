@@ -1,11 +1,9 @@
-"""Rows of the history's tables, built by keyword in one place."""
+"""Rows of a table, built by keyword."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
-
-from workloads.history.schema import TABLES
 
 Row = tuple[Any, ...]
 """One value for each column of a table, in the order of its schema."""
@@ -21,21 +19,3 @@ def row_builder(table: str, columns: Iterable[str]) -> Callable[..., Row]:
     build: Callable[..., Row] = eval(f"lambda *, {parameters}: ({', '.join(names)},)")
     build.__qualname__ = build.__name__ = table  # for the message of a TypeError
     return build
-
-
-BUILDERS: Mapping[str, Callable[..., Row]] = {
-    table: row_builder(table, schema.names) for table, schema in TABLES.items()
-}
-"""By table: ``BUILDERS["records"](run="r", op=7, f="send")``. Raises TypeError for an unknown column."""
-
-
-def make_row(table: str, columns: Mapping[str, Any]) -> Row:
-    """A row of a table. Raises ValueError, naming the column and those that exist, for an unknown column."""
-    try:
-        return BUILDERS[table](**columns)
-    except TypeError:
-        names = TABLES[table].names
-        unknown = ", ".join(sorted(repr(name) for name in columns if name not in names))
-        raise ValueError(
-            f"the table {table} has no column {unknown}; its columns are {', '.join(names)}"
-        ) from None

@@ -17,12 +17,14 @@ from workloads.clients.protocol import Consumer, Log, Member, Producer, Transact
 from workloads.commits import Commits
 from workloads.history.schema import VALUE_BITS
 from workloads.history.writer import Writer
+from workloads.load import PHASES
 from workloads.recording import Reads, Records
 
 
 class WorkerContext:
-    """Given to the function of a role. Other threads touch only `stop` and `gone`.
+    """Given to the function of a role. Other threads touch only `stop`, `gone` and `phase`.
 
+    phase   of the run, see `workloads.load.PHASES`.
     stop    set when the role is to finish: operations that have begun may complete.
     gone    set as well when the parent process has died: finish at once.
     counts  reported to the parent several times a second; ``sends`` counts sends, ``acks`` acknowledged ones.
@@ -39,6 +41,7 @@ class WorkerContext:
         }
         self.topics: dict[str, int] = order["topics"]
         self.options: dict[str, Any] = order["options"]
+        self.phase: str = order.get("phase", PHASES[0])
         self.counts: Counter[str] = Counter()
         self.go, self.stop, self.gone = threading.Event(), threading.Event(), threading.Event()
         self._library = library(order["library"])
@@ -62,10 +65,11 @@ class WorkerContext:
         name = f"{topic}-{self.run}"
         return tuple((name, number) for number in range(self.topics[name]))
 
-    def op(self) -> int:
-        """The next operation number. A send writes it as its value, which is unique in the run."""
-        self._ops += 1
-        return self.process << VALUE_BITS | self._ops - 1
+    def op(self, count: int = 1) -> int:
+        """The next operation number, or the first of so many. A send writes it as its value, which is unique in the
+        run."""
+        self._ops += count
+        return self.process << VALUE_BITS | self._ops - count
 
     def ready(self) -> None:
         """Report that the work can begin, and wait until it may begin, or until `stop` is set."""

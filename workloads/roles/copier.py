@@ -111,10 +111,8 @@ class TransactionalCopies:
     def copy(self, batch: Batch) -> bool:
         context = self._context
         op, now = context.op(), time.monotonic_ns()
-        sends = [
-            self._records.invoke(context.op(), target(self._logs, value), now, transaction=op, source=value)
-            for value in batch.values
-        ]
+        logs = [target(self._logs, value) for value in batch.values]
+        sends = self._records.invoke(context.op(len(logs)), logs, now, transaction=op, sources=batch.values)
         self._records.flush()
         begun: list[Commit] = []
 

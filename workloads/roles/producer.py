@@ -1,13 +1,15 @@
-"""The producer: sends unique values to the logs in turn."""
+"""The producer: sends unique values to the logs."""
 
 from __future__ import annotations
 
+import random
 import time
-from itertools import cycle, islice
+from itertools import islice
 from math import ceil
 
+from workloads.load import drawn_logs, highest, largest
 from workloads.roles.context import WorkerContext
-from workloads.roles.pace import Pace
+from workloads.roles.pace import Paces
 from workloads.roles.sending import Sending
 
 IN_FLIGHT = 500
@@ -29,28 +31,33 @@ DRAIN_LIMIT = 10.0
 
 
 def produce(context: WorkerContext) -> None:
-    """Send until `context.stop` is set. Options: rate (records per second or None), topic (its name in the workload,
-    as `WorkerContext.logs_of` has it; if absent, all topics in turn), and those of `Sending`."""
-    rate: float | None = context.options["rate"]
+    """Send until `context.stop` is set.
+
+    Options: rate (see `workloads.load.Rate`), topic (its name in the workload, as `WorkerContext.logs_of` has it; if
+    absent, all topics), skew (of the load on its partitions, see `workloads.load.shares`; if absent, they get records
+    in turn), and those of `Sending`.
+    """
+    options = context.options
     sending = Sending(context, context.records())
     if sending.connect():
         context.ready()
-    logs = cycle(context.logs_of(context.options["topic"]) if "topic" in context.options else context.logs)
-    pace = Pace(rate, time.monotonic()) if rate is not None else None
-    chunk, in_flight = limits(rate, context.options["record_size"])
+    logs = drawn_logs(
+        context.logs_of(options["topic"]) if "topic" in options else context.logs,
+        options.get("skew", 0),
+        random.Random(f"{context.run}/{context.process}/logs"),
+    )
+    paces = Paces(context, options["rate"])
+    chunk, in_flight = limits(highest(options["rate"]), largest(options["record_size"]))
     last = float("-inf")
     while not context.stop.is_set():
         sending.collect(TICK)
         room = in_flight - sending.in_flight
-        now = time.monotonic()
-        if pace is None:
-            wanted = room if room >= chunk // 2 else 0
-        else:
-            wanted = min(room, pace.due(now)) if now - last >= TICK else 0
-            context.counts["skipped"] = int(pace.skipped)
-        if wanted > 0:
+        now, due = time.monotonic(), paces.due()
+        is_time = room >= chunk // 2 if due is None else now - last >= TICK
+        wanted = room if due is None else min(room, due)
+        if is_time and wanted > 0:
             count = min(wanted, chunk)
-            sending.send([*islice(logs, count)], () if pace is None else pace.take(count))
+            sending.send([*islice(logs, count)], paces.take(count))
             last = now
     sending.finish(DRAIN_LIMIT)
 

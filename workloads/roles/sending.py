@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Iterable, Sequence
-from itertools import zip_longest
+from collections import Counter
+from collections.abc import Sequence
 
 from tenacity import (
     RetryError,
@@ -17,8 +18,9 @@ from tenacity import (
 
 from workloads.clients.protocol import Completion, Log, Producer
 from workloads.keys import Keyed
+from workloads.load import drawn_sizes
 from workloads.payload import encode
-from workloads.recording import Records, Sent
+from workloads.recording import Records, Sends
 from workloads.roles.context import WorkerContext
 
 CLOSE_TIMEOUT = 2.0
@@ -27,18 +29,21 @@ CLOSE_TIMEOUT = 2.0
 class Sending:
     """The sends of one process. Before a record is handed to the client, its invocation is on disk.
 
-    Options of the worker: acks, idempotence, record_size (bytes of a value at least), client (settings of the
+    Options of the worker: acks, idempotence, record_size (see `workloads.load.Sizes`), client (settings of the
     library's producer).
     """
 
     def __init__(self, context: WorkerContext, records: Records) -> None:
         self._context = context
         self._records = records
-        self._open: dict[int, Sent] = {}
+        self._open: dict[int, Sends] = {}
         self._ends: dict[Log, int] = {}
         self._epochs: dict[Log, int] = {}
         self._unsure: set[Log] = set()
         self._producer: Producer | None = None
+        self._sizes = drawn_sizes(
+            context.options["record_size"], random.Random(f"{context.run}/{context.process}/sizes")
+        )
 
     @property
     def in_flight(self) -> int:
@@ -71,10 +76,10 @@ class Sending:
     def send(
         self,
         logs: Sequence[Log],
-        intended: Iterable[int] = (),
+        intended: Sequence[int] = (),
         *,
-        sources: Iterable[int] = (),
-        keyed: Iterable[Keyed] = (),
+        sources: Sequence[int] = (),
+        keyed: Sequence[Keyed] = (),
     ) -> None:
         """Send a new value to each of the logs; none when the worker is stopped before there is a producer.
 
@@ -85,20 +90,19 @@ class Sending:
         if self._producer is None and not self.connect():
             return
         assert self._producer is not None
-        context = self._context
-        now = time.monotonic_ns()
-        chunk = [
-            self._records.invoke(context.op(), log, now, due, source=source, keyed=key)
-            for log, due, source, key in zip_longest(logs, intended, sources, keyed)
-        ]
+        context, producer = self._context, self._producer
+        sends = self._records.invoke(
+            context.op(len(logs)), logs, time.monotonic_ns(), intended, sources=sources, keyed=keyed
+        )
         self._records.flush()
-        for sent in chunk:
-            payload = encode(
-                context.run, *sent.log, sent.op, size=context.options["record_size"], source=sent.source
-            )
-            self._open[sent.op] = sent._replace(invoked=time.monotonic_ns())
-            self._producer.send(sent.op, sent.log, payload, sent.keyed)
-        context.counts["sends"] += len(chunk)
+        run = context.run
+        for (place, (op, log, source, key)), size in zip(enumerate(sends), self._sizes, strict=False):
+            payload = encode(run, *log, op, size=size, source=source)
+            self._open[op] = sends
+            # Nearer to the effect than the time before the flush.
+            sends.invoked[place] = time.monotonic_ns()
+            producer.send(op, log, payload, key)
+        context.counts["sends"] += len(sends)
 
     def collect(self, timeout: float) -> list[Completion]:
         """Record completions; waits up to `timeout` seconds for the first. Drops a producer with a problem."""
@@ -155,9 +159,13 @@ class Sending:
         return completions
 
     def _record(self, completions: Sequence[Completion]) -> None:
-        for completion in completions:
-            sent, outcome = self._open.pop(completion.op), completion.outcome
-            self._records.complete(sent, completion)
-            self._context.counts["acks" if outcome.type == "ok" else outcome.type] += 1
-            if outcome.type == "ok" and outcome.offset is not None:
-                self._ends[sent.log] = max(outcome.offset + 1, self._ends.get(sent.log, 0))
+        ended = [(self._open.pop(completion.op), completion) for completion in completions]
+        self._records.complete(ended)
+        ends = self._ends
+        for sends, (op, _, (type, offset, _)) in ended:
+            if type == "ok" and offset is not None:
+                log = sends.logs[op - sends.op]
+                if offset >= ends.get(log, 0):
+                    ends[log] = offset + 1
+        for type, count in Counter(completion.outcome.type for completion in completions).items():
+            self._context.counts["acks" if type == "ok" else type] += count

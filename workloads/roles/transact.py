@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from random import Random
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from workloads.clients.protocol import Ending, Log, TransactionalProducer
-from workloads.recording import Sent
+from workloads.recording import Sends
 from workloads.roles.context import WorkerContext
-from workloads.roles.pace import Pace
+from workloads.roles.pace import Paces
 from workloads.roles.transactional_sending import TransactionalSending
 
 TICK = 0.01
@@ -23,40 +23,33 @@ HANDOVER = 1.0
 """Seconds after which a process whose producer was given up claims a transactional id that it shares with others."""
 
 
-class Part(NamedTuple):
-    """A record of a transaction to be written. amount: what it adds to its account; None if it is no transfer."""
-
-    log: Log
-    amount: int | None = None
-
-
-Parts = Callable[[WorkerContext, Random], list[Part]]
-"""Chooses the records of the next transaction, one or more."""
+Parts = Callable[[WorkerContext, Random], tuple[list[Log], list[int]]]
+"""Chooses the records of the next transaction, one or more: the log of each, and what each adds to its account; no
+amounts if they are no transfers."""
 
 
 def transact(context: WorkerContext) -> None:
     """Run transactions until `context.stop` is set.
 
     Options: id (number of its transactional id); shared (whether other processes use the same id); timeout (s, of the
-    coordinator); size (records of a transaction at most); rate (records per second, or None); aborts, stalls
+    coordinator); size (records of a transaction at most); rate (see `workloads.load.Rate`); aborts, stalls
     (shares of the transactions that the client aborts, and that it leaves open for longer than the timeout before it
-    requests the commit); record_size (bytes); client (settings of the library's producer).
+    requests the commit); record_size (see `workloads.load.Sizes`); client (settings of the library's producer).
     """
     transact_with(context, Transactor(context))
 
 
-def records_of_random_logs(context: WorkerContext, choice: Random) -> list[Part]:
+def records_of_random_logs(context: WorkerContext, choice: Random) -> tuple[list[Log], list[int]]:
     """One to `size` records."""
     count = choice.randint(1, context.options["size"])
-    return [Part(log) for log in choice.choices(context.logs, k=count)]
+    return choice.choices(context.logs, k=count), []
 
 
 def transact_with(context: WorkerContext, transactor: Transactor) -> None:
     """Let it run transactions at the given rate until `context.stop` is set."""
     if transactor.connect():
         context.ready()
-    rate: float | None = context.options["rate"]
-    transactor.pace = Pace(rate, time.monotonic()) if rate is not None else None
+    transactor.paces = Paces(context, context.options["rate"])
     while not context.stop.is_set():
         if transactor.is_due():
             transactor.transact()
@@ -75,15 +68,12 @@ class Transactor:
             context, self._records, f"transactor-{context.options['id']}-{context.run}"
         )
         self._choice = Random(f"{context.run}/{context.process}")
-        self.pace: Pace | None = None
+        self.paces = Paces(context, context.options["rate"])
 
     def is_due(self) -> bool:
         """Whether the next transaction is due at the given rate."""
-        if self.pace is None:
-            return True
-        due = self.pace.due(time.monotonic())
-        self._context.counts["skipped"] = int(self.pace.skipped)
-        return due > 0
+        due = self.paces.due()
+        return due is None or due > 0
 
     def connect(self) -> bool:
         """Claim the transactional id, with retries. False when the worker is stopped before."""
@@ -118,14 +108,13 @@ class Transactor:
         share: float = self._context.options[option]
         return self._choice.random() < share
 
-    def _invoke(self, transaction: int) -> list[Sent]:
+    def _invoke(self, transaction: int) -> Sends:
         """Record the invocations of its sends, on disk before the first one is made."""
         context, now = self._context, time.monotonic_ns()
-        parts = self._parts(context, self._choice)
-        due = [None] * len(parts) if self.pace is None else self.pace.take(len(parts))
-        sends = [
-            self._records.invoke(context.op(), part.log, now, at, transaction=transaction, amount=part.amount)
-            for part, at in zip(parts, due, strict=True)
-        ]
+        logs, amounts = self._parts(context, self._choice)
+        due = self.paces.take(len(logs))
+        sends = self._records.invoke(
+            context.op(len(logs)), logs, now, due, transaction=transaction, amounts=amounts
+        )
         self._records.flush()
         return sends

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from itertools import repeat
 from typing import Literal
 
 from tenacity import (
@@ -17,8 +19,9 @@ from tenacity import (
 
 from workloads.clients.outcome import Outcome, Type
 from workloads.clients.protocol import Completion, Ending, TransactionalProducer
+from workloads.load import drawn_sizes
 from workloads.payload import encode
-from workloads.recording import Records, Sent
+from workloads.recording import Records, Sends
 from workloads.roles.context import WorkerContext
 from workloads.transaction_rows import TransactionRows
 
@@ -39,8 +42,8 @@ class TransactionalSending:
     """The transactions of one process. A producer that fails is dropped; `connect` makes another, which claims the id
     again and so aborts what the earlier one left open.
 
-    Options of the worker: timeout (s, of the coordinator); record_size (bytes); client (settings of the library's
-    producer).
+    Options of the worker: timeout (s, of the coordinator); record_size (see `workloads.load.Sizes`); client (settings
+    of the library's producer).
     """
 
     def __init__(self, context: WorkerContext, records: Records, transactional_id: str) -> None:
@@ -54,6 +57,9 @@ class TransactionalSending:
             transactional_id=transactional_id,
         )
         self._producer: TransactionalProducer | None = None
+        self._sizes = drawn_sizes(
+            context.options["record_size"], random.Random(f"{context.run}/{context.process}/sizes")
+        )
 
     @property
     def is_connected(self) -> bool:
@@ -76,7 +82,7 @@ class TransactionalSending:
     def transact(
         self,
         op: int,
-        sends: Iterable[Sent],
+        sends: Sends,
         *,
         invoked: int,
         outcome: Literal["commit", "abort"] = "commit",
@@ -89,24 +95,19 @@ class TransactionalSending:
         """
         context, producer = self._context, self._producer
         assert producer is not None
-        sends = list(sends)
         try:
             producer.begin()
         except OSError as error:
-            ends = {
-                sent.op: Completion(sent.op, time.monotonic_ns(), Outcome("fail", None, str(error)))
-                for sent in sends
-            }
+            refused = Outcome("fail", None, str(error))
+            ends = {op: Completion(op, time.monotonic_ns(), refused) for op in sends.ops}
             ended = Ending("fail", type(error).__name__)
             type_ = self._record(op, invoked, sends, ends, "commit", None, ended)
             self._drop()
             return Ending(type_, ended.error)
-        for sent in sends:
-            payload = encode(
-                context.run, *sent.log, sent.op, size=context.options["record_size"], source=sent.source,
-                amount=sent.amount,
-            )  # fmt: skip
-            producer.send(sent.op, sent.log, payload)
+        amounts = sends.amounts or repeat(None)
+        for (op_of_send, log, source, _), amount, size in zip(sends, amounts, self._sizes, strict=False):
+            payload = encode(context.run, *log, op_of_send, size=size, source=source, amount=amount)
+            producer.send(op_of_send, log, payload)
         context.counts["sends"] += len(sends)
         ends = self._collect(producer, sends)
         if len(ends) == len(sends) and any(end.outcome.type != "ok" for end in ends.values()):
@@ -145,7 +146,7 @@ class TransactionalSending:
         self._rows.claimed(op, invoked=invoked, producer_id=producer.producer_id, epoch=producer.epoch)
         return producer
 
-    def _collect(self, producer: TransactionalProducer, sends: list[Sent]) -> dict[int, Completion]:
+    def _collect(self, producer: TransactionalProducer, sends: Sends) -> dict[int, Completion]:
         """The completions that came in time, by operation."""
         ends: dict[int, Completion] = {}
         deadline = time.monotonic() + SEND_LIMIT
@@ -159,7 +160,7 @@ class TransactionalSending:
         self,
         op: int,
         invoked: int,
-        sends: Iterable[Sent],
+        sends: Sends,
         ends: Mapping[int, Completion],
         outcome: Literal["commit", "abort"],
         ending: int | None,
@@ -170,12 +171,12 @@ class TransactionalSending:
         now = time.monotonic_ns()
         is_aborted = outcome == "abort" or ending is None or ended.type == "fail"
         type: Type = "fail" if is_aborted else ended.type
-        for sent in sends:
-            was = ends[sent.op].outcome
-            self._records.complete(
-                sent, Completion(sent.op, now, Outcome(type, was.offset, was.error or ended.error))
-            )
-            self._context.counts["acks" if type == "ok" else type] += 1
+        outcomes = {op: ends[op].outcome for op in sends.ops}
+        self._records.complete([
+            (sends, Completion(op, now, Outcome(type, was.offset, was.error or ended.error)))
+            for op, was in outcomes.items()
+        ])  # fmt: skip
+        self._context.counts["acks" if type == "ok" else type] += len(sends)
         kind: Type = "ok" if ended.type == "ok" else "fail" if is_aborted else "info"
         self._rows.ended(
             op, kind, invoked=invoked, completed=now, outcome=outcome, ending=ending, error=ended.error

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
+from workloads.clients.protocol import Log
 from workloads.roles.context import WorkerContext
-from workloads.roles.transact import Part, Transactor, transact_with
+from workloads.roles.transact import Transactor, transact_with
 
 MOST = 1000
 """The largest amount. Large enough that the amounts of several torn transfers hardly ever cancel out."""
@@ -19,12 +20,14 @@ def transfer(context: WorkerContext) -> None:
     transact_with(context, Transactor(context, transfers))
 
 
-def transfers(context: WorkerContext, choice: Random) -> list[Part]:
+def transfers(context: WorkerContext, choice: Random) -> tuple[list[Log], list[int]]:
     """The records of a transaction with one or more transfers: a debit of one account, and a credit of another. An
     account is a log."""
-    parts: list[Part] = []
+    logs: list[Log] = []
+    amounts: list[int] = []
     for _ in range(choice.randint(1, context.options["transfers"])):
         debited, credited = choice.sample(context.logs, 2)
         amount = choice.randint(1, MOST)
-        parts += [Part(debited, -amount), Part(credited, amount)]
-    return parts
+        logs += [debited, credited]
+        amounts += [-amount, amount]
+    return logs, amounts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,7 +53,7 @@ class WorkerPool:
         library: str = DEFAULT_LIBRARY,
     ) -> None:
         self._specs = tuple(workers)
-        self._order = {
+        self._order: dict[str, Any] = {
             "run": run,
             "home": str(home.resolve()),
             "brokers": {node: address.to_json() for node, address in brokers.items()},
@@ -62,6 +63,7 @@ class WorkerPool:
         self._record = record
         self._library = library
         self._workers: list[WorkerProcess] = []
+        self._numbering = threading.Lock()
 
     def launch(self) -> None:
         """Start the processes, which import what they need and then wait: for a caller who has something else to do
@@ -86,6 +88,12 @@ class WorkerPool:
         for worker in self._workers:
             worker.go()
 
+    def phase(self, name: str) -> None:
+        """Tell all workers, and those that replace them, that a phase begins, see `workloads.load.PHASES`."""
+        self._order["phase"] = name
+        for worker in self._workers:
+            worker.phase(name)
+
     def total(self, counter: str) -> int:
         """The sum of a counter of all workers, some tenths of a second late."""
         return sum(worker.counts.get(counter, 0) for worker in self._workers)
@@ -105,7 +113,7 @@ class WorkerPool:
         Raises WorkerPoolError when it is not ready in time.
         """
         (spec,) = (worker.spec for worker in self._workers if worker.spec.process == process)
-        (worker,) = self._start([replace(spec, process=len(self._workers))])
+        (worker,) = self._start([spec])
         worker.go()
         return worker.spec.process
 
@@ -142,15 +150,14 @@ class WorkerPool:
         ]
         count = min(FINAL_PROCESSES, len(logs))
         shares = [logs[each::count] for each in range(count)]
-        first = len(self._workers)
         specs = [
             WorkerSpec(
                 role=FINAL,
-                process=first + each,
+                process=0,
                 library=self._library,
                 options={"ends": _by_topic(share), "limit": limit},
             )
-            for each, share in enumerate(shares)
+            for share in shares
         ]
         workers = self._start(specs)
         for worker in workers:
@@ -165,8 +172,14 @@ class WorkerPool:
             worker.wait(math.inf)
 
     def _start(self, specs: Iterable[WorkerSpec]) -> list[WorkerProcess]:
-        started = [self._launched(spec) for spec in specs]
-        self._workers += started
+        """Start more workers, with the next numbers instead of those of the specs."""
+        # Several faults may heal at the same time, each on its own thread.
+        with self._numbering:
+            first = len(self._workers)
+            started = [
+                self._launched(replace(spec, process=number)) for number, spec in enumerate(specs, first)
+            ]
+            self._workers += started
         self._begin(started)
         return started
 

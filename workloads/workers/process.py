@@ -90,6 +90,10 @@ class WorkerProcess:
         """Let it begin."""
         self._send("go")
 
+    def phase(self, name: str) -> None:
+        """Tell it that a phase of the run begins, see `workloads.load.PHASES`."""
+        self._send(name)
+
     def stop(self) -> None:
         """Ask it to end after the operations that have begun."""
         self._send("stop")

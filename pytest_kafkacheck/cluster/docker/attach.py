@@ -169,11 +169,9 @@ def attached(
     run = f"attach-{secrets.token_hex(4)}"
     with ExitStack() as stack:
         stack.enter_context(reaper.removed_at_end(client, run))
-        owner = reaper.labels(run, pid=session)
-        # The lease comes before any request to a broker: brokers that another session has paused or cut off do not
-        # answer. Its key is the container, because the same cluster can be named in several ways.
-        for each in container_ids(client, what):
-            _take_lease(stack, client, each, what=f"the cluster {what}", owner=owner, mends=mends)
+        # The leases come before any request to a broker: brokers that another session has paused or cut off do not
+        # answer.
+        stack.enter_context(leases(client, what, owner=reaper.labels(run, pid=session), mends=mends))
         reaper.sweep(client)
         found = discover(client, what, limit=LIMIT)
         ids = [str(each["Id"]) for each in found.containers.values()]
@@ -201,6 +199,18 @@ def attached(
             except OSError as error:
                 log.warning("if this session is killed, what it changes in Kafka stays: %s", error)
         yield cluster
+
+
+@contextmanager
+def leases(client: Any, what: str, *, owner: Mapping[str, str], mends: bool) -> Iterator[None]:
+    """Hold the leases of all nodes for the block. Arguments as of `attached`; `owner` is as of `reaper.labels`.
+
+    The key of a lease is the container, because the same cluster can be named in several ways. Raises LeaseHeld.
+    """
+    with ExitStack() as stack:
+        for each in container_ids(client, what):
+            _take_lease(stack, client, each, what=f"the cluster {what}", owner=owner, mends=mends)
+        yield
 
 
 def _take_lease(

@@ -1,20 +1,23 @@
 """What a guardian does when the session of an attached cluster was killed; see `guardian`.
 
-First it lets all nodes run, which takes a moment. Then it attaches to the cluster itself, makes clocks right, and
-restores what the session found in Kafka. A session that begins meanwhile waits for it.
+First it takes the leases of the nodes, so that a session that begins now waits for it. Then it lets all nodes run,
+which takes a moment. Last it attaches to the cluster itself, makes clocks right, and restores what the session found
+in Kafka.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import secrets
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from docker.errors import APIError, DockerException
 
-from pytest_kafkacheck.cluster.docker.attach import AttachedCluster, attached
+from pytest_kafkacheck.cluster.docker import reaper
+from pytest_kafkacheck.cluster.docker.attach import AttachedCluster, attached, leases
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.docker.guardian import DONE
 from pytest_kafkacheck.cluster.docker.leftovers import wrong_clock
@@ -62,16 +65,19 @@ def main() -> None:
     if end == DONE:
         return
     client = connect()
-    for container in containers:
-        with suppress(APIError):
-            let_run(client.api, container)
-    if remembered:
-        # There is nobody to report to: the next session finds a cluster that does not settle.
-        with (
-            suppress(KafkacheckError, DockerException, OSError),
-            attached(client, what, mends=True) as cluster,
-        ):
-            mend(cluster, Snapshot.from_json(json.loads(remembered)))
+    # There is nobody to report errors to: the next session finds a cluster that does not settle.
+    errors = KafkacheckError, DockerException, OSError
+    with ExitStack() as stack:
+        with suppress(*errors):
+            # A session that begins once the nodes run must not come before the rest is mended.
+            owner = reaper.labels(f"mend-{secrets.token_hex(4)}")
+            stack.enter_context(leases(client, what, owner=owner, mends=True))
+        for container in containers:
+            with suppress(APIError):
+                let_run(client.api, container)
+        if remembered:
+            with suppress(*errors), attached(client, what, mends=True) as cluster:
+                mend(cluster, Snapshot.from_json(json.loads(remembered)))
 
 
 if __name__ == "__main__":

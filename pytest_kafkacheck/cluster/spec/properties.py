@@ -35,6 +35,8 @@ FAST = {
     "log.cleaner.dedupe.buffer.size": "8388608",
     # With the default of 15 s, a compacted topic is cleaned once or twice in a run.
     "log.cleaner.backoff.ms": "1000",
+    # With the default of 10 s, a transaction may stay open for that much longer than its timeout.
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
     # Without these four settings a cut of 20 s has effects for up to 7 s after its heal, and a controller that does
     # not answer blocks ISR changes for 30 s.
     "request.timeout.ms": "2000",

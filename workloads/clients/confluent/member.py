@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import struct
-import threading
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 from confluent_kafka import Consumer as Library
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from workloads.clients.confluent.consumer import CLOSE_LIMIT, CONSUMER
+from workloads.clients.confluent.limited import call_within
 from workloads.clients.confluent.records import to_polled
 from workloads.clients.confluent.settings import COMMON, access
 from workloads.clients.connection import Address
@@ -158,22 +159,15 @@ class ConfluentMember:
     def commit(self, positions: Mapping[Log, int], limit: float) -> Ending:
         """Every error is ``info``: the library retries by itself, and an earlier try may have been written."""
         offsets = [TopicPartition(*log, offset) for log, offset in positions.items()]
-        endings: list[Ending] = []
-
-        def run() -> None:
-            try:
-                done = self._library.commit(offsets=offsets, asynchronous=False) or []
-            except KafkaException as error:
-                endings.append(Ending("info", error.args[0].name()))
-            else:
-                errors = sorted({each.error.name() for each in done if each.error is not None})
-                endings.append(Ending("info", ", ".join(errors)) if errors else Ending("ok"))
-
-        # In a thread, because the library's commit has no limit.
-        committing = threading.Thread(target=run, daemon=True)
-        committing.start()
-        committing.join(limit)
-        return endings[0] if endings else Ending("info", f"no answer within {limit:g} s")
+        try:
+            library = self._library
+            done = call_within(limit, lambda: library.commit(offsets=offsets, asynchronous=False)) or []
+        except TimeoutError:
+            return Ending("info", f"no answer within {limit:g} s")
+        except KafkaException as error:
+            return Ending("info", error.args[0].name())
+        errors = sorted({each.error.name() for each in done if each.error is not None})
+        return Ending("info", ", ".join(errors)) if errors else Ending("ok")
 
     def seek(self, log: Log, offset: int) -> None:
         self._library.seek(TopicPartition(*log, offset))
@@ -184,10 +178,9 @@ class ConfluentMember:
         if self._consumer is None:
             return
         consumer, self._consumer = self._consumer, None
-        # In a thread, because the library's close() has no limit. It gives the partitions up.
-        closing = threading.Thread(target=consumer.close, daemon=True)
-        closing.start()
-        closing.join(CLOSE_LIMIT)
+        # It gives the partitions up.
+        with suppress(TimeoutError, KafkaException, RuntimeError):
+            call_within(CLOSE_LIMIT, consumer.close)
         self._apply()
 
     @property

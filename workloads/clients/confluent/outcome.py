@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from confluent_kafka import KafkaError, KafkaException
 
-from workloads.clients.outcome import Acks, Outcome
+from workloads.clients.outcome import Acks, Outcome, acknowledged
 
 NOT_QUEUED: Mapping[int, str] = {
     KafkaError._QUEUE_FULL: "the queue has its maximal number of messages or bytes",
@@ -42,9 +42,7 @@ def of_report(*, acks: Acks, offset: int | None, error: KafkaError | None) -> Ou
     """Of a message with a delivery report. offset: None or negative where the broker gave none."""
     if error is not None:
         return Outcome("info", None, error.name())
-    if acks == 0:
-        return Outcome("info", None, None)
-    return Outcome("ok", offset if offset is not None and offset >= 0 else None, None)
+    return acknowledged(acks, offset)
 
 
 def _code(error: KafkaException) -> tuple[int, str]:

@@ -78,7 +78,7 @@ class ConfluentProducer:
         self._acks = acks
         self._pending: set[int] = set()
         self._done: list[Completion] = []
-        self._progress = time.monotonic()
+        self._progress = time.monotonic_ns()
         self._fatal: str | None = None
         self._has_new_acks = True
         self._epochs = AskedEpochs(addresses, topics)
@@ -100,7 +100,7 @@ class ConfluentProducer:
 
     def send(self, op: int, log: Log, payload: bytes, keyed: Keyed | None = None) -> None:
         if not self._pending:
-            self._progress = time.monotonic()
+            self._progress = time.monotonic_ns()
         self._pending.add(op)
         key, value, headers = to_wire(payload, keyed)
         try:
@@ -134,7 +134,7 @@ class ConfluentProducer:
     def problem(self) -> str | None:
         if self._fatal is not None:
             return self._fatal
-        if self._pending and time.monotonic() - self._progress > STALL:
+        if self._pending and time.monotonic_ns() - self._progress > STALL * 1e9:
             return f"nothing completed for {STALL:.0f} s"
         return None
 
@@ -176,12 +176,12 @@ class ConfluentProducer:
             self._note(error)
 
     def _end(self, op: int, result: Outcome) -> None:
-        if op not in self._pending:
-            # It was given up before and already has a completion.
-            return
-        self._pending.discard(op)
-        self._progress = time.monotonic()
-        self._done.append(Completion(op, time.monotonic_ns(), result))
+        at = time.monotonic_ns()
+        # Without it, the send was given up before and already has a completion.
+        if op in self._pending:
+            self._pending.discard(op)
+            self._progress = at
+            self._done.append(Completion(op, at, result))
 
     def _note(self, error: KafkaError) -> None:
         """After a fatal error the library refuses everything."""

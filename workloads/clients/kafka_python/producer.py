@@ -6,6 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from kafka import KafkaProducer
@@ -14,7 +15,7 @@ from kafka.errors import KafkaError
 from workloads.clients.connection import Address
 from workloads.clients.epochs import Epochs
 from workloads.clients.kafka_python.settings import COMMON, access
-from workloads.clients.outcome import NEVER_SENT, Acks, Attempts, classify
+from workloads.clients.outcome import NEVER_SENT, Acks, Outcome, acknowledged, refused
 from workloads.clients.patches import attempts
 from workloads.clients.protocol import Completion, Log
 from workloads.keys import Keyed, to_wire
@@ -69,7 +70,8 @@ class KafkaPythonProducer:
         self._done: queue.SimpleQueue[Completion] = queue.SimpleQueue()
         self._pending: dict[int, Log] = {}
         self._waiting = 0
-        self._progress = time.monotonic()
+        self._progress = time.monotonic_ns()
+        self._acknowledged: Any = None
         self._producer: Any = KafkaProducer(
             **{
                 **COMMON,
@@ -93,7 +95,7 @@ class KafkaPythonProducer:
 
     def send(self, op: int, log: Log, payload: bytes, keyed: Keyed | None = None) -> None:
         if not self._pending:
-            self._progress = time.monotonic()
+            self._progress = time.monotonic_ns()
         self._pending[op] = log
         self._waiting += 1
         key, value, headers = to_wire(payload, keyed)
@@ -101,16 +103,17 @@ class KafkaPythonProducer:
             future = self._producer.send(log[0], value=value, key=key, headers=headers, partition=log[1])
         except (KafkaError, ValueError, TypeError) as error:
             # Documented to be raised before the record enters the buffer.
-            self._end(op, error=error, tried=NEVER_SENT)
+            self._end(op, refused(error, NEVER_SENT))
         except Exception as error:
-            self._end(op, error=error, tried=None)
+            self._end(op, refused(error, None))
         else:
             if future.failed() and not isinstance(future.exception, attempts.SendFailed):
                 # It failed before it was in a batch: there was no metadata of the topic.
-                self._end(op, error=future.exception, tried=NEVER_SENT)
+                self._end(op, refused(future.exception, NEVER_SENT))
             else:
-                future.add_callback(self._succeeded, op)
-                future.add_errback(self._failed, op)
+                ended = partial(self._ended, op)
+                future.add_callback(ended)
+                future.add_errback(ended)
 
     def take(self, timeout: float) -> list[Completion]:
         taken: list[Completion] = []
@@ -131,7 +134,7 @@ class KafkaPythonProducer:
             return f"poisoned by {type(manager.last_error).__name__}"
         if manager is not None and manager._current_state.name == "READY" and not manager.has_producer_id():
             return "wedged: ready, but without a producer id"
-        if self._pending and time.monotonic() - self._progress > STALL:
+        if self._pending and time.monotonic_ns() - self._progress > STALL * 1e9:
             return f"nothing completed for {STALL:.0f} s"
         return None
 
@@ -144,7 +147,7 @@ class KafkaPythonProducer:
         closing.start()
         closing.join(timeout + 5)
         for op in list(self._pending):
-            self._end(op, error=TimeoutError("not completed when the producer was closed"), tried=None)
+            self._end(op, refused(TimeoutError("not completed when the producer was closed"), None))
         return self.take(0)
 
     def _close(self, timeout: float) -> None:
@@ -157,30 +160,22 @@ class KafkaPythonProducer:
 
     # The following methods also run on the network thread.
 
-    def _succeeded(self, op: int, metadata: Any) -> None:
-        self._end(op, offset=metadata.offset)
-
-    def _failed(self, op: int, error: BaseException) -> None:
-        if isinstance(error, attempts.SendFailed):
-            self._end(op, error=error.error, tried=error.attempts)
+    def _ended(self, op: int, result: Any) -> None:
+        """result: the library's RecordMetadata, or an exception."""
+        if isinstance(result, attempts.SendFailed):
+            self._end(op, refused(result.error, result.attempts))
+        elif isinstance(result, BaseException):
+            self._end(op, refused(result, None))
         else:
-            self._end(op, error=error, tried=None)
+            # The library completes the records of a batch one after another; they share this object with no others.
+            if result.topic_partition is not self._acknowledged:
+                self._acknowledged = result.topic_partition
+                self._epochs.highest(tuple(result.topic_partition))
+            self._end(op, acknowledged(self._acks, result.offset))
 
-    def _end(
-        self,
-        op: int,
-        *,
-        offset: int | None = None,
-        error: BaseException | None = None,
-        tried: Attempts | None = None,
-    ) -> None:
+    def _end(self, op: int, outcome: Outcome) -> None:
         at = time.monotonic_ns()
-        log = self._pending.pop(op, None)
-        if log is None:
-            # It was given up before and already has a completion.
-            return
-        self._progress = time.monotonic()
-        if error is None:
-            self._epochs.highest(log)
-        outcome = classify(acks=self._acks, offset=offset, error=error, attempts=tried)
-        self._done.put(Completion(op, at, outcome))
+        # Without it, the send was given up before and already has a completion.
+        if self._pending.pop(op, None) is not None:
+            self._progress = at
+            self._done.put(Completion(op, at, outcome))
