@@ -180,7 +180,7 @@ def half_nowhere_in_a_compacted_topic(s: Any) -> Any:
     return read_finally(snapshot(s, 0, {T: 1, U: 0}, FIRST[0]), {T: [ONE]})
 
 
-def read_that_did_not_complete(s: Any) -> Any:
+def snapshot_that_did_not_complete(s: Any) -> Any:
     """Nothing says how far it got in u-0."""
     snapshot(two(s), 0, {T: 2}, *ALL_BUT_ONE)
     snapshot(s, 0, {U: 2}, kind="info")
@@ -220,7 +220,7 @@ def credited_twice(s: Any) -> Any:
     return read_finally(s, {T: WHOLE[T], U: [*WHOLE[U], ONE + 3]})
 
 
-def read_again(s: Any) -> Any:
+def taken_again(s: Any) -> Any:
     """The reader went back, and polled what it had polled before."""
     snapshot(two(s), 0, {T: 2, U: 2}, *FIRST, *SECOND)
     snapshot(s, 1, {T: 2, U: 2}, FIRST[1], SECOND[1], assignment=2)
@@ -261,13 +261,13 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     half_nowhere_that_may_have_been_removed: {},
     half_in_a_compacted_topic: {},
     half_nowhere_in_a_compacted_topic: {},
-    read_that_did_not_complete: {},
+    snapshot_that_did_not_complete: {},
     reads_that_are_no_snapshot: {"torn-transaction": 1},
     each_reader_has_its_own_positions: {},
     one_of_two_readers_lacks_a_half: {"wrong-total": 1, "torn-transaction": 1},
     transfer_that_nobody_got: {"lost-write": 2},
     credited_twice: {"wrong-total": 1, "duplicate": 1},
-    read_again: {},
+    taken_again: {},
     got_after_the_snapshot: {"wrong-total": 1},
     amount_without_a_transaction: {},
     snapshot_of_records_without_amounts: {"torn-transaction": 1},
