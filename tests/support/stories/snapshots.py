@@ -30,12 +30,16 @@ def transfer(
     ):
         s.send(value, offset, topic=topic, amount=part, type=kind, transaction=of)
     if of is not None and transaction == -1:
-        value = {"transactional_id": "x", "epoch": 1, "outcome": "commit", "ending": s.now}
-        s.operation(
-            "txn", at=(began, s.now + 1), op=of, process=1, type=kind, value=json.dumps(value), topic=None,
-            partition=None,
-        )  # fmt: skip
+        _commit(s, of, began=began, kind=kind)
     return s
+
+
+def _commit(s: Any, transaction: int | None, *, began: int, kind: str = "ok") -> None:
+    value = {"transactional_id": "x", "epoch": 1, "outcome": "commit", "ending": s.now}
+    s.operation(
+        "txn", at=(began, s.now + 1), op=transaction, process=1, type=kind, value=json.dumps(value), topic=None,
+        partition=None,
+    )  # fmt: skip
 
 
 def snapshot(
@@ -244,6 +248,7 @@ def snapshot_of_records_without_amounts(s: Any) -> Any:
     """Of another workload."""
     for number in (0, 1):
         s.send(ONE + number, number, transaction=7)
+    _commit(s, 7, began=0)
     s.poll(ONE, 0, process=READER, committed=True)
     snapshot(s, 0, {T: 2})
     return s.final({0: ONE, 1: ONE + 1}, end=2)
