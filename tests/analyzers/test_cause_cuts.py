@@ -33,6 +33,7 @@ def test_all_anomalies_that_a_cut_can_show_as_are_under_it() -> None:
         "lost-write", "offset-reuse", "inconsistent-offsets", "read-your-writes", "monotonic-reads",
         "monotonic-writes", "writes-follow-reads", "nonmonotonic-poll", "int-nonmonotonic-poll", "poll-skip",
         "int-poll-skip", "nonmonotonic-send", "int-nonmonotonic-send", "realtime-order", "torn-transaction",
+        "wrong-total",
     }  # fmt: skip
     cause = cut(*map(extent, sorted(names)), extent("duplicate"), of=ISOLATED)
     assert cause is not None

@@ -138,7 +138,7 @@ def test_json_of_another_format_is_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"workload": {"type": "Bank"}}, "workload type 'Bank': expected one of Admin, AppendLog"),
+        ({"workload": {"type": "Ledger"}}, "workload type 'Ledger': expected one of Admin, AppendLog"),
         ({"workload": {"type": []}}, "workload type []"),
         ({"workload": {"type": "AppendLog", "topic_config": 3}}, "AppendLog.topic_config=3"),
         ({"faults": [{"id": "mine", "fault": "kill", "target": 1, "at": "x", "lasting": 1}]}, "'id': 'mine'"),
