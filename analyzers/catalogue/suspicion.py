@@ -1,11 +1,11 @@
-"""A necessary condition of a check, which the prefilter evaluates in one cheap pass over the records."""
+"""A necessary condition of a check, which the prefilter evaluates in cheap passes over a history."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-Grain = Literal["record", "value", "send"]
+Grain = Literal["record", "value", "send", "session", "leader"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,3 +39,26 @@ def per_send(where: str) -> Suspicion:
     """Over acknowledged sends. Columns: invoked (ns), and overtaken: when the first of the sends to a higher offset
     of the log was acknowledged (ns). Sends that no other can have overtaken are left out."""
     return Suspicion(per="send", where=where)
+
+
+def per_session(where: str) -> Suspicion:
+    """Over the events of each session in a log, in order of time.
+
+    event     read (a completed read begins), send (an acknowledged send is invoked), poll, ack, finish (a completed
+              read ends).
+    offset    read: its end (exclusive); send, ack: the acknowledged one, null if unknown; poll: the lowest.
+    is_whole  poll: whether it returned every record from its lowest to its highest offset, each intact.
+    known, first, written, earliest, ended   of the events before it: the highest and the lowest offset polled, the
+              highest and the lowest acknowledged, and the highest end of a completed read. -1 for no highest one,
+              null for no lowest one.
+
+    Offsets of which several values were seen are always suspicious: the events do not tell the values.
+    """
+    return Suspicion(per="session", where=where)
+
+
+def per_leader(where: str) -> Suspicion:
+    """Over polls, of each log, broker that served it, and leader epoch. Columns: offset (the highest), and watermark:
+    the lowest high watermark that the broker returned to a request sent later, while it called itself the leader in
+    this epoch."""
+    return Suspicion(per="leader", where=where)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Span, Value
+from analyzers.catalogue.suspicion import per_session
 
 READ_YOUR_WRITES = Check(
     anomaly=Anomaly(
@@ -56,6 +57,13 @@ READ_YOUR_WRITES = Check(
         "read_end is not null and (seen is null or seen > read_end) and (not isolated or offset < end_offset)"
     ),
     time="read_end",
+    # At the end of a read, every write counts that was acknowledged by then, also during the read. The definition
+    # asks for less, but would need the first read after each write.
+    suspicion=per_session(
+        "event = 'finish' and written > known or event = 'finish' and earliest < first or "
+        "event = 'poll' and not is_whole or event = 'poll' and known >= 0 and offset > known + 1 or "
+        "event = 'ack' and offset is null"
+    ),
     # Not live: the poll that returned the write may lie in a segment that is still open.
 )
 
@@ -92,5 +100,6 @@ MONOTONIC_READS = Check(
     over="session_reads",
     where="end_offset < reached",
     time="time",
+    suspicion=per_session("event = 'read' and (offset <= known or offset < ended)"),
     live="Two rows suffice, and more rows only add such pairs: what the session had reached only grows.",
 )

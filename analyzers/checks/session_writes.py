@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Span, Value
+from analyzers.catalogue.suspicion import per_session
 
 _SEND = {
     "session": Number("the session; a negative number n: process -1-n, which has no session"),
@@ -47,6 +48,7 @@ MONOTONIC_WRITES = Check(
     over="session_sends",
     where="offset <= written",
     time="time",
+    suspicion=per_session("event = 'send' and offset <= written"),
     live="Two rows suffice, and more rows only add such pairs: what the session had written only grows.",
 )
 
@@ -82,5 +84,6 @@ WRITES_FOLLOW_READS = Check(
     over="session_sends",
     where="offset <= read",
     time="time",
+    suspicion=per_session("event = 'send' and offset <= known"),
     live="Two rows suffice, and more rows only add such pairs: what the session had read only grows.",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Value
+from analyzers.catalogue.suspicion import per_leader
 
 READ_ABOVE_WATERMARK = Check(
     anomaly=Anomaly(
@@ -44,5 +45,6 @@ READ_ABOVE_WATERMARK = Check(
     over="leader_polls",
     where="watermark <= offset",
     time="time",
+    suspicion=per_leader("watermark <= offset"),
     # Not live: the next answer of the broker may lie in a segment that is still open.
 )

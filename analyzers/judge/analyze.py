@@ -23,7 +23,7 @@ from analyzers.judge.coverage import exercised, unknowns
 from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
 from analyzers.judge.examples import example_json
 from analyzers.judge.find import Crashed, Found, find
-from analyzers.judge.prefilter import find_suspects
+from analyzers.judge.prefilter import find_suspicious_values, with_order
 from analyzers.judge.staleness import measured_runs, stalenesses
 from analyzers.judge.tally import Tally, has_removals, session_filter, tally
 from analyzers.verdict.availability import Availability
@@ -67,7 +67,7 @@ def analyze(
         # These jobs are independent, and for a small history most of the time is spent in Spark's driver.
         with ThreadPoolExecutor(3, thread_name_prefix="kafkacheck-analysis") as pool:
             counting, waiting = pool.submit(tally, history), pool.submit(measure, history)
-            prefiltering = pool.submit(find_suspects, logs, checks)
+            prefiltering = pool.submit(find_suspicious_values, logs, checks)
             empty = [each.name for each in directories if is_empty(spark, each)]
         tallies = {name: Tally() for name in empty} | counting.result()
         for run in recreated(topics) & tallies.keys():
@@ -81,7 +81,7 @@ def analyze(
             wanted,
             examples=examples,
             strict=strict,
-            prefilter=lambda *_: prefiltering.result(),
+            prefilter=lambda *asked: with_order(prefiltering.result(), *asked),
             boundaries={run: boundaries_of(fault_events(each.nemesis)) for run, each in tallies.items()},
         )
         transactional = any(TRANSACTIONS in of_run for of_run in kinds.values())

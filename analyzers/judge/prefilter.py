@@ -1,4 +1,4 @@
-"""The prefilter: one cheap pass over a history that finds the runs, values and offsets that need a closer look.
+"""The prefilter: cheap passes over a history that find the runs, values and offsets that need a closer look.
 
 Most of what is recorded breaks no promise, and to see that takes far less work than to say what was broken, how and
 when. So the most expensive facts are computed only where the prefilter cannot rule out that one of their checks finds
@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pyspark.sql import Row
 from pyspark.sql import functions as F
 
 from analyzers.catalogue.check import Check
 from analyzers.facts.registry import FACTS
 from analyzers.history.load import History
+from analyzers.judge.prefilter_order import GRAINS, order_plan
 from analyzers.judge.prefilter_plan import RESIDUES, plan
 
 MAX_RESIDUES = 1_000
@@ -34,6 +36,8 @@ class Suspects:
     """The suspicious values modulo `RESIDUES`; None: all."""
     offsets: frozenset[int] | None = None
     """The offsets at which several values were seen, likewise."""
+    conflicting: frozenset[str] | None = None
+    """The runs in which several values were seen at some offset; None: unknown."""
 
     def confine(self, history: History, fact: str, checks: Sequence[Check]) -> History | None:
         """The part of the history from which the fact is computed for these checks; None: no part is needed."""
@@ -62,25 +66,61 @@ class Suspects:
 
 
 def find_suspects(history: History, checks: Sequence[Check]) -> Suspects:
-    """One Spark job, and a second one where an offset held several values; none where no fact can be ruled out."""
+    """Both parts, one after another."""
+    return with_order(find_suspicious_values(history, checks), history, checks)
+
+
+def find_suspicious_values(history: History, checks: Sequence[Check]) -> Suspects:
+    """What conditions about records, values and sends rule out. One Spark job, and a second one where an offset held
+    several values; none where no fact can be ruled out."""
     steps = plan(checks)
-    if not steps.facts:
+    if not steps.steps:
         return Suspects(checks=checks, runs={})
     rows = history.sql(steps.sql()).collect()
-    runs = {
-        fact: frozenset(row.run for row in rows if row.suspects >> bit & 1)
-        for bit, fact in enumerate(steps.facts)
-    }
     values = _residues(row.suspicious_values for row in rows)
     offsets = _residues(row.shared_offsets for row in rows)
+    conflicting = frozenset(row.run for row in rows if row.shared_offsets)
     if offsets:
         # Of three values at one offset, the pass knows the smallest and the largest. The third may be lost as well.
-        shared_by = history.records.where(
-            F.col("run").isin([row.run for row in rows if row.shared_offsets])
-        ).where(f"value is not null and {_one_of('offset', offsets)}")
+        shared_by = history.records.where(F.col("run").isin(sorted(conflicting))).where(
+            f"value is not null and {_one_of('offset', offsets)}"
+        )
         bitmaps = shared_by.selectExpr(f"bitmap_construct_agg(pmod(value, {RESIDUES})) as bits").collect()
         values |= _residues(row.bits for row in bitmaps)
-    return Suspects(checks=checks, runs=runs, values=_unless_many(values), offsets=_unless_many(offsets))
+    return Suspects(
+        checks=checks,
+        runs=_by_fact(steps.facts, rows),
+        values=_unless_many(values),
+        offsets=_unless_many(offsets),
+        conflicting=conflicting,
+    )
+
+
+def with_order(suspects: Suspects, history: History, checks: Sequence[Check]) -> Suspects:
+    """And what conditions about sessions and leaders rule out. One more Spark job; none where no check has one."""
+    asked = [check for check in checks if check in suspects.checks]
+    steps = order_plan(asked, GRAINS if suspects.conflicting is not None else ["leader"])
+    if not steps.facts:
+        return suspects
+    of_sessions = history.session_filter.replace("{", "{{").replace(
+        "}", "}}"
+    )  # the name of a run may have braces
+    statement = steps.sql(preamble="").replace("{session_filter}", of_sessions)
+    runs = _by_fact(steps.facts, history.sql(statement).collect())
+    return replace(
+        suspects,
+        runs={
+            **suspects.runs,
+            **{fact: found | (suspects.conflicting or set()) for fact, found in runs.items()},
+        },
+    )
+
+
+def _by_fact(facts: Sequence[str], rows: Sequence[Row]) -> dict[str, frozenset[str]]:
+    """The suspicious runs of each fact, from rows of: run, suspects (bit n is about fact n)."""
+    return {
+        fact: frozenset(row.run for row in rows if row.suspects >> bit & 1) for bit, fact in enumerate(facts)
+    }
 
 
 def _unless_many(residues: frozenset[int]) -> frozenset[int] | None:

@@ -21,6 +21,9 @@ from analyzers.facts.final_reads import FINAL_READS
 from analyzers.facts.steps import DONE
 from analyzers.facts.values import OF_VALUES, SEEN
 
+GRAINS: tuple[Grain, ...] = ("record", "value", "send")
+"""Of conditions that this part of the prefilter evaluates. `analyzers.judge.prefilter_order` has the others."""
+
 RESIDUES = 1 << 15
 """Suspicious values and offsets are kept modulo this number: one bitmap for each run, however many there are."""
 
@@ -58,9 +61,10 @@ class Plan:
     """Queries over the steps. Together they return rows of: run, suspects (bits), suspicious_values, shared_offsets
     (bitmaps; null or empty for none)."""
 
-    def sql(self) -> str:
-        steps = ",\n".join(f"{step.name} as ({step.sql})" for step in self.steps)
-        return f"with {FINAL_READS},\n{steps}\n" + "\nunion all\n".join(self.outputs)
+    def sql(self, preamble: str = FINAL_READS) -> str:
+        """preamble: common table expressions that the steps refer to."""
+        steps = [*filter(None, [preamble]), *(f"{step.name} as ({step.sql})" for step in self.steps)]
+        return "with " + ",\n".join(steps) + "\n" + "\nunion all\n".join(self.outputs)
 
     def __str__(self) -> str:
         return "\n\n".join([
@@ -70,17 +74,16 @@ class Plan:
 
 
 def plan(checks: Sequence[Check]) -> Plan:
-    """The steps for these checks. Facts with a check that declares no suspicion are left out."""
-    open_facts = {check.over for check in checks if check.suspicion is None}
-    covered = [check for check in checks if check.over not in open_facts]
-    facts = tuple(sorted({check.over for check in covered}))
+    """The steps for these checks. Facts with a check that declares no suspicion of these grains are left out."""
+    facts = facts_of(checks, GRAINS)
     conditions = {
-        grain: {fact: condition for fact in facts if (condition := _condition(covered, fact, grain))}
-        for grain in ("record", "value", "send")
+        grain: {fact: where for fact in facts if (where := condition(checks, fact, grain))}
+        for grain in GRAINS
     }
     steps: list[Step] = []
     outputs: list[str] = []
-    if conditions["record"] or conditions["value"]:
+    # Conditions about sessions do not tell the values at one offset apart, so these have to be looked for as well.
+    if conditions["record"] or conditions["value"] or facts_of(checks, ["session"]):
         steps += _seen(conditions["record"], conditions["value"], facts)
         outputs.append(_suspicious_runs(sum(1 << facts.index(fact) for fact in conditions["value"])))
     if conditions["send"]:
@@ -91,7 +94,13 @@ def plan(checks: Sequence[Check]) -> Plan:
     return Plan(facts=facts, steps=tuple(steps), outputs=tuple(outputs))
 
 
-def _condition(checks: Sequence[Check], fact: str, grain: Grain) -> str:
+def facts_of(checks: Sequence[Check], grains: Sequence[Grain]) -> tuple[str, ...]:
+    """The facts of which every check declares a condition of one of these grains, in order."""
+    others = {check.over for check in checks if check.suspicion is None or check.suspicion.per not in grains}
+    return tuple(sorted({check.over for check in checks} - others))
+
+
+def condition(checks: Sequence[Check], fact: str, grain: Grain) -> str:
     """The suspicions of all checks over a fact, joined by or; empty for none. Equal ones come once."""
     wheres = dict.fromkeys(
         check.suspicion.where
@@ -153,7 +162,7 @@ def _seen(
         name="suspicious_values",
         says="a row of by_value with bits of the facts that it makes suspicious",
         sql=f"""
-        select run, value, shared, {" | ".join(suspects)} as suspects
+        select run, value, shared, {" | ".join(suspects) or "0L"} as suspects
         from (select *, {named} from by_value)
         """,
     )
@@ -165,7 +174,7 @@ def _suspicious_runs(by_value: int) -> str:
     select run, bit_or(suspects) as suspects,
         bitmap_construct_agg(pmod(value, {RESIDUES})) filter (where suspects & {by_value}L <> 0) as suspicious_values,
         bitmap_construct_agg(pmod(shared, {RESIDUES})) filter (where shared is not null) as shared_offsets
-    from suspicious_values where suspects <> 0 group by run
+    from suspicious_values where suspects <> 0 or shared is not null group by run
     """
 
 

@@ -48,6 +48,37 @@ def own_write_missed_without_session(s: Any) -> Any:
     return s.final({0: ONE}, end=1)
 
 
+def own_write_below_where_it_began_to_read(s: Any) -> Any:
+    s.send(ONE, 0, session=7, at=(1, 10)).send(TWO, 1, at=(1, 10))
+    s.poll(TWO, 1, process=20, session=7, at=(12, 20))
+    s.operation(**READ, start_offset=1, end_offset=2, at=(11, 20))
+    return s.final({0: ONE, 1: TWO}, end=2)
+
+
+def own_write_left_out_within_a_poll(s: Any) -> Any:
+    s.send(TWO, 0, at=(1, 9)).send(ONE, 1, session=7, at=(1, 10)).send(TWO + 1, 2, at=(10, 10))
+    s.poll(TWO, 0, process=20, session=7, op=20 << 40, at=(12, 20))
+    s.poll(TWO + 1, 2, process=20, session=7, op=20 << 40, at=(12, 20))
+    s.operation(**READ, start_offset=0, end_offset=3, at=(11, 20))
+    return s.final({0: TWO, 1: ONE, 2: TWO + 1}, end=3)
+
+
+def own_write_left_out_between_polls(s: Any) -> Any:
+    s.send(TWO, 0, at=(1, 9)).send(ONE, 1, session=7, at=(1, 10)).send(TWO + 1, 2, at=(10, 10))
+    s.poll(TWO, 0, process=20, session=7, at=(12, 15))
+    s.poll(TWO + 1, 2, process=20, session=7, at=(16, 20))
+    s.operation(**READ, start_offset=0, end_offset=3, at=(11, 20))
+    return s.final({0: TWO, 1: ONE, 2: TWO + 1}, end=3)
+
+
+def own_write_without_an_offset_missed(s: Any) -> Any:
+    """Acknowledged without an offset, as with acks=0."""
+    s.send(TWO, 0, at=(1, 9)).send(ONE, None, session=7, at=(1, 10))
+    s.poll(TWO, 0, process=20, session=7, at=(12, 20))
+    s.operation(**READ, start_offset=0, end_offset=1, at=(11, 20))
+    return s.final({0: TWO, 1: ONE}, end=2)
+
+
 def session_went_back(s: Any) -> Any:
     s.send(TWO, 0).send(TWO + 1, 1)
     s.operation(**READ, start_offset=0, end_offset=2).operation(**READ, start_offset=0, end_offset=1)
@@ -119,6 +150,10 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     own_write_found: {},
     own_write_not_yet_due: {},
     own_write_missed_without_session: {"read-your-writes": 1},
+    own_write_below_where_it_began_to_read: {"read-your-writes": 1},
+    own_write_left_out_within_a_poll: {"read-your-writes": 1, "int-poll-skip": 1},
+    own_write_left_out_between_polls: {"read-your-writes": 1, "poll-skip": 1},
+    own_write_without_an_offset_missed: {"read-your-writes": 1},
     session_went_back: {"monotonic-reads": 1},
     session_went_back_behind_a_poll: {"monotonic-reads": 1},
     session_stood_still: {},
