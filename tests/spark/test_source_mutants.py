@@ -14,7 +14,7 @@ import pytest
 from analyzers.catalogue.registry import CHECKS
 from analyzers.facts import coverage, final_reads, transactional_writes
 from analyzers.history.load import History
-from analyzers.judge import prefilter, prefilter_plan
+from analyzers.judge import prefilter, prefilter_order, prefilter_plan
 from analyzers.judge.find import find
 from analyzers.judge.prefilter import Suspects
 from tests.support.source_mutants import mutated
@@ -85,6 +85,55 @@ def test_no_step_of_the_prefilter_can_be_altered_unnoticed(history: History, exp
     guilty = {run for anomaly, run in expected if anomaly == check.name}
     survivors = [name for name, runs in suspected.items() if guilty <= runs]
     assert survivors == ["original"]
+
+
+ORDERED = [check for check in CHECKS if check.suspicion and check.suspicion.per in prefilter_order.GRAINS]
+
+ORDER_STEPS = {
+    "a read that ends after one that begins then": ("ENDED, BEGINS, ", "BEGINS, ENDED, "),
+    "gaps within a poll": ("count_if(within and offset = previous + 1) = count(*) - 1 and ", ""),
+    "damaged records of a poll": (" and count_if(error is not null) = 0 as", " as"),
+    "the lowest offset of a poll": ("max(offset) as high,\n", "min(offset) as high,\n"),
+    "the lowest poll so far": ("max(high) over before", "min(high) over before"),
+    "the lowest write so far": ("max(ack) over before", "min(ack) over before"),
+    "the highest write as the earliest": ("min(ack) over before", "max(ack) over before"),
+    "the lowest end so far": ("max(end) over before", "min(end) over before"),
+    "the last event only": (
+        "unbounded preceding and 1 preceding\n        )\n",
+        "1 preceding and 1 preceding\n        )\n",
+    ),
+    "the highest watermark": ("min(high_watermark)", "max(high_watermark)"),
+    "earlier watermarks": ("order by at desc", "order by at"),
+    "the lowest record of a poll": ("max(offset) as offset", "min(offset) as offset"),
+}
+"""Mutants of the steps about the order of what sessions and leaders did."""
+
+
+@pytest.mark.parametrize("change", ORDER_STEPS.values(), ids=[*ORDER_STEPS])
+def test_no_step_about_order_can_be_altered_unnoticed(
+    history: History, in_order: Counts, change: tuple[str, str]
+) -> None:
+    """Each mutant rules out a run in which one of the checks finds something."""
+    plan = mutated(prefilter_order, *change)["order_plan"](ORDERED)
+    rows = history.sql(plan.sql(preamble="").replace("{session_filter}", "true")).collect()
+    suspected = {
+        (fact, row.run) for row in rows for bit, fact in enumerate(plan.facts) if row.suspects >> bit & 1
+    }
+    facts = {check.name: check.over for check in ORDERED}
+    conflicting = prefilter.find_suspicious_values(history, ORDERED).conflicting or set()
+    assert {
+        (name, run)
+        for name, run in in_order
+        if run not in conflicting and (facts[name], run) not in suspected
+    }
+
+
+@pytest.fixture(scope="module")
+def in_order(history: History) -> Counts:
+    """What the checks about order find without the prefilter."""
+    found, crashed = find(history, ORDERED, examples=0, prefilter=lambda *_: Suspects(runs={}))
+    assert not crashed
+    return {(one.anomaly, one.run): one.count for one in found}
 
 
 def test_the_other_values_at_an_offset_are_looked_up(history: History, expected: Counts) -> None:

@@ -55,6 +55,28 @@ def own_write_below_where_it_began_to_read(s: Any) -> Any:
     return s.final({0: ONE, 1: TWO}, end=2)
 
 
+def first_own_write_below_where_it_began_to_read(s: Any) -> Any:
+    s.send(ONE, 0, session=7, at=(1, 10)).send(TWO, 1, at=(1, 9)).send(ONE + 1, 2, session=7, at=(11, 12))
+    s.poll(TWO, 1, process=20, session=7, at=(14, 20)).poll(ONE + 1, 2, process=20, session=7, at=(14, 20))
+    s.operation(**READ, start_offset=1, end_offset=3, at=(13, 20))
+    return s.final({0: ONE, 1: TWO, 2: ONE + 1}, end=3)
+
+
+def own_write_damaged(s: Any) -> Any:
+    s.send(ONE, 0, session=7, at=(1, 10))
+    s.poll(None, 0, process=20, session=7, at=(12, 20), error="corrupt")
+    s.operation(**READ, start_offset=0, end_offset=1, at=(11, 20))
+    return s.final({0: ONE}, end=1)
+
+
+def session_went_back_behind_a_poll_of_two(s: Any) -> Any:
+    s.send(TWO, 0, at=(1, 10)).send(TWO + 1, 1, at=(1, 10))
+    for value, offset in ((TWO, 0), (TWO + 1, 1)):
+        s.poll(value, offset, session=7, process=20, op=20 << 40, at=(12, 20))
+    s.operation(**READ | {"process": 21}, start_offset=0, end_offset=1, at=(21, 30))
+    return s.final({0: TWO, 1: TWO + 1}, end=2)
+
+
 def own_write_left_out_within_a_poll(s: Any) -> Any:
     s.send(TWO, 0, at=(1, 9)).send(ONE, 1, session=7, at=(1, 10)).send(TWO + 1, 2, at=(10, 10))
     s.poll(TWO, 0, process=20, session=7, op=20 << 40, at=(12, 20))
@@ -151,6 +173,9 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     own_write_not_yet_due: {},
     own_write_missed_without_session: {"read-your-writes": 1},
     own_write_below_where_it_began_to_read: {"read-your-writes": 1},
+    first_own_write_below_where_it_began_to_read: {"read-your-writes": 1},
+    own_write_damaged: {"read-your-writes": 1, "corrupt-record": 1},
+    session_went_back_behind_a_poll_of_two: {"monotonic-reads": 1},
     own_write_left_out_within_a_poll: {"read-your-writes": 1, "int-poll-skip": 1},
     own_write_left_out_between_polls: {"read-your-writes": 1, "poll-skip": 1},
     own_write_without_an_offset_missed: {"read-your-writes": 1},
