@@ -13,6 +13,8 @@ import pytest
 
 from nemesis.effects.lease_table import LEASE
 from nemesis.faults.dns import dns
+from pytest_kafkacheck.cli import main as cli
+from pytest_kafkacheck.cli.cluster.fault import parse_event
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.attach import attached
 from pytest_kafkacheck.cluster.kafka import topics
@@ -50,6 +52,31 @@ def shop(engine: Any) -> Iterator[str]:
 def test_dns_finds_peers_by_the_names_that_they_have(engine: Any, shop: str) -> None:
     with attached(engine, shop) as cluster, cluster.fault(dns("8")) as fault:
         assert fault.evidence
+
+
+def test_a_fault_from_the_command_line_leaves_the_containers_as_their_owner_set_them(
+    engine: Any, shop: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    orders, billing = shop.split(",")
+    engine.api.update_container(billing, cpu_period=100_000, cpu_quota=150_000)
+
+    def settings() -> Any:
+        return engine.api.inspect_container(billing)["HostConfig"]
+
+    before = settings()
+    assert cli.main(["cluster", "fault", shop, "pause", "8", "--lasting", "1"]) == cli.AS_EXPECTED
+    assert "pause 8 took effect: nodes 8" in capsys.readouterr().out
+    for fault in ("cpu", "memory", "oom"):
+        assert cli.main(["cluster", "fault", shop, fault, "8", "--lasting", "1"]) == cli.USAGE
+        assert f"{fault} changes settings" in capsys.readouterr().err
+        with attached(engine, shop) as cluster:
+            event = parse_event(fault, "8", [], 1.0)
+            with pytest.raises(UsageError, match=f"{fault} changes settings"), cluster.fault(event):
+                pass
+    assert settings() == before
+    assert before["CpuQuota"] == 150_000
+    assert cli.main(["cluster", "fault", orders, "pause", "7", "--lasting", "1"]) == cli.USAGE
+    assert "names broker 8 at" in capsys.readouterr().err, "it is one container of two"
 
 
 def test_the_helper_of_a_clock_has_an_owner(engine: Any, shop: str, monkeypatch: pytest.MonkeyPatch) -> None:

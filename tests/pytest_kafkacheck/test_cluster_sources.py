@@ -26,7 +26,7 @@ from pytest_kafkacheck.experiment.clusters.started import StartedClusters
 from tests.support.fake_clusters import A, B, FakeCluster, FakeEngine, fake, fake_engine, logs
 
 ISOLATE = isolate("leader", at=0, lasting=1)
-REMOVE = remove_broker("leader", lasting=1)
+REMOVE = remove_broker("leader", lasting=1).named("removal")
 
 
 @pytest.fixture

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from docker.errors import NotFound
@@ -30,6 +31,15 @@ SCRIPT = """java -cp '/opt/kafka/libs/*' kafka.tools.StorageTool format -t AAAAA
 exec java -Xmx256m -cp '/opt/kafka/libs/*' kafka.Kafka /tmp/s.properties"""
 
 
+def free_ports(number: int) -> list[int]:
+    """Other tests, and other sessions on this host, have clusters of their own."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
 @contextmanager
 def two_nodes(engine: Any) -> Iterator[str]:
     """Nodes 7 and 8, as `attached` names them. Node 7 is the only controller."""
@@ -38,7 +48,7 @@ def two_nodes(engine: Any) -> Iterator[str]:
     api = engine.api
     api.create_network(network, driver="bridge")
     try:
-        for port, (node, name) in enumerate(names.items(), 19292):
+        for port, (node, name) in zip(free_ports(len(names)), names.items(), strict=True):
             roles, listeners = ("broker,controller", "C://:9093,") if node == 7 else ("broker", "")
             properties = PROPERTIES.format(
                 roles=roles, node=node, first=names[7], listeners=listeners, name=name, port=port

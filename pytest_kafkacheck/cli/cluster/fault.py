@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name",
-        help="of `kafkacheck cluster ls`; for one of your own: compose:PROJECT, or containers separated by commas",
+        help="of `kafkacheck cluster ls`; for one of your own: compose:PROJECT, or containers, separated by commas",
     )
     parser.add_argument("fault", help="such as isolate; docs/faults.md lists them")
     parser.add_argument(
@@ -40,7 +40,7 @@ def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.setup.capabilities import require_capabilities
 
     event = parse_event(options.fault, options.target, options.option, options.lasting)
-    with closing(connect()) as client, _leased(client, options.name) as cluster:
+    with closing(connect()) as client, _leased(client, options.name, event) as cluster:
         cluster.require_faults = partial(require_capabilities, client)
         with cluster.fault(event) as fault:
             nodes = ", ".join(map(str, fault.nodes)) or "none"
@@ -88,14 +88,17 @@ def _value(text: str) -> Any:
 
 
 @contextmanager
-def _leased(client: Any, name: str) -> Iterator[DockerCluster]:
-    """The cluster, for this process alone."""
+def _leased(client: Any, name: str, event: Event) -> Iterator[DockerCluster]:
+    """The cluster, for this process alone. Raises UsageError where it does not permit the event."""
     from pytest_kafkacheck.cluster.docker import reaper
     from pytest_kafkacheck.cluster.docker.attach import attached
+    from pytest_kafkacheck.cluster.docker.attached_faults import refuse_changes
+    from pytest_kafkacheck.cluster.docker.discovery import names_containers
     from pytest_kafkacheck.cluster.docker.lease import leased
     from pytest_kafkacheck.cluster.docker.reattach import reattach
 
-    if name.startswith("compose:") or "," in name:
+    if names_containers(client, name):
+        refuse_changes([event])  # before its sidecars start
         with attached(client, name) as theirs:
             yield theirs
         return

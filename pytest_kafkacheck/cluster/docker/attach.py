@@ -12,15 +12,17 @@ import logging
 import secrets
 import shlex
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from docker.errors import APIError
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
+from nemesis.event import Event
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.agent import Agent
+from pytest_kafkacheck.cluster.docker.attached_faults import refuse_changes
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.discovery import container_ids, discover
 from pytest_kafkacheck.cluster.docker.engine import require_image
@@ -145,6 +147,9 @@ class AttachedCluster(DockerCluster):
     ) -> None:
         super().__init__(client, plan, nodes, membership=DockerMembership)
         self._ports = ports
+
+    def refuse(self, events: Iterable[Event]) -> None:
+        refuse_changes(events)
 
     @property
     def planes(self) -> Mapping[str, frozenset[int]]:

@@ -90,6 +90,9 @@ class DockerCluster:
 
         return around(self, event)
 
+    def refuse(self, events: Iterable[Event]) -> None:
+        """Raises UsageError for an event that this cluster does not permit."""
+
     def wait_settled(self) -> None:
         """Return when every node serves, every ISR is full and all brokers agree.
 

@@ -11,6 +11,7 @@ from typing import Any
 from docker.errors import APIError
 from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest
 
+from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.engine import reach
 from pytest_kafkacheck.cluster.kafka.waiting import wait_until
 from pytest_kafkacheck.cluster.spec.member import NodeRole
@@ -83,6 +84,14 @@ def container_ids(client: Any, what: str) -> list[str]:
         with suppress(APIError):
             ids.add(str(client.api.inspect_container(each)["Id"]))
     return sorted(ids)
+
+
+def names_containers(client: Any, what: str) -> bool:
+    """Whether `what` names containers of the user, as `discover` takes them, and not a cluster of kafkacheck."""
+    if what.startswith("compose:") or "," in what:
+        return True
+    ours = client.api.containers(all=True, filters={"label": f"{reaper.RUN}={what}"})
+    return not ours and bool(container_ids(client, what))
 
 
 def _containers(client: Any, what: str) -> list[Mapping[str, Any]]:

@@ -9,9 +9,9 @@ from pathlib import Path
 from nemesis.event import Event
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.attach import attached
+from pytest_kafkacheck.cluster.docker.attached_faults import refuse_changes
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
 from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
 
@@ -20,9 +20,8 @@ class AttachedClusters:
     """Attaches to one cluster, which serves every experiment, whatever spec that asks for.
 
     With ``compose:shop``, experiments that ask for 3 brokers and for 5 brokers both run on the brokers of the compose
-    project `shop`, and their records name the spec that was found there. Faults that change settings, data or members
-    are refused: they could not be undone on a cluster that is not ours. At the end our sidecars are removed, and
-    nothing else.
+    project `shop`, and their records name the spec that was found there. Faults that change containers, data or
+    members are refused, see `refuse_changes`. At the end our sidecars are removed, and nothing else.
 
     name     of the cluster: ``compose:PROJECT``, or names of containers with commas between.
     session  with ``--kafkacheck-share=all``: its workers take turns, as with `SharedClusters`.
@@ -50,12 +49,7 @@ class AttachedClusters:
         return self._session is not None
 
     def check(self, spec: ClusterSpec, events: Sequence[Event] = ()) -> None:  # noqa: ARG002 - any spec will do
-        for event in events:
-            if event.fault.changes_cluster:
-                raise UsageError(
-                    f"event {event.id!r}: {event.fault.name} changes settings, data or members of a cluster, which "
-                    f"is not done to a cluster that somebody else runs; leave it out, or run without --attach"
-                )
+        refuse_changes(events)
 
     def turn(self, spec: ClusterSpec, *, alone: bool) -> AbstractContextManager[None]:  # noqa: ARG002 - any spec will do
         return self._turn(self._session, alone=alone) if self._session is not None else nullcontext()
