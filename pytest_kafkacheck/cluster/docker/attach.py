@@ -39,6 +39,7 @@ from pytest_kafkacheck.cluster.kafka.snapshot import snapshot
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, Member
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
+from workloads.clients.security import Security
 
 log = logging.getLogger(__name__)
 
@@ -158,12 +159,18 @@ class AttachedCluster(DockerCluster):
 
 @contextmanager
 def attached(
-    client: Any, what: str, *, session: int | None = None, mends: bool = False
+    client: Any,
+    what: str,
+    *,
+    security: Security | None = None,
+    session: int | None = None,
+    mends: bool = False,
 ) -> Iterator[AttachedCluster]:
     """The cluster of a compose project (``compose:NAME``) or of containers (names or ids separated by commas).
 
-    session  process id of the session that has the cluster for itself; its workers share it. Default: this process.
-    mends    this is a guardian that mends what a killed session left. Other sessions wait for it.
+    security  how clients on this host connect to the brokers; None for plain text.
+    session   process id of the session that has the cluster for itself; its workers share it. Default: this process.
+    mends     this is a guardian that mends what a killed session left. Other sessions wait for it.
 
     While the block runs, each node has a sidecar. At the end all nodes are healed, thawed and started, and the
     sidecars are removed. Nothing that the user made is removed. Raises LeaseHeld when another session uses the
@@ -178,9 +185,9 @@ def attached(
         # answer.
         stack.enter_context(leases(client, what, owner=reaper.labels(run, pid=session), mends=mends))
         reaper.sweep(client)
-        found = discover(client, what, limit=LIMIT)
+        found = discover(client, what, limit=LIMIT, security=security)
         ids = [str(each["Id"]) for each in found.containers.values()]
-        guardian = None if mends else stack.enter_context(guarded(what, ids))
+        guardian = None if mends else stack.enter_context(guarded(what, ids, security=security))
         spec = ClusterSpec(attached={node: found.role(node) for node in found.containers})
         plan = Plan(run=run, spec=spec, image="", owner=reaper.labels(run), cluster_id="")
         cluster = AttachedCluster(client, plan, {}, ports=found.planes)
@@ -195,6 +202,7 @@ def attached(
                 member=Member(id=node, role=role),
                 endpoint=Endpoint(at.host, {EXTERNAL: at.port}) if at else Endpoint("", {}),
                 container=container["Id"],
+                security={EXTERNAL: security} if security else {},
             )
         stack.callback(_restore, cluster)
         wait_settled(cluster, limit=LIMIT)

@@ -28,7 +28,6 @@ from pytest_kafkacheck.cluster.kafka.quick_look import QuickLook
 from pytest_kafkacheck.cluster.spec.member import (
     CONTROL_PLANE,
     CONTROLLER,
-    EXTERNAL,
     INTERNAL,
     PORTS,
     ZOOKEEPER,
@@ -151,7 +150,7 @@ class DockerCluster:
     def client_properties(self) -> str:
         """A properties file for Kafka's own tools and Java clients, with passwords and certificates."""
         return f"bootstrap.servers={','.join(self.bootstrap)}\n" + client_properties(
-            self.plan.securities.get(EXTERNAL)
+            next(iter(self.brokers.values())).security
         )
 
     @property

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from docker.errors import APIError
@@ -17,6 +18,7 @@ from pytest_kafkacheck.cluster.kafka.waiting import wait_until
 from pytest_kafkacheck.cluster.spec.member import NodeRole
 from pytest_kafkacheck.errors import UsageError
 from workloads.clients.connection import Address, ask
+from workloads.clients.security import Security
 
 PROJECT = "com.docker.compose.project"
 SERVICE = "com.docker.compose.service"
@@ -53,19 +55,20 @@ class Discovered:
         return "combined" if node in self.voters else "broker"
 
 
-def discover(client: Any, what: str, *, limit: float) -> Discovered:
+def discover(client: Any, what: str, *, limit: float, security: Security | None = None) -> Discovered:
     """The nodes of a compose project (``compose:NAME``) or among containers (names or ids separated by commas).
 
     Within `limit` seconds all brokers must report the same brokers, and no other container may look like a broker:
-    one that has just started may not know the others yet. Raises UsageError when the containers are not a Kafka
-    cluster that this host can reach, InfrastructureError when the time is up.
+    one that has just started may not know the others yet. `security` is that of the brokers' listeners for this host.
+    Raises UsageError when the containers are not a Kafka cluster that this host can reach, InfrastructureError when
+    the time is up.
     """
     containers = _containers(client, what)
     found: Discovered | None = None
 
     def problem() -> str | None:
         nonlocal found
-        found = _find_nodes(client, containers, what)
+        found = _find_nodes(client, containers, what, security)
         return _doubt(client, containers, found)
 
     wait_until(problem, f"attach {what!r}: all nodes known", limit=limit, pause=0.5)
@@ -179,7 +182,9 @@ def _possible_brokers(client: Any, containers: Sequence[Mapping[str, Any]], foun
     ]
 
 
-def _find_nodes(client: Any, containers: Sequence[Mapping[str, Any]], what: str) -> Discovered:
+def _find_nodes(
+    client: Any, containers: Sequence[Mapping[str, Any]], what: str, security: Security | None
+) -> Discovered:
     """Ask the first broker that answers on a published port for all brokers, and find their containers.
 
     Raises OSError while a broker is still starting, and UsageError when no broker can be reached.
@@ -187,8 +192,8 @@ def _find_nodes(client: Any, containers: Sequence[Mapping[str, Any]], what: str)
     host, _ = reach(client)
     published = {port: each for each in containers for port in _published(each)}
     tried: dict[str, str] = {}
-    for port in sorted(published):
-        address = Address(host, port)
+    for name, port in product(_names_of_host(host, security), sorted(published)):
+        address = Address(name, port, security)
         try:
             listed = _brokers(address)
         except OSError as error:
@@ -211,11 +216,22 @@ def _find_nodes(client: Any, containers: Sequence[Mapping[str, Any]], what: str)
             )
             continue
         return _with_controllers(
-            containers, brokers, {node: Address(host, at.port) for node, at in listed.items()}
+            containers, brokers, {node: Address(name, at.port, security) for node, at in listed.items()}
         )
     shown = "; ".join(f"{address}: {why}" for address, why in tried.items()) or "they publish no port"
-    text = f"attach {what!r}: no Kafka cluster that this host reaches. Tried: {shown}"
+    text = f"attach {what!r}: no Kafka cluster that this host reaches over {security or 'PLAINTEXT'}. Tried: {shown}"
+    if security is None and tried:
+        text += (
+            ". If the brokers expect TLS or SASL, name a file with the clients' settings: --kafkacheck-attach-config "
+            "FILE with pytest, --command-config FILE with kafkacheck"
+        )
     raise OSError(text) if UNREGISTERED in tried.values() else UsageError(text)
+
+
+def _names_of_host(host: str, security: Security | None) -> list[str]:
+    """Names under which the brokers' certificates may know this host: they are checked."""
+    is_checked = security is not None and security.tls
+    return [host, *(name for name in ("localhost",) if is_checked and host == "127.0.0.1")]
 
 
 def _with_controllers(

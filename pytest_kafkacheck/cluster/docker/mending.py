@@ -25,6 +25,7 @@ from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.kafka.settling import wait_settled
 from pytest_kafkacheck.cluster.kafka.snapshot import Snapshot, restore
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError
+from workloads.clients.security import Security
 
 log = logging.getLogger(__name__)
 
@@ -76,8 +77,10 @@ def main() -> None:
             with suppress(APIError):
                 let_run(client.api, container)
         if remembered:
-            with suppress(*errors), attached(client, what, mends=True) as cluster:
-                mend(cluster, Snapshot.from_json(json.loads(remembered)))
+            given = json.loads(remembered)
+            security = Security.from_json(given["security"]) if given["security"] else None
+            with suppress(*errors), attached(client, what, security=security, mends=True) as cluster:
+                mend(cluster, Snapshot.from_json(given["before"]))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
 from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
+from workloads.clients.security import Security
 
 
 class AttachedClusters:
@@ -23,8 +24,9 @@ class AttachedClusters:
     project `shop`, and their records name the spec that was found there. Faults that change containers, data or
     members are refused, see `refuse_changes`. At the end our sidecars are removed, and nothing else.
 
-    name     of the cluster: ``compose:PROJECT``, or names of containers with commas between.
-    session  with ``--kafkacheck-share=all``: its workers take turns, as with `SharedClusters`.
+    name      of the cluster: ``compose:PROJECT``, or names of containers with commas between.
+    security  how clients connect to it; None for plain text.
+    session   with ``--kafkacheck-share=all``: its workers take turns, as with `SharedClusters`.
     """
 
     takes_any_spec = True
@@ -36,11 +38,13 @@ class AttachedClusters:
         say: Callable[[str], None],
         *,
         name: str,
+        security: Security | None = None,
         session: SharedSession | None = None,
     ) -> None:
         self._engine = engine
         self._say = say
         self._name = name
+        self._security = security
         self._session = session
         self._opened: DockerCluster | None = None
 
@@ -69,7 +73,7 @@ class AttachedClusters:
     @contextmanager
     def open(self, spec: ClusterSpec, *, logs: Path) -> Iterator[DockerCluster]:  # noqa: ARG002 - starts no node
         session = self._session.owner if self._session is not None else None
-        with attached(self._engine.client, self._name, session=session) as cluster:
+        with attached(self._engine.client, self._name, security=self._security, session=session) as cluster:
             nodes = ", ".join(map(str, cluster.nodes))
             bootstrap = ",".join(cluster.bootstrap)
             self._say(f"attached to {self._name}: nodes {nodes}, bootstrap {bootstrap}")
