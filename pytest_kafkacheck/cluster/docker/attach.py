@@ -14,6 +14,7 @@ import shlex
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 from docker.errors import APIError
@@ -36,9 +37,11 @@ from pytest_kafkacheck.cluster.docker.pod import HOLD, RIGHTS
 from pytest_kafkacheck.cluster.docker.repair import resume
 from pytest_kafkacheck.cluster.kafka.settling import wait_settled
 from pytest_kafkacheck.cluster.kafka.snapshot import snapshot
-from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, Member
+from pytest_kafkacheck.cluster.kafka.zookeeper import Ensemble
+from pytest_kafkacheck.cluster.spec.member import EXTERNAL, ZOOKEEPER, Member
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
+from workloads.clients.connection import Address
 from workloads.clients.security import Security
 
 log = logging.getLogger(__name__)
@@ -66,6 +69,12 @@ class AttachedNode(DockerNode):
         self.probe_port = port
         self.pod = self._new_sidecar()
         self.agent = Agent(client, pod=self.pod)
+
+    def address(self, listener: str) -> Address:
+        if listener == ZOOKEEPER and listener not in self.endpoint.ports:
+            # Not published: the engine is on this host, which is in all networks of its containers.
+            return Address(self.addresses[0], self.probe_port)
+        return super().address(listener)
 
     def start(self) -> None:
         """Start the container, join its new network namespace, and restore the rules of the old one."""
@@ -141,13 +150,28 @@ class AttachedNode(DockerNode):
 
 
 class AttachedCluster(DockerCluster):
-    """`spec` contains the node roles that Kafka reported. Version, settings and image are not known."""
+    """`spec` contains the node roles that Kafka reported. Version, settings and image are not known.
+
+    ports  see `planes`.
+    root   the path of the brokers' data in ZooKeeper; "" for none.
+    """
 
     def __init__(
-        self, client: Any, plan: Plan, nodes: Mapping[int, DockerNode], *, ports: Mapping[str, frozenset[int]]
+        self,
+        client: Any,
+        plan: Plan,
+        nodes: Mapping[int, DockerNode],
+        *,
+        ports: Mapping[str, frozenset[int]],
+        root: str = "",
     ) -> None:
         super().__init__(client, plan, nodes, membership=DockerMembership)
         self._ports = ports
+        self._root = root
+
+    @property
+    def ensemble(self) -> Ensemble:
+        return Ensemble(tuple(self.zookeepers.values()), self._root)
 
     def refuse(self, events: Iterable[Event]) -> None:
         refuse_changes(events)
@@ -190,19 +214,19 @@ def attached(
         guardian = None if mends else stack.enter_context(guarded(what, ids, security=security))
         spec = ClusterSpec(attached={node: found.role(node) for node in found.containers})
         plan = Plan(run=run, spec=spec, image="", owner=reaper.labels(run), cluster_id="")
-        cluster = AttachedCluster(client, plan, {}, ports=found.planes)
+        cluster = AttachedCluster(client, plan, {}, ports=found.planes, root=found.ensemble.root)
         stack.callback(cluster.close)
         for node, container in sorted(found.containers.items()):
-            role = found.role(node)
-            at = found.addresses.get(node)
+            member = Member(id=node, role=found.role(node))
             cluster.nodes[node] = AttachedNode(
                 client,
                 run=run,
-                port=min(found.planes["replication" if role == "broker" else "controller"]),
-                member=Member(id=node, role=role),
-                endpoint=Endpoint(at.host, {EXTERNAL: at.port}) if at else Endpoint("", {}),
+                port=found.peer_port(node),
+                member=member,
+                endpoint=found.endpoint(node),
                 container=container["Id"],
                 security={EXTERNAL: security} if security else {},
+                before_start=partial(cluster.wait_startable, member),
             )
         stack.callback(_restore, cluster)
         wait_settled(cluster, limit=LIMIT)

@@ -8,7 +8,7 @@ import logging
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +25,7 @@ from pytest_kafkacheck.cluster.kafka import append_time, metadata_views, settlin
 from pytest_kafkacheck.cluster.kafka.administration import Administration, Membership
 from pytest_kafkacheck.cluster.kafka.log_excerpt import excerpt
 from pytest_kafkacheck.cluster.kafka.quick_look import QuickLook
+from pytest_kafkacheck.cluster.kafka.zookeeper import Ensemble
 from pytest_kafkacheck.cluster.spec.member import (
     CONTROL_PLANE,
     CONTROLLER,
@@ -143,6 +144,11 @@ class DockerCluster:
         }
 
     @property
+    def ensemble(self) -> Ensemble:
+        """ZooKeeper as this host reaches it; without servers in KRaft mode."""
+        return Ensemble(tuple(self.zookeepers.values()))
+
+    @property
     def bootstrap(self) -> list[str]:
         """Addresses for the bootstrap.servers of the user's own clients."""
         return [str(address) for address in self.brokers.values()]
@@ -178,7 +184,7 @@ class DockerCluster:
     def controller(self) -> int | None:
         if not self.spec.kraft:
             with contextlib.suppress(OSError):
-                return zookeeper.controller(self.zookeepers.values())
+                return zookeeper.controller(self.ensemble)
             return None
         found = metadata_views.quorum(self.brokers)
         return found.leader if found else None
@@ -290,11 +296,6 @@ class DockerCluster:
 
     def node(self, member: Member, endpoint: Endpoint, *, container: str, pod: str) -> DockerNode:
         """The node whose process runs in the given container of this cluster."""
-
-        def before_start() -> None:
-            if member.is_broker and not self.spec.kraft:
-                self._wait_unregistered(member.id)
-
         return DockerNode(
             self.client,
             member=member,
@@ -302,7 +303,7 @@ class DockerCluster:
             container=container,
             pod=pod,
             security=self.plan.securities,
-            before_start=before_start,
+            before_start=partial(self.wait_startable, member),
             owner=self.plan.owner,
         )
 
@@ -364,11 +365,15 @@ class DockerCluster:
         quorum = metadata_views.quorum(self.brokers)
         return quorum is not None and quorum.ends.get(controller, -1) >= quorum.high_watermark
 
-    def _wait_unregistered(self, broker: int) -> None:
-        """Wait until a broker's old session has expired: a broker that finds itself registered ends at its start."""
+    def wait_startable(self, member: Member) -> None:
+        """Wait until a broker's old session in ZooKeeper has expired: one that finds itself registered ends at its
+        start."""
+        if not member.is_broker or self.spec.kraft:
+            return
+        broker = member.id
         try:
             Retrying(stop=stop_after_delay(SESSION_LIMIT), wait=wait_fixed(0.1), retry=retry_if_result(bool))(
-                lambda: broker in zookeeper.registered(self.zookeepers.values())
+                lambda: broker in zookeeper.registered(self.ensemble)
             )
         except (RetryError, OSError):
             # Without ZooKeeper there is nothing to check, and the broker itself waits for ZooKeeper.

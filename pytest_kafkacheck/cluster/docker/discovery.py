@@ -14,14 +14,15 @@ from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest
 
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.engine import reach
+from pytest_kafkacheck.cluster.docker.foreign_container import container_named, published_ports
+from pytest_kafkacheck.cluster.docker.foreign_ensemble import ForeignEnsemble, find_ensemble
 from pytest_kafkacheck.cluster.kafka.waiting import wait_until
-from pytest_kafkacheck.cluster.spec.member import NodeRole
+from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, NodeRole
 from pytest_kafkacheck.errors import UsageError
 from workloads.clients.connection import Address, ask
 from workloads.clients.security import Security
 
 PROJECT = "com.docker.compose.project"
-SERVICE = "com.docker.compose.service"
 BROKER = 4
 TIMEOUT = 3.0
 """Seconds for each request."""
@@ -37,6 +38,7 @@ class Discovered:
     addresses             addresses of brokers at which this host reaches them.
     voters                node ids of the KRaft quorum.
     planes                ports on which nodes listen for each other, see ``nemesis.cluster.Cluster.planes``.
+    ensemble              ZooKeeper nodes; none in KRaft mode.
     """
 
     brokers: Mapping[int, Mapping[str, Any]]
@@ -44,15 +46,31 @@ class Discovered:
     addresses: Mapping[int, Address]
     voters: frozenset[int]
     planes: Mapping[str, frozenset[int]]
+    ensemble: ForeignEnsemble
 
     @property
     def containers(self) -> Mapping[int, Mapping[str, Any]]:
-        return {**self.controllers, **self.brokers}
+        return {**self.ensemble.containers, **self.controllers, **self.brokers}
 
     def role(self, node: int) -> NodeRole:
+        if node in self.ensemble.containers:
+            return "zookeeper"
         if node not in self.brokers:
             return "controller"
         return "combined" if node in self.voters else "broker"
+
+    def endpoint(self, node: int) -> Endpoint:
+        """Where this host reaches the ports that the node publishes."""
+        if node in self.addresses:
+            at = self.addresses[node]
+            return Endpoint(at.host, {EXTERNAL: at.port})
+        return self.ensemble.endpoints.get(node, Endpoint("", {}))
+
+    def peer_port(self, node: int) -> int:
+        """A port on which the node listens for its peers."""
+        if node in self.ensemble.ports:
+            return self.ensemble.ports[node]
+        return min(self.planes["replication" if self.role(node) == "broker" else "controller"])
 
 
 def discover(client: Any, what: str, *, limit: float, security: Security | None = None) -> Discovered:
@@ -177,7 +195,7 @@ def _possible_brokers(client: Any, containers: Sequence[Mapping[str, Any]], foun
         for each in containers
         if each["Id"] not in ids
         and each["Image"] in images
-        and _published(each)
+        and published_ports(each)
         and client.api.inspect_container(each["Id"])["State"]["Running"]
     ]
 
@@ -190,8 +208,9 @@ def _find_nodes(
     Raises OSError while a broker is still starting, and UsageError when no broker can be reached.
     """
     host, _ = reach(client)
-    published = {port: each for each in containers for port in _published(each)}
+    published = {port: each for each in containers for port in published_ports(each)}
     tried: dict[str, str] = {}
+    answered = False
     for name, port in product(_names_of_host(host, security), sorted(published)):
         address = Address(name, port, security)
         try:
@@ -199,6 +218,7 @@ def _find_nodes(
         except OSError as error:
             tried[str(address)] = str(error)
             continue
+        answered = True
         if not listed:
             # It answers before it has registered itself.
             tried[str(address)] = UNREGISTERED
@@ -215,12 +235,15 @@ def _find_nodes(
                 f"advertise an address that this host reaches"
             )
             continue
-        return _with_controllers(
-            containers, brokers, {node: Address(name, at.port, security) for node, at in listed.items()}
+        return _with_others(
+            client,
+            containers,
+            brokers,
+            {node: Address(name, at.port, security) for node, at in listed.items()},
         )
     shown = "; ".join(f"{address}: {why}" for address, why in tried.items()) or "they publish no port"
     text = f"attach {what!r}: no Kafka cluster that this host reaches over {security or 'PLAINTEXT'}. Tried: {shown}"
-    if security is None and tried:
+    if security is None and not answered:
         text += (
             ". If the brokers expect TLS or SASL, name a file with the clients' settings: --kafkacheck-attach-config "
             "FILE with pytest, --command-config FILE with kafkacheck"
@@ -234,30 +257,42 @@ def _names_of_host(host: str, security: Security | None) -> list[str]:
     return [host, *(name for name in ("localhost",) if is_checked and host == "127.0.0.1")]
 
 
-def _with_controllers(
+def _with_others(
+    client: Any,
     containers: Sequence[Mapping[str, Any]],
     brokers: Mapping[int, Mapping[str, Any]],
     addresses: Mapping[int, Address],
 ) -> Discovered:
+    """Add the controllers or the ZooKeeper nodes, and the ports between nodes, from the settings of one broker."""
     node = next(iter(addresses))
     settings = _settings(addresses[node], node)
     inner = settings.get("inter.broker.listener.name") or settings.get("security.inter.broker.protocol") or ""
-    ports = re.findall(rf"(?:^|,)\s*{re.escape(inner)}://[^,]*:(\d+)", settings.get("listeners") or "")
-    planes = {"replication": frozenset(map(int, ports)) or frozenset({9092})}
+    planes = {"replication": _ports(settings, inner) or frozenset({9092})}
     voters = re.findall(r"(\d+)@([^:,]+):(\d+)", settings.get("controller.quorum.voters") or "")
     controllers: dict[int, Mapping[str, Any]] = {}
     for text, name, _ in voters:
         if int(text) not in brokers:
-            match = [each for each in containers if name in _names(each)]
-            if not match:
+            if (container := container_named(name, containers)) is None:
                 raise UsageError(
                     f"controller {text} is at {name!r}, and none of the given containers has that name; "
                     f"name its container as well"
                 )
-            controllers[int(text)] = match[0]
+            controllers[int(text)] = container
     if voters:
         planes["controller"] = frozenset(int(port) for _, _, port in voters)
-    return Discovered(brokers, controllers, addresses, frozenset(int(text) for text, _, _ in voters), planes)
+    ensemble = ForeignEnsemble()
+    if not voters and (connect := settings.get("zookeeper.connect")):
+        ensemble = find_ensemble(client, containers, connect, taken=brokers)
+        if control := settings.get("control.plane.listener.name"):
+            planes["controller"] = _ports(settings, control)
+    voting = frozenset(int(text) for text, _, _ in voters)
+    return Discovered(brokers, controllers, addresses, voting, planes, ensemble)
+
+
+def _ports(settings: Mapping[str, str | None], listener: str) -> frozenset[int]:
+    """Ports of the listener of that name."""
+    found = re.findall(rf"(?:^|,)\s*{re.escape(listener)}://[^,]*:(\d+)", settings.get("listeners") or "")
+    return frozenset(map(int, found))
 
 
 def _brokers(address: Address) -> dict[int, Address]:
@@ -272,26 +307,3 @@ def _settings(address: Address, node: int) -> dict[str, str | None]:
     )
     request = DescribeConfigsRequest(version=1, resources=[resource], include_synonyms=False)
     return {each.name: each.value for each in ask(address, request, timeout=TIMEOUT).results[0].configs}
-
-
-def _published(container: Mapping[str, Any]) -> list[int]:
-    bindings = container["NetworkSettings"]["Ports"] or {}
-    return [
-        int(each["HostPort"])
-        for name, each_port in bindings.items()
-        if name.endswith("/tcp")
-        for each in each_port or ()
-    ]
-
-
-def _names(container: Mapping[str, Any]) -> set[str]:
-    """All names by which its peers may reach it."""
-    networks = container["NetworkSettings"]["Networks"].values()
-    aliases = {alias for network in networks for alias in network.get("Aliases") or ()}
-    labels = container["Config"]["Labels"] or {}
-    return {
-        container["Name"].lstrip("/"),
-        container["Config"]["Hostname"],
-        labels.get(SERVICE, ""),
-        *aliases,
-    } - {""}
