@@ -14,16 +14,18 @@ from typing import Any
 import pytest
 
 from nemesis.effects.lease_table import LEASE
+from nemesis.effects.shaping import HANDLE
 from nemesis.faults.dns import dns
 from pytest_kafkacheck import AppendLog, ClusterSpec, Experiment, pause
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.cli.cluster.fault import parse_event
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.attach import attached
+from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.kafka.snapshot import Snapshot, snapshot
 from pytest_kafkacheck.cluster.spec.certificates import issue_identity
-from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment.harness import Harness
 from tests.support.foreign_cluster import PASSWORD, USER, Foreign, two_nodes
 from tests.support.real_cluster import wait_until
@@ -172,6 +174,82 @@ def test_a_cluster_whose_settings_cannot_be_read_is_used_with_a_warning(
     with attached(engine, shop.names, security=shop.security) as cluster:
         assert cluster.healthy()
     assert "what it changes in Kafka stays: ClusterAuthorizationFailedError" in caplog.text
+
+
+def in_network(engine: Any, container: str, command: str) -> int:
+    """Exit status of a shell command in that container's network, with kafkacheck's tools but without its labels."""
+    made = engine.api.create_container(
+        agent_image(),
+        command=["bash", "-c", command],
+        host_config=engine.api.create_host_config(
+            network_mode=f"container:{container}", cap_add=["NET_ADMIN"]
+        ),
+    )
+    try:
+        engine.api.start(made["Id"])
+        return int(engine.api.wait(made["Id"])["StatusCode"])
+    finally:
+        engine.api.remove_container(made["Id"], force=True, v=True)
+
+
+TBF = "tbf rate 100mbit burst 32kb latency 400ms"
+
+
+def test_rules_and_queues_that_a_session_and_its_guardian_left_are_removed(
+    engine: Any, shop: Foreign
+) -> None:
+    _, billing = shop.names.split(",")
+    assert in_network(engine, billing, "nft add table inet kafkacheck_left && nft add table inet theirs") == 0
+    has_tbf = in_network(engine, billing, f"tc qdisc add dev eth0 root handle {HANDLE}: {TBF}") == 0
+    with attached(engine, shop.names, security=shop.security) as cluster:
+        assert cluster.healthy()
+        _, output = cluster.nodes[8].look("nft list tables; tc qdisc show dev eth0")
+    assert "kafkacheck" not in output
+    assert "inet theirs" in output
+    assert "tbf" not in output
+    if not has_tbf:
+        pytest.skip("the kernel has no tbf")
+    assert in_network(engine, billing, f"tc qdisc add dev eth0 root {TBF}") == 0
+    try:
+        with (
+            pytest.raises(InfrastructureError, match=r"billing: its interface has tbf.*did not make that"),
+            attached(engine, shop.names, security=shop.security),
+        ):
+            pass
+        assert in_network(engine, billing, "tc qdisc show dev eth0 | grep -q tbf") == 0, "it is not ours"
+    finally:
+        in_network(engine, billing, "tc qdisc del dev eth0 root")
+
+
+@pytest.mark.nightly
+def test_a_clock_that_a_session_and_its_guardian_left_is_made_right(engine: Any, shop: Foreign) -> None:
+    with attached(engine, shop.names, security=shop.security) as cluster:
+        cluster.nodes[8].clock.set(3600)
+    with attached(engine, shop.names, security=shop.security) as cluster:
+        assert cluster.nodes[8].clock.get() == (0, 0)
+        assert cluster.healthy()
+
+
+def test_a_container_that_stands_still_is_named(engine: Any, shop: Foreign) -> None:
+    _, billing = shop.names.split(",")
+    engine.api.pause(billing)
+    try:
+        with (
+            pytest.raises(UsageError, match=f"{billing} is paused; `docker unpause {billing}`"),
+            attached(engine, shop.names, security=shop.security),
+        ):
+            pass
+    finally:
+        engine.api.unpause(billing)
+    engine.api.kill(billing, signal="SIGSTOP")
+    try:
+        with (
+            pytest.raises(UsageError, match=f"{billing} are stopped; `docker kill -s CONT {billing}`"),
+            attached(engine, shop.names, security=shop.security),
+        ):
+            pass
+    finally:
+        engine.api.kill(billing, signal="SIGCONT")
 
 
 def test_what_a_killed_session_did_is_undone_and_a_second_session_is_told_who_strikes(

@@ -24,6 +24,7 @@ from nemesis.event import Event
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.cluster.docker.attached_faults import refuse_changes
+from pytest_kafkacheck.cluster.docker.attached_leftovers import mend_leftovers
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.discovery import container_ids, discover
 from pytest_kafkacheck.cluster.docker.engine import require_image
@@ -199,7 +200,7 @@ def attached(
     While the block runs, each node has a sidecar. At the end all nodes are healed, thawed and started, and the
     sidecars are removed. Nothing that the user made is removed. Raises LeaseHeld when another session uses the
     cluster, UsageError when the containers are not a Kafka cluster that this host can reach, InfrastructureError when
-    the cluster does not settle in time.
+    the cluster does not settle in time, or has queues for packets that kafkacheck did not make.
     """
     require_image(client, agent_image())
     run = f"attach-{secrets.token_hex(4)}"
@@ -230,6 +231,7 @@ def attached(
             )
         stack.callback(_restore, cluster)
         wait_settled(cluster, limit=LIMIT)
+        mend_leftovers(cluster)
         if guardian is not None:
             try:
                 guardian.remember(snapshot(cluster.brokers))

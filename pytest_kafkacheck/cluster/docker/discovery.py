@@ -16,6 +16,7 @@ from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.engine import reach
 from pytest_kafkacheck.cluster.docker.foreign_container import container_named, published_ports
 from pytest_kafkacheck.cluster.docker.foreign_ensemble import ForeignEnsemble, find_ensemble
+from pytest_kafkacheck.cluster.docker.node import is_stopped_by_signal
 from pytest_kafkacheck.cluster.kafka.waiting import wait_until
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, NodeRole
 from pytest_kafkacheck.errors import UsageError
@@ -115,7 +116,7 @@ def names_containers(client: Any, what: str) -> bool:
     return not ours and bool(container_ids(client, what))
 
 
-def _containers(client: Any, what: str) -> list[Mapping[str, Any]]:
+def _containers(client: Any, what: str) -> Sequence[Mapping[str, Any]]:
     """The engine's description of each container. Raises UsageError for unknown ones."""
     api = client.api
     kind, colon, name = what.partition(":")
@@ -133,7 +134,7 @@ def _containers(client: Any, what: str) -> list[Mapping[str, Any]]:
                 f"attach {what!r}: no running container belongs to that compose project; running projects: "
                 f"{', '.join(projects) or 'none'}"
             )
-        return [api.inspect_container(each["Id"]) for each in found]
+        return _able_to_answer(api, what, [api.inspect_container(each["Id"]) for each in found])
     containers = []
     for each in filter(None, (part.strip() for part in what.split(","))):
         try:
@@ -147,6 +148,22 @@ def _containers(client: Any, what: str) -> list[Mapping[str, Any]]:
         containers.append(container)
     if not containers:
         raise UsageError("attach: expected compose:PROJECT, or names of containers separated by commas")
+    return _able_to_answer(api, what, containers)
+
+
+def _able_to_answer(
+    api: Any, what: str, containers: Sequence[Mapping[str, Any]]
+) -> Sequence[Mapping[str, Any]]:
+    """Raises UsageError for a container that stands still: its owner may have paused it, or a session that was
+    killed."""
+    for each in containers:
+        name = each["Name"].lstrip("/")
+        if each["State"]["Paused"]:
+            raise UsageError(f"attach {what!r}: container {name} is paused; `docker unpause {name}` first")
+        if is_stopped_by_signal(api, each["Id"]):
+            raise UsageError(
+                f"attach {what!r}: the processes of container {name} are stopped; `docker kill -s CONT {name}` first"
+            )
     return containers
 
 

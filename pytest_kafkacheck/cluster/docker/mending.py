@@ -1,8 +1,8 @@
 """What a guardian does when the session of an attached cluster was killed; see `guardian`.
 
 First it takes the leases of the nodes, so that a session that begins now waits for it. Then it lets all nodes run,
-which takes a moment. Last it attaches to the cluster itself, makes clocks right, and restores what the session found
-in Kafka.
+which takes a moment. Last it attaches to the cluster itself, as a session does, which removes rules and makes clocks
+right, and restores what the session found in Kafka.
 """
 
 from __future__ import annotations
@@ -22,11 +22,8 @@ from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.attach import AttachedCluster, attached, leases
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.docker.guardian import DONE
-from pytest_kafkacheck.cluster.docker.leftovers import wrong_clock
-from pytest_kafkacheck.cluster.docker.node import DockerNode
-from pytest_kafkacheck.cluster.kafka.settling import wait_settled
 from pytest_kafkacheck.cluster.kafka.snapshot import Snapshot, restore
-from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError
+from pytest_kafkacheck.errors import KafkacheckError
 from workloads.clients.security import Security
 
 log = logging.getLogger(__name__)
@@ -64,22 +61,9 @@ def let_all_run(api: Any, containers: Sequence[str]) -> bool:
 
 
 def mend(cluster: AttachedCluster, before: Snapshot) -> None:
-    """Make clocks right, and restore what was there before. Raises OSError, and KafkacheckError of `restore`."""
-    for node in tuple(cluster.nodes.values()):
-        if _has_wrong_clock(node):
-            node.clock.clear()
-            # Kafka computes from the wall clock when it may connect to a peer again.
-            node.restart()
-            wait_settled(cluster)
+    """Restore what was there before. Raises OSError, and KafkacheckError of `restore`."""
     for line in restore(cluster.brokers, before):
         log.info("restored: %s", line)
-
-
-def _has_wrong_clock(node: DockerNode) -> bool:
-    # A host on which clocks cannot be read cannot set them either.
-    with suppress(InfrastructureError):
-        return wrong_clock(node) is not None
-    return False
 
 
 def main() -> None:
