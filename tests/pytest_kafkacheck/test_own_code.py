@@ -68,8 +68,10 @@ def test_a_failure_keeps_evidence_and_names_it(pytester: pytest.Pytester) -> Non
 
 
 def test_a_time_out_by_signal_keeps_evidence_and_names_it(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(PROGRAM.format("time.sleep(120)"))
-    result = pytester.runpytest_subprocess("--timeout=3", "--timeout-method=signal")
+    # The limit is over as soon as the program has begun, however slow this machine is.
+    limit_is_over = "import signal; signal.setitimer(signal.ITIMER_REAL, 0.01); time.sleep(120)"
+    pytester.makepyfile(PROGRAM.format(limit_is_over))
+    result = pytester.runpytest_subprocess("--timeout=600", "--timeout-method=signal")
     result.assert_outcomes(failed=1)
     (folder,) = kept(pytester)
     result.stdout.fnmatch_lines(["*Timeout*", f"logs, topics and stacks: {folder}"])
