@@ -16,8 +16,7 @@ from docker.errors import APIError, DockerException
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from nemesis.cluster import Ahead
-from pytest_kafkacheck.cluster.docker import reaper, thread_dump
-from pytest_kafkacheck.cluster.docker.deadline import run_with_deadline
+from pytest_kafkacheck.cluster.docker import evidence, reaper, thread_dump
 from pytest_kafkacheck.cluster.docker.leftovers import end_network_faults, leftovers
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.docker.plan import SPEC, Plan
@@ -49,9 +48,6 @@ log = logging.getLogger(__name__)
 
 SESSION_LIMIT = 30.0
 """Seconds for the session of a killed broker to expire in ZooKeeper; it is 3 s with the settings of properties.py."""
-
-LOGS_LIMIT = 30.0
-"""Seconds for saving the logs of all nodes."""
 
 
 class DockerCluster:
@@ -155,9 +151,8 @@ class DockerCluster:
 
     def client_properties(self) -> str:
         """A properties file for Kafka's own tools and Java clients, with passwords and certificates."""
-        return f"bootstrap.servers={','.join(self.bootstrap)}\n" + client_properties(
-            next(iter(self.brokers.values())).security
-        )
+        security = next(iter(self.brokers.values())).security
+        return f"bootstrap.servers={','.join(self.bootstrap)}\n" + client_properties(security)
 
     @property
     def planes(self) -> Mapping[str, frozenset[int]]:
@@ -252,42 +247,13 @@ class DockerCluster:
         return serves and not found
 
     def save_logs(self, directory: Path) -> None:
-        """Write each node's log to ``<directory>/<host>.log``.
-
-        Never raises, because callers are handling an error already.
-        """
-
-        def save() -> None:
-            directory.mkdir(parents=True, exist_ok=True)
-            for node in self.nodes.values():
-                try:
-                    (directory / f"{node.member.host}.log").write_bytes(node.logs())
-                except (APIError, OSError) as error:
-                    log.warning("log of %s not saved: %s", node.member.host, error)
-
-        try:
-            run_with_deadline(LOGS_LIMIT, save, name=f"logs of {self.run}")
-        except OSError as error:
-            log.warning("not all logs of %s saved in %s: %s", self.run, directory, error)
+        """Write each node's log to ``<directory>/<host>.log``. Never raises."""
+        evidence.save_logs(self, directory)
 
     def save_evidence(self, directory: Path) -> None:
-        """Write the nodes' logs to ``<directory>/logs``, and each broker's view of all partitions to ``topics.json``.
-
-        Never raises, because callers are handling an error already.
-        """
-        self.save_logs(directory / "logs")
-        views: dict[str, Any] = {}
-        for broker, address in self.brokers.items():
-            try:
-                view = metadata_views.metadata(address, None)
-            except OSError as error:
-                views[str(broker)] = f"no answer: {error}"
-            else:
-                views[str(broker)] = {
-                    f"{topic}-{number}": seen._asdict() for (topic, number), seen in view.items()
-                }
-        with contextlib.suppress(OSError):
-            (directory / "topics.json").write_text(json.dumps(views, indent=1))
+        """Write the logs to ``logs``, and each broker's view of all partitions to ``topics.json``. Never raises."""
+        evidence.save_logs(self, directory / "logs")
+        evidence.save_topics(self, directory / "topics.json")
 
     def create(self, member: Member, endpoint: Endpoint, *, pod: str) -> DockerNode:
         """A node with a new container, not started, in a running pod."""
@@ -366,20 +332,17 @@ class DockerCluster:
         return quorum is not None and quorum.ends.get(controller, -1) >= quorum.high_watermark
 
     def wait_startable(self, member: Member) -> None:
-        """Wait until a broker's old session in ZooKeeper has expired: one that finds itself registered ends at its
-        start."""
+        """Wait until a broker's old session has expired: one that finds itself registered ends at its start."""
         if not member.is_broker or self.spec.kraft:
             return
-        broker = member.id
         try:
             Retrying(stop=stop_after_delay(SESSION_LIMIT), wait=wait_fixed(0.1), retry=retry_if_result(bool))(
-                lambda: broker in zookeeper.registered(self.ensemble)
+                lambda: member.id in zookeeper.registered(self.ensemble)
             )
         except (RetryError, OSError):
             # Without ZooKeeper there is nothing to check, and the broker itself waits for ZooKeeper.
-            log.warning(
-                "broker %d is started although its old session in ZooKeeper may not have expired", broker
-            )
+            text = "broker %d is started although its old session in ZooKeeper may not have expired"
+            log.warning(text, member.id)
 
 
 def _no_test(*_: object, **__: object) -> subprocess.Popen[bytes]:
