@@ -14,7 +14,7 @@ class Topology:
     zookeepers   ids of the ZooKeeper nodes.
     topics       name to number of partitions; the first is the workload's main topic.
     any_topic    whether there may be other topics, of which nothing is known.
-    replicas     replication factor of these topics.
+    replicas     replication factor of these topics; with any_topic, the highest that one can have.
     clients      role to number of client processes, such as {"producer": 2}; they have the numbers from 0 on.
     release      (major, minor) of Kafka.
     disks        whether each node has a file system of its own for its data.

@@ -13,6 +13,9 @@ from nemesis.cluster import Node
 from nemesis.effects.network import NetworkError
 from nemesis.effects.reconciler import Resource
 
+HANDLE = "6b6b"
+"""Of the interface's first queue: by it, kafkacheck knows its own queues from those of others."""
+
 Shape = dict[str, float]
 """kbit (per second), delay_ms, jitter_ms, duplicate (percent), reorder (percent); each is optional."""
 
@@ -56,9 +59,9 @@ def _apply(node: Node, shape: Shape | None) -> None:
     commands = ["tc qdisc del dev eth0 root 2>/dev/null; true"]
     if "kbit" in shape:
         rate = f"tbf rate {shape['kbit']:g}kbit burst 32kb latency 400ms"
-        commands.append(f"tc qdisc add dev eth0 root handle 1: {rate}")
+        commands.append(f"tc qdisc add dev eth0 root handle {HANDLE}: {rate}")
     if netem := _netem(shape):
-        parent = "parent 1:1 handle 10:" if "kbit" in shape else "root"
+        parent = f"parent {HANDLE}:1 handle 10:" if "kbit" in shape else f"root handle {HANDLE}:"
         commands.append(f"tc qdisc add dev eth0 {parent} netem {netem}")
     status, output = node.shell(" && ".join(f"{{ {command}; }}" for command in commands))
     if status:

@@ -47,9 +47,15 @@ class Corrupt(EndsProcess):
         count("corrupt size", self.size, most=LARGEST)
 
     def check(self, topology: Topology, target: Target | Groups) -> None:
-        if not topology.topics:
-            raise ValueError("the workload has no topic whose segments could be damaged")
         brokers_only(topology, target, "have no partition of a topic")
+        if topology.topics:
+            return
+        if not topology.any_topic:
+            raise ValueError("the workload has no topic whose segments could be damaged")
+        if not isinstance(target, Target) or target.topic is None:
+            raise ValueError(
+                "name the partition, such as 'follower:orders-0'; a test's own code has no main topic"
+            )
 
     def inject(self, context: FaultContext) -> None:
         end_process(context)

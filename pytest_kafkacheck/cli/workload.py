@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.harness_options import (
     add_directory_option,
+    add_security_option,
     add_spark_options,
     add_verbose_option,
+    security_of,
     spark_options,
 )
 from pytest_kafkacheck.cli.common.progress import say
@@ -58,6 +60,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="a field of the workload, such as partitions=6 or 'topic_config={\"min.insync.replicas\": 2}'; may be "
         "repeated",
     )
+    add_security_option(parser)
     add_verbose_option(parser)
     add_spark_options(parser)
     add_directory_option(parser)
@@ -73,7 +76,7 @@ def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.experiment.run_directory import RunDirectory
 
     workload = make(options.name, options.set)
-    cluster = find(parse_bootstrap(options.bootstrap))
+    cluster = find(parse_bootstrap(options.bootstrap, security_of(options)))
     experiment = Experiment(
         name=options.name,
         workload=workload,

@@ -27,6 +27,7 @@ from pytest_kafkacheck.experiment.stored_runs import StoredRun
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.setup.capabilities import require_capabilities
 from pytest_kafkacheck.spark import Spark
+from workloads.clients.security import Security
 
 EXAMPLES = 5
 """Examples of each anomaly in a verdict; its count is exact all the same."""
@@ -42,6 +43,7 @@ class Harness:
                 was open when `has_failed` was set; ``always``, also the last one. `kept` then says how to reach them.
     reuse       take over a kept cluster of equal spec instead of starting one.
     attach      a cluster that somebody else runs, see `attached`: every experiment uses it, whatever its spec.
+    security    how clients connect to the attached cluster; None for plain text.
     shared      share clusters with the other workers of an xdist session. Does not go with fresh and reuse. The
                 session's controller keeps or removes the clusters.
     master      Spark's master URL.
@@ -63,6 +65,7 @@ class Harness:
         keep: Keep = "never",
         reuse: bool = False,
         attach: str | None = None,
+        security: Security | None = None,
         shared: SharedSession | None = None,
         master: str = "local[*]",
         spark_conf: Mapping[str, str] | None = None,
@@ -71,7 +74,7 @@ class Harness:
         self._say = say
         self._engine = EngineConnection()
         self._source = choose_source(
-            self._engine, say, fresh=fresh, reuse=reuse, attach=attach, shared=shared
+            self._engine, say, fresh=fresh, reuse=reuse, attach=attach, security=security, shared=shared
         )
         self._pool = ClusterPool(self._source, keep=keep)
         self._spark = Spark(master=master, conf=spark_conf)

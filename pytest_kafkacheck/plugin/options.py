@@ -48,6 +48,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Use a running cluster: compose:PROJECT, or names of containers, separated by commas",
     )
     group.addoption(
+        "--kafkacheck-attach-config",
+        metavar="FILE",
+        help="Settings of clients for a running cluster with TLS or SASL, as Kafka's own tools take them with "
+        "--command-config",
+    )
+    group.addoption(
         "--kafkacheck-share",
         choices=("worker", "all"),
         help="With xdist: a cluster per worker, or one that all workers share. Default: ini kafkacheck_share, else "
@@ -85,6 +91,10 @@ def check_options(config: pytest.Config) -> None:
         raise pytest.UsageError(f"ini kafkacheck_share={share!r}: expected worker or all")
     if (scope := scope_of(config)) not in SCOPES:
         raise pytest.UsageError(f"ini kafkacheck_scope={scope!r}: expected one of {', '.join(SCOPES)}")
+    if config.getoption("kafkacheck_attach_config") and not config.getoption("kafkacheck_attach"):
+        raise pytest.UsageError(
+            "--kafkacheck-attach-config is for a cluster that somebody else runs: name it with --kafkacheck-attach"
+        )
     if share == "all" and getattr(config.option, "dist", "no") != "no":
         for option in ("fresh", "reuse"):
             if config.getoption(f"kafkacheck_{option}"):
@@ -109,14 +119,18 @@ def directory_of(config: pytest.Config) -> Path:
 
 
 def harness_options(config: pytest.Config) -> dict[str, Any]:
-    """Arguments of a `Harness` that options and ini settings decide. Raises UsageError for a wrong Spark setting."""
+    """Arguments of a `Harness` that options and ini settings decide. Raises UsageError for a wrong Spark setting, and
+    for settings of clients that cannot be used."""
+    from pytest_kafkacheck.cluster.spec.client_settings import read_client_settings
     from pytest_kafkacheck.spark import parse_settings
 
+    file = config.getoption("kafkacheck_attach_config")
     return {
         "fresh": config.getoption("kafkacheck_fresh"),
         "keep": config.getoption("kafkacheck_keep") or "never",
         "reuse": config.getoption("kafkacheck_reuse"),
         "attach": config.getoption("kafkacheck_attach"),
+        "security": read_client_settings(config.invocation_params.dir / file) if file else None,
         "master": _either(config, "spark_master"),
         "spark_conf": parse_settings(
             [*config.getini("kafkacheck_spark_conf"), *config.getoption("kafkacheck_spark_conf")]

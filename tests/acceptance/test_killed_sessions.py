@@ -76,25 +76,28 @@ FOREIGN = {"node": "8", "other": "kill(NODE, at=7.5, lasting=1)"}
 
 
 @pytest.fixture
-def as_before(how: str) -> Iterator[tuple[tuple[str, ...], Callable[[], None]]]:
+def as_before(
+    how: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[tuple[str, ...], Callable[[], None]]]:
     """The options of a session, and what asserts that the cluster is as before."""
     if how != "attached":
         yield (("-n", "1", "--kafkacheck-share=all") if how == "shared" else ()), lambda: None
         return
     client = connect()
-    with two_nodes(client) as what:
-        with attached(client, what) as cluster:
+    with two_nodes(client, tmp_path_factory.mktemp("foreign")) as foreign:
+        what, security = foreign.names, foreign.security
+        with attached(client, what, security=security) as cluster:
             cluster.kafka.configure_broker(8, {"message.max.bytes": "1500000"})
             wait_until(lambda: "message.max.bytes" in snapshot(cluster.brokers).brokers.get("8", {}))
             before = snapshot(cluster.brokers).brokers
 
         def check() -> None:
-            with attached(client, what) as cluster:  # which waits for the guardian
+            with attached(client, what, security=security) as cluster:  # which waits for the guardian
                 assert cluster.healthy()
                 assert snapshot(cluster.brokers).brokers == before
                 assert [node.clock.get() for node in cluster.nodes.values()] == [(0, 0), (0, 0)]
 
-        yield ("--kafkacheck-attach", what), check
+        yield ("--kafkacheck-attach", what, "--kafkacheck-attach-config", str(foreign.config)), check
     client.close()
 
 

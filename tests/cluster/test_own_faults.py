@@ -9,11 +9,11 @@ from collections.abc import Collection
 
 import pytest
 
-from pytest_kafkacheck import isolate, kill, pause, restart
+from pytest_kafkacheck import corrupt, isolate, pause, restart
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from tests.support.fault_run import connects
+from tests.support.fault_run import connects, produce
 from tests.support.real_cluster import own, wait_until
 
 pytestmark = pytest.mark.cluster
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.cluster
 def orders(cluster: DockerCluster) -> str:
     """A topic that no workload knows."""
     name = own("orders")
-    topics.create(cluster.brokers, name, partitions=1, replication_factor=3)
+    topics.create(cluster.brokers, name, assignment={0: [1, 2, 3]})
     wait_until(lambda: cluster.leader(name, 0) is not None)
     return name
 
@@ -53,19 +53,20 @@ def test_a_fault_is_healed_when_its_block_raises(cluster: DockerCluster) -> None
 
 
 def test_a_schedule_is_carried_out_beside_its_block(cluster: DockerCluster, orders: str) -> None:
+    assert produce(cluster, orders) == 50
     events = [
-        kill(f"leader:{orders}-0", at=0.5),
-        pause("one", at=0.5, lasting=1),
+        corrupt(f"leader:{orders}-0", at=0.5),
+        pause(3, at=0.5, lasting=1),
         isolate("one", at=600, lasting=1),
     ]
-    with pytest.raises(UsageError, match=r"event 'kill-0': say for how many seconds, such as lasting=8"):
+    with pytest.raises(UsageError, match=r"event 'corrupt-0': say for how many seconds, such as lasting=8"):
         cluster.nemesis(events).__enter__()
-    events[0] = kill(f"leader:{orders}-0", at=0.5, lasting=600)
+    events[0] = corrupt(f"leader:{orders}-0", at=0.5, lasting=600)
     with cluster.nemesis(events, seed=3) as nemesis:
         leader = cluster.leader(orders, 0)
         wait_until(lambda: cluster.leader(orders, 0) not in (leader, None))
         wait_until(lambda: len(nemesis.effective()) == 2)
-    assert nemesis.effective() == {"kill-0": True, "pause-1": True, "isolate-2": False}
+    assert nemesis.effective() == {"corrupt-0": True, "pause-1": True, "isolate-2": False}
     skipped = [row["value"]["evidence"] for row in nemesis.rows if row["value"]["event"] == "isolate-2"]
     assert skipped[0] == {"skipped": "the run was stopped before its time"}
     assert {node.state() for node in cluster.nodes.values()} == {"running"}

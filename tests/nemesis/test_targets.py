@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nemesis.faults.corrupt import corrupt
+from nemesis.faults.remove_broker import remove_broker
 from nemesis.resolution import Unresolved, resolve
 from nemesis.targets import ALLOWED, Groups, Target, check, parse
 from nemesis.topology import Topology
@@ -157,6 +159,26 @@ def test_where_any_topic_may_exist_targets_and_triggers_name_one() -> None:
         Trigger.parse("isr-full").check(around_own_code)
     with pytest.raises(ValueError, match="no such process"):
         check(parse("client:0"), around_own_code)
+
+
+def test_faults_that_need_a_topic_or_its_replicas_are_allowed_where_any_topic_may_exist() -> None:
+    around_own_code = Topology(brokers=(1, 2, 3), controllers=(101,), any_topic=True, replicas=3)
+    for event in (corrupt("leader:orders-0"), corrupt("isr:orders-1"), remove_broker("leader:orders-0")):
+        event.check(around_own_code)
+    for target in (1, "one", "random"):
+        with pytest.raises(ValueError, match=r"corrupt .*: name the partition, such as 'follower:orders-0'"):
+            corrupt(target).check(around_own_code)
+    alone = Topology(brokers=(1,), controllers=(101,), any_topic=True, replicas=1)
+    with pytest.raises(ValueError, match="1 brokers less one are too few for 1 replicas"):
+        remove_broker(1).check(alone)
+
+
+def test_faults_that_need_a_topic_or_its_replicas_are_refused_where_all_topics_are_known() -> None:
+    bare = Topology(brokers=(1, 2, 3), controllers=(101,), replicas=3)
+    with pytest.raises(ValueError, match="no topic whose segments could be damaged"):
+        corrupt(1).check(bare)
+    with pytest.raises(ValueError, match="3 brokers less one are too few for 3 replicas"):
+        remove_broker(1).check(bare)
 
 
 def test_a_single_node_has_no_follower() -> None:

@@ -24,9 +24,10 @@ from pytest_kafkacheck.experiment.clusters.shared import SharedClusters
 from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
 from pytest_kafkacheck.experiment.clusters.started import StartedClusters
 from tests.support.fake_clusters import A, B, FakeCluster, FakeEngine, fake, fake_engine, logs
+from workloads.clients.security import Security
 
 ISOLATE = isolate("leader", at=0, lasting=1)
-REMOVE = remove_broker("leader", lasting=1)
+REMOVE = remove_broker("leader", lasting=1).named("removal")
 
 
 @pytest.fixture
@@ -63,6 +64,13 @@ def session(folder: Path, name: str = "s") -> SharedSession:
 def test_options_choose_the_strategy(options: dict[str, Any], expected: type) -> None:
     source = choose_source(EngineConnection(), lambda _: None, **options)
     assert type(source) is expected
+
+
+def test_settings_of_clients_are_for_attached_clusters_only() -> None:
+    security = Security(protocol="SSL")
+    choose_source(EngineConnection(), str, attach="compose:shop", security=security)
+    with pytest.raises(UsageError, match="name it with --attach"):
+        choose_source(EngineConnection(), str, security=security)
 
 
 def test_a_started_cluster_is_used_again_for_an_equal_spec(engine: FakeEngine, lines: list[str]) -> None:
@@ -144,7 +152,8 @@ def test_an_error_while_a_kept_cluster_is_used_starts_no_other(
 @pytest.fixture
 def attaches(monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
-    def attach(client: FakeEngine, name: str, *, session: int | None) -> Iterator[Any]:  # noqa: ARG001
+    def attach(client: FakeEngine, name: str, *, security: object, session: int | None) -> Iterator[Any]:
+        assert (security, session) in [(None, None), (None, 1)]
         with client.running(ClusterSpec(attached={1: "combined"}), run=f"attach-{name}") as cluster:
             yield cluster
 

@@ -67,6 +67,18 @@ def test_a_failure_keeps_evidence_and_names_it(pytester: pytest.Pytester) -> Non
     assert not is_running(int((pytester.path / "pid").read_text()))
 
 
+def test_a_time_out_by_signal_keeps_evidence_and_names_it(pytester: pytest.Pytester) -> None:
+    # The limit is over as soon as the program has begun, however slow this machine is.
+    limit_is_over = "import signal; signal.setitimer(signal.ITIMER_REAL, 0.01); time.sleep(120)"
+    pytester.makepyfile(PROGRAM.format(limit_is_over))
+    result = pytester.runpytest_subprocess("--timeout=600", "--timeout-method=signal")
+    result.assert_outcomes(failed=1)
+    (folder,) = kept(pytester)
+    result.stdout.fnmatch_lines(["*Timeout*", f"logs, topics and stacks: {folder}"])
+    assert (folder / "processes" / "1-sh.log").read_text() == "began\n"
+    assert not is_running(int((pytester.path / "pid").read_text()))
+
+
 @pytest.mark.parametrize("end", ["pass", "import pytest; pytest.skip('no')"])
 def test_without_a_failure_nothing_is_kept(pytester: pytest.Pytester, end: str) -> None:
     pytester.makepyfile(PROGRAM.format(end))

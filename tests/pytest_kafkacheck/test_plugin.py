@@ -291,3 +291,13 @@ def test_options_that_exclude_each_other_are_refused(pytester: pytest.Pytester, 
     result = pytester.runpytest_subprocess("-n1", "--kafkacheck-share=all", f"--kafkacheck-{option}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*--kafkacheck-{option} does not go with --kafkacheck-share=all*"])
+
+
+def test_settings_of_clients_need_an_attached_cluster_and_a_file(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(kafkacheck): pass")
+    result = pytester.runpytest_subprocess("--kafkacheck-attach-config=client.properties")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--kafkacheck-attach-config is for a cluster that somebody else runs*"])
+    result = pytester.runpytest_subprocess("--kafkacheck-attach=x", "--kafkacheck-attach-config=absent")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*UsageError: */absent: cannot be read: No such file*"])

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_kafkacheck.cli.command import Command
+from pytest_kafkacheck.cli.common.harness_options import add_security_option, security_of
 from pytest_kafkacheck.cli.common.progress import say
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
@@ -17,12 +18,13 @@ from pytest_kafkacheck.errors import UsageError
 if TYPE_CHECKING:
     from nemesis.event import Event
     from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+    from workloads.clients.security import Security
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name",
-        help="of `kafkacheck cluster ls`; for one of your own: compose:PROJECT, or containers separated by commas",
+        help="of `kafkacheck cluster ls`; for one of your own: compose:PROJECT, or containers, separated by commas",
     )
     parser.add_argument("fault", help="such as isolate; docs/faults.md lists them")
     parser.add_argument(
@@ -32,6 +34,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE", help="of the fault, such as cores=0.1"
     )
+    add_security_option(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -40,7 +43,8 @@ def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.setup.capabilities import require_capabilities
 
     event = parse_event(options.fault, options.target, options.option, options.lasting)
-    with closing(connect()) as client, _leased(client, options.name) as cluster:
+    security = security_of(options)
+    with closing(connect()) as client, _leased(client, options.name, event, security) as cluster:
         cluster.require_faults = partial(require_capabilities, client)
         with cluster.fault(event) as fault:
             nodes = ", ".join(map(str, fault.nodes)) or "none"
@@ -88,17 +92,24 @@ def _value(text: str) -> Any:
 
 
 @contextmanager
-def _leased(client: Any, name: str) -> Iterator[DockerCluster]:
-    """The cluster, for this process alone."""
+def _leased(client: Any, name: str, event: Event, security: Security | None) -> Iterator[DockerCluster]:
+    """The cluster, for this process alone. Raises UsageError where it does not permit the event."""
     from pytest_kafkacheck.cluster.docker import reaper
     from pytest_kafkacheck.cluster.docker.attach import attached
+    from pytest_kafkacheck.cluster.docker.attached_faults import refuse_changes
+    from pytest_kafkacheck.cluster.docker.discovery import names_containers
     from pytest_kafkacheck.cluster.docker.lease import leased
     from pytest_kafkacheck.cluster.docker.reattach import reattach
 
-    if name.startswith("compose:") or "," in name:
-        with attached(client, name) as theirs:
+    if names_containers(client, name):
+        refuse_changes([event])  # before its sidecars start
+        with attached(client, name, security=security) as theirs:
             yield theirs
         return
+    if security is not None:
+        raise UsageError(
+            f"--command-config: kafkacheck itself knows how to connect to its cluster {name}; leave it out"
+        )
     cluster = reattach(client, name)
     with leased(client, name, what=f"cluster {name}", labels=reaper.labels(name)), closing(cluster):
         yield cluster

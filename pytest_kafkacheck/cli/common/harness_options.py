@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workloads.clients.security import Security
 
 
 def add_verbose_option(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +41,24 @@ def add_harness_options(parser: argparse.ArgumentParser) -> None:
         metavar="WHAT",
         help="use a running cluster: compose:PROJECT, or names of containers, separated by commas",
     )
+    add_security_option(parser)
     add_directory_option(parser)
+
+
+def add_security_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--command-config",
+        metavar="FILE",
+        type=Path,
+        help="settings of clients for brokers with TLS or SASL, as Kafka's own tools take them (docs/attach.md)",
+    )
+
+
+def security_of(options: argparse.Namespace) -> Security | None:
+    """The settings of `add_security_option`. Raises UsageError for a file that cannot be used."""
+    from pytest_kafkacheck.cluster.spec.client_settings import read_client_settings
+
+    return None if options.command_config is None else read_client_settings(options.command_config)
 
 
 def add_directory_option(parser: argparse.ArgumentParser) -> None:
@@ -56,4 +76,4 @@ def spark_options(options: argparse.Namespace) -> dict[str, Any]:
 
 def harness_options(options: argparse.Namespace) -> dict[str, Any]:
     """Arguments of a `Harness` from the options of both functions above, except its directory."""
-    return {**spark_options(options), "attach": options.attach}
+    return {**spark_options(options), "attach": options.attach, "security": security_of(options)}

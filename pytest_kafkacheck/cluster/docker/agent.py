@@ -38,6 +38,7 @@ from typing import Any
 from docker.errors import APIError
 
 from nemesis.effects.lease_table import RENEW
+from nemesis.effects.shaping import HANDLE
 from pytest_kafkacheck.errors import InfrastructureError
 
 TTL = 15
@@ -46,11 +47,11 @@ TTL = 15
 HEARTBEAT = 4.0
 """Seconds between heartbeats: the agent heals when more than three in a row are missing."""
 
-HEAL = """
+HEAL = f"""
 nft list tables inet 2>/dev/null | while read -r _ _ table; do
   case $table in kafkacheck*) nft delete table inet "$table" ;; esac
 done
-tc qdisc del dev eth0 root 2>/dev/null
+if tc qdisc show dev eth0 2>/dev/null | grep -q ' {HANDLE}: root'; then tc qdisc del dev eth0 root; fi
 """
 """Shell command that removes all rules and queueing disciplines that kafkacheck made, and no others."""
 

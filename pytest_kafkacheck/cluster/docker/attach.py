@@ -12,15 +12,19 @@ import logging
 import secrets
 import shlex
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 from docker.errors import APIError
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
+from nemesis.event import Event
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.agent import Agent
+from pytest_kafkacheck.cluster.docker.attached_faults import refuse_changes
+from pytest_kafkacheck.cluster.docker.attached_leftovers import mend_leftovers
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.discovery import container_ids, discover
 from pytest_kafkacheck.cluster.docker.engine import require_image
@@ -34,9 +38,12 @@ from pytest_kafkacheck.cluster.docker.pod import HOLD, RIGHTS
 from pytest_kafkacheck.cluster.docker.repair import resume
 from pytest_kafkacheck.cluster.kafka.settling import wait_settled
 from pytest_kafkacheck.cluster.kafka.snapshot import snapshot
-from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, Member
+from pytest_kafkacheck.cluster.kafka.zookeeper import Ensemble
+from pytest_kafkacheck.cluster.spec.member import EXTERNAL, ZOOKEEPER, Member
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
+from workloads.clients.connection import Address
+from workloads.clients.security import Security
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +70,12 @@ class AttachedNode(DockerNode):
         self.probe_port = port
         self.pod = self._new_sidecar()
         self.agent = Agent(client, pod=self.pod)
+
+    def address(self, listener: str) -> Address:
+        if listener == ZOOKEEPER and listener not in self.endpoint.ports:
+            # Not published: the engine is on this host, which is in all networks of its containers.
+            return Address(self.addresses[0], self.probe_port)
+        return super().address(listener)
 
     def start(self) -> None:
         """Start the container, join its new network namespace, and restore the rules of the old one."""
@@ -138,13 +151,31 @@ class AttachedNode(DockerNode):
 
 
 class AttachedCluster(DockerCluster):
-    """`spec` contains the node roles that Kafka reported. Version, settings and image are not known."""
+    """`spec` contains the node roles that Kafka reported. Version, settings and image are not known.
+
+    ports  see `planes`.
+    root   the path of the brokers' data in ZooKeeper; "" for none.
+    """
 
     def __init__(
-        self, client: Any, plan: Plan, nodes: Mapping[int, DockerNode], *, ports: Mapping[str, frozenset[int]]
+        self,
+        client: Any,
+        plan: Plan,
+        nodes: Mapping[int, DockerNode],
+        *,
+        ports: Mapping[str, frozenset[int]],
+        root: str = "",
     ) -> None:
         super().__init__(client, plan, nodes, membership=DockerMembership)
         self._ports = ports
+        self._root = root
+
+    @property
+    def ensemble(self) -> Ensemble:
+        return Ensemble(tuple(self.zookeepers.values()), self._root)
+
+    def refuse(self, events: Iterable[Event]) -> None:
+        refuse_changes(events)
 
     @property
     def planes(self) -> Mapping[str, frozenset[int]]:
@@ -153,17 +184,23 @@ class AttachedCluster(DockerCluster):
 
 @contextmanager
 def attached(
-    client: Any, what: str, *, session: int | None = None, mends: bool = False
+    client: Any,
+    what: str,
+    *,
+    security: Security | None = None,
+    session: int | None = None,
+    mends: bool = False,
 ) -> Iterator[AttachedCluster]:
     """The cluster of a compose project (``compose:NAME``) or of containers (names or ids separated by commas).
 
-    session  process id of the session that has the cluster for itself; its workers share it. Default: this process.
-    mends    this is a guardian that mends what a killed session left. Other sessions wait for it.
+    security  how clients on this host connect to the brokers; None for plain text.
+    session   process id of the session that has the cluster for itself; its workers share it. Default: this process.
+    mends     this is a guardian that mends what a killed session left. Other sessions wait for it.
 
     While the block runs, each node has a sidecar. At the end all nodes are healed, thawed and started, and the
     sidecars are removed. Nothing that the user made is removed. Raises LeaseHeld when another session uses the
     cluster, UsageError when the containers are not a Kafka cluster that this host can reach, InfrastructureError when
-    the cluster does not settle in time.
+    the cluster does not settle in time, or has queues for packets that kafkacheck did not make.
     """
     require_image(client, agent_image())
     run = f"attach-{secrets.token_hex(4)}"
@@ -173,26 +210,28 @@ def attached(
         # answer.
         stack.enter_context(leases(client, what, owner=reaper.labels(run, pid=session), mends=mends))
         reaper.sweep(client)
-        found = discover(client, what, limit=LIMIT)
+        found = discover(client, what, limit=LIMIT, security=security)
         ids = [str(each["Id"]) for each in found.containers.values()]
-        guardian = None if mends else stack.enter_context(guarded(what, ids))
+        guardian = None if mends else stack.enter_context(guarded(what, ids, security=security))
         spec = ClusterSpec(attached={node: found.role(node) for node in found.containers})
         plan = Plan(run=run, spec=spec, image="", owner=reaper.labels(run), cluster_id="")
-        cluster = AttachedCluster(client, plan, {}, ports=found.planes)
+        cluster = AttachedCluster(client, plan, {}, ports=found.planes, root=found.ensemble.root)
         stack.callback(cluster.close)
         for node, container in sorted(found.containers.items()):
-            role = found.role(node)
-            at = found.addresses.get(node)
+            member = Member(id=node, role=found.role(node))
             cluster.nodes[node] = AttachedNode(
                 client,
                 run=run,
-                port=min(found.planes["replication" if role == "broker" else "controller"]),
-                member=Member(id=node, role=role),
-                endpoint=Endpoint(at.host, {EXTERNAL: at.port}) if at else Endpoint("", {}),
+                port=found.peer_port(node),
+                member=member,
+                endpoint=found.endpoint(node),
                 container=container["Id"],
+                security={EXTERNAL: security} if security else {},
+                before_start=partial(cluster.wait_startable, member),
             )
         stack.callback(_restore, cluster)
         wait_settled(cluster, limit=LIMIT)
+        mend_leftovers(cluster)
         if guardian is not None:
             try:
                 guardian.remember(snapshot(cluster.brokers))

@@ -8,7 +8,7 @@ import logging
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,8 +16,7 @@ from docker.errors import APIError, DockerException
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from nemesis.cluster import Ahead
-from pytest_kafkacheck.cluster.docker import reaper, thread_dump
-from pytest_kafkacheck.cluster.docker.deadline import run_with_deadline
+from pytest_kafkacheck.cluster.docker import evidence, reaper, thread_dump
 from pytest_kafkacheck.cluster.docker.leftovers import end_network_faults, leftovers
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.docker.plan import SPEC, Plan
@@ -25,10 +24,10 @@ from pytest_kafkacheck.cluster.kafka import append_time, metadata_views, settlin
 from pytest_kafkacheck.cluster.kafka.administration import Administration, Membership
 from pytest_kafkacheck.cluster.kafka.log_excerpt import excerpt
 from pytest_kafkacheck.cluster.kafka.quick_look import QuickLook
+from pytest_kafkacheck.cluster.kafka.zookeeper import Ensemble
 from pytest_kafkacheck.cluster.spec.member import (
     CONTROL_PLANE,
     CONTROLLER,
-    EXTERNAL,
     INTERNAL,
     PORTS,
     ZOOKEEPER,
@@ -49,9 +48,6 @@ log = logging.getLogger(__name__)
 
 SESSION_LIMIT = 30.0
 """Seconds for the session of a killed broker to expire in ZooKeeper; it is 3 s with the settings of properties.py."""
-
-LOGS_LIMIT = 30.0
-"""Seconds for saving the logs of all nodes."""
 
 
 class DockerCluster:
@@ -89,6 +85,9 @@ class DockerCluster:
         from pytest_kafkacheck.cluster.docker.own_faults import around
 
         return around(self, event)
+
+    def refuse(self, events: Iterable[Event]) -> None:
+        """Raises UsageError for an event that this cluster does not permit."""
 
     def wait_settled(self) -> None:
         """Return when every node serves, every ISR is full and all brokers agree.
@@ -141,15 +140,19 @@ class DockerCluster:
         }
 
     @property
+    def ensemble(self) -> Ensemble:
+        """ZooKeeper as this host reaches it; without servers in KRaft mode."""
+        return Ensemble(tuple(self.zookeepers.values()))
+
+    @property
     def bootstrap(self) -> list[str]:
         """Addresses for the bootstrap.servers of the user's own clients."""
         return [str(address) for address in self.brokers.values()]
 
     def client_properties(self) -> str:
         """A properties file for Kafka's own tools and Java clients, with passwords and certificates."""
-        return f"bootstrap.servers={','.join(self.bootstrap)}\n" + client_properties(
-            self.plan.securities.get(EXTERNAL)
-        )
+        security = next(iter(self.brokers.values())).security
+        return f"bootstrap.servers={','.join(self.bootstrap)}\n" + client_properties(security)
 
     @property
     def planes(self) -> Mapping[str, frozenset[int]]:
@@ -176,7 +179,7 @@ class DockerCluster:
     def controller(self) -> int | None:
         if not self.spec.kraft:
             with contextlib.suppress(OSError):
-                return zookeeper.controller(self.zookeepers.values())
+                return zookeeper.controller(self.ensemble)
             return None
         found = metadata_views.quorum(self.brokers)
         return found.leader if found else None
@@ -244,42 +247,13 @@ class DockerCluster:
         return serves and not found
 
     def save_logs(self, directory: Path) -> None:
-        """Write each node's log to ``<directory>/<host>.log``.
-
-        Never raises, because callers are handling an error already.
-        """
-
-        def save() -> None:
-            directory.mkdir(parents=True, exist_ok=True)
-            for node in self.nodes.values():
-                try:
-                    (directory / f"{node.member.host}.log").write_bytes(node.logs())
-                except (APIError, OSError) as error:
-                    log.warning("log of %s not saved: %s", node.member.host, error)
-
-        try:
-            run_with_deadline(LOGS_LIMIT, save, name=f"logs of {self.run}")
-        except OSError as error:
-            log.warning("not all logs of %s saved in %s: %s", self.run, directory, error)
+        """Write each node's log to ``<directory>/<host>.log``. Never raises."""
+        evidence.save_logs(self, directory)
 
     def save_evidence(self, directory: Path) -> None:
-        """Write the nodes' logs to ``<directory>/logs``, and each broker's view of all partitions to ``topics.json``.
-
-        Never raises, because callers are handling an error already.
-        """
-        self.save_logs(directory / "logs")
-        views: dict[str, Any] = {}
-        for broker, address in self.brokers.items():
-            try:
-                view = metadata_views.metadata(address, None)
-            except OSError as error:
-                views[str(broker)] = f"no answer: {error}"
-            else:
-                views[str(broker)] = {
-                    f"{topic}-{number}": seen._asdict() for (topic, number), seen in view.items()
-                }
-        with contextlib.suppress(OSError):
-            (directory / "topics.json").write_text(json.dumps(views, indent=1))
+        """Write the logs to ``logs``, and each broker's view of all partitions to ``topics.json``. Never raises."""
+        evidence.save_logs(self, directory / "logs")
+        evidence.save_topics(self, directory / "topics.json")
 
     def create(self, member: Member, endpoint: Endpoint, *, pod: str) -> DockerNode:
         """A node with a new container, not started, in a running pod."""
@@ -288,11 +262,6 @@ class DockerCluster:
 
     def node(self, member: Member, endpoint: Endpoint, *, container: str, pod: str) -> DockerNode:
         """The node whose process runs in the given container of this cluster."""
-
-        def before_start() -> None:
-            if member.is_broker and not self.spec.kraft:
-                self._wait_unregistered(member.id)
-
         return DockerNode(
             self.client,
             member=member,
@@ -300,7 +269,7 @@ class DockerCluster:
             container=container,
             pod=pod,
             security=self.plan.securities,
-            before_start=before_start,
+            before_start=partial(self.wait_startable, member),
             owner=self.plan.owner,
         )
 
@@ -362,17 +331,18 @@ class DockerCluster:
         quorum = metadata_views.quorum(self.brokers)
         return quorum is not None and quorum.ends.get(controller, -1) >= quorum.high_watermark
 
-    def _wait_unregistered(self, broker: int) -> None:
-        """Wait until a broker's old session has expired: a broker that finds itself registered ends at its start."""
+    def wait_startable(self, member: Member) -> None:
+        """Wait until a broker's old session has expired: one that finds itself registered ends at its start."""
+        if not member.is_broker or self.spec.kraft:
+            return
         try:
             Retrying(stop=stop_after_delay(SESSION_LIMIT), wait=wait_fixed(0.1), retry=retry_if_result(bool))(
-                lambda: broker in zookeeper.registered(self.zookeepers.values())
+                lambda: member.id in zookeeper.registered(self.ensemble)
             )
         except (RetryError, OSError):
             # Without ZooKeeper there is nothing to check, and the broker itself waits for ZooKeeper.
-            log.warning(
-                "broker %d is started although its old session in ZooKeeper may not have expired", broker
-            )
+            text = "broker %d is started although its old session in ZooKeeper may not have expired"
+            log.warning(text, member.id)
 
 
 def _no_test(*_: object, **__: object) -> subprocess.Popen[bytes]:

@@ -6,19 +6,24 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from docker.errors import APIError
 from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest
 
+from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.engine import reach
+from pytest_kafkacheck.cluster.docker.foreign_container import container_named, published_ports
+from pytest_kafkacheck.cluster.docker.foreign_ensemble import ForeignEnsemble, find_ensemble
+from pytest_kafkacheck.cluster.docker.node import is_stopped_by_signal
 from pytest_kafkacheck.cluster.kafka.waiting import wait_until
-from pytest_kafkacheck.cluster.spec.member import NodeRole
+from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, NodeRole
 from pytest_kafkacheck.errors import UsageError
 from workloads.clients.connection import Address, ask
+from workloads.clients.security import Security
 
 PROJECT = "com.docker.compose.project"
-SERVICE = "com.docker.compose.service"
 BROKER = 4
 TIMEOUT = 3.0
 """Seconds for each request."""
@@ -34,6 +39,7 @@ class Discovered:
     addresses             addresses of brokers at which this host reaches them.
     voters                node ids of the KRaft quorum.
     planes                ports on which nodes listen for each other, see ``nemesis.cluster.Cluster.planes``.
+    ensemble              ZooKeeper nodes; none in KRaft mode.
     """
 
     brokers: Mapping[int, Mapping[str, Any]]
@@ -41,30 +47,47 @@ class Discovered:
     addresses: Mapping[int, Address]
     voters: frozenset[int]
     planes: Mapping[str, frozenset[int]]
+    ensemble: ForeignEnsemble
 
     @property
     def containers(self) -> Mapping[int, Mapping[str, Any]]:
-        return {**self.controllers, **self.brokers}
+        return {**self.ensemble.containers, **self.controllers, **self.brokers}
 
     def role(self, node: int) -> NodeRole:
+        if node in self.ensemble.containers:
+            return "zookeeper"
         if node not in self.brokers:
             return "controller"
         return "combined" if node in self.voters else "broker"
 
+    def endpoint(self, node: int) -> Endpoint:
+        """Where this host reaches the ports that the node publishes."""
+        if node in self.addresses:
+            at = self.addresses[node]
+            return Endpoint(at.host, {EXTERNAL: at.port})
+        return self.ensemble.endpoints.get(node, Endpoint("", {}))
 
-def discover(client: Any, what: str, *, limit: float) -> Discovered:
+    def peer_port(self, node: int) -> int:
+        """A port on which the node listens for its peers."""
+        if node in self.ensemble.ports:
+            return self.ensemble.ports[node]
+        return min(self.planes["replication" if self.role(node) == "broker" else "controller"])
+
+
+def discover(client: Any, what: str, *, limit: float, security: Security | None = None) -> Discovered:
     """The nodes of a compose project (``compose:NAME``) or among containers (names or ids separated by commas).
 
     Within `limit` seconds all brokers must report the same brokers, and no other container may look like a broker:
-    one that has just started may not know the others yet. Raises UsageError when the containers are not a Kafka
-    cluster that this host can reach, InfrastructureError when the time is up.
+    one that has just started may not know the others yet. `security` is that of the brokers' listeners for this host.
+    Raises UsageError when the containers are not a Kafka cluster that this host can reach, InfrastructureError when
+    the time is up.
     """
     containers = _containers(client, what)
     found: Discovered | None = None
 
     def problem() -> str | None:
         nonlocal found
-        found = _find_nodes(client, containers, what)
+        found = _find_nodes(client, containers, what, security)
         return _doubt(client, containers, found)
 
     wait_until(problem, f"attach {what!r}: all nodes known", limit=limit, pause=0.5)
@@ -85,7 +108,15 @@ def container_ids(client: Any, what: str) -> list[str]:
     return sorted(ids)
 
 
-def _containers(client: Any, what: str) -> list[Mapping[str, Any]]:
+def names_containers(client: Any, what: str) -> bool:
+    """Whether `what` names containers of the user, as `discover` takes them, and not a cluster of kafkacheck."""
+    if what.startswith("compose:") or "," in what:
+        return True
+    ours = client.api.containers(all=True, filters={"label": f"{reaper.RUN}={what}"})
+    return not ours and bool(container_ids(client, what))
+
+
+def _containers(client: Any, what: str) -> Sequence[Mapping[str, Any]]:
     """The engine's description of each container. Raises UsageError for unknown ones."""
     api = client.api
     kind, colon, name = what.partition(":")
@@ -103,7 +134,7 @@ def _containers(client: Any, what: str) -> list[Mapping[str, Any]]:
                 f"attach {what!r}: no running container belongs to that compose project; running projects: "
                 f"{', '.join(projects) or 'none'}"
             )
-        return [api.inspect_container(each["Id"]) for each in found]
+        return _able_to_answer(api, what, [api.inspect_container(each["Id"]) for each in found])
     containers = []
     for each in filter(None, (part.strip() for part in what.split(","))):
         try:
@@ -117,6 +148,22 @@ def _containers(client: Any, what: str) -> list[Mapping[str, Any]]:
         containers.append(container)
     if not containers:
         raise UsageError("attach: expected compose:PROJECT, or names of containers separated by commas")
+    return _able_to_answer(api, what, containers)
+
+
+def _able_to_answer(
+    api: Any, what: str, containers: Sequence[Mapping[str, Any]]
+) -> Sequence[Mapping[str, Any]]:
+    """Raises UsageError for a container that stands still: its owner may have paused it, or a session that was
+    killed."""
+    for each in containers:
+        name = each["Name"].lstrip("/")
+        if each["State"]["Paused"]:
+            raise UsageError(f"attach {what!r}: container {name} is paused; `docker unpause {name}` first")
+        if is_stopped_by_signal(api, each["Id"]):
+            raise UsageError(
+                f"attach {what!r}: the processes of container {name} are stopped; `docker kill -s CONT {name}` first"
+            )
     return containers
 
 
@@ -165,26 +212,30 @@ def _possible_brokers(client: Any, containers: Sequence[Mapping[str, Any]], foun
         for each in containers
         if each["Id"] not in ids
         and each["Image"] in images
-        and _published(each)
+        and published_ports(each)
         and client.api.inspect_container(each["Id"])["State"]["Running"]
     ]
 
 
-def _find_nodes(client: Any, containers: Sequence[Mapping[str, Any]], what: str) -> Discovered:
+def _find_nodes(
+    client: Any, containers: Sequence[Mapping[str, Any]], what: str, security: Security | None
+) -> Discovered:
     """Ask the first broker that answers on a published port for all brokers, and find their containers.
 
     Raises OSError while a broker is still starting, and UsageError when no broker can be reached.
     """
     host, _ = reach(client)
-    published = {port: each for each in containers for port in _published(each)}
+    published = {port: each for each in containers for port in published_ports(each)}
     tried: dict[str, str] = {}
-    for port in sorted(published):
-        address = Address(host, port)
+    answered = False
+    for name, port in product(_names_of_host(host, security), sorted(published)):
+        address = Address(name, port, security)
         try:
             listed = _brokers(address)
         except OSError as error:
             tried[str(address)] = str(error)
             continue
+        answered = True
         if not listed:
             # It answers before it has registered itself.
             tried[str(address)] = UNREGISTERED
@@ -201,38 +252,64 @@ def _find_nodes(client: Any, containers: Sequence[Mapping[str, Any]], what: str)
                 f"advertise an address that this host reaches"
             )
             continue
-        return _with_controllers(
-            containers, brokers, {node: Address(host, at.port) for node, at in listed.items()}
+        return _with_others(
+            client,
+            containers,
+            brokers,
+            {node: Address(name, at.port, security) for node, at in listed.items()},
         )
     shown = "; ".join(f"{address}: {why}" for address, why in tried.items()) or "they publish no port"
-    text = f"attach {what!r}: no Kafka cluster that this host reaches. Tried: {shown}"
+    text = f"attach {what!r}: no Kafka cluster that this host reaches over {security or 'PLAINTEXT'}. Tried: {shown}"
+    if security is None and not answered:
+        text += (
+            ". If the brokers expect TLS or SASL, name a file with the clients' settings: --kafkacheck-attach-config "
+            "FILE with pytest, --command-config FILE with kafkacheck"
+        )
     raise OSError(text) if UNREGISTERED in tried.values() else UsageError(text)
 
 
-def _with_controllers(
+def _names_of_host(host: str, security: Security | None) -> list[str]:
+    """Names under which the brokers' certificates may know this host: they are checked."""
+    is_checked = security is not None and security.tls
+    return [host, *(name for name in ("localhost",) if is_checked and host == "127.0.0.1")]
+
+
+def _with_others(
+    client: Any,
     containers: Sequence[Mapping[str, Any]],
     brokers: Mapping[int, Mapping[str, Any]],
     addresses: Mapping[int, Address],
 ) -> Discovered:
+    """Add the controllers or the ZooKeeper nodes, and the ports between nodes, from the settings of one broker."""
     node = next(iter(addresses))
     settings = _settings(addresses[node], node)
     inner = settings.get("inter.broker.listener.name") or settings.get("security.inter.broker.protocol") or ""
-    ports = re.findall(rf"(?:^|,)\s*{re.escape(inner)}://[^,]*:(\d+)", settings.get("listeners") or "")
-    planes = {"replication": frozenset(map(int, ports)) or frozenset({9092})}
+    planes = {"replication": _ports(settings, inner) or frozenset({9092})}
     voters = re.findall(r"(\d+)@([^:,]+):(\d+)", settings.get("controller.quorum.voters") or "")
     controllers: dict[int, Mapping[str, Any]] = {}
     for text, name, _ in voters:
         if int(text) not in brokers:
-            match = [each for each in containers if name in _names(each)]
-            if not match:
+            if (container := container_named(name, containers)) is None:
                 raise UsageError(
                     f"controller {text} is at {name!r}, and none of the given containers has that name; "
                     f"name its container as well"
                 )
-            controllers[int(text)] = match[0]
+            controllers[int(text)] = container
     if voters:
         planes["controller"] = frozenset(int(port) for _, _, port in voters)
-    return Discovered(brokers, controllers, addresses, frozenset(int(text) for text, _, _ in voters), planes)
+    ensemble = ForeignEnsemble()
+    if not voters and (connect := settings.get("zookeeper.connect")):
+        ensemble = find_ensemble(client, containers, connect, taken=brokers)
+        if control := settings.get("control.plane.listener.name"):
+            planes["controller"] = _ports(settings, control)
+    voting = frozenset(int(text) for text, _, _ in voters)
+    return Discovered(brokers, controllers, addresses, voting, planes, ensemble)
+
+
+def _ports(settings: Mapping[str, str | None], listener: str) -> frozenset[int]:
+    """Ports of the listener of that name."""
+    found = re.findall(rf"(?:^|,)\s*{re.escape(listener)}://[^,]*:(\d+)", settings.get("listeners") or "")
+    return frozenset(map(int, found))
 
 
 def _brokers(address: Address) -> dict[int, Address]:
@@ -247,26 +324,3 @@ def _settings(address: Address, node: int) -> dict[str, str | None]:
     )
     request = DescribeConfigsRequest(version=1, resources=[resource], include_synonyms=False)
     return {each.name: each.value for each in ask(address, request, timeout=TIMEOUT).results[0].configs}
-
-
-def _published(container: Mapping[str, Any]) -> list[int]:
-    bindings = container["NetworkSettings"]["Ports"] or {}
-    return [
-        int(each["HostPort"])
-        for name, each_port in bindings.items()
-        if name.endswith("/tcp")
-        for each in each_port or ()
-    ]
-
-
-def _names(container: Mapping[str, Any]) -> set[str]:
-    """All names by which its peers may reach it."""
-    networks = container["NetworkSettings"]["Networks"].values()
-    aliases = {alias for network in networks for alias in network.get("Aliases") or ()}
-    labels = container["Config"]["Labels"] or {}
-    return {
-        container["Name"].lstrip("/"),
-        container["Config"]["Hostname"],
-        labels.get(SERVICE, ""),
-        *aliases,
-    } - {""}

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from pytest_kafkacheck.cluster.kafka.snapshot import Snapshot
+from workloads.clients.security import Security
 
 DONE = "done"
 
@@ -31,20 +32,23 @@ ROOT = Path(__file__).resolve().parents[3]
 class Guardian:
     """What a session tells its guardian."""
 
-    def __init__(self, pipe: IO[str]) -> None:
+    def __init__(self, pipe: IO[str], security: Security | None) -> None:
         self._pipe = pipe
+        self._security = security
 
     def remember(self, before: Snapshot) -> None:
         """Let it restore this if the session is killed. Raises BrokenPipeError when it has ended."""
-        self._pipe.write(json.dumps(before.to_json()) + "\n")
+        # Everybody on this host can read the arguments of a process, so the password is not one of them.
+        security = self._security.to_json() if self._security else None
+        self._pipe.write(json.dumps({"before": before.to_json(), "security": security}) + "\n")
         self._pipe.flush()
 
 
 @contextmanager
-def guarded(what: str, containers: Iterable[str]) -> Iterator[Guardian]:
+def guarded(what: str, containers: Iterable[str], *, security: Security | None = None) -> Iterator[Guardian]:
     """While the block runs, a guardian watches over these containers. It ends with the block.
 
-    what  the cluster, as `attach.attached` takes it.
+    what, security  the cluster, and how clients connect, as `attach.attached` takes them.
     """
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", PROGRAM, what, json.dumps(list(containers))],
@@ -57,7 +61,7 @@ def guarded(what: str, containers: Iterable[str]) -> Iterator[Guardian]:
     )
     assert process.stdin is not None
     try:
-        yield Guardian(process.stdin)
+        yield Guardian(process.stdin, security)
     finally:
         with suppress(BrokenPipeError):
             process.stdin.write(DONE)

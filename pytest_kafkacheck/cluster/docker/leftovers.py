@@ -101,7 +101,7 @@ def _of_node(cluster: NodesAndBrokers, node: DockerNode) -> list[str]:
             lines.append(text)
         else:
             node.look(f"rm -f {CLOCK_MARK}")
-    return [f"{node.member.host}: {line}" for line in lines]
+    return [f"{node.host}: {line}" for line in lines]
 
 
 def wrong_clock(node: DockerNode) -> str | None:

@@ -78,9 +78,7 @@ def remove_broker(cluster: DockerCluster, node: int) -> None:
         _unregister(cluster, node)
     else:
         wait_until(
-            lambda: (
-                None if node not in zookeeper.registered(cluster.zookeepers.values()) else "still registered"
-            ),
+            lambda: None if node not in zookeeper.registered(cluster.ensemble) else "still registered",
             f"broker {node} gone from ZooKeeper",
             limit=LIMIT,
         )

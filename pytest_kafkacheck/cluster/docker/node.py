@@ -103,7 +103,7 @@ class DockerNode:
         if not state["Running"]:
             return "stopped"
         try:
-            paused = state["Paused"] or self._stopped_by_signal()
+            paused = state["Paused"] or is_stopped_by_signal(self._api, self.container)
         except APIError:
             if not self._api.inspect_container(self.container)["State"]["Running"]:
                 return "stopped"  # it ended between the two requests
@@ -253,12 +253,13 @@ class DockerNode:
         (settings,) = self._api.inspect_container(self.pod)["NetworkSettings"]["Networks"].values()
         return dict(settings)
 
-    def _stopped_by_signal(self) -> bool:
-        # The engine does not report SIGSTOP, but its process list has the process state of java.
-        table = self._api.top(self.container, ps_args="-eo pid,stat,comm")
-        column = table["Titles"].index("STAT")
-        # The list is empty when the process has just ended.
-        return any(row[column].startswith("T") for row in table["Processes"] or ())
+
+def is_stopped_by_signal(api: Any, container: str) -> bool:
+    """The engine does not report SIGSTOP, but its process list has the process state of java."""
+    table = api.top(container, ps_args="-eo pid,stat,comm")
+    column = table["Titles"].index("STAT")
+    # The list is empty when the process has just ended.
+    return any(row[column].startswith("T") for row in table["Processes"] or ())
 
 
 def _number_after(output: str, name: str) -> int:

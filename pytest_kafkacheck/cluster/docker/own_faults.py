@@ -29,9 +29,13 @@ Row = Mapping[str, Any]
 
 
 class RunningCluster(Cluster, Protocol):
-    """require_faults  raises CapabilityError for faults, by name, that the host cannot do."""
+    """require_faults  raises CapabilityError for faults, by name, that the host cannot do.
+    refuse          raises UsageError for events that the cluster does not permit, whatever the host can do.
+    """
 
     require_faults: Callable[[Collection[str]], None]
+
+    def refuse(self, events: Iterable[Event]) -> None: ...
 
     @property
     def spec(self) -> ClusterSpec: ...
@@ -150,6 +154,7 @@ def _schedule(cluster: RunningCluster, events: Iterable[Event]) -> Schedule:
     cannot do."""
     try:
         schedule = Schedule.of(events)
+        cluster.refuse(schedule.events)
         schedule.check(_topology(cluster))
     except (TypeError, ValueError) as error:
         raise UsageError(str(error)) from error

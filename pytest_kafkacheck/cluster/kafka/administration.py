@@ -196,11 +196,11 @@ class Administration:
         return int(self._retry(taken))
 
     def delete_controller(self) -> None:
-        zookeeper.delete_controller(self._cluster.zookeepers.values())
+        zookeeper.delete_controller(self._cluster.ensemble)
 
     def controller_epoch(self) -> int:
         if not self._cluster.spec.kraft:
-            return zookeeper.controller_epoch(self._cluster.zookeepers.values())
+            return zookeeper.controller_epoch(self._cluster.ensemble)
         found = metadata_views.quorum(self._cluster.brokers)
         return found.epoch if found else -1
 
@@ -214,7 +214,7 @@ class Administration:
         if self._cluster.spec.kraft:
             return registration(self._cluster.brokers, node)
         # In ZooKeeper mode a broker is registered as long as its session lasts.
-        is_registered = node in zookeeper.registered(self._cluster.zookeepers.values())
+        is_registered = node in zookeeper.registered(self._cluster.ensemble)
         return "active" if is_registered else "unregistered"
 
     def coordinator(self, kind: Literal["group", "transaction"], name: str) -> int | None:

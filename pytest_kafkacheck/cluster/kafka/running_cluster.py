@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
+from pytest_kafkacheck.cluster.kafka.zookeeper import Ensemble
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from workloads.clients.connection import Address
 
@@ -26,8 +27,8 @@ class RunningCluster(Protocol):
         ...
 
     @property
-    def zookeepers(self) -> Mapping[int, Address]:
-        """Where this host reaches each ZooKeeper node; empty in KRaft mode."""
+    def ensemble(self) -> Ensemble:
+        """ZooKeeper as this host reaches it; without servers in KRaft mode."""
         ...
 
     def leader(self, topic: str, partition: int) -> int | None:

@@ -11,6 +11,7 @@ from pytest_kafkacheck.cluster.kafka.metadata_views import TIMEOUT
 from pytest_kafkacheck.cluster.kafka.topic_state import Report
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from workloads.clients.connection import Address, ask
+from workloads.clients.security import Security
 
 
 class TopicReports:
@@ -50,12 +51,15 @@ def find(bootstrap: Iterable[Address]) -> ServedCluster:
         )
     raise InfrastructureError(
         f"No broker answers within {TIMEOUT:g} s: {'; '.join(problems)}. Check the addresses, and whether they "
-        f"expect TLS or SASL, which are not supported here."
+        f"expect TLS or SASL: --command-config FILE names the clients' settings."
     )
 
 
-def parse_bootstrap(text: str) -> list[Address]:
-    """Addresses such as "localhost:9092,localhost:9093". Raises UsageError."""
+def parse_bootstrap(text: str, security: Security | None = None) -> list[Address]:
+    """Addresses such as "localhost:9092,localhost:9093", to which clients connect as `security` says.
+
+    Raises UsageError.
+    """
     found = []
     for part in text.split(","):
         host, colon, port = part.strip().rpartition(":")
@@ -63,5 +67,5 @@ def parse_bootstrap(text: str) -> list[Address]:
             raise UsageError(
                 f"--bootstrap {text}: {part!r} is no address; expected HOST:PORT, such as localhost:9092"
             )
-        found.append(Address(host.strip("[]"), int(port)))
+        found.append(Address(host.strip("[]"), int(port), security))
     return found

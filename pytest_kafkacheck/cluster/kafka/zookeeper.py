@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from kazoo.client import KazooClient
@@ -22,24 +23,34 @@ Answer = TypeVar("Answer")
 logging.getLogger("kazoo").addHandler(logging.NullHandler())
 
 
-def registered(servers: Iterable[Address]) -> set[int]:
+@dataclass(frozen=True)
+class Ensemble:
+    """servers  where this host reaches them.
+    root     the path below which the brokers keep their data, such as "/kafka"; "" for none.
+    """
+
+    servers: tuple[Address, ...]
+    root: str = ""
+
+
+def registered(ensemble: Ensemble) -> set[int]:
     """Ids of the brokers whose sessions have not expired. Raises OSError when no server answers."""
-    return _ask(servers, lambda client: {int(name) for name in client.get_children("/brokers/ids")}, set())
+    return _ask(ensemble, lambda client: {int(name) for name in client.get_children("/brokers/ids")}, set())
 
 
-def controller(servers: Iterable[Address]) -> int | None:
+def controller(ensemble: Ensemble) -> int | None:
     """Node id of the controller. Raises OSError when no server answers."""
-    return _ask(servers, lambda client: int(json.loads(client.get("/controller")[0])["brokerid"]), None)
+    return _ask(ensemble, lambda client: int(json.loads(client.get("/controller")[0])["brokerid"]), None)
 
 
-def controller_epoch(servers: Iterable[Address]) -> int:
+def controller_epoch(ensemble: Ensemble) -> int:
     """Number of controller elections so far; -1 before the first. Raises OSError when no server answers."""
-    return _ask(servers, lambda client: int(client.get("/controller_epoch")[0]), -1)
+    return _ask(ensemble, lambda client: int(client.get("/controller_epoch")[0]), -1)
 
 
-def delete_controller(servers: Iterable[Address]) -> None:
+def delete_controller(ensemble: Ensemble) -> None:
     """Make the brokers elect a controller again. Raises OSError when no server answers."""
-    _ask(servers, lambda client: client.delete("/controller"), None, read_only=False)
+    _ask(ensemble, lambda client: client.delete("/controller"), None, read_only=False)
 
 
 def mode(server: Address) -> str:
@@ -54,13 +65,13 @@ def mode(server: Address) -> str:
 
 
 def _ask(
-    servers: Iterable[Address],
+    ensemble: Ensemble,
     request: Callable[[KazooClient], Answer],
     absent: Answer,
     *,
     read_only: bool = True,
 ) -> Answer:
-    hosts = ",".join(f"{server[0]}:{server[1]}" for server in servers)
+    hosts = ",".join(f"{server[0]}:{server[1]}" for server in ensemble.servers) + ensemble.root
     client = KazooClient(hosts=hosts, timeout=TIMEOUT, read_only=read_only)
     try:
         client.start(timeout=TIMEOUT)

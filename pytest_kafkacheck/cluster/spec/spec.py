@@ -65,7 +65,7 @@ class ClusterSpec:
     image          a broker image to use instead of the version's own; it has Kafka's jars in /opt/kafka/libs.
     attached       None: a cluster that kafkacheck starts. Otherwise the nodes of a running cluster to which the
                    session attaches: roles by id, such as {0: "combined", 1: "broker", 100: "controller"}, or only ids
-                   where every broker is a controller as well. It replaces brokers and controllers.
+                   where every broker is a controller as well. It replaces brokers, controllers and zookeepers.
     Raises UsageError naming the field, the value and what is allowed.
     """
 
@@ -183,6 +183,7 @@ class ClusterSpec:
         object.__setattr__(self, "attached", dict(sorted(roles.items())))
         object.__setattr__(self, "brokers", brokers)
         object.__setattr__(self, "controllers", counts["controller"])
+        object.__setattr__(self, "zookeepers", counts["zookeeper"])
 
     def _check_counts(self) -> None:
         if self.attached is not None:
@@ -219,6 +220,8 @@ class ClusterSpec:
             raise UsageError(f"ClusterSpec.image={self.image!r}: expected the name of an image, or None")
 
     def _check_coordination(self) -> None:
+        if self.attached is not None:
+            return  # its version is not known
         release = self.release
         if self.zookeepers and not release.zookeeper:
             raise UsageError(

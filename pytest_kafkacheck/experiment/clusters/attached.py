@@ -9,23 +9,24 @@ from pathlib import Path
 from nemesis.event import Event
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.attach import attached
+from pytest_kafkacheck.cluster.docker.attached_faults import refuse_changes
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
 from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
+from workloads.clients.security import Security
 
 
 class AttachedClusters:
     """Attaches to one cluster, which serves every experiment, whatever spec that asks for.
 
     With ``compose:shop``, experiments that ask for 3 brokers and for 5 brokers both run on the brokers of the compose
-    project `shop`, and their records name the spec that was found there. Faults that change settings, data or members
-    are refused: they could not be undone on a cluster that is not ours. At the end our sidecars are removed, and
-    nothing else.
+    project `shop`, and their records name the spec that was found there. Faults that change containers, data or
+    members are refused, see `refuse_changes`. At the end our sidecars are removed, and nothing else.
 
-    name     of the cluster: ``compose:PROJECT``, or names of containers with commas between.
-    session  with ``--kafkacheck-share=all``: its workers take turns, as with `SharedClusters`.
+    name      of the cluster: ``compose:PROJECT``, or names of containers with commas between.
+    security  how clients connect to it; None for plain text.
+    session   with ``--kafkacheck-share=all``: its workers take turns, as with `SharedClusters`.
     """
 
     takes_any_spec = True
@@ -37,11 +38,13 @@ class AttachedClusters:
         say: Callable[[str], None],
         *,
         name: str,
+        security: Security | None = None,
         session: SharedSession | None = None,
     ) -> None:
         self._engine = engine
         self._say = say
         self._name = name
+        self._security = security
         self._session = session
         self._opened: DockerCluster | None = None
 
@@ -50,12 +53,7 @@ class AttachedClusters:
         return self._session is not None
 
     def check(self, spec: ClusterSpec, events: Sequence[Event] = ()) -> None:  # noqa: ARG002 - any spec will do
-        for event in events:
-            if event.fault.changes_cluster:
-                raise UsageError(
-                    f"event {event.id!r}: {event.fault.name} changes settings, data or members of a cluster, which "
-                    f"is not done to a cluster that somebody else runs; leave it out, or run without --attach"
-                )
+        refuse_changes(events)
 
     def turn(self, spec: ClusterSpec, *, alone: bool) -> AbstractContextManager[None]:  # noqa: ARG002 - any spec will do
         return self._turn(self._session, alone=alone) if self._session is not None else nullcontext()
@@ -75,7 +73,7 @@ class AttachedClusters:
     @contextmanager
     def open(self, spec: ClusterSpec, *, logs: Path) -> Iterator[DockerCluster]:  # noqa: ARG002 - starts no node
         session = self._session.owner if self._session is not None else None
-        with attached(self._engine.client, self._name, session=session) as cluster:
+        with attached(self._engine.client, self._name, security=self._security, session=session) as cluster:
             nodes = ", ".join(map(str, cluster.nodes))
             bootstrap = ",".join(cluster.bootstrap)
             self._say(f"attached to {self._name}: nodes {nodes}, bootstrap {bootstrap}")

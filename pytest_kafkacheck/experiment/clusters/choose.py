@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.clusters.attached import AttachedClusters
 from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
 from pytest_kafkacheck.experiment.clusters.kept import KeptClusters
@@ -11,6 +12,7 @@ from pytest_kafkacheck.experiment.clusters.shared import SharedClusters
 from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
 from pytest_kafkacheck.experiment.clusters.source import ClusterSource
 from pytest_kafkacheck.experiment.clusters.started import StartedClusters
+from workloads.clients.security import Security
 
 
 def choose_source(
@@ -20,11 +22,20 @@ def choose_source(
     fresh: bool = False,
     reuse: bool = False,
     attach: str | None = None,
+    security: Security | None = None,
     shared: SharedSession | None = None,
 ) -> ClusterSource:
-    """The first strategy that applies, in this order: attached, shared, kept (unless `fresh`), started."""
+    """The first strategy that applies, in this order: attached, shared, kept (unless `fresh`), started.
+
+    security  of the attached cluster. Raises UsageError without one: other clusters have that of their spec.
+    """
+    if security is not None and attach is None:
+        raise UsageError(
+            "settings of clients are for a cluster that somebody else runs: name it with --attach "
+            "(--kafkacheck-attach), or leave the file out"
+        )
     if attach is not None:
-        return AttachedClusters(engine, say, name=attach, session=shared)
+        return AttachedClusters(engine, say, name=attach, security=security, session=shared)
     if shared is not None:
         return SharedClusters(engine, say, session=shared)
     if reuse and not fresh:

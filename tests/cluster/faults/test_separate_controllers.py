@@ -70,9 +70,9 @@ def test_a_broker_that_the_controller_still_has_was_not_removed(
 
 
 def test_a_broker_is_removed_and_another_one_added(four: DockerCluster) -> None:
-    with Injection(four, remove_broker("leader", lasting=LONG), topic="t") as injection:
-        (gone,) = injection.nodes
-        assert injection.injected["evidence"]["controller_says"] == "unregistered"
+    with four.fault(remove_broker("leader:t-0")) as fault:
+        (gone,) = fault.nodes
+        assert fault.evidence["controller_says"] == "unregistered"
         assert all(gone not in metadata_views.unfenced(address) for address in four.brokers.values())
         assert four.leader("t", 0) not in (None, gone)
     assert len(four.brokers) == 4

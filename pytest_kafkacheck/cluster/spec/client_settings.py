@@ -1,0 +1,143 @@
+"""Reads settings of clients from a file, in the form that Kafka's own tools take as ``--command-config``.
+
+They say how clients authenticate and encrypt where somebody else runs the brokers. A setting about security that
+would have no effect here is refused: the tools and kafkacheck would connect differently.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_kafkacheck.cluster.spec.java_properties import parse_properties
+from pytest_kafkacheck.errors import UsageError
+from workloads.clients.security import Security
+
+ALLOWED = (
+    "security.protocol",
+    "sasl.mechanism",
+    "sasl.jaas.config",
+    "sasl.username",
+    "sasl.password",
+    "ssl.truststore.type",
+    "ssl.truststore.location",
+    "ssl.truststore.certificates",
+    "ssl.keystore.type",
+    "ssl.keystore.location",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.key",
+    "ssl.endpoint.identification.algorithm",
+)
+"""`sasl.username` and `sasl.password` are librdkafka's names; all others are Kafka's."""
+
+ABOUT_SECURITY = ("security.", "sasl.", "ssl.")
+
+CERTIFICATE = r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----\n?"
+KEY = r"-----BEGIN (?:\w+ )?PRIVATE KEY-----.+?-----END (?:\w+ )?PRIVATE KEY-----\n?"
+
+
+def read_client_settings(file: Path) -> Security | None:
+    """How clients connect; None for plain text. Raises UsageError, naming the file and the setting but no secret."""
+    try:
+        settings = parse_properties(file.read_text(encoding="utf-8"))
+        return _security(settings)
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UsageError(f"{file}: {error}") from error
+
+
+def _security(settings: Mapping[str, str]) -> Security | None:
+    for name in settings:
+        if name.startswith(ABOUT_SECURITY) and name not in ALLOWED:
+            raise ValueError(f"{name} is not supported; allowed are {', '.join(ALLOWED)}")
+    # Kafka's own tools turn the check off where it is empty.
+    if settings.get("ssl.endpoint.identification.algorithm", "https").lower() != "https":
+        raise ValueError(
+            "ssl.endpoint.identification.algorithm: host names are always checked; leave it out, and give the "
+            "brokers certificates for the names that they advertise"
+        )
+    protocol = settings.get("security.protocol", "PLAINTEXT")
+    if protocol == "PLAINTEXT":
+        return None
+    made: dict[str, Any] = {"protocol": protocol}
+    if protocol.startswith("SASL"):
+        made |= {"mechanism": settings.get("sasl.mechanism"), **_user(settings)}
+    if protocol.endswith("SSL"):
+        made |= _certificates(settings)
+    try:
+        return Security(**made)
+    except ValueError as error:
+        raise ValueError(_in_their_terms(str(error))) from None
+
+
+def _user(settings: Mapping[str, str]) -> dict[str, str | None]:
+    if (jaas := settings.get("sasl.jaas.config")) is None:
+        return {"username": settings.get("sasl.username"), "password": settings.get("sasl.password")}
+    options = {
+        name: re.sub(r"\\(.)", r"\1", quoted) if quoted else bare
+        for name, quoted, bare in re.findall(r'(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s";]+))', jaas)
+    }
+    if not {"username", "password"} <= options.keys():
+        raise ValueError(
+            'sasl.jaas.config: expected the form \'MODULE required username="..." password="...";\''
+        )
+    return {"username": options["username"], "password": options["password"]}
+
+
+def _certificates(settings: Mapping[str, str]) -> dict[str, str]:
+    found = {}
+    trusted = _pem(settings, "ssl.truststore", "ssl.truststore.certificates")
+    if trusted is not None:
+        found["ca"] = trusted
+    chain = _pem(settings, "ssl.keystore", "ssl.keystore.certificate.chain")
+    key = settings.get("ssl.keystore.key")
+    if chain is not None and key is None:
+        # A PEM file has the key and the certificates.
+        key = "".join(re.findall(KEY, chain, re.DOTALL)) or None
+        chain = "".join(re.findall(CERTIFICATE, chain, re.DOTALL)) or None
+    if chain is not None:
+        found["certificate"] = chain
+    if key is not None:
+        if "ENCRYPTED" in key:
+            raise ValueError("ssl.keystore: the private key is encrypted; expected one without a password")
+        found["key"] = key
+    return found
+
+
+def _pem(settings: Mapping[str, str], store: str, inline: str) -> str | None:
+    """PEM text of a store, from the settings themselves or from the file that they name."""
+    given = [name for name in (f"{store}.location", inline) if name in settings]
+    if not given:
+        return None
+    if len(given) > 1:
+        raise ValueError(f"{given[0]} and {given[1]}: expected one of them")
+    if (kind := settings.get(f"{store}.type", "JKS")) != "PEM":
+        raise ValueError(
+            f"{store}.type={kind}: expected PEM; `keytool -exportcert -rfc` writes a certificate of a Java key store "
+            f"as PEM"
+        )
+    if given[0] == inline:
+        return settings[inline]
+    try:
+        return Path(settings[given[0]]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not a text file in PEM form"
+        raise ValueError(f"{given[0]}={settings[given[0]]}: cannot be read: {reason}") from error
+
+
+def _in_their_terms(text: str) -> str:
+    """A message of `Security` with the names of these settings."""
+    for field, setting in {
+        "Security.protocol": "security.protocol",
+        "Security.mechanism": "sasl.mechanism",
+        "Security.username": "sasl.jaas.config: username",
+        "Security.password": "sasl.jaas.config: password",
+        "Security.ca": "ssl.truststore",
+        "Security.certificate": "ssl.keystore: certificate",
+        "Security.key": "ssl.keystore: key",
+    }.items():
+        text = text.replace(field, setting)
+    return text
