@@ -22,6 +22,20 @@ class Ahead(NamedTuple):
     source: str
 
 
+class Elected(NamedTuple):
+    """The leader of a partition, or the controller.
+
+    node   its id; None while there is none, or no broker reports it.
+    epoch  rises with every election; -1 where no broker reports it.
+    of     what the epoch counts for: the id of a topic, which changes when the topic is recreated; "" where there is
+           none.
+    """
+
+    node: int | None
+    epoch: int
+    of: str = ""
+
+
 class Node(Protocol):
     """One broker or controller, and its network namespace."""
 
@@ -281,6 +295,32 @@ class View(Protocol):
         """Node id of the active controller."""
 
 
+CoordinatorKind = Literal["group", "transaction"]
+
+
+class QuickView(View, Protocol):
+    """The views of the brokers that answer at once, for looks that are repeated many times a second.
+
+    For one thread. All brokers are asked side by side. A silent one delays a single look, by a fraction of a second.
+    """
+
+    def elected_leader(self, topic: str, partition: int) -> Elected: ...
+
+    def elected_controller(self) -> Elected: ...
+
+    def coordinator(self, kind: CoordinatorKind, name: str) -> int | None:
+        """Node id of the coordinator of a group or a transactional id."""
+
+    def state(self, kind: CoordinatorKind, name: str) -> str | None:
+        """The state of a group, such as Stable, or of a transaction, such as Ongoing, as the coordinator reports it.
+
+        None where it does not answer.
+        """
+
+    def close(self) -> None:
+        """Close what the looks have opened. It is not used any more."""
+
+
 class Cluster(View, Protocol):
     @property
     def nodes(self) -> Mapping[int, Node]: ...
@@ -296,9 +336,6 @@ class Cluster(View, Protocol):
     @property
     def kafka(self) -> Kafka: ...
 
-    def coordinator(self, kind: Literal["group", "transaction"], name: str) -> int | None:
-        """Node id of the coordinator of a group or a transactional id."""
-
     def ahead(self, node: int) -> Ahead:
         """What time that node says it is. Raises OSError when it does not say it."""
 
@@ -309,8 +346,8 @@ class Cluster(View, Protocol):
     def planes(self) -> Mapping[str, frozenset[int]]:
         """TCP ports in the nodes' namespaces by their purpose: ``replication``, ``controller``."""
 
-    def quick(self) -> View:
-        """The same views, of the brokers that answer at once, for a look that is repeated many times a second."""
+    def quick(self) -> QuickView:
+        """A new one. The caller closes it."""
 
     def serving(self, node: int) -> bool:
         """Whether that broker answers on its client listener and the controller has not fenced it."""

@@ -6,10 +6,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
 from typing import Any
 
-from nemesis.cluster import Clients, Cluster, View
+from nemesis.cluster import Clients, Cluster, QuickView
 from nemesis.conflicts import may_block_the_same, may_restore_the_same
 from nemesis.event_run import EventRun, describe
 from nemesis.fault_context import FaultContext, Proof
@@ -143,18 +144,19 @@ class Nemesis:
         run.planned = self._clock.began + event.at
         if event.after is not None:
             watch = event.after.named(self._aliases).watch(self._cluster, self._clients, topic=self._topic)
-            if (came := self._await_trigger(event.after, watch)) is None:
-                if not self._clock.is_ending:
-                    self._give_up(run, event.after, watch)
-                return
+            with closing(watch):
+                if (came := self._await_trigger(event.after, watch)) is None:
+                    if not self._clock.is_ending:
+                        self._give_up(run, event.after, watch)
+                    return
             run.planned = came + event.at
-        view = self._cluster.quick()
-        if not self._clock.wait(run.planned - LOOK_AHEAD):
-            return
-        self._targets.look(event, view)
-        if not self._clock.wait(run.planned) or not self._await_turn(run):
-            return
-        self._inject(run, view)
+        with closing(self._cluster.quick()) as view:
+            if not self._clock.wait(run.planned - LOOK_AHEAD):
+                return
+            self._targets.look(event, view)
+            if not self._clock.wait(run.planned) or not self._await_turn(run):
+                return
+            self._inject(run, view)
         if run.due is not None:
             self._hold(run, run.due)
 
@@ -191,7 +193,7 @@ class Nemesis:
             return False
         return may_block_the_same(run.event, other.event) or self._clock.seconds() < run.planned + HEAL_FIRST
 
-    def _inject(self, run: EventRun, view: View) -> None:
+    def _inject(self, run: EventRun, view: QuickView) -> None:
         assert run.began is not None
         event = run.event
         nodes: tuple[int, ...] = ()

@@ -23,6 +23,7 @@ from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.docker.plan import SPEC, Plan
 from pytest_kafkacheck.cluster.kafka import append_time, metadata_views, settling, zookeeper
 from pytest_kafkacheck.cluster.kafka.administration import Administration, Membership
+from pytest_kafkacheck.cluster.kafka.controller_session import ControllerSession
 from pytest_kafkacheck.cluster.kafka.log_excerpt import excerpt
 from pytest_kafkacheck.cluster.kafka.quick_look import QuickLook
 from pytest_kafkacheck.cluster.spec.member import (
@@ -182,7 +183,9 @@ class DockerCluster:
         return found.leader if found else None
 
     def quick(self) -> QuickLook:
-        return QuickLook(lambda: self.brokers, None if self.spec.kraft else self.controller)
+        if self.spec.kraft:
+            return QuickLook(lambda: self.brokers)
+        return QuickLook(lambda: self.brokers, ControllerSession(lambda: self.zookeepers.values()))
 
     def coordinator(self, kind: Literal["group", "transaction"], name: str) -> int | None:
         return self.kafka.coordinator(kind, name)

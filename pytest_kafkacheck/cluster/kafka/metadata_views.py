@@ -6,13 +6,14 @@ and tests need to see that. Of several views, the one with the highest epoch is 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
 from kafka.protocol.admin import DescribeClusterRequest
 
-from workloads.clients import requests
+from workloads.clients import coordination, requests
 from workloads.clients.connection import Address, ask
 from workloads.clients.protocol import Log
 from workloads.clients.requests import CLIENT, LATEST, Ask, Leadership, Quorum
@@ -78,6 +79,15 @@ def quorum(addresses: Mapping[int, Address], *, ask_each: AskEach = ask_each) ->
     """
     answers = [answer for answer in ask_each(addresses, requests.quorum).values() if answer is not None]
     return max(answers, key=lambda answer: answer.epoch, default=None)
+
+
+def coordinator(
+    addresses: Mapping[int, Address], kind: coordination.Kind, name: str, *, ask_each: AskEach = ask_each
+) -> int | None:
+    """The node that most brokers name as the coordinator of a group or a transactional id; None where none does."""
+    answers = ask_each(addresses, lambda ask_it: coordination.coordinator(ask_it, kind, name))
+    named = Counter(node for node in answers.values() if node is not None)
+    return max(named, key=named.__getitem__, default=None)
 
 
 def unfenced(address: Address) -> set[int]:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from nemesis.cluster import Ahead
+from nemesis.cluster import Ahead, Elected
 from tests.support.fake_cluster.kafka import FakeKafka
 from tests.support.fake_cluster.manual_clock import ManualClock
 from tests.support.fake_cluster.node import FakeNode
@@ -21,6 +21,8 @@ class FakeCluster:
     in_sync: tuple[int, ...] = (1, 2, 3)
     assignment: tuple[int, ...] = (2, 3, 1)
     active_controller: int | None = 3
+    opened: int = 0
+    closed: int = 0
 
     def __post_init__(self) -> None:
         self.lock = threading.RLock()
@@ -43,7 +45,21 @@ class FakeCluster:
         return self.active_controller
 
     def quick(self) -> FakeCluster:
+        self.opened += 1
         return self
+
+    def elected_leader(self, topic: str, partition: int) -> Elected:
+        return Elected(self.leader(topic, partition), self.kafka.epochs, self.kafka.topic_id(topic))
+
+    def elected_controller(self) -> Elected:
+        return Elected(self.controller(), self.kafka.controller_epochs)
+
+    def state(self, kind: str, name: str) -> str | None:
+        known = self.kafka.groups if kind == "group" else self.kafka.transactions
+        return known[name][0] if name in known else None
+
+    def close(self) -> None:
+        self.closed += 1
 
     def coordinator(self, _: str, name: str) -> int | None:
         return None if name == "gone" else 1
