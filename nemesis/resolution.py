@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from nemesis.cluster import Cluster, CoordinatorKind, QuickView, View
+from nemesis.cluster import Cluster
 from nemesis.targets import Target
+from nemesis.views import CoordinatorKind, QuickView, View
 
 OF_LOG = frozenset({"leader", "follower", "isr", "out-of-sync", "partition"})
 

@@ -10,9 +10,9 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from nemesis.cluster import Clients, Cluster, QuickView
+from nemesis.cluster import Clients, Cluster
 from nemesis.conflicts import may_block_the_same, may_restore_the_same
-from nemesis.event_run import EventRun, describe
+from nemesis.event_run import EventRun, describe, explaining
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.no_clients import NoClients
 from nemesis.records import Stage, action_row, heal_all_row
@@ -20,10 +20,12 @@ from nemesis.resolution import Unresolved
 from nemesis.run_clock import RunClock
 from nemesis.run_effects import Effects
 from nemesis.schedule import Schedule
+from nemesis.serving_watch import WATCHED, ServingWatch, not_observed
 from nemesis.target_search import TargetSearch
 from nemesis.targets import named
 from nemesis.tasks import Start, Task, in_thread
 from nemesis.triggers import TRIGGER_INTERVAL, Trigger, Watch
+from nemesis.views import QuickView
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +108,7 @@ class Nemesis:
         try:
             for run in sorted(self._runs, key=lambda run: 0.0 if run.event.after else run.event.at):
                 if run.event.after is None:
-                    self._clock.wait(self._clock.began + run.event.at - LOOK_AHEAD)
+                    self._clock.wait(self._clock.began + run.event.at - WATCHED)
                 tasks.append(self._start(partial(self._attempt, run), f"nemesis-{run.event.id}"))
         except BaseException as problem:
             self._clock.fail(problem)
@@ -128,10 +130,14 @@ class Nemesis:
     def _attempt(self, run: EventRun) -> None:
         """One event from its time to its heal. A problem ends all events."""
         try:
+            if run.event.fault.strikes_serving:
+                run.serving = ServingWatch(self._cluster, self._clock, self._start, run.event.id)
             self._carry_out(run)
         except BaseException as problem:  # a row that could not be recorded, or an interrupt
             self._clock.fail(problem)
         self._end(run)
+        if run.serving is not None:
+            run.serving.close()
 
     def _end(self, run: EventRun) -> None:
         try:
@@ -203,6 +209,8 @@ class Nemesis:
             run.began = self._clock.now()
             if not event.fault.momentary:
                 run.due = run.began / 1e9 + (0 if self._clock.is_finishing else event.lasting)
+            if run.serving is not None:
+                run.serving.end()
             run.inject(self._context(run, nodes))
             proof = self._prove(run)
         except Unresolved as problem:
@@ -251,6 +259,8 @@ class Nemesis:
             lasting=event.lasting,
             random=event.random(self._seed, "how"),
             wait_until=partial(self._wait_until, run=run),
+            explaining=lambda node: explaining(self._runs, run, node, self._clock.seconds()),
+            served=run.serving.served if run.serving is not None else not_observed,
         )
 
     def _heal(self, run: EventRun) -> None:
@@ -258,14 +268,14 @@ class Nemesis:
             return
         began, run.is_healing = self._clock.now(), True
         if not run.contexts:
-            run.is_finished = True
+            run.finish()
             if run.began is None:
                 self._write(run, "inject", (), Proof(False, {"skipped": STOPPED}), invoked=began)
             proof = Proof(True, {"nothing": "there was nothing to heal"})
             self._write(run, "heal", (), proof, invoked=began)
             return
         outcome = run.heal()
-        run.is_finished = True  # an interrupt before this line causes another heal
+        run.finish()  # an interrupt before this line causes another heal
         window = run.window(began, outcome.proof)
         is_in_time = run.due is not None and began >= run.due * 1e9  # not where the run was stopped before
         self._write(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from nemesis.cluster import Clients, Cluster, QuickView
+from nemesis.cluster import Clients, Cluster
 from nemesis.event import Event
 from nemesis.resolution import VIEWED, Unresolved, resolve
 from nemesis.run_clock import RunClock
 from nemesis.targets import Groups, named
+from nemesis.views import QuickView
 
 LIMIT = 5.0
 """Seconds in which a target must become known, such as the leader of a partition during an election."""

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nemesis.cluster import Clients, Cluster, Elected, QuickView
+from nemesis.cluster import Clients, Cluster
 from nemesis.topology import Topology
 from nemesis.validation import LONGEST
+from nemesis.views import Elected, QuickView
 
 ALLOWED = (
     "'acks:<number>', 'isr-shrink', 'isr-full', 'leader-change' (of partition 0 of the workload's main topic; "

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nemesis.cluster import Elected
 from nemesis.schedule import Schedule, event_from_json
 from nemesis.triggers import ALLOWED, TRIGGER_LIMIT, Trigger, elected_anew
+from nemesis.views import Elected
 from pytest_kafkacheck import isolate, kill, pause
 from tests.support.topologies import TOPOLOGIES
 
@@ -156,7 +156,7 @@ def test_what_looks_have_opened_is_closed(fake_run) -> None:
         pause(2, after="controller-change", lasting=1),
         pause(3, after="isr-shrink within 5", lasting=1),
     )
-    assert fake_run.cluster.opened == fake_run.cluster.closed == 4
+    assert fake_run.cluster.opened == fake_run.cluster.closed == 7
 
 
 def acks_per_second(fake_run, number: float) -> None:

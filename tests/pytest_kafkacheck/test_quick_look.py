@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from nemesis.cluster import Elected
+from nemesis.views import Elected
 from pytest_kafkacheck.cluster.kafka import metadata_views, standing_connection
 from pytest_kafkacheck.cluster.kafka.asker import PATIENCE, Asker
 from pytest_kafkacheck.cluster.kafka.quick_look import QuickLook
@@ -201,6 +201,25 @@ def test_the_coordinator_may_be_silent(
     look = QuickLook(lambda: brokers)
     assert look.coordinator("group", "g") == 1
     assert look.state("group", "g") is None
+    look.close()
+
+
+def test_a_broker_serves_if_it_answers_and_nobody_reports_it_as_fenced(
+    connections: type[FakeConnection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unfenced = {1: {1, 2, 3}, 2: {1, 2}, 3: {1, 2, 3}}
+    brokers = {node: Address("127.0.0.1", node) for node in (1, 2, 3, 4)}
+    monkeypatch.setattr(connections, "ask", lambda self, _: self.address.port)
+    monkeypatch.setattr(requests, "quorum", lambda _: Quorum(8, 4, 20, {8: 20, 9: 11}))
+
+    def unfenced_brokers(ask: Ask) -> set[int]:
+        if (node := ask(None)) == 4:
+            raise ConnectionResetError("it boots")
+        return unfenced[node]
+
+    monkeypatch.setattr(metadata_views, "unfenced_brokers", unfenced_brokers)
+    look = QuickLook(lambda: brokers, controllers=(8, 9, 10))
+    assert look.serving_nodes() == {1: True, 2: True, 3: False, 4: False, 8: True, 9: False, 10: False}
     look.close()
 
 

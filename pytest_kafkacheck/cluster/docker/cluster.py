@@ -184,7 +184,9 @@ class DockerCluster:
 
     def quick(self) -> QuickLook:
         if self.spec.kraft:
-            return QuickLook(lambda: self.brokers)
+            brokers = self.brokers
+            separate = [node for node in self.controllers if node not in brokers]
+            return QuickLook(lambda: self.brokers, controllers=separate)
         return QuickLook(lambda: self.brokers, ControllerSession(lambda: self.zookeepers.values()))
 
     def coordinator(self, kind: Literal["group", "transaction"], name: str) -> int | None:

@@ -11,7 +11,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
-from nemesis.cluster import Elected
+from nemesis.views import Elected
 from pytest_kafkacheck.cluster.kafka.asker import PATIENCE
 from pytest_kafkacheck.cluster.kafka.zookeeper import TIMEOUT
 from workloads.clients.connection import Address

@@ -92,8 +92,13 @@ def coordinator(
 
 def unfenced(address: Address) -> set[int]:
     """Node ids of the brokers that are not fenced, in that broker's view. Raises OSError without an answer."""
+    return unfenced_brokers(asking(address))
+
+
+def unfenced_brokers(ask_it: Ask) -> set[int]:
+    """As `unfenced`, over a connection that is there already."""
     request = DescribeClusterRequest(version=0, include_cluster_authorized_operations=False)
-    return {broker.broker_id for broker in asking(address)(request).brokers}
+    return {broker.broker_id for broker in ask_it(request).brokers}
 
 
 def offset(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import Protocol
 
-from nemesis.cluster import CoordinatorKind, Elected
+from nemesis.views import CoordinatorKind, Elected
 from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.cluster.kafka.asker import Asker
 from workloads.clients import coordination
 from workloads.clients.connection import Address
-from workloads.clients.requests import Ask, Leadership
+from workloads.clients.requests import Ask, Leadership, Quorum
 
 
 class ControllerSource(Protocol):
@@ -25,15 +25,21 @@ class ControllerSource(Protocol):
 class QuickLook:
     """Implements ``nemesis.cluster.QuickView``.
 
-    brokers     where clients reach each broker, at this moment.
-    controller  None where the brokers know the controller, as in KRaft mode.
+    brokers      where clients reach each broker, at this moment.
+    controller   None where the brokers know the controller, as in KRaft mode.
+    controllers  ids of KRaft controllers that are no brokers.
     """
 
     def __init__(
-        self, brokers: Callable[[], Mapping[int, Address]], controller: ControllerSource | None = None
+        self,
+        brokers: Callable[[], Mapping[int, Address]],
+        controller: ControllerSource | None = None,
+        *,
+        controllers: Collection[int] = (),
     ) -> None:
         self._brokers = brokers
         self._controller = controller
+        self._controllers = tuple(controllers)
         self._askers: defaultdict[Hashable, Asker] = defaultdict(Asker)
         """One for each question: the answer to one that is late is not taken for that to another."""
 
@@ -60,7 +66,7 @@ class QuickLook:
     def elected_controller(self) -> Elected:
         if self._controller is not None:
             return self._controller.elected()
-        quorum = metadata_views.quorum(self._brokers(), ask_each=self._askers["quorum"])
+        quorum = self._quorum()
         return Elected(quorum.leader, quorum.epoch) if quorum else Elected(None, -1)
 
     def coordinator(self, kind: CoordinatorKind, name: str) -> int | None:
@@ -81,12 +87,34 @@ class QuickLook:
             return answers[node][1] if node in answers else None
         return None
 
+    def serving_nodes(self) -> dict[int, bool]:
+        answers = self._askers["serving"](self._brokers(), _unfenced)
+        views = [unfenced for unfenced in answers.values() if unfenced is not None]
+        found = {
+            node: unfenced is not None and all(node in view for view in views)
+            for node, unfenced in answers.items()
+        }
+        if self._controllers and (quorum := self._quorum()) is not None:
+            found |= {node: quorum.ends.get(node, -1) >= quorum.high_watermark for node in self._controllers}
+        return found
+
     def close(self) -> None:
         for asker in self._askers.values():
             asker.close()
         if self._controller is not None:
             self._controller.close()
 
+    def _quorum(self) -> Quorum | None:
+        return metadata_views.quorum(self._brokers(), ask_each=self._askers["quorum"])
+
     def _newest(self, topic: str, partition: int) -> Leadership | None:
         views = metadata_views.views(self._brokers(), [topic], ask_each=self._askers["topic", topic])
         return metadata_views.newest(views, (topic, partition))
+
+
+def _unfenced(ask: Ask) -> set[int] | None:
+    """None for a broker that does not answer: a failure is an answer, too."""
+    try:
+        return metadata_views.unfenced_brokers(ask)
+    except OSError:
+        return None

@@ -12,11 +12,11 @@ import pytest
 from kafka import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer
 from kafka.errors import KafkaError
 
-from nemesis.cluster import Elected
 from nemesis.effects.network import Network
 from nemesis.effects.nft import Cut
 from nemesis.no_clients import NoClients
 from nemesis.triggers import Trigger
+from nemesis.views import Elected
 from pytest_kafkacheck import (
     add_broker,
     add_partitions,

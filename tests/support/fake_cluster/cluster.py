@@ -6,7 +6,8 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from nemesis.cluster import Ahead, Elected
+from nemesis.cluster import Ahead
+from nemesis.views import Elected
 from tests.support.fake_cluster.kafka import FakeKafka
 from tests.support.fake_cluster.manual_clock import ManualClock
 from tests.support.fake_cluster.node import FakeNode
@@ -58,6 +59,9 @@ class FakeCluster:
         known = self.kafka.groups if kind == "group" else self.kafka.transactions
         return known[name][0] if name in known else None
 
+    def serving_nodes(self) -> dict[int, bool]:
+        return {node: self.serving(node) for node in self.brokers}
+
     def close(self) -> None:
         self.closed += 1
 
@@ -83,6 +87,7 @@ class FakeCluster:
         others = [n for n in self.nodes if n != node]
         return (
             process.state() == "running"
+            and process.is_serving
             and self.clock.now - process.started_at >= self.boot
             and all(self.connects(node, other) for other in others)
         )
