@@ -131,8 +131,8 @@ class EventRun:
         return side_by_side(self._start, [partial(step, context) for context in contexts], self.event.id)
 
 
-def explaining(runs: Iterable[EventRun], run: EventRun, node: int, now: float) -> tuple[str, ...]:
-    """Ids of the other events because of which that node may not serve.
+def explaining(runs: Iterable[EventRun], run: EventRun, node: int | None, now: float) -> tuple[str, ...]:
+    """Ids of the other events because of which that node may not serve; for None those that may explain anything.
 
     They hit the node, or take nodes down, which may cost the cluster its quorum; and they are at work, or ended less
     than `RECOVERY` ago. now: seconds of the clock.
@@ -144,7 +144,7 @@ def explaining(runs: Iterable[EventRun], run: EventRun, node: int, now: float) -
         and other.contexts
         and (other.ended is None or now - other.ended < RECOVERY)
         and other.event.fault.target_family != "clients"
-        and (node in other.nodes or other.event.fault.takes_nodes_down)
+        and (node is None or node in other.nodes or other.event.fault.takes_nodes_down)
     )
 
 

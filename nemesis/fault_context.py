@@ -39,7 +39,8 @@ class FaultContext:
     wait_until  waits for a condition for at most that many seconds; returns whether it came true. It gives up when
                 the run is stopped, and during the injection when the heal is due.
     served      whether a node served just before the injection.
-    explaining  ids of the other events because of which a node may not serve now.
+    explaining  ids of the other events because of which a node may not serve now; for None those that are at work
+                anywhere, or have just ended.
     effective   whether the injection was verified.
     healed      whether the heal ended without an exception.
     notes       what one step of the fault records for a later one.
@@ -58,7 +59,7 @@ class FaultContext:
     random: random.Random
     wait_until: Callable[[Callable[[], bool], float], bool]
     served: Callable[[int], Served] = not_observed
-    explaining: Callable[[int], tuple[str, ...]] = lambda _: ()
+    explaining: Callable[[int | None], tuple[str, ...]] = lambda _: ()
     effective: bool = False
     healed: bool = False
     notes: dict[str, Any] = field(default_factory=dict)

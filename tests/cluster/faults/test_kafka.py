@@ -79,8 +79,10 @@ def test_unclean_election_of_a_replica_that_lacks_records(cluster: DockerCluster
 
 def test_a_leader_storm_visits_every_replica(cluster: DockerCluster, topic: str) -> None:
     leaders = set()
-    with Injection(cluster, leader_storm(lasting=LONG, every=0.3), topic=topic):
+    with Injection(cluster, leader_storm(lasting=LONG, every=0.3), topic=topic) as injection:
         assert eventually(lambda: bool(leaders.add(cluster.leader(topic, 0))) or leaders >= {1, 2, 3})
+    evidence = injection.rows["heal"]["value"]["evidence"]
+    assert evidence["changes"] == evidence["elections"] == evidence["beats"] >= 2
     assert cluster.replicas(topic, 0) == (1, 2, 3)
     lifecycle.wait_settled(cluster)
 
