@@ -240,4 +240,16 @@ def test_the_leaders_own_view_counts_among_those_of_one_epoch() -> None:
     newest = metadata_views.newest(views, LOG)
     assert newest is not None
     assert newest.isr == (2,)
+
+
+def test_the_smallest_isr_counts_while_the_leader_is_silent() -> None:
+    """No response has the partition epoch, and the number of a node says nothing about the age of its view."""
+    views = {1: seen(2, 4, (2, 3)), 3: seen(2, 4, (1, 2, 3)), 4: seen(2, 3, (2,))}
+    for order in (views, dict(reversed(views.items()))):
+        newest = metadata_views.newest(order, LOG)
+        assert newest is not None
+        assert newest.isr == (2, 3)
+
+
+def test_nothing_is_newest_where_no_broker_knows_the_partition() -> None:
     assert metadata_views.newest({}, LOG) is None

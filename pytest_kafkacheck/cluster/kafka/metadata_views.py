@@ -63,13 +63,18 @@ def views(
 
 
 def newest(all_views: Mapping[int, View], log: Log) -> Leadership | None:
-    """The view of a partition with the highest leader epoch; of several, that of the leader itself."""
+    """The view of a partition with the highest leader epoch; of several, that of the leader itself.
+
+    Where the leader does not answer, the smallest ISR counts: a replica is in sync only if all views of the epoch
+    have it. The partition epoch would order them, but no response to a client contains it. The smaller ISR errs
+    towards a shrink, which is the change to expect while a leader is silent.
+    """
     found = [
-        (view[log].leader_epoch, view[log].leader == node, node)
+        (view[log].leader_epoch, view[log].leader == node, -len(view[log].isr), -node)
         for node, view in all_views.items()
         if log in view
     ]
-    return all_views[max(found)[2]][log] if found else None
+    return all_views[-max(found)[3]][log] if found else None
 
 
 def quorum(addresses: Mapping[int, Address], *, ask_each: AskEach = ask_each) -> Quorum | None:
