@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
+from nemesis.views import QuickView, View
+
 State = Literal["running", "paused", "stopped"]
 Registration = Literal["active", "fenced", "unregistered"]
 
@@ -265,22 +267,6 @@ class Clients(Protocol):
         """How often it has tried to send or receive since it was isolated; None when it is not isolated."""
 
 
-class View(Protocol):
-    """What brokers report of partitions and of the controller."""
-
-    def leader(self, topic: str, partition: int) -> int | None:
-        """Node id of the leader with the highest leader epoch that any live broker reports; None for no leader."""
-
-    def replicas(self, topic: str, partition: int) -> tuple[int, ...]:
-        """Node ids in assignment order."""
-
-    def isr(self, topic: str, partition: int) -> tuple[int, ...]:
-        """Node ids, as reported by the broker with the highest leader epoch."""
-
-    def controller(self) -> int | None:
-        """Node id of the active controller."""
-
-
 class Cluster(View, Protocol):
     @property
     def nodes(self) -> Mapping[int, Node]: ...
@@ -296,9 +282,6 @@ class Cluster(View, Protocol):
     @property
     def kafka(self) -> Kafka: ...
 
-    def coordinator(self, kind: Literal["group", "transaction"], name: str) -> int | None:
-        """Node id of the coordinator of a group or a transactional id."""
-
     def ahead(self, node: int) -> Ahead:
         """What time that node says it is. Raises OSError when it does not say it."""
 
@@ -309,8 +292,8 @@ class Cluster(View, Protocol):
     def planes(self) -> Mapping[str, frozenset[int]]:
         """TCP ports in the nodes' namespaces by their purpose: ``replication``, ``controller``."""
 
-    def quick(self) -> View:
-        """The same views, of the brokers that answer at once, for a look that is repeated many times a second."""
+    def quick(self) -> QuickView:
+        """A new one. The caller closes it."""
 
     def serving(self, node: int) -> bool:
         """Whether that broker answers on its client listener and the controller has not fenced it."""

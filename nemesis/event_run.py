@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
 from nemesis.event import Event
 from nemesis.fault_context import FaultContext, Proof
+from nemesis.serving_watch import ServingWatch
 from nemesis.tasks import Start, side_by_side
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+RECOVERY = 60.0
+"""Seconds for a broker to start, recover its logs and be unfenced on a busy machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +51,10 @@ class EventRun:
         self.is_lifted = False
         """Whether its heal was carried out. It may not be proved yet."""
         self.is_finished = False
+        self.serving: ServingWatch | None = None
+        """Which nodes served before the injection, where the fault's proof needs that."""
+        self.ended: float | None = None
+        """When it was finished, in seconds of the clock."""
         self._now = now
         self._start = start
         self._applied: int | None = None
@@ -54,6 +62,9 @@ class EventRun:
     @property
     def nodes(self) -> tuple[int, ...]:
         return tuple(node for context in self.contexts for node in context.node_ids)
+
+    def finish(self) -> None:
+        self.is_finished, self.ended = True, self._now() / 1e9
 
     def inject(self, context: FaultContext) -> None:
         """Passes on what the fault raises."""
@@ -118,6 +129,23 @@ class EventRun:
     def _for_each(self, contexts: Sequence[FaultContext], step: Callable[[FaultContext], T]) -> list[T]:
         """Take a step for all contexts at the same time. Passes on what it raised, after all have ended."""
         return side_by_side(self._start, [partial(step, context) for context in contexts], self.event.id)
+
+
+def explaining(runs: Iterable[EventRun], run: EventRun, node: int | None, now: float) -> tuple[str, ...]:
+    """Ids of the other events because of which that node may not serve; for None those that may explain anything.
+
+    They hit the node, or take nodes down, which may cost the cluster its quorum; and they are at work, or ended less
+    than `RECOVERY` ago. now: seconds of the clock.
+    """
+    return tuple(
+        other.event.id
+        for other in runs
+        if other is not run
+        and other.contexts
+        and (other.ended is None or now - other.ended < RECOVERY)
+        and other.event.fault.target_family != "clients"
+        and (node is None or node in other.nodes or other.event.fault.takes_nodes_down)
+    )
 
 
 def describe(problem: Exception) -> str:

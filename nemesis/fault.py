@@ -75,6 +75,8 @@ class Fault(ABC):
     one_at_a_time     it takes its nodes down one after another.
     blocks_process    it ends a process or makes it stand still. Two of these interfere at one node.
     needs_process     its proof needs a running process. Random schedules do not begin it where one may be blocked.
+    strikes_serving   it ends a process or makes it stand still that must have served just before: one that was
+                      booting, hung or fenced was not struck. Its proof asks `nemesis.steps.served_before`.
     allows            names of faults that may begin at the same node while it blocks the process.
     restores_state    it remembers an earlier state and restores it at the end. Two of these cannot overlap at the
                       same object: the later one would restore what the earlier one had set.
@@ -97,6 +99,7 @@ class Fault(ABC):
     one_at_a_time: ClassVar[bool] = False
     blocks_process: ClassVar[bool] = False
     needs_process: ClassVar[bool] = False
+    strikes_serving: ClassVar[bool] = False
     allows: ClassVar[frozenset[str]] = frozenset()
     restores_state: ClassVar[bool] = False
     changes_cluster: ClassVar[bool] = False

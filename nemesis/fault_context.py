@@ -11,6 +11,7 @@ from nemesis.cluster import Clients, Cluster, Node
 from nemesis.effects.network import Network
 from nemesis.effects.processes import Processes
 from nemesis.effects.reconciler import Reconciler
+from nemesis.serving_watch import Served, not_observed
 from nemesis.targets import Groups, Target
 
 
@@ -37,6 +38,9 @@ class FaultContext:
     random      source of the fault's random choices.
     wait_until  waits for a condition for at most that many seconds; returns whether it came true. It gives up when
                 the run is stopped, and during the injection when the heal is due.
+    served      whether a node served just before the injection.
+    explaining  ids of the other events because of which a node may not serve now; for None those that are at work
+                anywhere, or have just ended.
     effective   whether the injection was verified.
     healed      whether the heal ended without an exception.
     notes       what one step of the fault records for a later one.
@@ -54,6 +58,8 @@ class FaultContext:
     lasting: float
     random: random.Random
     wait_until: Callable[[Callable[[], bool], float], bool]
+    served: Callable[[int], Served] = not_observed
+    explaining: Callable[[int | None], tuple[str, ...]] = lambda _: ()
     effective: bool = False
     healed: bool = False
     notes: dict[str, Any] = field(default_factory=dict)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Literal
 
-from nemesis.cluster import Cluster, View
+from nemesis.cluster import Cluster
 from nemesis.targets import Target
+from nemesis.views import CoordinatorKind, QuickView, View
 
 OF_LOG = frozenset({"leader", "follower", "isr", "out-of-sync", "partition"})
 
-VIEWED = OF_LOG | {"controller"}
-"""Kinds of targets that a `View` knows."""
+VIEWED = OF_LOG | {"controller", "coordinator", "transaction-coordinator"}
+"""Kinds of targets that a `QuickView` knows."""
 
 
 class Unresolved(LookupError):
@@ -23,14 +23,14 @@ def resolve(
     target: Target,
     cluster: Cluster,
     *,
-    view: View,
+    view: QuickView,
     topic: str,
     rng: random.Random,
     clients: Mapping[int, str],
 ) -> tuple[int, ...]:
     """The ids of the nodes, or the numbers of the client processes, that the target is now.
 
-    view     of the cluster: it knows the controller and the state of logs.
+    view     of the cluster: it knows the controller, coordinators and the state of logs.
     topic    the workload's main topic.
     rng      the event's own source of random choices.
     clients  the roles of running client processes, by number.
@@ -47,8 +47,8 @@ def resolve(
         case "controller":
             return (_known(view.controller(), "no active controller is known"),)
         case "coordinator" | "transaction-coordinator":
-            kind: Literal["group", "transaction"] = "group" if target.kind == "coordinator" else "transaction"
-            node = cluster.coordinator(kind, target.name or "")
+            kind: CoordinatorKind = "group" if target.kind == "coordinator" else "transaction"
+            node = view.coordinator(kind, target.name or "")
             return (_known(node, f"no broker names a coordinator of {target.name}"),)
     if target.kind in OF_LOG:
         return _of_log(target, view, topic)

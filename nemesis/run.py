@@ -6,12 +6,13 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
 from typing import Any
 
-from nemesis.cluster import Clients, Cluster, View
+from nemesis.cluster import Clients, Cluster
 from nemesis.conflicts import may_block_the_same, may_restore_the_same
-from nemesis.event_run import EventRun, describe
+from nemesis.event_run import EventRun, describe, explaining
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.no_clients import NoClients
 from nemesis.records import Stage, action_row, heal_all_row
@@ -19,10 +20,12 @@ from nemesis.resolution import Unresolved
 from nemesis.run_clock import RunClock
 from nemesis.run_effects import Effects
 from nemesis.schedule import Schedule
+from nemesis.serving_watch import WATCHED, ServingWatch, not_observed
 from nemesis.target_search import TargetSearch
 from nemesis.targets import named
 from nemesis.tasks import Start, Task, in_thread
 from nemesis.triggers import TRIGGER_INTERVAL, Trigger, Watch
+from nemesis.views import QuickView
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +108,7 @@ class Nemesis:
         try:
             for run in sorted(self._runs, key=lambda run: 0.0 if run.event.after else run.event.at):
                 if run.event.after is None:
-                    self._clock.wait(self._clock.began + run.event.at - LOOK_AHEAD)
+                    self._clock.wait(self._clock.began + run.event.at - WATCHED)
                 tasks.append(self._start(partial(self._attempt, run), f"nemesis-{run.event.id}"))
         except BaseException as problem:
             self._clock.fail(problem)
@@ -127,10 +130,14 @@ class Nemesis:
     def _attempt(self, run: EventRun) -> None:
         """One event from its time to its heal. A problem ends all events."""
         try:
+            if run.event.fault.strikes_serving:
+                run.serving = ServingWatch(self._cluster, self._clock, self._start, run.event.id)
             self._carry_out(run)
         except BaseException as problem:  # a row that could not be recorded, or an interrupt
             self._clock.fail(problem)
         self._end(run)
+        if run.serving is not None:
+            run.serving.close()
 
     def _end(self, run: EventRun) -> None:
         try:
@@ -143,18 +150,19 @@ class Nemesis:
         run.planned = self._clock.began + event.at
         if event.after is not None:
             watch = event.after.named(self._aliases).watch(self._cluster, self._clients, topic=self._topic)
-            if (came := self._await_trigger(event.after, watch)) is None:
-                if not self._clock.is_ending:
-                    self._give_up(run, event.after, watch)
-                return
+            with closing(watch):
+                if (came := self._await_trigger(event.after, watch)) is None:
+                    if not self._clock.is_ending:
+                        self._give_up(run, event.after, watch)
+                    return
             run.planned = came + event.at
-        view = self._cluster.quick()
-        if not self._clock.wait(run.planned - LOOK_AHEAD):
-            return
-        self._targets.look(event, view)
-        if not self._clock.wait(run.planned) or not self._await_turn(run):
-            return
-        self._inject(run, view)
+        with closing(self._cluster.quick()) as view:
+            if not self._clock.wait(run.planned - LOOK_AHEAD):
+                return
+            self._targets.look(event, view)
+            if not self._clock.wait(run.planned) or not self._await_turn(run):
+                return
+            self._inject(run, view)
         if run.due is not None:
             self._hold(run, run.due)
 
@@ -191,7 +199,7 @@ class Nemesis:
             return False
         return may_block_the_same(run.event, other.event) or self._clock.seconds() < run.planned + HEAL_FIRST
 
-    def _inject(self, run: EventRun, view: View) -> None:
+    def _inject(self, run: EventRun, view: QuickView) -> None:
         assert run.began is not None
         event = run.event
         nodes: tuple[int, ...] = ()
@@ -201,6 +209,8 @@ class Nemesis:
             run.began = self._clock.now()
             if not event.fault.momentary:
                 run.due = run.began / 1e9 + (0 if self._clock.is_finishing else event.lasting)
+            if run.serving is not None:
+                run.serving.end()
             run.inject(self._context(run, nodes))
             proof = self._prove(run)
         except Unresolved as problem:
@@ -249,6 +259,8 @@ class Nemesis:
             lasting=event.lasting,
             random=event.random(self._seed, "how"),
             wait_until=partial(self._wait_until, run=run),
+            explaining=lambda node: explaining(self._runs, run, node, self._clock.seconds()),
+            served=run.serving.served if run.serving is not None else not_observed,
         )
 
     def _heal(self, run: EventRun) -> None:
@@ -256,14 +268,14 @@ class Nemesis:
             return
         began, run.is_healing = self._clock.now(), True
         if not run.contexts:
-            run.is_finished = True
+            run.finish()
             if run.began is None:
                 self._write(run, "inject", (), Proof(False, {"skipped": STOPPED}), invoked=began)
             proof = Proof(True, {"nothing": "there was nothing to heal"})
             self._write(run, "heal", (), proof, invoked=began)
             return
         outcome = run.heal()
-        run.is_finished = True  # an interrupt before this line causes another heal
+        run.finish()  # an interrupt before this line causes another heal
         window = run.window(began, outcome.proof)
         is_in_time = run.due is not None and began >= run.due * 1e9  # not where the run was stopped before
         self._write(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from nemesis.cluster import Clients, Cluster, View
+from nemesis.cluster import Clients, Cluster
 from nemesis.event import Event
 from nemesis.resolution import VIEWED, Unresolved, resolve
 from nemesis.run_clock import RunClock
 from nemesis.targets import Groups, named
+from nemesis.views import QuickView
 
 LIMIT = 5.0
 """Seconds in which a target must become known, such as the leader of a partition during an election."""
@@ -31,14 +32,14 @@ class TargetSearch:
         self._cluster, self._clients, self._clock = cluster, clients, clock
         self._topic, self._aliases, self._seed = topic, aliases, seed
 
-    def look(self, event: Event, view: View) -> None:
+    def look(self, event: Event, view: QuickView) -> None:
         """Ask all brokers about the target once, if it is something that they report."""
         if isinstance(event.target, Groups) or event.target.kind not in VIEWED:
             return
         with suppress(Exception):  # `find` asks again, and tells
             self._resolved(event, view)
 
-    def find(self, event: Event, view: View) -> tuple[int, ...]:
+    def find(self, event: Event, view: QuickView) -> tuple[int, ...]:
         """The ids of the nodes, or the numbers of the client processes. Raises Unresolved with the last reason."""
         found: list[tuple[int, ...]] = []
         reasons = ["the run was stopped before the first attempt"]
@@ -54,7 +55,7 @@ class TargetSearch:
             raise Unresolved(f"{event.target}: {reasons[-1]}, for {LIMIT:.0f} s or until the run was stopped")
         return found[0]
 
-    def _resolved(self, event: Event, view: View) -> tuple[int, ...]:
+    def _resolved(self, event: Event, view: QuickView) -> tuple[int, ...]:
         """Raises Unresolved."""
         target = named(event.target, self._aliases)
         if isinstance(target, Groups):

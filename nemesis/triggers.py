@@ -10,6 +10,7 @@ from typing import Any
 from nemesis.cluster import Clients, Cluster
 from nemesis.topology import Topology
 from nemesis.validation import LONGEST
+from nemesis.views import Elected, QuickView
 
 ALLOWED = (
     "'acks:<number>', 'isr-shrink', 'isr-full', 'leader-change' (of partition 0 of the workload's main topic; "
@@ -30,6 +31,16 @@ TRIGGER_LIMIT = 60.0
 TRIGGER_INTERVAL = 0.05
 """Seconds between two looks at a trigger."""
 
+BACK_AGAIN = 2
+"""By how much a partition's epoch is higher, at least, after its leader has lost the lead and got it back.
+
+One more may be a change of the ISR: the controllers of ZooKeeper mode raise the epoch with it, and those of KRaft did
+so up to Kafka 3.5.
+"""
+
+Look = tuple[Callable[[], Any], Callable[[Any], bool], Callable[[Any], str]]
+"""What is observed, whether the moment has come, and the words for what was seen: as `Watch` takes them."""
+
 _LIMITED = re.compile(r"(\S+) within ([0-9]+(?:\.[0-9]+)?)")
 
 
@@ -37,11 +48,18 @@ class Watch:
     """Looks repeatedly whether a moment has come since the first look. For one thread."""
 
     def __init__(
-        self, observe: Callable[[], Any], comes: Callable[[Any], bool], says: Callable[[Any], str]
+        self,
+        observe: Callable[[], Any],
+        comes: Callable[[Any], bool],
+        says: Callable[[Any], str],
+        *,
+        close: Callable[[], None] = lambda: None,
     ) -> None:
         self._observe = observe
         self._comes = comes
         self._says = says
+        self.close = close
+        """Closes what the looks have opened. There is no look afterwards."""
         self.seen = "nothing"
         """At the last look that was answered, in words."""
 
@@ -131,39 +149,49 @@ class Trigger:
 
     def watch(self, cluster: Cluster, clients: Clients, *, topic: str) -> Watch:
         """topic: the workload's main topic."""
-        log, view = (self.topic or topic, self.partition or 0), cluster.quick()
+        if self.kind == "acks":
+            return Watch(clients.acknowledged, self.number.__le__, "{:,} acknowledgements".format)
+        view = cluster.quick()
+        return Watch(*self._look(view, (self.topic or topic, self.partition or 0)), close=view.close)
+
+    def _look(self, view: QuickView, log: tuple[str, int]) -> Look:
         match self.kind:
-            case "acks":
-                return Watch(
-                    clients.acknowledged, lambda number: number >= self.number, "{:,} acknowledgements".format
-                )
             case "controller-change":
-                return Watch(view.controller, _changed(), lambda node: _role("controller", node))
+                return view.elected_controller, elected_anew(1), lambda now: _role("controller", now)
             case "leader-change":
-                return Watch(lambda: view.leader(*log), _changed(), lambda node: _role("leader", node))
-            case "isr-shrink":
-                return Watch(lambda: (view.isr(*log), view.replicas(*log)), _shrunk, _in_sync)
-            case "isr-full":
-                return Watch(lambda: (view.isr(*log), view.replicas(*log)), _full_again(), _in_sync)
-            case "rebalance":
-                return Watch(
-                    lambda: cluster.kafka.group(self.name or "")[0], REBALANCING.__contains__, _state
+                return (
+                    lambda: view.elected_leader(*log),
+                    elected_anew(BACK_AGAIN),
+                    lambda now: _role("leader", now),
                 )
-        return Watch(lambda: cluster.kafka.transaction(self.name or "")[0], "Ongoing".__eq__, _state)
+            case "isr-shrink":
+                return lambda: (view.isr(*log), view.replicas(*log)), _shrunk, _in_sync
+            case "isr-full":
+                return lambda: (view.isr(*log), view.replicas(*log)), _full_again(), _in_sync
+            case "rebalance":
+                return lambda: view.state("group", self.name or ""), REBALANCING.__contains__, _state
+        return lambda: view.state("transaction", self.name or ""), "Ongoing".__eq__, _state
 
 
-def _changed() -> Callable[[int | None], bool]:
-    """Whether the node is another one than at first. None counts as unknown."""
-    first: list[int] = []
+def elected_anew(step: int) -> Callable[[Elected], bool]:
+    """Whether another node is elected than at first, or elections since the last look brought the same one back.
 
-    def changed(node: int | None) -> bool:
-        if node is None:
+    step  by how much the epoch is higher then, at least. It shows an election that began and ended between two looks.
+    """
+    first: list[Elected] = []
+    last: list[Elected] = []
+
+    def is_new(now: Elected) -> bool:
+        if now.node is None:
             return False
-        if not first:
-            first.append(node)
-        return node != first[0]
+        before = last[-1] if last else now
+        if now.of == before.of and now.epoch < before.epoch:
+            return False  # an outdated view: the brokers that know better did not answer
+        first[:], last[:] = first or [now], [now]
+        is_back = now.of == before.of and before.epoch >= 0 and now.epoch - before.epoch >= step
+        return now.node != first[0].node or is_back
 
-    return changed
+    return is_new
 
 
 Isr = tuple[Sequence[int], Sequence[int]]
@@ -188,8 +216,10 @@ def _full_again() -> Callable[[Isr], bool]:
     return full_again
 
 
-def _role(role: str, node: int | None) -> str:
-    return f"no {role}" if node is None else f"the {role} is {node}"
+def _role(role: str, now: Elected) -> str:
+    if now.node is None:
+        return f"no {role}"
+    return f"the {role} is {now.node}" + (f", epoch {now.epoch}" if now.epoch >= 0 else "")
 
 
 def _in_sync(isr: Isr) -> str:
@@ -197,5 +227,5 @@ def _in_sync(isr: Isr) -> str:
     return f"the ISR is {in_sync}; the replicas are {replicas}"
 
 
-def _state(state: str) -> str:
-    return f"the state is {state}"
+def _state(state: str | None) -> str:
+    return f"the state is {state or 'unknown'}"

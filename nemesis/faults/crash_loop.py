@@ -18,7 +18,8 @@ class CrashLoop(EndsProcess):
 
     name = "crash-loop"
     proved_by = (
-        "the process is gone after every kill, and runs before the next; the evidence of the heal counts them"
+        "the node served before, its process is gone after every kill, and runs before the next; the evidence of "
+        "the heal counts them"
     )
     allows = frozenset({"kill"})
 

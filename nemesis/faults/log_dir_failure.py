@@ -18,7 +18,7 @@ class LogDirFailure(EndsProcess):
 
     name = "log-dir-failure"
     family = "storage"
-    proved_by = f"the process ended by itself within {LIMIT:.0f} s"
+    proved_by = f"the node served just before, and its process ended by itself within {LIMIT:.0f} s"
     changes_cluster = True
     needs = frozenset({"disks"})
 

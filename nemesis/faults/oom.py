@@ -25,7 +25,7 @@ class Oom(EndsProcess):
     """The container gets a memory limit, and a command in it takes all memory that is left."""
 
     name = "oom"
-    proved_by = "the process is gone, and the engine reports that it was killed for memory"
+    proved_by = "the node served just before, its process is gone, and the engine reports a kill for memory"
     changes_cluster = True
 
     def inject(self, context: FaultContext) -> None:

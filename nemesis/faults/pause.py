@@ -8,6 +8,7 @@ from nemesis.event import OPEN, Event
 from nemesis.fault import Draw, Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.ended_process import note_process, was_down_by_itself
+from nemesis.steps.served_before import served_before
 from nemesis.steps.serving import verify_serving
 
 LIMIT = 5.0
@@ -20,9 +21,13 @@ class Pause(Fault):
 
     name = "pause"
     family = "process"
-    proved_by = "the state of the process; the evidence says which mechanism stopped it"
+    proved_by = (
+        "the node served just before, and its process stands still; the evidence says which mechanism stopped "
+        "it"
+    )
     draw = Draw(weight=3)
     blocks_process = True
+    strikes_serving = True
     allows = frozenset({"kill"})
     prefers = frozenset({"freezer"})
 
@@ -40,7 +45,8 @@ class Pause(Fault):
             return Proof(False, {**evidence, "nothing": "the process did not run before the fault"})
         is_paused = context.wait_until(lambda: node.state() == "paused", LIMIT)
         evidence |= {"state": node.state(), "mechanism": context.processes.mechanism(context.node_id)}
-        return Proof(is_paused, evidence)
+        served = served_before(context, context.node_id)
+        return Proof(is_paused and served.effective, {**evidence, **served.evidence})
 
     def heal(self, context: FaultContext) -> None:
         context.notes["wanted"] = context.processes.wanted(context.node_id)

@@ -8,6 +8,7 @@ from nemesis.event import Event
 from nemesis.fault import Draw, Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.ended_process import KILLED, LIMIT, end_process
+from nemesis.steps.served_before import served_before
 from nemesis.steps.serving import verify_serving
 
 
@@ -19,10 +20,13 @@ class Restart(Fault):
 
     name = "restart"
     family = "process"
-    proved_by = "a new process runs; with `clean` the old one ended by itself"
+    proved_by = (
+        "the node served just before, and a new process runs; with `clean` the old one ended by itself"
+    )
     draw = Draw(weight=1, options=({}, {"clean": False}))
     momentary = True
     blocks_process = True
+    strikes_serving = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.clean, bool):
@@ -37,7 +41,9 @@ class Restart(Fault):
         node, exit_code = context.node, context.notes["exit_code"]
         is_new = context.wait_until(lambda: node.incarnation() != context.notes["incarnation"], LIMIT)
         ended_as_wanted = not self.clean or exit_code != KILLED
-        return Proof(is_new and ended_as_wanted, {"exit_code": exit_code, "new_incarnation": is_new})
+        served = served_before(context, context.node_id)
+        evidence = {"exit_code": exit_code, "new_incarnation": is_new, **served.evidence}
+        return Proof(is_new and ended_as_wanted and served.effective, evidence)
 
     def heal(self, context: FaultContext) -> None:
         # This has an effect only if the injection failed half-way.

@@ -8,6 +8,7 @@ from nemesis.event import Event
 from nemesis.fault import Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.ended_process import KILLED
+from nemesis.steps.served_before import note_explaining, served_before
 from nemesis.steps.serving import LIMIT
 
 
@@ -17,13 +18,15 @@ class RollingRestart(Fault):
 
     name = "rolling-restart"
     family = "process"
-    proved_by = "each node ended by itself, runs a new process, and serves clients"
+    proved_by = "each node served before, ended by itself, runs a new process, and serves clients"
     takes_all_nodes = True
     one_at_a_time = True
     momentary = True
     blocks_process = True
+    strikes_serving = True
 
     def inject(self, context: FaultContext) -> None:
+        note_explaining(context)
         restarted = context.notes.setdefault("restarted", {})
         for number in context.node_ids:
             node = context.cluster.nodes[number]
@@ -44,7 +47,9 @@ class RollingRestart(Fault):
         restarted = context.notes["restarted"]
         is_complete = len(restarted) == len(context.node_ids)
         effective = is_complete and all(all(each.values()) for each in restarted.values())
-        return Proof(effective, {"restarted": {str(node): each for node, each in restarted.items()}})
+        served = {number: served_before(context, number) for number in restarted}
+        by_node = {str(number): {**each, **served[number].evidence} for number, each in restarted.items()}
+        return Proof(effective and all(proof.effective for proof in served.values()), {"restarted": by_node})
 
     def heal(self, context: FaultContext) -> None:
         problems = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nemesis.fault import Fault
 from nemesis.fault_context import FaultContext, Proof
+from nemesis.steps.served_before import note_explaining, served_before
 from nemesis.steps.serving import verify_serving
 
 LIMIT = 10.0
@@ -18,9 +19,10 @@ class EndsProcess(Fault):
 
     family = "process"
     blocks_process = True
+    strikes_serving = True
 
     def verify_injected(self, context: FaultContext) -> Proof:
-        """Effective when the process is gone, and was there before or was kept down by another fault."""
+        """Effective when the process is gone, and served before or could not because of another fault."""
         node = context.node
         if was_down_by_itself(context):
             return Proof(False, {"before": "stopped", "nothing": "the process had ended before the fault"})
@@ -28,7 +30,8 @@ class EndsProcess(Fault):
         evidence = {"before": context.notes["before"], "state": node.state()}
         if stopped:
             evidence["exit_code"] = node.exit_code()
-        return Proof(stopped, evidence)
+        served = served_before(context, context.node_id)
+        return Proof(stopped and served.effective, {**evidence, **served.evidence})
 
     def heal(self, context: FaultContext) -> None:
         """Start the process again, unless another fault keeps it down."""
@@ -58,6 +61,7 @@ class EndsProcess(Fault):
 
 def note_process(context: FaultContext) -> None:
     """Remember which process ran before the fault, and what other faults wanted of it."""
+    note_explaining(context)
     context.notes |= {
         "before": context.node.state(),
         "wanted_before": context.processes.wanted(context.node_id),

@@ -18,6 +18,9 @@ import pytest
 from pytest_kafkacheck.cluster.docker import lifecycle, loop_devices, reaper
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.disk import BALLAST
+from pytest_kafkacheck.cluster.docker.leftovers import LOOK, of_node
+from pytest_kafkacheck.cluster.docker.node import DISK_MARK, WRITE_LIMIT_MARK
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
@@ -228,10 +231,22 @@ def test_disk_faults_of_a_dead_session_are_repaired(settled: DockerCluster) -> N
     settled.nodes[2].disk.freeze(60)
     settled.nodes[3].disk.throttle(100_000)
     assert settled.nodes[3].disk.throttled() == 100_000
+    assert {node.id: of_node(settled, node) for node in settled.nodes.values()} == {
+        1: [f"kafka1: its disk is filled by {BALLAST}"],
+        2: ["kafka2: its disk is frozen"],
+        3: ["kafka3: what it writes to its disk is limited to 100000 bytes per second"],
+    }
+    assert not settled.healthy()
     lifecycle.repair(settled)
+    assert settled.healthy()
     assert settled.nodes[3].disk.throttled() is None
     assert settled.nodes[1].disk.available() > 0
     assert not settled.nodes[2].disk.frozen()
+    assert not any(
+        mark in node.look(LOOK)[1]
+        for node in settled.nodes.values()
+        for mark in (DISK_MARK, WRITE_LIMIT_MARK)
+    )
 
 
 def test_too_few_loop_devices_are_counted(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,7 +114,7 @@ def test_an_injection_does_not_wait_for_brokers_that_are_silent(fake_run, monkey
     cluster, looks = fake_run.cluster, []
 
     class View:
-        replicas, isr = staticmethod(cluster.replicas), staticmethod(cluster.isr)
+        replicas, isr, close = map(staticmethod, (cluster.replicas, cluster.isr, cluster.close))
 
         def leader(self, topic, partition):
             if self not in looks:
@@ -127,6 +127,25 @@ def test_an_injection_does_not_wait_for_brokers_that_are_silent(fake_run, monkey
     assert fake_run.times("inject") == {"pause-0": pytest.approx(0.2), "isolate-1": 5}
     assert fake_run.times("heal") == {"pause-0": pytest.approx(9.2), "isolate-1": 7}
     assert len(looks) == 2
+
+
+def test_an_injection_at_a_coordinator_does_not_wait_for_brokers_that_are_silent(
+    fake_run, monkeypatch
+) -> None:
+    cluster, looks = fake_run.cluster, []
+
+    def coordinator(kind: str, name: str) -> int:
+        looks.append((kind, name))
+        if len(looks) in (1, 3):  # the first look at each
+            fake_run.stop.wait(0.2)
+        return 1
+
+    monkeypatch.setattr(cluster, "coordinator", coordinator)
+    fake_run.carry_out(
+        pause("coordinator:readers", at=2, lasting=2), pause("transaction-coordinator:t", at=6, lasting=2)
+    )
+    assert fake_run.times("inject") == {"pause-0": 2, "pause-1": 6}
+    assert looks == [("group", "readers")] * 2 + [("transaction", "t")] * 2
 
 
 @pytest.mark.parametrize("fault", [reassign, lambda **t: configure({"retention.ms": 7}, **t)])

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nemesis.schedule import Schedule, event_from_json
-from nemesis.triggers import ALLOWED, TRIGGER_LIMIT, Trigger
+from nemesis.triggers import ALLOWED, TRIGGER_LIMIT, Trigger, elected_anew
+from nemesis.views import Elected
 from pytest_kafkacheck import isolate, kill, pause
 from tests.support.topologies import TOPOLOGIES
 
@@ -107,6 +108,55 @@ def test_a_leader_change_counts_from_the_first_known_leader(fake_run) -> None:
     assert not changed()
     fake_run.cluster.leaders["log", 0] = 2
     assert changed()
+
+
+def test_an_election_that_began_and_ended_between_two_looks_is_noticed(fake_run) -> None:
+    cluster = fake_run.cluster
+    leader, controller = (
+        Trigger.parse(text).watch(cluster, fake_run.clients, topic="log")
+        for text in ("leader-change", "controller-change")
+    )
+    assert not leader.has_come()
+    assert not controller.has_come()
+    cluster.kafka.epochs += 2
+    assert leader.has_come()
+    assert not controller.has_come()
+    cluster.kafka.controller_epochs += 1
+    assert controller.has_come()
+    assert (leader.seen, controller.seen) == ("the leader is 2, epoch 7", "the controller is 3, epoch 6")
+
+
+@pytest.mark.parametrize("epochs", [(5, 6, 7, 8), (5, 4, 6), (-1, 5)])
+def test_a_leader_that_stays_is_no_change(epochs) -> None:
+    """In old versions the epoch also rises with the ISR, one by one. A broker that was cut off reports an old one."""
+    is_new = elected_anew(2)
+    assert not any(is_new(Elected(2, epoch)) for epoch in epochs)
+
+
+def test_an_outdated_view_of_another_leader_is_no_change() -> None:
+    is_new = elected_anew(2)
+    assert not is_new(Elected(2, 6))
+    assert not is_new(Elected(1, 5))
+    assert not is_new(Elected(2, 6))
+    assert is_new(Elected(3, 7))
+
+
+def test_epochs_of_a_recreated_topic_begin_again() -> None:
+    is_new = elected_anew(2)
+    assert not is_new(Elected(2, 6, "old"))
+    assert not is_new(Elected(2, 0, "new"))
+    assert is_new(Elected(3, 1, "new"))
+
+
+def test_what_looks_have_opened_is_closed(fake_run) -> None:
+    acks_per_second(fake_run, 10)
+    fake_run.stop.arrange(3, lambda: setattr(fake_run.cluster, "active_controller", 1))
+    fake_run.carry_out(
+        kill("leader", at=1, lasting=2),
+        pause(2, after="controller-change", lasting=1),
+        pause(3, after="isr-shrink within 5", lasting=1),
+    )
+    assert fake_run.cluster.opened == fake_run.cluster.closed == 7
 
 
 def acks_per_second(fake_run, number: float) -> None:

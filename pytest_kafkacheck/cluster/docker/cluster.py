@@ -22,6 +22,7 @@ from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.docker.plan import SPEC, Plan
 from pytest_kafkacheck.cluster.kafka import append_time, metadata_views, settling, zookeeper
 from pytest_kafkacheck.cluster.kafka.administration import Administration, Membership
+from pytest_kafkacheck.cluster.kafka.controller_session import ControllerSession
 from pytest_kafkacheck.cluster.kafka.log_excerpt import excerpt
 from pytest_kafkacheck.cluster.kafka.quick_look import QuickLook
 from pytest_kafkacheck.cluster.kafka.zookeeper import Ensemble
@@ -185,7 +186,11 @@ class DockerCluster:
         return found.leader if found else None
 
     def quick(self) -> QuickLook:
-        return QuickLook(lambda: self.brokers, None if self.spec.kraft else self.controller)
+        if self.spec.kraft:
+            brokers = self.brokers
+            separate = [node for node in self.controllers if node not in brokers]
+            return QuickLook(lambda: self.brokers, controllers=separate)
+        return QuickLook(lambda: self.brokers, ControllerSession(lambda: self.zookeepers.values()))
 
     def coordinator(self, kind: Literal["group", "transaction"], name: str) -> int | None:
         return self.kafka.coordinator(kind, name)

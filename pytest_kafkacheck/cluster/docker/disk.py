@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shlex
 import threading
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
@@ -30,6 +31,9 @@ BALLAST = f"{DATA}/.kafkacheck-ballast"
 
 LIMIT = 30.0
 """Seconds for one command in the sidecar."""
+
+WRITE_LIMIT = 10.0
+"""Seconds for a write of one empty file."""
 
 MEMORY = "256m"
 PROCESSES = 64
@@ -107,9 +111,20 @@ class Disk:
     disk of its own.
     """
 
-    def __init__(self, client: Any, node: DiskOwner) -> None:
+    def __init__(
+        self,
+        client: Any,
+        node: DiskOwner,
+        *,
+        before_fault: Callable[[], object] = lambda: None,
+        before_limit: Callable[[], object] = lambda: None,
+    ) -> None:
+        """`before_fault`: called before the disk is filled, frozen or shut down. `before_limit`: called before writes
+        are limited. A session that dies afterwards leaves a trace of it."""
         self._api = client.api
         self._node = node
+        self._before_fault = before_fault
+        self._before_limit = before_limit
         self._using = threading.Lock()
         """Held while a command may have the file system mounted."""
 
@@ -133,6 +148,8 @@ class Disk:
         Writes to blocks that are allocated already still succeed: Kafka's indexes, and the last 4 KiB of a file.
         A broker that replaces small files can free some blocks later, and takes them again.
         """
+        self._require_own()
+        self._before_fault()
         before, after = self._before_and_after(FILL)
         if after:
             raise InfrastructureError(
@@ -159,6 +176,7 @@ class Disk:
         if not limit > 0:
             raise UsageError(f"freeze(limit={limit!r}): expected seconds above 0")
         self._require_own()
+        self._before_fault()
         status, output = self._sidecar("freeze", f"{limit:.3f}")
         if status:
             raise InfrastructureError(
@@ -205,6 +223,8 @@ class Disk:
         writes. What the kernel writes back later, on its own, is not limited in version 1 of control groups. The
         limit ends with the process.
         """
+        if rate is not None:
+            self._before_limit()
         self._limit(rate)
 
     def throttled(self) -> int | None:
@@ -222,6 +242,8 @@ class Disk:
 
         The disk recovers when the node's process has ended and starts again, as after a power loss.
         """
+        self._require_own()
+        self._before_fault()
         self._run_on_own_disk(SHUT_DOWN)
 
     def power_off(self) -> None:
@@ -253,13 +275,19 @@ class Disk:
                 f"node's process: another container uses the volume {self._data.volume}; remove that one"
             )
 
-    def repair(self) -> bool:
-        """Thaw and empty the disk, and lift its limit.
+    def remains(self) -> list[str]:
+        """What faults have left, apart from a limit of writes: a line for each. Takes a sidecar."""
+        if self.frozen():
+            return ["its disk is frozen"]
+        look = f"if [ -e {BALLAST} ]; then echo filled; else touch {BALLAST} && rm {BALLAST}; fi"
+        status, output = self.run(look, timeout=WRITE_LIMIT)
+        if status:
+            return [f"its disk takes no write: {output.strip() or f'none ended within {WRITE_LIMIT:.0f} s'}"]
+        return [f"its disk is filled by {BALLAST}"] if output.strip() == "filled" else []
 
-        Returns False if it was shut down: then the node must be restarted.
-        """
+    def repair(self) -> bool:
+        """Thaw and empty the disk. Returns False if it was shut down: then the node must be restarted."""
         self.thaw()
-        self.throttle(None)
         status, _ = self.run(f"rm -f {BALLAST} && touch {BALLAST} && rm {BALLAST}", timeout=LIMIT)
         return status == 0
 

@@ -8,12 +8,12 @@ an hour wrong, limits of processor and memory stayed, and so did settings of run
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from pytest_kafkacheck.cluster.docker.agent import END_OTHERS, HEAL
-from pytest_kafkacheck.cluster.docker.node import CLOCK_MARK, DockerNode
+from pytest_kafkacheck.cluster.docker.node import CLOCK_MARK, DISK_MARK, WRITE_LIMIT_MARK, DockerNode
 from pytest_kafkacheck.cluster.kafka.pending_changes import pending_changes, undo
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from workloads.clients.connection import Address
@@ -23,7 +23,7 @@ nft list tables inet 2>/dev/null | while read -r _ _ table; do
   case $table in kafkacheck*) echo "its packet filter has the table $table" ;; esac
 done
 for kind in $(tc qdisc show dev eth0 2>/dev/null | grep -oE 'tbf|netem'); do echo "its interface has $kind"; done
-[ ! -e {CLOCK_MARK} ] || echo {CLOCK_MARK}
+for mark in {CLOCK_MARK} {DISK_MARK} {WRITE_LIMIT_MARK}; do [ ! -e $mark ] || echo $mark; done
 """
 """Shell command for a node's pod: a line for each trace of a fault. Where a host has no nft or tc, there is none."""
 
@@ -45,14 +45,14 @@ class NodesAndBrokers(Protocol):
 
 
 def leftovers(cluster: NodesAndBrokers) -> list[str]:
-    """A line for each, without those that only a look at processes and disks shows. Its brokers must answer.
+    """A line for each, without those that only a look at processes shows. Its brokers must answer.
 
     On an attached cluster only packet filters and queues are ours: limits and settings may be its owner's.
     Raises OSError, APIError and InfrastructureError where a look fails.
     """
     with ThreadPoolExecutor(max_workers=len(cluster.nodes) + 1) as pool:
         kafka = None if cluster.spec.attached else pool.submit(pending_changes, cluster.brokers)
-        per_node = list(pool.map(lambda node: _of_node(cluster, node), cluster.nodes.values()))
+        per_node = list(pool.map(lambda node: of_node(cluster, node), cluster.nodes.values()))
     found = [line for lines in per_node for line in lines] + (kafka.result().describe() if kafka else [])
     return found + ([] if cluster.spec.attached else _of_members(cluster))
 
@@ -66,9 +66,12 @@ def end_network_faults(node: DockerNode) -> None:
 
 
 def lift_limits(node: DockerNode) -> None:
+    """Of processor, memory and writes to the disk. Raises InfrastructureError."""
     if node.limits():
         node.limit_cpu(None)
         node.limit_memory(None)
+    if WRITE_LIMIT_MARK in node.look(LOOK)[1]:
+        node.disk.throttle(None)
 
 
 def restore_clock(node: DockerNode) -> bool:
@@ -91,16 +94,19 @@ def restore_settings(cluster: NodesAndBrokers) -> None:
     undo(cluster.brokers, pending_changes(cluster.brokers))
 
 
-def _of_node(cluster: NodesAndBrokers, node: DockerNode) -> list[str]:
+def of_node(cluster: NodesAndBrokers, node: DockerNode) -> list[str]:
+    """What faults have left at one node. Whether Kafka answers does not matter."""
     lines = node.look(LOOK)[1].splitlines()
     if not cluster.spec.attached:
         lines += node.limits()
-    if CLOCK_MARK in lines:
-        lines.remove(CLOCK_MARK)
-        if (text := wrong_clock(node)) is not None:
-            lines.append(text)
+    for mark, remains in MARKED.items():
+        if mark not in lines:
+            continue
+        lines.remove(mark)
+        if found := remains(node):
+            lines += found
         else:
-            node.look(f"rm -f {CLOCK_MARK}")
+            node.look(f"rm -f {mark}")
     return [f"{node.host}: {line}" for line in lines]
 
 
@@ -114,6 +120,19 @@ def wrong_clock(node: DockerNode) -> str | None:
         if offset or ppm:
             return f"its clock is {offset:g} s off, {ppm:g} ppm"
     return None
+
+
+def _limited_writes(node: DockerNode) -> list[str]:
+    rate = node.disk.throttled()
+    return [] if rate is None else [f"what it writes to its disk is limited to {rate} bytes per second"]
+
+
+MARKED: Mapping[str, Callable[[DockerNode], list[str]]] = {
+    CLOCK_MARK: lambda node: [] if (text := wrong_clock(node)) is None else [text],
+    DISK_MARK: lambda node: node.disk.remains(),
+    WRITE_LIMIT_MARK: _limited_writes,
+}
+"""What is looked at where a mark in the node's pod shows that a fault was there."""
 
 
 def _of_members(cluster: NodesAndBrokers) -> list[str]:

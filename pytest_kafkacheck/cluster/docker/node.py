@@ -31,7 +31,12 @@ LOOK_MARGIN = 10.0
 """Seconds beyond a command's own limit for the engine to start it and to hand over its output."""
 
 CLOCK_MARK = "/run/kafkacheck-clock"
-"""A file in the pod: the clock of its node was set. To read a clock takes a container, so that is done only then."""
+DISK_MARK = "/run/kafkacheck-disk"
+WRITE_LIMIT_MARK = "/run/kafkacheck-write-limit"
+"""Files in the pod: the clock of its node was set; its disk was filled, frozen or shut down; its writes were limited.
+
+To look at a clock or a disk takes a container, so that is done only then.
+"""
 
 CPU_PERIOD = 100_000
 """Microseconds: the period in which the kernel accounts for a container's CPU quota."""
@@ -222,7 +227,12 @@ class DockerNode:
     @cached_property
     def disk(self) -> Disk:
         """The node's data, whether the node runs or not, and faults of its disk."""
-        return Disk(self._client, self)
+        return Disk(
+            self._client,
+            self,
+            before_fault=lambda: self.shell(f"touch {DISK_MARK}"),
+            before_limit=lambda: self.shell(f"touch {WRITE_LIMIT_MARK}"),
+        )
 
     def close_disk(self) -> None:
         """Thaw the disk and remove its sidecar, if `disk` was used."""

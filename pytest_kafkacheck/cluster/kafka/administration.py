@@ -9,7 +9,6 @@ import kafka.errors
 from kafka import KafkaConsumer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError
-from kafka.protocol.metadata import FindCoordinatorRequest
 from kafka.protocol.producer import InitProducerIdRequest
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
@@ -32,8 +31,6 @@ LIMIT = 20.0
 
 FENCED_LIMIT_MS = 60_000
 """Milliseconds: transaction time-out of the producer that fences another one."""
-
-GROUP, TRANSACTION = 0, 1
 
 
 class Membership(Protocol):
@@ -218,18 +215,8 @@ class Administration:
         return "active" if is_registered else "unregistered"
 
     def coordinator(self, kind: Literal["group", "transaction"], name: str) -> int | None:
-        """As of ``nemesis.cluster.Cluster``."""
-        request = FindCoordinatorRequest(
-            version=2, key=name, key_type=GROUP if kind == "group" else TRANSACTION
-        )
-        for address in self._cluster.brokers.values():
-            try:
-                answer = ask(address, request, timeout=metadata_views.TIMEOUT)
-            except OSError:
-                continue
-            if not answer.error_code:
-                return int(answer.node_id)
-        return None
+        """Node id of the coordinator of a group or a transactional id."""
+        return metadata_views.coordinator(self._cluster.brokers, kind, name)
 
     def _coordinator_address(self, name: str) -> Address:
         node = self.coordinator("transaction", name)

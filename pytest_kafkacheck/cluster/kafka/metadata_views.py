@@ -6,13 +6,14 @@ and tests need to see that. Of several views, the one with the highest epoch is 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
 from kafka.protocol.admin import DescribeClusterRequest
 
-from workloads.clients import requests
+from workloads.clients import coordination, requests
 from workloads.clients.connection import Address, ask
 from workloads.clients.protocol import Log
 from workloads.clients.requests import CLIENT, LATEST, Ask, Leadership, Quorum
@@ -62,13 +63,18 @@ def views(
 
 
 def newest(all_views: Mapping[int, View], log: Log) -> Leadership | None:
-    """The view of a partition with the highest leader epoch; of several, that of the leader itself."""
+    """The view of a partition with the highest leader epoch; of several, that of the leader itself.
+
+    Where the leader does not answer, the smallest ISR counts: a replica is in sync only if all views of the epoch
+    have it. The partition epoch would order them, but no response to a client contains it. The smaller ISR errs
+    towards a shrink, which is the change to expect while a leader is silent.
+    """
     found = [
-        (view[log].leader_epoch, view[log].leader == node, node)
+        (view[log].leader_epoch, view[log].leader == node, -len(view[log].isr), -node)
         for node, view in all_views.items()
         if log in view
     ]
-    return all_views[max(found)[2]][log] if found else None
+    return all_views[-max(found)[3]][log] if found else None
 
 
 def quorum(addresses: Mapping[int, Address], *, ask_each: AskEach = ask_each) -> Quorum | None:
@@ -80,10 +86,24 @@ def quorum(addresses: Mapping[int, Address], *, ask_each: AskEach = ask_each) ->
     return max(answers, key=lambda answer: answer.epoch, default=None)
 
 
+def coordinator(
+    addresses: Mapping[int, Address], kind: coordination.Kind, name: str, *, ask_each: AskEach = ask_each
+) -> int | None:
+    """The node that most brokers name as the coordinator of a group or a transactional id; None where none does."""
+    answers = ask_each(addresses, lambda ask_it: coordination.coordinator(ask_it, kind, name))
+    named = Counter(node for node in answers.values() if node is not None)
+    return max(named, key=named.__getitem__, default=None)
+
+
 def unfenced(address: Address) -> set[int]:
     """Node ids of the brokers that are not fenced, in that broker's view. Raises OSError without an answer."""
+    return unfenced_brokers(asking(address))
+
+
+def unfenced_brokers(ask_it: Ask) -> set[int]:
+    """As `unfenced`, over a connection that is there already."""
     request = DescribeClusterRequest(version=0, include_cluster_authorized_operations=False)
-    return {broker.broker_id for broker in asking(address)(request).brokers}
+    return {broker.broker_id for broker in ask_it(request).brokers}
 
 
 def offset(

@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
-import threading
-from collections import defaultdict
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, wait
-from typing import Any, TypeVar
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Mapping
+from typing import Protocol
 
+from nemesis.views import CoordinatorKind, Elected
 from pytest_kafkacheck.cluster.kafka import metadata_views
-from pytest_kafkacheck.cluster.kafka.metadata_views import asking
+from pytest_kafkacheck.cluster.kafka.asker import Asker
+from workloads.clients import coordination
 from workloads.clients.connection import Address
-from workloads.clients.requests import Ask, Leadership
+from workloads.clients.requests import Ask, Leadership, Quorum
 
-PATIENCE = 0.2
-"""Seconds that one look takes at most. The answer of a broker that needs longer counts in a later look."""
 
-Answer = TypeVar("Answer")
+class ControllerSource(Protocol):
+    """Knows the controller where the brokers do not."""
+
+    def elected(self) -> Elected: ...
+
+    def close(self) -> None: ...
 
 
 class QuickLook:
-    """Implements ``nemesis.cluster.View``, with the answers of the brokers that answer at once.
+    """Implements ``nemesis.cluster.QuickView``.
 
-    For one thread.
-
-    brokers     where clients reach each broker, at this moment.
-    controller  the active controller; None where the brokers know it, as in KRaft mode.
+    brokers      where clients reach each broker, at this moment.
+    controller   None where the brokers know the controller, as in KRaft mode.
+    controllers  ids of KRaft controllers that are no brokers.
     """
 
     def __init__(
         self,
         brokers: Callable[[], Mapping[int, Address]],
-        controller: Callable[[], int | None] | None = None,
+        controller: ControllerSource | None = None,
+        *,
+        controllers: Collection[int] = (),
     ) -> None:
         self._brokers = brokers
         self._controller = controller
-        self._ask_controller = Asker()
-        self._ask_topic: defaultdict[str, Asker] = defaultdict(Asker)
+        self._controllers = tuple(controllers)
+        self._askers: defaultdict[Hashable, Asker] = defaultdict(Asker)
+        """One for each question: the answer to one that is late is not taken for that to another."""
 
     def leader(self, topic: str, partition: int) -> int | None:
-        view = self._newest(topic, partition)
-        return view.leader if view and view.leader >= 0 else None
+        return self.elected_leader(topic, partition).node
 
     def replicas(self, topic: str, partition: int) -> tuple[int, ...]:
         view = self._newest(topic, partition)
@@ -51,51 +55,66 @@ class QuickLook:
         return view.isr if view else ()
 
     def controller(self) -> int | None:
+        return self.elected_controller().node
+
+    def elected_leader(self, topic: str, partition: int) -> Elected:
+        view = self._newest(topic, partition)
+        if view is None:
+            return Elected(None, -1)
+        return Elected(view.leader if view.leader >= 0 else None, view.leader_epoch, view.topic_id)
+
+    def elected_controller(self) -> Elected:
         if self._controller is not None:
-            return self._controller()
-        quorum = metadata_views.quorum(self._brokers(), ask_each=self._ask_controller)
-        return quorum.leader if quorum else None
+            return self._controller.elected()
+        quorum = self._quorum()
+        return Elected(quorum.leader, quorum.epoch) if quorum else Elected(None, -1)
+
+    def coordinator(self, kind: CoordinatorKind, name: str) -> int | None:
+        return metadata_views.coordinator(
+            self._brokers(), kind, name, ask_each=self._askers["coordinator", kind, name]
+        )
+
+    def state(self, kind: CoordinatorKind, name: str) -> str | None:
+        """As the broker reports it that most brokers name: another one that was cut off may believe that it is the
+        coordinator."""
+
+        def both(ask: Ask) -> tuple[int | None, str | None]:
+            return coordination.coordinator(ask, kind, name), coordination.state(ask, kind, name)
+
+        answers = self._askers["state", kind, name](self._brokers(), both)
+        named = Counter(node for node, _ in answers.values() if node is not None)
+        for node, _ in named.most_common(1):
+            return answers[node][1] if node in answers else None
+        return None
+
+    def serving_nodes(self) -> dict[int, bool]:
+        answers = self._askers["serving"](self._brokers(), _unfenced)
+        views = [unfenced for unfenced in answers.values() if unfenced is not None]
+        found = {
+            node: unfenced is not None and all(node in view for view in views)
+            for node, unfenced in answers.items()
+        }
+        if self._controllers and (quorum := self._quorum()) is not None:
+            found |= {node: quorum.ends.get(node, -1) >= quorum.high_watermark for node in self._controllers}
+        return found
+
+    def close(self) -> None:
+        for asker in self._askers.values():
+            asker.close()
+        if self._controller is not None:
+            self._controller.close()
+
+    def _quorum(self) -> Quorum | None:
+        return metadata_views.quorum(self._brokers(), ask_each=self._askers["quorum"])
 
     def _newest(self, topic: str, partition: int) -> Leadership | None:
-        views = metadata_views.views(self._brokers(), [topic], ask_each=self._ask_topic[topic])
+        views = metadata_views.views(self._brokers(), [topic], ask_each=self._askers["topic", topic])
         return metadata_views.newest(views, (topic, partition))
 
 
-class Asker:
-    """Implements `metadata_views.AskEach` for one question that is repeated.
-
-    A broker that is silent delays one look only: it is not asked again until it answers or its request has failed.
-    """
-
-    def __init__(self) -> None:
-        self._asked: dict[int, Future[Any]] = {}
-
-    def __call__(
-        self, addresses: Mapping[int, Address], request: Callable[[Ask], Answer]
-    ) -> dict[int, Answer]:
-        started = {
-            node: _start(request, address) for node, address in addresses.items() if node not in self._asked
-        }
-        self._asked |= started
-        wait(started.values(), timeout=PATIENCE)
-        ended = {node: future for node, future in self._asked.items() if future.done()}
-        self._asked = {node: future for node, future in self._asked.items() if node not in ended}
-        return {
-            node: future.result()
-            for node, future in ended.items()
-            if node in addresses and not isinstance(future.exception(), OSError)
-        }
-
-
-def _start(request: Callable[[Ask], Answer], address: Address) -> Future[Answer]:
-    """In a thread of its own, which ends with the request's time-out."""
-    future: Future[Answer] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(request(asking(address)))
-        except Exception as problem:
-            future.set_exception(problem)
-
-    threading.Thread(target=run, name="quick-look", daemon=True).start()
-    return future
+def _unfenced(ask: Ask) -> set[int] | None:
+    """None for a broker that does not answer: a failure is an answer, too."""
+    try:
+        return metadata_views.unfenced_brokers(ask)
+    except OSError:
+        return None

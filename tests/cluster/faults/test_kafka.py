@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,9 @@ from kafka.errors import KafkaError
 
 from nemesis.effects.network import Network
 from nemesis.effects.nft import Cut
+from nemesis.no_clients import NoClients
+from nemesis.triggers import Trigger
+from nemesis.views import Elected
 from pytest_kafkacheck import (
     add_broker,
     add_partitions,
@@ -32,6 +37,7 @@ from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.membership import DockerMembership
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
+from pytest_kafkacheck.cluster.kafka.asker import PATIENCE
 from pytest_kafkacheck.cluster.kafka.topic_state import TopicChange
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from tests.support.fault_run import LONG, Injection, eventually, produce, unproved
@@ -73,8 +79,10 @@ def test_unclean_election_of_a_replica_that_lacks_records(cluster: DockerCluster
 
 def test_a_leader_storm_visits_every_replica(cluster: DockerCluster, topic: str) -> None:
     leaders = set()
-    with Injection(cluster, leader_storm(lasting=LONG, every=0.3), topic=topic):
+    with Injection(cluster, leader_storm(lasting=LONG, every=0.3), topic=topic) as injection:
         assert eventually(lambda: bool(leaders.add(cluster.leader(topic, 0))) or leaders >= {1, 2, 3})
+    evidence = injection.rows["heal"]["value"]["evidence"]
+    assert evidence["changes"] == evidence["elections"] == evidence["beats"] >= 2
     assert cluster.replicas(topic, 0) == (1, 2, 3)
     lifecycle.wait_settled(cluster)
 
@@ -156,6 +164,11 @@ def test_a_producer_is_fenced(cluster: DockerCluster, topic: str) -> None:
     producer.begin_transaction()
     producer.send(topic, b"before").get(timeout=10)
     assert cluster.coordinator("transaction", name) in cluster.brokers
+    with closing(cluster.quick()) as look:
+        assert eventually(lambda: look.state("transaction", name) == "Ongoing")
+        assert eventually(
+            lambda: look.coordinator("transaction", name) == cluster.coordinator("transaction", name)
+        )
     with Injection(cluster, fence(f"transaction:{name}"), topic=topic):
         pass
     with pytest.raises(KafkaError):
@@ -193,6 +206,9 @@ def test_a_group_is_rebalanced(cluster: DockerCluster, topic: str) -> None:
     try:
         assert eventually(lambda: cluster.kafka.group(group) == ("Stable", 1))
         assert cluster.coordinator("group", group) in cluster.brokers
+        with closing(cluster.quick()) as look:
+            assert eventually(lambda: look.state("group", group) == "Stable")
+            assert eventually(lambda: look.coordinator("group", group) == cluster.coordinator("group", group))
         before = len(revoked)
         with Injection(cluster, rebalance(f"group:{group}"), topic=topic):
             pass
@@ -208,8 +224,27 @@ def test_brokers_elect_a_new_controller(engine: Any, tmp_path: Path) -> None:
         engine, ClusterSpec(version="3.9.2", zookeepers=1), run=own("depose"), logs=tmp_path
     ) as cluster:
         topics.create(cluster.brokers, "t", partitions=1, replication_factor=3)
-        with Injection(cluster, delete_controller(), topic="t") as injection:
-            evidence = injection.injected["evidence"]
-            assert evidence["epoch"] > evidence["epoch_before"]
-        assert cluster.controller() in cluster.brokers
+        watch = Trigger.parse("controller-change").watch(cluster, NoClients(), topic="t")
+        with closing(watch), closing(cluster.quick()) as look:
+            assert eventually(lambda: look.controller() == cluster.controller())
+            assert not watch.has_come()
+            with Injection(cluster, delete_controller(), topic="t") as injection:
+                evidence = injection.injected["evidence"]
+                assert evidence["epoch"] > evidence["epoch_before"]
+            assert cluster.controller() in cluster.brokers
+            assert eventually(watch.has_come), watch.seen
+            assert look.elected_controller() == Elected(
+                cluster.controller(), cluster.kafka.controller_epoch()
+            )
+            lifecycle.wait_settled(cluster)
+            (zookeeper,) = [node for node in cluster.nodes.values() if node.member.role == "zookeeper"]
+            zookeeper.freeze()
+            try:
+                assert eventually(lambda: look.controller() is None)
+                began = time.monotonic()
+                assert [look.controller() for _ in range(20)] == [None] * 20
+                assert time.monotonic() - began < 20 * PATIENCE, "each look waits for silent servers"
+            finally:
+                zookeeper.thaw()
+            assert eventually(lambda: look.controller() == cluster.controller())
         lifecycle.wait_settled(cluster)

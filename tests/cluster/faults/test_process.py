@@ -22,7 +22,7 @@ from pytest_kafkacheck import (
 )
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from tests.support.fault_run import LONG, Injection, eventually, produce
+from tests.support.fault_run import LONG, Injection, eventually, produce, unproved
 from workloads.clients.connection import Connection
 
 pytestmark = pytest.mark.cluster
@@ -68,7 +68,11 @@ def test_a_broker_that_is_down_does_not_answer_clients(
 
 
 def test_a_crash_loop_starts_the_broker_repeatedly(cluster: DockerCluster, topic: str) -> None:
-    starts = set()
+    node, starts = cluster.nodes[3], set()
+    node.kill()
+    node.start()
+    evidence = unproved(Injection(cluster, kill(3, at=1, lasting=LONG), topic=topic))
+    assert evidence["served_before"] is False, "it boots"
     with Injection(cluster, crash_loop(3, lasting=LONG, every=0.5), topic=topic):
 
         def restarted() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 
 import pytest
 from kafka import KafkaConsumer, KafkaProducer
@@ -43,9 +44,18 @@ def test_events_begin_after_their_trigger(cluster: DockerCluster, topic: str, wo
 
 
 def test_every_trigger_comes(cluster: DockerCluster, topic: str) -> None:
-    def watch(text: str) -> Callable[[], bool]:
-        return Trigger.parse(text).watch(cluster, NoClients(), topic=topic).has_come
+    with ExitStack() as opened:
 
+        def watch(text: str) -> Callable[[], bool]:
+            watch = Trigger.parse(text).watch(cluster, NoClients(), topic=topic)
+            return opened.enter_context(closing(watch)).has_come
+
+        every_trigger_comes(cluster, topic, watch)
+
+
+def every_trigger_comes(
+    cluster: DockerCluster, topic: str, watch: Callable[[str], Callable[[], bool]]
+) -> None:
     name, group = own("moment"), own("moments")
     producer = KafkaProducer(**access(cluster.brokers.values()), transactional_id=name)
     producer.init_transactions()
@@ -90,4 +100,15 @@ def test_every_trigger_comes(cluster: DockerCluster, topic: str) -> None:
         assert eventually(shrunk)
         assert not full()
     assert eventually(full)
+    lifecycle.wait_settled(cluster)
+    cluster.kafka.elect(topic, 0, unclean=False)
+    assert eventually(lambda: cluster.leader(topic, 0) == 1)
+    moved = watch("leader-change")
+    assert not moved()
+    for replicas in ([2, 3, 1], [1, 2, 3]):
+        cluster.kafka.reassign(topic, 0, replicas)
+        assert eventually(lambda replicas=replicas: cluster.replicas(topic, 0) == tuple(replicas))  # type: ignore[misc]
+        cluster.kafka.elect(topic, 0, unclean=False)
+        assert eventually(lambda replicas=replicas: cluster.leader(topic, 0) == replicas[0])  # type: ignore[misc]
+    assert eventually(moved), "the leader is the same one again, after two elections"
     lifecycle.wait_settled(cluster)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pytest_kafkacheck import (
     add_broker,
     add_partitions,
@@ -100,7 +102,7 @@ def test_a_leader_storm_visits_every_replica_and_restores_their_order(fake_run) 
     fake_run.carry_out(leader_storm(every=0.5, at=1, lasting=5))
     assert seen == {1, 2, 3}
     evidence = fake_run.value("leader-storm-0", "heal")["evidence"]
-    assert evidence["leader_epochs"] == evidence["changes"] == evidence["elections"] >= 9
+    assert evidence["leader_epochs"] == evidence["changes"] == evidence["elections"] == evidence["beats"] >= 9
     assert fake_run.cluster.assignment == (2, 3, 1)
 
 
@@ -108,7 +110,58 @@ def test_a_repetition_that_fails_does_not_end_the_run(fake_run) -> None:
     kafka = fake_run.cluster.kafka
     fake_run.stop.arrange(2, lambda: kafka.silent.add("elect"))
     fake_run.carry_out(leader_storm(every=0.5, at=1, lasting=5), kill(1, at=3, lasting=1))
+    assert fake_run.effective() == {
+        ("leader-storm-0", "inject"): True,
+        ("leader-storm-0", "heal"): False,
+        ("kill-1", "inject"): True,
+        ("kill-1", "heal"): True,
+    }
+
+
+@pytest.mark.parametrize("how", ["silent", "ignores"])
+def test_a_leader_storm_whose_elections_fail_is_not_proved(fake_run, how) -> None:
+    kafka = fake_run.cluster.kafka
+    fake_run.stop.arrange(2.2, lambda: getattr(kafka, how).add("elect"))
+    fake_run.stop.arrange(5.8, lambda: getattr(kafka, how).discard("elect"))
+    fake_run.carry_out(leader_storm(every=0.5, at=1, lasting=30))
+    assert fake_run.effective() == {("leader-storm-0", "inject"): True, ("leader-storm-0", "heal"): False}
+    evidence = fake_run.value("leader-storm-0", "heal")["evidence"]
+    assert evidence["changes"] < evidence["beats"]
+    assert fake_run.cluster.assignment == (2, 3, 1)
+
+
+@pytest.mark.parametrize("how", ["silent", "ignores"])
+def test_another_fault_explains_that_elections_of_a_leader_storm_fail(fake_run, how) -> None:
+    kafka = fake_run.cluster.kafka
+    fake_run.stop.arrange(3.2, lambda: getattr(kafka, how).add("elect"))
+    fake_run.stop.arrange(5, lambda: getattr(kafka, how).discard("elect"))
+    fake_run.carry_out(leader_storm(every=0.5, at=1, lasting=30), kill(1, at=3.1, lasting=2))
     assert all(fake_run.effective().values())
+    evidence = fake_run.value("leader-storm-0", "heal")["evidence"]
+    assert evidence["explained"] > 0
+    assert evidence["changes"] + evidence["explained"] == evidence["beats"]
+
+
+def test_a_leader_who_is_elected_after_the_heal_was_due_completes_the_last_beat(
+    fake_run, monkeypatch
+) -> None:
+    cluster = fake_run.cluster
+
+    def elect(*log: object, unclean: bool) -> None:
+        """Brokers report the new leader a moment later."""
+        assert not unclean
+        elected = cluster.assignment[0], cluster.kafka.epochs + 1
+
+        def report() -> None:
+            cluster.leaders[log], cluster.kafka.epochs = elected
+
+        fake_run.stop.arrange(fake_run.stop.now - 100 + 0.3, report)
+
+    monkeypatch.setattr(cluster.kafka, "elect", elect)
+    fake_run.carry_out(leader_storm(every=0.5, at=1, lasting=2.2))
+    assert all(fake_run.effective().values())
+    evidence = fake_run.value("leader-storm-0", "heal")["evidence"]
+    assert evidence["changes"] == evidence["beats"] == 5
 
 
 def test_no_repetition_follows_a_heal_that_was_due_at_the_same_time(fake_run) -> None:

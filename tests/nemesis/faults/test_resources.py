@@ -64,6 +64,34 @@ def test_a_broker_that_memory_pressure_killed_is_started_again(fake_run) -> None
     fake_run.stop.arrange(6, lambda: node.die(137, of_memory=True))
     fake_run.carry_out(CASES["memory"].event())
     assert fake_run.cluster.clean()
+    assert all(fake_run.effective().values())
+    assert fake_run.value("memory-0", "heal")["evidence"]["killed_for_memory"] is True
+
+
+def test_a_broker_that_survives_memory_pressure_is_not_called_killed(fake_run) -> None:
+    fake_run.cluster.nodes[1].die(137, of_memory=True)
+    fake_run.cluster.nodes[1].start()
+    fake_run.carry_out(CASES["memory"].event())
+    assert fake_run.value("memory-0", "heal")["evidence"]["killed_for_memory"] is False
+
+
+@pytest.mark.parametrize("of_memory", [True, False])
+def test_memory_pressure_is_proved_by_a_kill_during_its_proof_if_the_kernel_did_it_for_memory(
+    fake_run, monkeypatch, of_memory
+) -> None:
+    node, usual = fake_run.cluster.nodes[1], fake_run.cluster.nodes[1].execute
+
+    def execute(command: str) -> tuple[int, str]:
+        if "/dev/zero >" in command:
+            node.die(137, of_memory=of_memory)
+        return usual(command)
+
+    monkeypatch.setattr(node, "execute", execute)
+    fake_run.carry_out(CASES["memory"].event())
+    assert fake_run.value("memory-0", "inject")["effective"] is of_memory
+    if of_memory:
+        assert fake_run.value("memory-0", "inject")["evidence"]["killed_for_memory"] is True
+    assert fake_run.cluster.clean()
 
 
 @pytest.mark.parametrize("other", [kill, pause])

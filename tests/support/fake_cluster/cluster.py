@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nemesis.cluster import Ahead
+from nemesis.views import Elected
 from tests.support.fake_cluster.kafka import FakeKafka
 from tests.support.fake_cluster.manual_clock import ManualClock
 from tests.support.fake_cluster.node import FakeNode
@@ -21,6 +22,8 @@ class FakeCluster:
     in_sync: tuple[int, ...] = (1, 2, 3)
     assignment: tuple[int, ...] = (2, 3, 1)
     active_controller: int | None = 3
+    opened: int = 0
+    closed: int = 0
 
     def __post_init__(self) -> None:
         self.lock = threading.RLock()
@@ -43,7 +46,24 @@ class FakeCluster:
         return self.active_controller
 
     def quick(self) -> FakeCluster:
+        self.opened += 1
         return self
+
+    def elected_leader(self, topic: str, partition: int) -> Elected:
+        return Elected(self.leader(topic, partition), self.kafka.epochs, self.kafka.topic_id(topic))
+
+    def elected_controller(self) -> Elected:
+        return Elected(self.controller(), self.kafka.controller_epochs)
+
+    def state(self, kind: str, name: str) -> str | None:
+        known = self.kafka.groups if kind == "group" else self.kafka.transactions
+        return known[name][0] if name in known else None
+
+    def serving_nodes(self) -> dict[int, bool]:
+        return {node: self.serving(node) for node in self.brokers}
+
+    def close(self) -> None:
+        self.closed += 1
 
     def coordinator(self, _: str, name: str) -> int | None:
         return None if name == "gone" else 1
@@ -67,6 +87,7 @@ class FakeCluster:
         others = [n for n in self.nodes if n != node]
         return (
             process.state() == "running"
+            and process.is_serving
             and self.clock.now - process.started_at >= self.boot
             and all(self.connects(node, other) for other in others)
         )

@@ -19,6 +19,7 @@ class FakeNode(FakeNetworkNamespace):
     unkillable     whether SIGKILL has no effect.
     freezer_error  what the cgroup freezer raises.
     start_error    what a start raises.
+    is_serving     False for a process that runs but does not serve, because it hangs or is fenced; a start ends that.
     log            names of the actions that were taken.
     """
 
@@ -29,6 +30,7 @@ class FakeNode(FakeNetworkNamespace):
         self.unkillable = False
         self.freezer_error: OSError | None = None
         self.start_error: Exception | None = None
+        self.is_serving = True
         self.log: list[str] = []
         self.cores: float | None = None
         self.bytes_allowed: int | None = None
@@ -83,7 +85,7 @@ class FakeNode(FakeNetworkNamespace):
         assert not self._running, "started while it runs"
         if not self.acts("start"):
             return
-        self.disk.gone = False
+        self.disk.gone, self.is_serving = False, True
         self._running, self._starts, self.started_at = True, self._starts + 1, self._cluster.clock.now
 
     def freeze(self) -> None:
