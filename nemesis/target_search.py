@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 
+from nemesis.aliases import Aliases
 from nemesis.cluster import Clients, Cluster, View
 from nemesis.event import Event
 from nemesis.resolution import VIEWED, Unresolved, resolve
@@ -25,7 +25,7 @@ class TargetSearch:
         clock: RunClock,
         *,
         topic: str,
-        aliases: Mapping[str, str],
+        aliases: Aliases,
         seed: int,
     ) -> None:
         self._cluster, self._clients, self._clock = cluster, clients, clock

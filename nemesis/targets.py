@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from nemesis.aliases import Aliases
 from nemesis.topology import Topology
 
 TargetFamily = Literal["nodes", "partition", "topic", "cluster", "group", "producer", "clients"]
@@ -271,11 +272,9 @@ def _check_clients(target: Target, topology: Topology, what: str) -> None:
         raise ValueError(f"{what}: the workload has no {role}; allowed: clients, or those of {present}")
 
 
-def named(target: Target | Groups, aliases: Mapping[str, str]) -> Target | Groups:
-    """The target with the name by which brokers know its group or transactional id.
-
-    aliases  that name, by the one in the schedule.
-    """
-    if isinstance(target, Groups) or target.name is None or target.kind not in _KNOWN_TO_BROKERS:
+def named(target: Target | Groups, aliases: Aliases) -> Target | Groups:
+    """The target with the names by which brokers know its topic, group or transactional id."""
+    if isinstance(target, Groups):
         return target
-    return replace(target, name=aliases.get(target.name, target.name))
+    name = aliases.name(target.name) if target.kind in _KNOWN_TO_BROKERS else target.name
+    return replace(target, name=name, topic=aliases.topic(target.topic))

@@ -121,7 +121,9 @@ class Workload(Protocol):
 
     @abstractmethod
     def topics(self, run: str) -> tuple[Topic, ...]:
-        """The topics of a run, at least one; their names contain `run`, which is unique."""
+        """The topics of a run, at least one; their names contain `run`, which is unique. Schedules name a topic
+        without it: ``leader:orders-0`` means partition 0 of ``f"orders-{run}"``.
+        """
         raise NotImplementedError
 
     @abstractmethod

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from docker.errors import APIError
 
+from nemesis.aliases import Aliases
 from nemesis.run import Nemesis
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
@@ -30,6 +31,7 @@ from pytest_kafkacheck.experiment.steps import Steps
 from pytest_kafkacheck.experiment.used_cluster import UsedCluster
 from pytest_kafkacheck.termination import raise_if_interrupted
 from workloads.history.schema import HARNESS, NEMESIS
+from workloads.topic_names import short_topics
 from workloads.workers.pool import WorkerPool, WorkerPoolError
 
 log = logging.getLogger(__name__)
@@ -186,7 +188,10 @@ class _Execution:
             seed=experiment.seed,
             record=record,
             clients=WorkerClients(workers),
-            aliases=experiment.workload.aliases(self._run),
+            aliases=Aliases(
+                names=experiment.workload.aliases(self._run),
+                topics=short_topics(experiment.workload, self._run),
+            ),
         )
         end_early = threading.Event()
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafkacheck-nemesis") as pool:
