@@ -66,4 +66,5 @@ class TargetSearch:
             topic=self._topic,
             rng=event.random(self._seed, "target"),
             clients=self._clients.roles(),
+            members=self._clients.members(),
         )

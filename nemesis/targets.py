@@ -32,12 +32,12 @@ ALLOWED = (
     "'coordinator:<group>', 'transaction-coordinator:<id>', 'one', 'random', 'minority', 'majority', 'all' (of the "
     "brokers); 'partition', 'topic', 'cluster', 'group:<group>', 'transaction:<id>' for faults of Kafka itself; "
     "'clients', 'producers', 'readers', 'sessions', 'producer', 'reader', 'session', 'roles:<role>', 'role:<role>', "
-    "'client:<process>' for faults of clients"
+    "'member:<group>', 'client:<process>' for faults of clients"
 )
 
 _LOG = re.compile(r"(leader|follower|isr|out-of-sync|partition)(?::(?:([A-Za-z0-9._-]+)-)?([0-9]+))?")
 _TOPIC = re.compile(r"topic(?::([A-Za-z0-9._-]+))?")
-_NAMED = re.compile(r"(coordinator|transaction-coordinator|group|transaction|roles?):(\S+)")
+_NAMED = re.compile(r"(coordinator|transaction-coordinator|group|transaction|roles?|member):(\S+)")
 _CLIENT = re.compile(r"client:([0-9]+)")
 _NODES = re.compile(r"[0-9]+(,[0-9]+)*", re.ASCII)
 
@@ -58,6 +58,7 @@ _FAMILIES: Mapping[str, TargetFamily] = {
     "client": "clients",
     "role": "clients",
     "roles": "clients",
+    "member": "clients",
     **dict.fromkeys((*PLURALS, *PLURALS.values()), "clients"),
 }
 
@@ -264,6 +265,11 @@ def _check_log(target: Target, topology: Topology, what: str) -> None:
 
 
 def _check_clients(target: Target, topology: Topology, what: str) -> None:
+    if target.kind == "member" and not topology.members.get(target.name or ""):
+        allowed = ", ".join(f"member:{group}" for group, number in topology.members.items() if number)
+        raise ValueError(
+            f"{what}: the workload has no members of {target.name}; allowed: {allowed or 'none'}"
+        )
     total = sum(topology.clients.values())
     if target.kind == "client" and target.nodes[0] >= total:
         raise ValueError(f"{what}: the workload has no such process; allowed: 0 to {total - 1}")

@@ -78,6 +78,11 @@ def _check_workers(workload: Workload, kind: str) -> None:
                 f"{where}: no client library {worker.library!r}; there are {', '.join(library_names())}"
             )
         check_library(worker.library)
+        if worker.group is not None and worker.group not in workload.aliases("a1"):
+            raise ValueError(
+                f"{where}: process {worker.process} has group={worker.group!r}; expected a short name of "
+                f"{kind}.aliases, or None"
+            )
         try:
             json.dumps(dict(worker.options), allow_nan=False)
         except (TypeError, ValueError) as error:

@@ -102,6 +102,7 @@ class Experiment:
             clients=Counter(
                 worker.role.name for worker in self.workload.workers() if not worker.role.observes
             ),
+            members=Counter(worker.group for worker in self.workload.workers() if worker.group is not None),
             release=cluster.release.number,
             disks=cluster.disk_mb is not None,
         )

@@ -67,7 +67,7 @@ def test_faults_of_copiers_and_coordinators_are_valid(
     """A paused copier is replaced after 3 s. When it continues, its transaction is refused."""
     workload = Copy(session_timeout=3, topic_config=SAFE, **values)
     faults = [
-        api.kill_client("role:copier", at=2, lasting=2),
+        api.kill_client("member:copiers", at=2, lasting=2),
         api.pause_client("role:copier", at=6, lasting=6),
         api.kill("coordinator:copiers", at=14, lasting=4),
         api.kill("transaction-coordinator:copier-0", at=21, lasting=4),

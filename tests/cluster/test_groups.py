@@ -51,8 +51,17 @@ def test_groups_of_one_get_every_record_and_a_schedule_names_them(
 ) -> None:
     """Publish-subscribe. The nemesis finds a group by the name that it has in the schedule."""
     workload = Groups(groups=2, members=1, partitions=3, commit="periodic", topic_config=SAFE)
-    run = kafkacheck(Experiment(workload=workload, faults=[api.rebalance("group:group-0", at=2)], cooldown=2))
+    faults = [api.rebalance("group:group-0", at=2), api.pause_client("member:group-1", at=3, lasting=1)]
+    run = kafkacheck(Experiment(workload=workload, faults=faults, cooldown=2))
     run.assert_valid()
+    (paused,) = {
+        process
+        for row in operations(run)
+        if row["f"] == "pause-client"
+        for process in json.loads(row["value"])["processes"]
+    }
+    of = {row["group"] for row in operations(run) if row["f"] == "commit" and row["process"] == paused}
+    assert {name.rpartition("-")[0] for name in of} == {"group-1"}
     groups = {row["group"] for row in operations(run) if row["f"] == "commit" and row["type"] == "ok"}
     assert {name.rpartition("-")[0] for name in groups} == {"group-0", "group-1"}
 
@@ -67,8 +76,8 @@ def test_faults_of_members_and_coordinators_are_valid(
     """A paused member is replaced after 3 s. When it continues, its commits are refused."""
     workload = Groups(session_timeout=3, topic_config=SAFE, **values)
     faults = [
-        api.kill_client("role:member", at=2, lasting=2),
-        api.pause_client("role:member", at=6, lasting=6),
+        api.kill_client("member:group-0", at=2, lasting=2),
+        api.pause_client("member:group-0", at=6, lasting=6),
         api.kill("coordinator:group-0", at=14, lasting=4),
         api.isolate("one", at=21, lasting=5),
     ]
