@@ -17,6 +17,7 @@ from nemesis.aliases import Aliases
 from nemesis.run import Nemesis
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.kafka.broker_release import check_release
 from pytest_kafkacheck.cluster.kafka.follower_reads import check_follower_reads
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.abandoned_topics import delete_abandoned
@@ -91,6 +92,9 @@ class _Execution:
         workload, operations, step = self._experiment.workload, self._operations, self._steps.step
         with ExitStack() as stack:
             stack.callback(operations.close)
+            if self._experiment.cluster.attached is not None:
+                # The spec does not say which release somebody else's brokers have.
+                check_release(self._cluster.brokers, workload.least_release, what=type(workload).__name__)
             workers = self._worker_pool()
             stack.callback(workers.kill)
             workers.launch()  # They load their modules while the topics are created.
