@@ -15,6 +15,7 @@ import pytest
 import pytest_kafkacheck as api
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
 from workloads.clients.library import library
@@ -23,6 +24,14 @@ from workloads.groups import Groups
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
 SAFE = {"min.insync.replicas": 2}
+
+SHORT_SESSIONS = {
+    "group.consumer.min.session.timeout.ms": 3000,
+    "group.consumer.session.timeout.ms": 3000,
+    "group.consumer.min.heartbeat.interval.ms": 750,
+    "group.consumer.heartbeat.interval.ms": 750,
+}
+"""With the protocol of KIP-848, brokers and not members have the session timeout, 45 s by default."""
 
 
 def operations(run: Run) -> list[dict[str, Any]]:
@@ -68,7 +77,19 @@ def test_groups_of_one_get_every_record_and_a_schedule_names_them(
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    "values", [{}, {"assignor": "cooperative-sticky"}, {"static": True, "rejoin": 3, "commit": "periodic"}]
+    "values",
+    [
+        {},
+        {"assignor": "cooperative-sticky"},
+        {"assignor": "roundrobin"},
+        {"assignor": "sticky"},
+        {"static": True, "rejoin": 3, "commit": "periodic"},
+        {"library": "confluent-kafka"},
+        {"library": "confluent-kafka", "static": True, "rejoin": 3, "commit": "periodic"},
+        {"library": "confluent-kafka", "protocol": "consumer"},
+        {"library": "confluent-kafka", "protocol": "consumer", "static": True},
+    ],
+    ids=lambda values: "-".join(map(str, values.values())) or "default",
 )
 def test_faults_of_members_and_coordinators_are_valid(
     kafkacheck: Callable[[Experiment], Run], values: dict[str, Any]
@@ -81,7 +102,11 @@ def test_faults_of_members_and_coordinators_are_valid(
         api.kill("coordinator:group-0", at=14, lasting=4),
         api.isolate("one", at=21, lasting=5),
     ]
-    kafkacheck(Experiment(workload=workload, faults=faults, cooldown=5)).assert_valid()
+    config = SHORT_SESSIONS if workload.protocol == "consumer" else {}
+    cluster = ClusterSpec(config=config)
+    run = kafkacheck(Experiment(workload=workload, faults=faults, cluster=cluster, cooldown=5))
+    run.assert_valid()
+    assert member_events(run)["assigned"] > workload.partitions
 
 
 @pytest.mark.nightly
