@@ -241,6 +241,9 @@ class Clients(Protocol):
     def roles(self) -> Mapping[int, str]:
         """The roles of processes that run or are paused: ``producer``, ``reader``, ``session`` and others."""
 
+    def members(self) -> Mapping[int, str]:
+        """The consumer groups, by their short names, of those of these processes that are members of one."""
+
     def acknowledged(self) -> int:
         """Number of sends acknowledged so far."""
 

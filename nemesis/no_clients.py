@@ -11,6 +11,9 @@ class NoClients:
     def roles(self) -> Mapping[int, str]:
         return {}
 
+    def members(self) -> Mapping[int, str]:
+        return {}
+
     def acknowledged(self) -> int:
         return 0
 

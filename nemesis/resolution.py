@@ -27,6 +27,7 @@ def resolve(
     topic: str,
     rng: random.Random,
     clients: Mapping[int, str],
+    members: Mapping[int, str],
 ) -> tuple[int, ...]:
     """The ids of the nodes, or the numbers of the client processes, that the target is now.
 
@@ -34,6 +35,7 @@ def resolve(
     topic    the workload's main topic.
     rng      the event's own source of random choices.
     clients  the roles of running client processes, by number.
+    members  the consumer groups of those of them that are members of one.
     A follower is the first in-sync one in assignment order. A target that names no nodes (a topic, a group) gives
     none. Raises Unresolved.
     """
@@ -53,7 +55,7 @@ def resolve(
     if target.kind in OF_LOG:
         return _of_log(target, view, topic)
     if target.family == "clients":
-        return _clients(target, rng, clients)
+        return _clients(target, rng, clients, members)
     return ()
 
 
@@ -84,11 +86,16 @@ def _of_log(target: Target, view: View, main_topic: str) -> tuple[int, ...]:
     return _nothing(f"{topic}-{partition} has no in-sync follower: leader {leader}, ISR {list(in_sync)}")
 
 
-def _clients(target: Target, rng: random.Random, clients: Mapping[int, str]) -> tuple[int, ...]:
+def _clients(
+    target: Target, rng: random.Random, clients: Mapping[int, str], members: Mapping[int, str]
+) -> tuple[int, ...]:
     if target.kind == "client":
         chosen = [process for process in clients if process == target.nodes[0]]
     elif target.kind == "clients":
         chosen = list(clients)
+    elif target.kind == "member":
+        chosen = sorted(process for process, group in members.items() if group == target.name)
+        chosen = [rng.choice(chosen)] if chosen else []
     else:
         chosen = sorted(process for process, role in clients.items() if role == target.role)
         if chosen and not target.is_whole_role:

@@ -10,6 +10,7 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
+from nemesis.aliases import Aliases
 from nemesis.cluster import Clients, Cluster
 from nemesis.conflicts import may_block_the_same, may_restore_the_same
 from nemesis.event_run import EventRun, describe, explaining
@@ -60,7 +61,7 @@ class Nemesis:
     record   called with a row of ``operations`` after each action: keys f, type, invoked, completed (ns of `clock`),
              value, error; never by two tasks at once. An exception that it raises is the only one that leaves `run`.
     clients  the workload's client processes.
-    aliases  short names of groups, as targets and triggers have them, with the names that the brokers know.
+    aliases  short names, as targets and triggers have them, with those that the brokers know.
     clock    monotonic seconds.
     start    starts a task.
     """
@@ -74,7 +75,7 @@ class Nemesis:
         seed: int,
         record: Record,
         clients: Clients | None = None,
-        aliases: Mapping[str, str] | None = None,
+        aliases: Aliases | None = None,
         clock: Callable[[], float] = time.monotonic,
         start: Start = in_thread,
     ) -> None:
@@ -83,7 +84,7 @@ class Nemesis:
         self._cluster = cluster
         self._clients = clients or NoClients()
         self._topic = topic
-        self._aliases = aliases or {}
+        self._aliases = aliases or Aliases()
         self._seed = seed
         self._record = record
         self._start = start
@@ -192,7 +193,7 @@ class Nemesis:
         if other is run or other.planned is None or other.is_finished:
             return False
         assert run.planned is not None
-        if may_restore_the_same(run.event, other.event, self._topic):
+        if may_restore_the_same(run.event, other.event, self._aliases.short_topic(self._topic)):
             # It should be healed by now, but it began late. Of two that wait, the earlier one goes first.
             return other.began is not None or (other.planned, other.event.id) < (run.planned, run.event.id)
         if other.due is None or other.due > run.planned or other.is_lifted:

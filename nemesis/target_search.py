@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 
+from nemesis.aliases import Aliases
 from nemesis.cluster import Clients, Cluster
 from nemesis.event import Event
 from nemesis.resolution import VIEWED, Unresolved, resolve
@@ -26,7 +26,7 @@ class TargetSearch:
         clock: RunClock,
         *,
         topic: str,
-        aliases: Mapping[str, str],
+        aliases: Aliases,
         seed: int,
     ) -> None:
         self._cluster, self._clients, self._clock = cluster, clients, clock
@@ -67,4 +67,5 @@ class TargetSearch:
             topic=self._topic,
             rng=event.random(self._seed, "target"),
             clients=self._clients.roles(),
+            members=self._clients.members(),
         )

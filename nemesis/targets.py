@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from nemesis.aliases import Aliases
 from nemesis.topology import Topology
 
 TargetFamily = Literal["nodes", "partition", "topic", "cluster", "group", "producer", "clients"]
@@ -31,12 +32,12 @@ ALLOWED = (
     "'coordinator:<group>', 'transaction-coordinator:<id>', 'one', 'random', 'minority', 'majority', 'all' (of the "
     "brokers); 'partition', 'topic', 'cluster', 'group:<group>', 'transaction:<id>' for faults of Kafka itself; "
     "'clients', 'producers', 'readers', 'sessions', 'producer', 'reader', 'session', 'roles:<role>', 'role:<role>', "
-    "'client:<process>' for faults of clients"
+    "'member:<group>', 'client:<process>' for faults of clients"
 )
 
 _LOG = re.compile(r"(leader|follower|isr|out-of-sync|partition)(?::(?:([A-Za-z0-9._-]+)-)?([0-9]+))?")
 _TOPIC = re.compile(r"topic(?::([A-Za-z0-9._-]+))?")
-_NAMED = re.compile(r"(coordinator|transaction-coordinator|group|transaction|roles?):(\S+)")
+_NAMED = re.compile(r"(coordinator|transaction-coordinator|group|transaction|roles?|member):(\S+)")
 _CLIENT = re.compile(r"client:([0-9]+)")
 _NODES = re.compile(r"[0-9]+(,[0-9]+)*", re.ASCII)
 
@@ -57,6 +58,7 @@ _FAMILIES: Mapping[str, TargetFamily] = {
     "client": "clients",
     "role": "clients",
     "roles": "clients",
+    "member": "clients",
     **dict.fromkeys((*PLURALS, *PLURALS.values()), "clients"),
 }
 
@@ -263,6 +265,11 @@ def _check_log(target: Target, topology: Topology, what: str) -> None:
 
 
 def _check_clients(target: Target, topology: Topology, what: str) -> None:
+    if target.kind == "member" and not topology.members.get(target.name or ""):
+        allowed = ", ".join(f"member:{group}" for group, number in topology.members.items() if number)
+        raise ValueError(
+            f"{what}: the workload has no members of {target.name}; allowed: {allowed or 'none'}"
+        )
     total = sum(topology.clients.values())
     if target.kind == "client" and target.nodes[0] >= total:
         raise ValueError(f"{what}: the workload has no such process; allowed: 0 to {total - 1}")
@@ -271,11 +278,9 @@ def _check_clients(target: Target, topology: Topology, what: str) -> None:
         raise ValueError(f"{what}: the workload has no {role}; allowed: clients, or those of {present}")
 
 
-def named(target: Target | Groups, aliases: Mapping[str, str]) -> Target | Groups:
-    """The target with the name by which brokers know its group or transactional id.
-
-    aliases  that name, by the one in the schedule.
-    """
-    if isinstance(target, Groups) or target.name is None or target.kind not in _KNOWN_TO_BROKERS:
+def named(target: Target | Groups, aliases: Aliases) -> Target | Groups:
+    """The target with the names by which brokers know its topic, group or transactional id."""
+    if isinstance(target, Groups):
         return target
-    return replace(target, name=aliases.get(target.name, target.name))
+    name = aliases.name(target.name) if target.kind in _KNOWN_TO_BROKERS else target.name
+    return replace(target, name=name, topic=aliases.topic(target.topic))

@@ -16,6 +16,7 @@ class Topology:
     any_topic    whether there may be other topics, of which nothing is known.
     replicas     replication factor of these topics; with any_topic, the highest that one can have.
     clients      role to number of client processes, such as {"producer": 2}; they have the numbers from 0 on.
+    members      consumer group, by its short name, to number of client processes that are its members.
     release      (major, minor) of Kafka.
     disks        whether each node has a file system of its own for its data.
     """
@@ -27,6 +28,7 @@ class Topology:
     any_topic: bool = False
     replicas: int = 1
     clients: Mapping[str, int] = field(default_factory=dict)
+    members: Mapping[str, int] = field(default_factory=dict)
     release: tuple[int, int] = (4, 1)
     disks: bool = False
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from nemesis.aliases import Aliases
 from nemesis.cluster import Clients, Cluster
 from nemesis.topology import Topology
 from nemesis.validation import LONGEST
@@ -120,9 +121,9 @@ class Trigger:
             return self.kind
         return f"{self.kind}:{f'{self.topic}-' if self.topic else ''}{self.partition}"
 
-    def named(self, aliases: Mapping[str, str]) -> Trigger:
-        """With the name that brokers know of its group or transactional id. aliases: by the name in the schedule."""
-        return self if self.name is None else replace(self, name=aliases.get(self.name, self.name))
+    def named(self, aliases: Aliases) -> Trigger:
+        """With the names by which brokers know its topic, group or transactional id."""
+        return replace(self, name=aliases.name(self.name), topic=aliases.topic(self.topic))
 
     def check(self, topology: Topology) -> None:
         """Raises ValueError, naming the trigger and what is allowed, for a moment that can never come there."""

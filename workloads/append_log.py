@@ -35,15 +35,16 @@ SESSION = WorkerRole("session", "workloads.roles.session:write_and_read")
 
 @dataclass(frozen=True, kw_only=True)
 class AppendLog(Workload):
-    """Producers write unique values to one topic, readers read it, sessions write and read their own writes.
+    """Producers write unique values to topics, readers read them, sessions write and read their own writes.
 
-    partitions, replication_factor, topic_config   of the topic
-    assignment      where its replicas lie, such as {0: [1, 2, 3]}: for every partition the ids of
+    topics_written  number of topics; schedules name them ``log``, ``log-1``, ``log-2`` and so on
+    partitions, replication_factor, topic_config   of each topic
+    assignment      where the replicas of each topic lie, such as {0: [1, 2, 3]}: for every partition the ids of
                     `replication_factor` brokers, the preferred leader first; None: Kafka decides
     acks            "all", 1 or 0, as in the producers' configuration
     producers, readers, sessions                   number of client processes of each role
-    skew            how uneven producers load the partitions: 0 in turn; otherwise at random, number n (from 1) with a
-                    share of 1 / n ** skew
+    skew            how uneven producers load the partitions of all topics: 0 in turn; otherwise at random, number n
+                    (from 1) with a share of 1 / n ** skew
     rate            records per second and producer; None for no limit; or by phase, see `Rate`
     idempotence     of producers; None: on with acks="all", which it needs
     record_size     bytes of a record's value at least, 0 for the smallest possible (about 50); or a distribution
@@ -70,10 +71,12 @@ class AppendLog(Workload):
     client: Mapping[str, Any] = field(default_factory=dict)
     assignment: Mapping[int, Sequence[int]] | None = None
     library: str = DEFAULT_LIBRARY
+    topics_written: int = 1
 
     def __post_init__(self) -> None:
         check_common_fields(self, self.client)
         for name, least, most in (
+            ("topics_written", 1, 100),
             ("producers", 1, 100),
             ("readers", 0, 100),
             ("sessions", 0, 100),
@@ -88,7 +91,8 @@ class AppendLog(Workload):
         check_choice("AppendLog.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))
 
     def topics(self, run: str) -> tuple[Topic, ...]:
-        return (make_topic(self, f"log-{run}"),)
+        others = (f"log-{number}-{run}" for number in range(1, self.topics_written))
+        return tuple(make_topic(self, name) for name in (f"log-{run}", *others))
 
     def workers(self) -> tuple[WorkerSpec, ...]:
         send = {
@@ -137,6 +141,8 @@ class AppendLog(Workload):
             yield "one producer and no other clients", replace(self, **fewer)
         for name, number in fewer.items():
             yield f"{number} {name}", replace(self, **{name: number})
+        if self.topics_written > 1:
+            yield "one topic", replace(self, topics_written=1)
 
     @property
     def idempotent(self) -> bool:

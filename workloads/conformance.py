@@ -8,6 +8,7 @@ from typing import Any
 
 from workloads.clients.library import check_library, library_names
 from workloads.reference import Reference
+from workloads.topic_names import short_topics
 from workloads.workload import Topic, WorkerRole, WorkerSpec, Workload
 
 MEMBERS = tuple(name for name in vars(Workload) if not name.startswith("_"))
@@ -44,6 +45,7 @@ def _check_topics(workload: Workload, kind: str) -> None:
         )
     if (main := workload.main_topic("a1")) not in names:
         raise ValueError(f"{kind}.main_topic gave {main!r}: expected one of {', '.join(names)}")
+    short_topics(workload, "a1")
 
 
 def _check_aliases(workload: Workload, kind: str) -> None:
@@ -76,6 +78,11 @@ def _check_workers(workload: Workload, kind: str) -> None:
                 f"{where}: no client library {worker.library!r}; there are {', '.join(library_names())}"
             )
         check_library(worker.library)
+        if worker.group is not None and worker.group not in workload.aliases("a1"):
+            raise ValueError(
+                f"{where}: process {worker.process} has group={worker.group!r}; expected a short name of "
+                f"{kind}.aliases, or None"
+            )
         try:
             json.dumps(dict(worker.options), allow_nan=False)
         except (TypeError, ValueError) as error:

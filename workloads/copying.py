@@ -49,7 +49,7 @@ class Copy(Workload):
     commits (KIP-447). When anything fails, it goes on from the committed positions. When all have stopped, an auditor
     reads what is committed. Schedules name the group ``copiers`` and the transactional ids ``copier-0``, ``copier-1``
     and so on, such as ``kill("coordinator:copiers")`` or ``fence("transaction:copier-0")``. Copiers are targets as
-    ``role:copier`` and ``roles:copier``. A copier that `kill_client` kills is replaced by one that claims the same
+    ``member:copiers`` and ``roles:copier``. A copier that `kill_client` kills is replaced by one that claims the same
     transactional id.
 
     partitions, replication_factor, topic_config   of each topic
@@ -133,7 +133,9 @@ class Copy(Workload):
             (PROBE, {}),
         ]
         return tuple(
-            WorkerSpec(role=role, process=process, library=self.library, options=options)
+            WorkerSpec(
+                role=role, process=process, library=self.library, options=options, group=options.get("group")
+            )
             for process, (role, options) in enumerate(shapes)
         )
 

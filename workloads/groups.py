@@ -50,8 +50,8 @@ class Groups(Workload):
     Several groups of one member get every record each (publish-subscribe); one group of several members divides the
     records (point-to-point). Groups are named ``group-0``, ``group-1`` and so on in schedules, such as
     ``kill("coordinator:group-0")`` or ``after="rebalance:group-0"``; on the brokers, the run is part of the name.
-    Members are targets as ``role:member`` and ``roles:member``: `kill_client` lets one crash, `pause_client` lets one
-    stall until the group has replaced it.
+    Members are targets as ``member:group-0`` (one of that group), ``role:member`` and ``roles:member``: `kill_client`
+    lets one crash, `pause_client` lets one stall until the group has replaced it.
 
     partitions, replication_factor, topic_config   of the topic
     assignment      where its replicas lie, such as {0: [1, 2, 3]}: for every partition the ids of
@@ -137,7 +137,9 @@ class Groups(Workload):
             (PROBE, {}),
         ]
         return tuple(
-            WorkerSpec(role=role, process=process, library=self.library, options=options)
+            WorkerSpec(
+                role=role, process=process, library=self.library, options=options, group=options.get("group")
+            )
             for process, (role, options) in enumerate(shapes)
         )
 

@@ -90,6 +90,8 @@ class WorkerSpec:
     session  groups processes that act for one user; None: the process stands for itself.
     library  name of the client library, see `workloads.clients.library`.
     options  what its role asks for; JSON-able.
+    group    the consumer group of which it is a member, by its short name (`Workload.aliases`); targets such as
+             ``member:orders`` mean such processes.
     """
 
     role: WorkerRole
@@ -97,6 +99,7 @@ class WorkerSpec:
     session: int | None = None
     library: str = DEFAULT_LIBRARY
     options: Mapping[str, Any] = field(default_factory=dict)
+    group: str | None = None
 
 
 class Workload(Protocol):
@@ -121,7 +124,9 @@ class Workload(Protocol):
 
     @abstractmethod
     def topics(self, run: str) -> tuple[Topic, ...]:
-        """The topics of a run, at least one; their names contain `run`, which is unique."""
+        """The topics of a run, at least one; their names contain `run`, which is unique. Schedules name a topic
+        without it: ``leader:orders-0`` means partition 0 of ``f"orders-{run}"``.
+        """
         raise NotImplementedError
 
     @abstractmethod

@@ -7,7 +7,6 @@ import json
 import secrets
 import threading
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from pytest_kafkacheck.cli.common.harness_options import (
 )
 from pytest_kafkacheck.cli.common.progress import say
 from pytest_kafkacheck.cli.exit_status import status
-from pytest_kafkacheck.errors import KafkacheckError, UsageError
+from pytest_kafkacheck.errors import UsageError
 
 if TYPE_CHECKING:
     from workloads.workload import Workload
@@ -39,6 +38,9 @@ WORKLOADS = {
     "transactions": "Transactions",
 }
 """Name on the command line to the public class."""
+
+REMAINS_LIMIT = 20.0
+"""Seconds to delete groups: those of killed processes have members until their session timeout, 6 s by default."""
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +69,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from pytest_kafkacheck.cluster.kafka import topics
+    from pytest_kafkacheck.cluster.kafka.run_remains import delete_remains
     from pytest_kafkacheck.cluster.kafka.served_cluster import find, parse_bootstrap
     from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
     from pytest_kafkacheck.experiment.execution import execute
@@ -91,12 +93,10 @@ def _run(options: argparse.Namespace) -> int:
     with Harness(options.dir, say=say, **spark_options(options)) as harness:
         try:
             execute(experiment, cluster, run=run, home=home.path, say=say, stop=threading.Event())
-        except BaseException:
-            # Nobody else knows the topics of this run.
-            for topic in workload.topics(run):
-                with suppress(KafkacheckError):
-                    topics.delete(cluster.brokers, topic.name)
-            raise
+        finally:
+            # Nobody else knows what this run made.
+            if left := delete_remains(cluster.brokers, run, limit=REMAINS_LIMIT):
+                say(f"left on the brokers: {', '.join(left)}; delete them once the brokers allow it")
         result = harness.judge(home.path)
     print(result.text(), flush=True)
     if options.verbose:

@@ -23,6 +23,13 @@ class WorkerClients:
             if not worker.spec.role.observes
         }
 
+    def members(self) -> Mapping[int, str]:
+        return {
+            process: worker.spec.group
+            for process, worker in self._workers.workers.items()
+            if worker.spec.group is not None
+        }
+
     def acknowledged(self) -> int:
         return self._workers.acknowledged()
 

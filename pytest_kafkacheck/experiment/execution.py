@@ -13,9 +13,11 @@ from typing import Any, cast
 
 from docker.errors import APIError
 
+from nemesis.aliases import Aliases
 from nemesis.run import Nemesis
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.kafka.broker_release import check_release
 from pytest_kafkacheck.cluster.kafka.follower_reads import check_follower_reads
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.abandoned_topics import delete_abandoned
@@ -30,6 +32,7 @@ from pytest_kafkacheck.experiment.steps import Steps
 from pytest_kafkacheck.experiment.used_cluster import UsedCluster
 from pytest_kafkacheck.termination import raise_if_interrupted
 from workloads.history.schema import HARNESS, NEMESIS
+from workloads.topic_names import short_topics
 from workloads.workers.pool import WorkerPool, WorkerPoolError
 
 log = logging.getLogger(__name__)
@@ -89,6 +92,9 @@ class _Execution:
         workload, operations, step = self._experiment.workload, self._operations, self._steps.step
         with ExitStack() as stack:
             stack.callback(operations.close)
+            if self._experiment.cluster.attached is not None:
+                # The spec does not say which release somebody else's brokers have.
+                check_release(self._cluster.brokers, workload.least_release, what=type(workload).__name__)
             workers = self._worker_pool()
             stack.callback(workers.kill)
             workers.launch()  # They load their modules while the topics are created.
@@ -186,7 +192,10 @@ class _Execution:
             seed=experiment.seed,
             record=record,
             clients=WorkerClients(workers),
-            aliases=experiment.workload.aliases(self._run),
+            aliases=Aliases(
+                names=experiment.workload.aliases(self._run),
+                topics=short_topics(experiment.workload, self._run),
+            ),
         )
         end_early = threading.Event()
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafkacheck-nemesis") as pool:

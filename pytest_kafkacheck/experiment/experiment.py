@@ -21,6 +21,7 @@ from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment import validation
 from pytest_kafkacheck.experiment.validation import Expectation
 from workloads import stored
+from workloads.topic_names import short_topics
 from workloads.workload import Layout, Workload
 
 FORMAT = 1
@@ -88,20 +89,20 @@ class Experiment:
 
     @property
     def topology(self) -> Topology:
-        """What its faults are checked against before anything starts. The workload's main topic comes first."""
+        """What its faults are checked against before anything starts. Topics and groups have
+        the short names that schedules use; the workload's main topic comes first."""
         cluster, topics = self.cluster, self.workload.topics("check")
-        main = self.workload.main_topic("check")
+        partitions = {topic.name: topic.partitions for topic in topics}
         return Topology(
             brokers=tuple(member.id for member in cluster.members if member.is_broker),
             controllers=tuple(member.id for member in cluster.voters),
             zookeepers=tuple(member.id for member in cluster.members if member.role == "zookeeper"),
-            topics={
-                topic.name: topic.partitions for topic in sorted(topics, key=lambda each: each.name != main)
-            },
+            topics={short: partitions[name] for short, name in short_topics(self.workload, "check").items()},
             replicas=min((topic.replication_factor for topic in topics), default=1),
             clients=Counter(
                 worker.role.name for worker in self.workload.workers() if not worker.role.observes
             ),
+            members=Counter(worker.group for worker in self.workload.workers() if worker.group is not None),
             release=cluster.release.number,
             disks=cluster.disk_mb is not None,
         )

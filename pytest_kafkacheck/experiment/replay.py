@@ -16,6 +16,7 @@ from nemesis.event import Event
 from nemesis.faults.corrupt import Corrupt
 from nemesis.faults.partition import Partition
 from nemesis.targets import Groups, Target
+from nemesis.topology import Topology
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
@@ -31,8 +32,9 @@ def replayed(run: Path, *, symbolic: bool) -> Experiment:
     Otherwise nodes and single client processes are named by id, and the main topic's replicas are placed as in the
     run. A target is kept where no id can replace it: topics, partitions, groups and the cluster; groups of nodes;
     partitions by a shape ("halves", "bridge", "majority-ring"), whose nodes the seed orders; damage to another
-    partition than 0, which only the target names; several clients; a target that was never resolved; and one that
-    would conflict with another event when both are named by id.
+    partition than 0, which only the target names; roles of another topic than the main one; coordinators, which
+    depend on the run's id; several clients; a target that was never resolved; and one that would conflict with
+    another event when both are named by id.
     Raises UsageError for a folder that is no run, and for a run without the recordings that this needs.
     """
     experiment = read_experiment(run)
@@ -135,7 +137,7 @@ def _operations(history: Path) -> Iterator[pa.Table]:
 
 
 def _named(event: Event, hit: Mapping[str, Any], others: tuple[Event, ...], experiment: Experiment) -> Event:
-    if (target := _by_id(event, hit)) is None:
+    if (target := _by_id(event, hit, experiment.topology)) is None:
         return event
     try:
         named = replace(event, target=target)
@@ -145,7 +147,7 @@ def _named(event: Event, hit: Mapping[str, Any], others: tuple[Event, ...], expe
     return event if any(conflict(named, other, experiment.topology) for other in others) else named
 
 
-def _by_id(event: Event, hit: Mapping[str, Any]) -> Target | None:
+def _by_id(event: Event, hit: Mapping[str, Any], topology: Topology) -> Target | None:
     target, fault = event.target, event.fault
     if isinstance(target, Groups):
         return None
@@ -154,6 +156,8 @@ def _by_id(event: Event, hit: Mapping[str, Any]) -> Target | None:
         return Target(kind="client", nodes=processes) if len(processes) == 1 else None
     nodes = _ids(hit.get("nodes"))
     if target.family != "nodes" or not nodes:
+        return None
+    if target.topic not in (None, next(iter(topology.topics), None)) or "coordinator" in target.kind:
         return None
     if isinstance(fault, Partition) and fault.shape != "apart":
         return None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 import pytest_kafkacheck as api
@@ -25,12 +27,27 @@ LIBRARY = library("confluent-kafka")
 
 
 def test_a_healthy_cluster_is_valid(kafkacheck: Callable[[Experiment], Run]) -> None:
-    """With a session that reads its own writes and a leader that changes meanwhile."""
+    """A session reads its own writes in two topics, and a leader of the second one changes meanwhile."""
     workload = AppendLog(
-        library="confluent-kafka", partitions=2, rate=500, topic_config={"min.insync.replicas": 2}
+        library="confluent-kafka",
+        topics_written=2,
+        partitions=2,
+        rate=500,
+        topic_config={"min.insync.replicas": 2},
     )
-    run = kafkacheck(Experiment(workload=workload, faults=[api.kill("leader", at=1, lasting=2)], cooldown=1))
+    faults = [api.kill("leader:log-1-0", at=1, lasting=2)]
+    run = kafkacheck(Experiment(workload=workload, faults=faults, cooldown=1))
     assert run.verdict.result == "valid", run.verdict
+    rows = pq.read_table(
+        run.path / "history" / "records", columns=["f", "type", "topic", "partition", "process"]
+    )
+    acked = Counter(
+        (row["topic"].rpartition("-")[0], row["partition"])
+        for row in rows.to_pylist()
+        if (row["f"], row["type"]) == ("send", "ok")
+    )
+    assert set(acked) == {("log", 0), ("log", 1), ("log-1", 0), ("log-1", 1)}
+    assert min(acked.values()) > 100, acked
 
 
 @pytest.mark.nightly

@@ -46,7 +46,10 @@ def copies(run: Run) -> Counter[int]:
     "library", ["kafka-python", pytest.param("confluent-kafka", marks=pytest.mark.nightly)]
 )
 def test_each_record_has_one_copy(kafkacheck: Callable[[Experiment], Run], library: str) -> None:
-    run = kafkacheck(Experiment(workload=Copy(library=library, topic_config=SAFE), duration=5))
+    """A schedule names the second topic as well; the fault is proved where the brokers know it."""
+    faults = [api.configure({"max.message.bytes": 2_000_000}, "topic:output", at=1, lasting=4)]
+    workload = Copy(library=library, topic_config=SAFE)
+    run = kafkacheck(Experiment(workload=workload, faults=faults, cooldown=1))
     run.assert_valid()
     found = copies(run)
     assert set(found.values()) == {1}
@@ -64,11 +67,14 @@ def test_faults_of_copiers_and_coordinators_are_valid(
     """A paused copier is replaced after 3 s. When it continues, its transaction is refused."""
     workload = Copy(session_timeout=3, topic_config=SAFE, **values)
     faults = [
-        api.kill_client("role:copier", at=2, lasting=2),
+        api.kill_client("member:copiers", at=2, lasting=2),
         api.pause_client("role:copier", at=6, lasting=6),
         api.kill("coordinator:copiers", at=14, lasting=4),
         api.kill("transaction-coordinator:copier-0", at=21, lasting=4),
-        api.isolate("leader", at=28, lasting=5),
+        api.configure(
+            {"max.message.bytes": 2_000_000}, "topic:output", after="isr-shrink:output-0", lasting=2
+        ),
+        api.isolate("leader:output-0", at=28, lasting=5),
     ]
     run = kafkacheck(Experiment(workload=workload, faults=faults, cooldown=6))
     run.assert_valid()

@@ -15,6 +15,7 @@ import pytest
 import pytest_kafkacheck as api
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
 from workloads.clients.library import library
@@ -23,6 +24,14 @@ from workloads.groups import Groups
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
 SAFE = {"min.insync.replicas": 2}
+
+SHORT_SESSIONS = {
+    "group.consumer.min.session.timeout.ms": 3000,
+    "group.consumer.session.timeout.ms": 3000,
+    "group.consumer.min.heartbeat.interval.ms": 750,
+    "group.consumer.heartbeat.interval.ms": 750,
+}
+"""With the protocol of KIP-848, brokers and not members have the session timeout, 45 s by default."""
 
 
 def operations(run: Run) -> list[dict[str, Any]]:
@@ -51,15 +60,36 @@ def test_groups_of_one_get_every_record_and_a_schedule_names_them(
 ) -> None:
     """Publish-subscribe. The nemesis finds a group by the name that it has in the schedule."""
     workload = Groups(groups=2, members=1, partitions=3, commit="periodic", topic_config=SAFE)
-    run = kafkacheck(Experiment(workload=workload, faults=[api.rebalance("group:group-0", at=2)], cooldown=2))
+    faults = [api.rebalance("group:group-0", at=2), api.pause_client("member:group-1", at=3, lasting=1)]
+    run = kafkacheck(Experiment(workload=workload, faults=faults, cooldown=2))
     run.assert_valid()
+    (paused,) = {
+        process
+        for row in operations(run)
+        if row["f"] == "pause-client"
+        for process in json.loads(row["value"])["processes"]
+    }
+    of = {row["group"] for row in operations(run) if row["f"] == "commit" and row["process"] == paused}
+    assert {name.rpartition("-")[0] for name in of} == {"group-1"}
     groups = {row["group"] for row in operations(run) if row["f"] == "commit" and row["type"] == "ok"}
     assert {name.rpartition("-")[0] for name in groups} == {"group-0", "group-1"}
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    "values", [{}, {"assignor": "cooperative-sticky"}, {"static": True, "rejoin": 3, "commit": "periodic"}]
+    "values",
+    [
+        {},
+        {"assignor": "cooperative-sticky"},
+        {"assignor": "roundrobin"},
+        {"assignor": "sticky"},
+        {"static": True, "rejoin": 3, "commit": "periodic"},
+        {"library": "confluent-kafka"},
+        {"library": "confluent-kafka", "static": True, "rejoin": 3, "commit": "periodic"},
+        {"library": "confluent-kafka", "protocol": "consumer"},
+        {"library": "confluent-kafka", "protocol": "consumer", "static": True},
+    ],
+    ids=lambda values: "-".join(map(str, values.values())) or "default",
 )
 def test_faults_of_members_and_coordinators_are_valid(
     kafkacheck: Callable[[Experiment], Run], values: dict[str, Any]
@@ -67,12 +97,16 @@ def test_faults_of_members_and_coordinators_are_valid(
     """A paused member is replaced after 3 s. When it continues, its commits are refused."""
     workload = Groups(session_timeout=3, topic_config=SAFE, **values)
     faults = [
-        api.kill_client("role:member", at=2, lasting=2),
-        api.pause_client("role:member", at=6, lasting=6),
+        api.kill_client("member:group-0", at=2, lasting=2),
+        api.pause_client("member:group-0", at=6, lasting=6),
         api.kill("coordinator:group-0", at=14, lasting=4),
         api.isolate("one", at=21, lasting=5),
     ]
-    kafkacheck(Experiment(workload=workload, faults=faults, cooldown=5)).assert_valid()
+    config = SHORT_SESSIONS if workload.protocol == "consumer" else {}
+    cluster = ClusterSpec(config=config)
+    run = kafkacheck(Experiment(workload=workload, faults=faults, cluster=cluster, cooldown=5))
+    run.assert_valid()
+    assert member_events(run)["assigned"] > workload.partitions
 
 
 @pytest.mark.nightly

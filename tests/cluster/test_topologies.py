@@ -15,6 +15,7 @@ from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
+from pytest_kafkacheck.cluster.kafka.broker_release import broker_release
 from pytest_kafkacheck.cluster.spec.member import CONTROL_PLANE
 from pytest_kafkacheck.cluster.spec.release import KRAFT as KRAFT_VERSION
 from pytest_kafkacheck.cluster.spec.release import METADATA, release_of
@@ -102,8 +103,12 @@ def test_a_topology(engine: Any, tmp_path: Path, version: str, shape: str) -> No
     with running(engine, spec, run=run, logs=tmp_path) as cluster:
         assert tuple(sorted(cluster.nodes)) == spec.nodes
         assert cluster.healthy()
+        releases = {broker_release(address) for address in cluster.brokers.values()}
         if spec.kraft:
             check_features(cluster)
+            assert releases == {spec.release.number}
+        else:
+            assert max(releases) < (4, 0)
         wait_until(lambda: cluster.controller() in cluster.nodes)
         round_of(cluster)
         # Kill the controller. Where there is no other one, all nodes wait until it is back.

@@ -24,6 +24,7 @@ TOPOLOGY = Topology(
     topics={"log": 3},
     replicas=3,
     clients={"producer": 2, "reader": 1, "session": 0, "counter": 2},
+    members={"orders": 2, "billing": 1, "gone": 0},
 )
 
 
@@ -47,6 +48,7 @@ TOPOLOGY = Topology(
         ("group:g", Target(kind="group", name="g")),
         ("topic:orders-0", Target(kind="topic", topic="orders-0")),
         ("client:7", Target(kind="client", nodes=(7,))),
+        ("member:orders", Target(kind="member", name="orders")),
         ("role:counter", Target(kind="role", name="counter")),
         ("roles:counter", Target(kind="roles", name="counter")),
         ("2", Target(kind="node", nodes=(2,))),
@@ -64,7 +66,7 @@ def test_texts_of_targets(text: str | int, target: Target) -> None:
 @pytest.mark.parametrize(
     "wrong",
     ["", "Leader", "leader:", "leader:x", "leader:log-", "controller:1", -1, True, None, 1.5, "1 ", "²", "1,1", "1,",
-     "coordinator", "group:", "group:a b", "client", "client:x", "minority:1"],
+     "coordinator", "group:", "group:a b", "client", "client:x", "member", "member:", "minority:1"],
 )  # fmt: skip
 def test_other_text_is_refused_with_what_is_allowed(wrong: object) -> None:
     with pytest.raises(ValueError, match=re.escape(f"target {wrong!r}: allowed are {ALLOWED}")):
@@ -114,6 +116,7 @@ def test_any_text_is_a_target_with_that_text_or_a_value_error(text: str) -> None
         "topic:log",
         "producers",
         "client:2",
+        "member:orders",
         "coordinator:anything",
     ],
 )
@@ -137,6 +140,7 @@ def test_possible_targets_are_accepted(fine: str | int | list[list[int]]) -> Non
             "role:writer",
             "the workload has no writer; allowed: clients, or those of producer, reader, counter",
         ),
+        ("member:gone", "the workload has no members of gone; allowed: member:orders, member:billing"),
         ("sessions", "the workload has no session; allowed: clients, or those of producer, reader, counter"),
     ],
 )
@@ -195,7 +199,9 @@ def test_targets_that_the_cluster_lacks_are_refused() -> None:
 
 def test_roles_are_resolved_to_nodes(cluster) -> None:
     def found(text: str | int) -> tuple[int, ...]:
-        return resolve(Target.parse(text), cluster, view=cluster, topic="log", clients={}, rng=RNG)
+        return resolve(
+            Target.parse(text), cluster, view=cluster, topic="log", clients={}, members={}, rng=RNG
+        )
 
     cluster.leaders = {("log", 0): 2, ("log", 1): 3, ("orders", 0): 1}
     assert found("leader") == (2,)
@@ -218,9 +224,12 @@ def test_roles_are_resolved_to_nodes(cluster) -> None:
 
 def test_clients_are_resolved_by_role_and_number(cluster) -> None:
     roles = {0: "producer", 1: "producer", 2: "reader", 3: "counter", 4: "counter"}
+    groups = {2: "orders", 3: "billing", 4: "orders"}
 
     def found(text: str) -> tuple[int, ...]:
-        return resolve(Target.parse(text), cluster, view=cluster, topic="log", clients=roles, rng=RNG)
+        return resolve(
+            Target.parse(text), cluster, view=cluster, topic="log", clients=roles, members=groups, rng=RNG
+        )
 
     assert found("clients") == (0, 1, 2, 3, 4)
     assert found("producers") == found("roles:producer") == (0, 1)
@@ -228,8 +237,12 @@ def test_clients_are_resolved_by_role_and_number(cluster) -> None:
     assert found("role:counter") in ((3,), (4,))
     assert found("reader") == found("client:2") == (2,)
     assert found("producer") in ((0,), (1,))
+    assert {found("member:orders") for _ in range(30)} == {(2,), (4,)}
+    assert found("member:billing") == (3,)
     with pytest.raises(Unresolved, match="no client process is session"):
         found("session")
+    with pytest.raises(Unresolved, match="no client process is member:audit"):
+        found("member:audit")
 
 
 @pytest.mark.parametrize(
@@ -248,19 +261,31 @@ def test_targets_that_are_nothing_now_are_unresolved(cluster, change, target, sa
     for name, value in change.items():
         setattr(cluster, name, value)
     with pytest.raises(Unresolved, match=re.escape(said)):
-        resolve(Target.parse(target), cluster, view=cluster, topic="log", clients={}, rng=RNG)
+        resolve(Target.parse(target), cluster, view=cluster, topic="log", clients={}, members={}, rng=RNG)
 
 
 def test_random_targets_depend_only_on_the_generator(cluster) -> None:
     chosen = [
         resolve(
-            Target.parse("random"), cluster, view=cluster, topic="log", clients={}, rng=random.Random(seed)
+            Target.parse("random"),
+            cluster,
+            view=cluster,
+            topic="log",
+            clients={},
+            members={},
+            rng=random.Random(seed),
         )
         for seed in range(40)
     ]
     again = [
         resolve(
-            Target.parse("random"), cluster, view=cluster, topic="log", clients={}, rng=random.Random(seed)
+            Target.parse("random"),
+            cluster,
+            view=cluster,
+            topic="log",
+            clients={},
+            members={},
+            rng=random.Random(seed),
         )
         for seed in range(40)
     ]

@@ -67,7 +67,11 @@ def run_of(
 def test_roles_become_the_nodes_of_the_run(tmp_path: Path, judged: bool) -> None:
     experiment = run_of(
         tmp_path,
-        [isolate("leader", at=1, lasting=2), pause("minority", at=4, lasting=1), kill(3, at=6, lasting=2)],
+        [
+            isolate("leader:log-0", at=1, lasting=2),
+            pause("minority", at=4, lasting=1),
+            kill(3, at=6, lasting=2),
+        ],
         {"isolate-0": {"nodes": [2]}, "pause-1": {"nodes": [1]}, "kill-2": {"nodes": [3]}},
     )
     if judged:
@@ -88,6 +92,8 @@ def test_a_target_that_no_id_can_replace_is_kept(tmp_path: Path) -> None:
         delete_records("partition:1", at=5),
         corrupt("leader:1", at=6, lasting=1),
         kill("leader", at=20, lasting=1),
+        isolate("leader:log-1-0", at=24, lasting=1),
+        isolate("coordinator:others", at=26, lasting=1),
     ]
     experiment = run_of(
         tmp_path,
@@ -98,7 +104,10 @@ def test_a_target_that_no_id_can_replace_is_kept(tmp_path: Path) -> None:
             "delete-records-2": {"nodes": [1, 2, 3]},
             "corrupt-3": {"nodes": [3]},
             "kill-4": {"nodes": []},
+            "isolate-5": {"nodes": [3]},
+            "isolate-6": {"nodes": [1]},
         },
+        workload=AppendLog(topics_written=2),
     )
     assert replayed(tmp_path, symbolic=False) == experiment
 

@@ -58,7 +58,7 @@ def test_an_experiment_names_class_and_file(run: Path) -> None:
     experiment = Experiment.read(run / "experiment.json")
     assert experiment.workload == ECHO(clients=2)
     assert dict(experiment.topology.clients) == {"echo-client": 2}
-    assert dict(experiment.topology.topics) == {"echo-check": 1}
+    assert dict(experiment.topology.topics) == {"echo": 1}
 
 
 def test_another_process_loads_it(run: Path) -> None:

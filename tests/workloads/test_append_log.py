@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.verdict.promises import PROMISES
 from workloads.append_log import AppendLog
+from workloads.topic_names import short_topics
 
 
 @pytest.mark.parametrize(
@@ -19,6 +21,7 @@ from workloads.append_log import AppendLog
         ({"partitions": 0}, "AppendLog.partitions=0: expected a whole number, 1 to 1000"),
         ({"partitions": True}, "AppendLog.partitions=True"),
         ({"partitions": 1.0}, "AppendLog.partitions=1.0"),
+        ({"topics_written": 0}, "AppendLog.topics_written=0: expected a whole number, 1 to 100"),
         ({"producers": 0}, "AppendLog.producers=0: expected a whole number, 1 to"),
         ({"readers": -1}, "AppendLog.readers=-1"),
         ({"acks": "1"}, "AppendLog.acks='1': expected 'all', 1 or 0"),
@@ -62,6 +65,22 @@ def test_the_topic_of_a_run() -> None:
     assert log.topics("b2")[0].name != topic.name
 
 
+def test_several_topics_are_alike_and_the_first_one_keeps_its_name() -> None:
+    """So a schedule that names it stays possible when shrink leaves out the others."""
+    log = AppendLog(
+        topics_written=3, partitions=1, assignment={0: [2, 3, 1]}, topic_config={"retention.ms": 9}
+    )
+    assert list(short_topics(log, "a1").items()) == [
+        ("log", "log-a1"), ("log-1", "log-1-a1"), ("log-2", "log-2-a1")
+    ]  # fmt: skip
+    shapes = {
+        (topic.partitions, topic.config["retention.ms"], *topic.assignment[0]) for topic in log.topics("a1")
+    }
+    assert shapes == {(1, "9", 2, 3, 1)}
+    assert dict(log.smaller())["one topic"] == replace(log, topics_written=1)
+    assert "one topic" not in dict(AppendLog().smaller())
+
+
 def test_processes_are_numbered_from_0() -> None:
     workers = AppendLog(producers=2, readers=1, sessions=2).workers()
     assert [worker.process for worker in workers] == list(range(6))
@@ -103,7 +122,9 @@ def test_required_promises_follow_from_settings(values: dict[str, Any], requires
 
 
 def test_it_survives_json() -> None:
-    log = AppendLog(acks=1, rate=None, topic_config={"min.insync.replicas": 2}, client={"linger_ms": 5})
+    log = AppendLog(
+        acks=1, topics_written=2, rate=None, topic_config={"min.insync.replicas": 2}, client={"linger_ms": 5}
+    )
     assert AppendLog.from_json(json.loads(json.dumps(log.to_json()))) == log
     with pytest.raises(TypeError, match="partition_count"):
         AppendLog.from_json({"partition_count": 3})

@@ -12,7 +12,10 @@ import pytest
 
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.verdict.promises import PROMISES
+from pytest_kafkacheck import Experiment, pause_client
+from pytest_kafkacheck.errors import UsageError
 from workloads.conformance import check_workload
+from workloads.copying import Copy
 from workloads.groups import Groups
 from workloads.roles import attendance
 from workloads.roles.attendance import Attendance
@@ -57,6 +60,15 @@ def test_the_names_of_groups_in_schedules_stand_for_those_of_the_run() -> None:
     assert groups.aliases("a1") == {"group-0": "group-0-a1", "group-1": "group-1-a1"}
     options = [each.options for each in groups.workers() if each.role.name == "member"]
     assert {f"{each['group']}-a1" for each in options} == set(groups.aliases("a1").values())
+
+
+def test_a_schedule_names_the_members_of_one_group() -> None:
+    workload = Groups(groups=2, members=3)
+    assert dict(Experiment(workload=workload).topology.members) == {"group-0": 3, "group-1": 3}
+    assert dict(Experiment(workload=Copy(copiers=2)).topology.members) == {"copiers": 2}
+    Experiment(workload=workload, faults=[pause_client("member:group-1", at=1, lasting=1)])
+    with pytest.raises(UsageError, match="no members of group-2; allowed: member:group-0, member:group-1"):
+        Experiment(workload=workload, faults=[pause_client("member:group-2", at=1, lasting=1)])
 
 
 def test_many_groups_of_one_and_one_group_of_many() -> None:

@@ -99,6 +99,8 @@ def gives(value: Any) -> Callable[..., Any]:
          "process 0 has role='counter'; expected a WorkerRole"),
         ({"workers": gives((WorkerSpec(role=COUNTER, process=0, library="java"),))},
          "role 'counter': no client library 'java'; there are confluent-kafka, kafka-python"),
+        ({"workers": gives((WorkerSpec(role=COUNTER, process=0, group="orders"),))},
+         "role 'counter': process 0 has group='orders'; expected a short name of Wrong.aliases, or None"),
         ({"workers": gives((WorkerSpec(role=COUNTER, process=0, options={"a": {1}}),))},
          "its options cannot be sent to another process as JSON"),
         ({"workers": gives(role(lambda _: None))}, "role 'counter': <lambda> is defined inside a function"),

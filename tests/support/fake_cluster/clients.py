@@ -8,12 +8,14 @@ from collections.abc import Callable, Mapping
 class FakeClients:
     """Two producers, a reader and a session.
 
+    groups   of processes that are members of one, by number.
     ignores  names of requests without effect.
     fails    name of a request to the exception that it raises.
     """
 
     def __init__(self) -> None:
         self.running = {0: "producer", 1: "producer", 2: "reader", 3: "session"}
+        self.groups: dict[int, str] = {}
         self.standing: set[int] = set()
         self.alone: dict[int, int] = {}
         self.acks: Callable[[], int] = lambda: 0
@@ -29,6 +31,9 @@ class FakeClients:
 
     def roles(self) -> Mapping[int, str]:
         return dict(self.running)
+
+    def members(self) -> Mapping[int, str]:
+        return {process: group for process, group in self.groups.items() if process in self.running}
 
     def acknowledged(self) -> int:
         return self.acks()

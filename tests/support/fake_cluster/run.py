@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from nemesis.aliases import Aliases
 from nemesis.event import Event
 from nemesis.run import Nemesis
 from nemesis.schedule import Schedule
@@ -22,7 +23,8 @@ class FakeRun:
     stop: ManualClock
     clients: FakeClients = field(default_factory=FakeClients)
     rows: list[Mapping[str, Any]] = field(default_factory=list)
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    topic: str = "log"
+    aliases: Aliases = field(default_factory=Aliases)
     _finish_after: float | None = None
 
     def finish_after(self, seconds: float) -> None:
@@ -33,7 +35,7 @@ class FakeRun:
         nemesis = Nemesis(
             Schedule.of(events),
             self.cluster,
-            topic="log",
+            topic=self.topic,
             seed=seed,
             record=self.rows.append,
             clients=self.clients,
