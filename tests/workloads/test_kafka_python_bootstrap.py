@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -71,6 +72,8 @@ def test_a_sender_connects_although_most_servers_hang(
         "brokers": {str(node): each.to_json() for node, each in enumerate(addresses)},
     }  # fmt: skip
     context = WorkerContext(order, report=print)
+    give_up = Timer(LIMIT, context.stop.set)
+    give_up.start()
     for _ in range(5):
         sending = Sending(context, context.records())
         assert sending.connect()
@@ -81,4 +84,5 @@ def test_a_sender_connects_although_most_servers_hang(
         assert context.counts["acks"], dict(context.counts)
         context.counts.clear()
         sending.finish(1)
+    give_up.cancel()
     context.close()

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.attempt_patches import attempt_patches
 from tests.support.mock_cluster import API_VERSION, PRODUCE, MockCluster, mock_cluster
+from tests.support.real_cluster import wait_until
 from workloads.clients.kafka_python.producer import KafkaPythonProducer
 from workloads.clients.outcome import Acks, Outcome
 from workloads.clients.protocol import Completion, Log
@@ -162,7 +163,7 @@ def test_what_the_client_refuses_is_a_failure(cluster: MockCluster) -> None:
 def test_without_a_leader_nothing_is_sent() -> None:
     with mock_cluster() as cluster:
         cluster.create("t")
-        one = producer(cluster, delivery_timeout_ms=800, request_timeout_ms=500)
+        one = producer(cluster, delivery_timeout_ms=1500, request_timeout_ms=800)
         assert outcome(one).type == "ok"
         for broker in (1, 2, 3):
             cluster.stop(broker)
@@ -177,10 +178,12 @@ def test_a_batch_that_ends_with_the_error_of_another_is_unknown(cluster: MockClu
     written all the same."""
     one = producer(cluster, idempotence=True)
     outcome(one, OTHER)
-    cluster.delay(2, 1500)
+    cluster.delay(2, 5000)
     try:
         one.send(2, OTHER, b"x")
-        time.sleep(0.5)  # It has left: its request is on the way.
+        batches = one.library_producer._accumulator._incomplete
+        wait_until(lambda: all(batch.drained for batch in batches.all()))
+        time.sleep(0.2)  # for its request to arrive, which would get the answer below otherwise
         cluster.answer_with(PRODUCE, errors.MessageSizeTooLargeError.errno)
         one.send(3, LOG, b"x")
         ended = {each.op: each.outcome for each in taken(one, 2)}

@@ -24,8 +24,8 @@ LIMIT = 30.0
 
 CLIENT = {
     "api_version": API_VERSION,
-    "request_timeout_ms": 300,
-    "delivery_timeout_ms": 800,
+    "request_timeout_ms": 800,
+    "delivery_timeout_ms": 2000,
     "retry_backoff_ms": 20,
     "reconnect_backoff_max_ms": 100,
 }
@@ -72,7 +72,7 @@ def test_a_wedged_producer_is_replaced_and_what_it_had_is_unknown(
     assert first.outcome.type == "ok"
 
     for broker in BROKERS:
-        cluster.delay(broker, 5000)
+        cluster.delay(broker, 15_000)
     sending.send([LOG])
     (expired,) = collected(sending, 1)
     assert expired.outcome.type == "info"
