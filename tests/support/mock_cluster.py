@@ -66,6 +66,9 @@ class MockCluster:
     def stop(self, broker: int) -> None:
         self._check(self._library.rd_kafka_mock_broker_set_down(self._handle, broker))
 
+    def start(self, broker: int) -> None:
+        self._check(self._library.rd_kafka_mock_broker_set_up(self._handle, broker))
+
     def _check(self, code: int) -> None:
         assert code == 0, f"librdkafka's mock cluster answered {code}"
 

@@ -7,13 +7,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Timer
-from typing import Any
 
 import pytest
-from kafka.net.connection import KafkaConnection
 
 from tests.support.attempt_patches import attempt_patches
 from tests.support.mock_cluster import MockCluster, mock_cluster
+from tests.support.older_requests import begin_with_older_requests
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python.settings import COMMON
 from workloads.clients.library import library
@@ -36,15 +35,8 @@ def hung() -> Iterator[Address]:
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[MockCluster]:
-    """The library negotiates with it, and so connects in its constructor as with a real broker. For that, it begins
-    with an older request than it would."""
-    make = KafkaConnection.__init__
-
-    def with_older_request(self: Any, *arguments: Any, **options: Any) -> None:
-        make(self, *arguments, **options)
-        self._api_versions_idx = 2
-
-    monkeypatch.setattr(KafkaConnection, "__init__", with_older_request)
+    """The library negotiates with it, and so connects in its constructor as with a real broker."""
+    begin_with_older_requests(monkeypatch)
     with attempt_patches(), mock_cluster(brokers=1) as cluster:
         cluster.create("t", copies=1)
         yield cluster
