@@ -25,6 +25,7 @@ class Connectivity:
         know. Call it often."""
         if any(connection.connected for connection in list(self._manager._conns.values())):
             self._connected = time.monotonic()
+            return False
         if time.monotonic() - self._connected < LIMIT:
             return False
         cluster = self._manager.cluster
