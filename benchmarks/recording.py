@@ -5,15 +5,17 @@
 Three brokers, one topic of three partitions with three replicas, acks=all, idempotence, values of 100 bytes. Ways
 alternate, each in a process of its own, and each time is from the first send to the last acknowledgement:
 
-bare      a loop that sends to the partitions in turn, and a flush
+bare      a loop that sends to the partitions in turn, and waits for all acknowledgements
 recorded  the role of `AppendLog`'s producers, with a rate that the client does not reach: each value is unique and
           has a checksum, each invocation is on disk before its send, each completion is recorded
+
+Both collect garbage as workers do, and both have as many sends under way at most as that role has at that rate.
 
 ratio    records/s recorded / bare, medians; bars: 0.75 for kafka-python; 0.5 or 150,000 records/s for confluent-kafka
 latency  median time of one send at a time, recorded / bare; bar: 1.1
 reading  records/s of the role that reads everything / of a loop that polls, without a bar
 
-It needs the images of `kafkacheck setup`.
+It needs the images of `kafkacheck setup`, two cores and a machine without other load.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,7 +42,7 @@ from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from workloads.roles.context import WorkerContext
-from workloads.roles.producer import produce
+from workloads.roles.producer import limits, produce
 from workloads.roles.reader import read
 from workloads.roles.sending import Sending
 from workloads.workers.main import collect_garbage_seldom
@@ -57,8 +60,7 @@ CALL = "from benchmarks.recording import measured; measured({way!r}, {order!r})"
 def measured(way: str, order: str) -> None:
     """Print the seconds that this process took, as JSON."""
     given = json.loads(order)
-    if way.endswith("recorded"):
-        collect_garbage_seldom()
+    collect_garbage_seldom()
     print(json.dumps(WAYS[way](given, int(given["records"]))))
 
 
@@ -124,13 +126,15 @@ def _bare_kafka_python(order: dict[str, Any], **more: Any) -> Any:
     )
 
 
-def _bare_confluent(order: dict[str, Any]) -> Any:
+def _bare_confluent(order: dict[str, Any], **more: Any) -> Any:
     from confluent_kafka import Producer
 
     from workloads.clients.confluent.settings import COMMON
 
     servers = ",".join(_servers(order))
-    return Producer({**COMMON, "bootstrap.servers": servers, "acks": "all", "enable.idempotence": True})
+    return Producer(
+        {**COMMON, "bootstrap.servers": servers, "acks": "all", "enable.idempotence": True, **more}
+    )
 
 
 def _servers(order: dict[str, Any]) -> list[str]:
@@ -139,14 +143,19 @@ def _servers(order: dict[str, Any]) -> list[str]:
 
 def _bare_sends(order: dict[str, Any], count: int) -> float:
     topic, value = next(iter(order["topics"])), bytes(SIZE)
+    _, in_flight = limits(UNREACHABLE[order["library"]], SIZE)
     if order["library"] == "kafka-python":
         producer = _bare_kafka_python(order)
+        under_way: deque[Any] = deque()
         begun = time.monotonic()
         for number in range(count):
-            producer.send(topic, value=value, partition=number % PARTITIONS)
-        producer.flush()
+            if len(under_way) == in_flight:
+                under_way.popleft().get(60)
+            under_way.append(producer.send(topic, value=value, partition=number % PARTITIONS))
+        for future in under_way:
+            future.get(60)
         return time.monotonic() - begun
-    producer, unsent = _bare_confluent(order), 0
+    producer = _bare_confluent(order, **{"queue.buffering.max.messages": in_flight})
     begun = time.monotonic()
     for number in range(count):
         while True:
@@ -218,7 +227,9 @@ WAYS: dict[str, Callable[[dict[str, Any], int], float]] = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--records", type=int, default=300_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--library", choices=[*RATIO], action="append")

@@ -12,6 +12,7 @@ from analyzers.catalogue.anomaly import FAMILIES, Anomaly
 from analyzers.catalogue.evidence import Evidence
 from analyzers.catalogue.registry import CATALOGUE
 from analyzers.catalogue.subject import LOG
+from tests.support.sightings import PLANTED, SEEN
 
 WIDTH = 118
 
@@ -33,7 +34,14 @@ def blocks() -> dict[str, str]:
         for family in FAMILIES
     }
     rows = [[f"[{each.name}](#{each.name})", EFFECTS[each.severity], each.means] for each in CATALOGUE]
-    return {"anomalies": table(["name", "verdict", "what was seen"], rows)} | sections
+    names = [each.name for each in CATALOGUE]
+    seen = [[f"`{name}`", f"`{SEEN[name]}`"] for name in names if name in SEEN]
+    planted = [[f"`{name}`", PLANTED[name]] for name in names if name in PLANTED]
+    return {
+        "anomalies": table(["name", "verdict", "what was seen"], rows),
+        "anomalies: seen": table(["name", "test"], seen),
+        "anomalies: planted": table(["name", "why"], planted),
+    } | sections
 
 
 def section(anomaly: Anomaly) -> str:

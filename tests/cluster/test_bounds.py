@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import pytest_kafkacheck as api
 from analyzers.catalogue.bounds import Bounds
+from analyzers.judge.analyze import analyze
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from workloads.append_log import AppendLog
@@ -25,6 +27,11 @@ def test_an_outage_is_measured_against_the_bounds(tmp_path: Path) -> None:
     with Harness(tmp_path) as harness:
         run = harness.run(experiment)
         again = harness.judge(run.path)
+        (log,) = run.verdict.availability.logs
+        assert log.recovery
+        stricter = replace(experiment.bounds, recovery=log.recovery / 2)
+        (strict,) = analyze(harness._spark.session(), [run.path], bounds=stricter).values()
     assert Experiment.read(run.path / "experiment.json").bounds == experiment.bounds
     assert {finding.anomaly for finding in run.verdict.findings} == {"unavailable"}
     assert again.verdict == run.verdict
+    assert {finding.anomaly for finding in strict.findings} == {"unavailable", "slow-recovery"}

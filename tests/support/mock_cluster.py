@@ -9,7 +9,7 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import confluent_kafka
 
@@ -17,6 +17,9 @@ from workloads.clients.connection import Address
 
 PRODUCE, FETCH, END_TXN = 0, 1, 26
 """Numbers of requests in Kafka's protocol."""
+
+API_VERSION = (2, 3)
+"""Setting ``api_version`` of kafka-python, which cannot negotiate with this cluster."""
 
 HANDLE_OFFSET = 16
 """Of the C handle in the Python object: behind the reference count and the type."""
@@ -34,8 +37,10 @@ class MockCluster:
         pairs = (each.rpartition(":") for each in text.split(","))
         return tuple(Address(host, int(port)) for host, _, port in pairs)
 
-    def create(self, topic: str, partitions: int = 1) -> None:
-        self._check(self._library.rd_kafka_mock_topic_create(self._handle, topic.encode(), partitions, 3))
+    def create(self, topic: str, partitions: int = 1, copies: int = 3) -> None:
+        self._check(
+            self._library.rd_kafka_mock_topic_create(self._handle, topic.encode(), partitions, copies)
+        )
 
     def answer_with(self, request: int, *codes: int) -> None:
         """The next answers to requests of this kind."""
@@ -52,14 +57,17 @@ class MockCluster:
             self._library.rd_kafka_mock_partition_set_leader(self._handle, topic.encode(), partition, broker)
         )
 
-    def coordinate(self, group: str, broker: int) -> None:
-        """Make a broker the coordinator of a consumer group."""
+    def coordinate(self, name: str, broker: int, kind: Literal["group", "transaction"] = "group") -> None:
+        """Make a broker the coordinator of a consumer group or a transactional id."""
         self._check(
-            self._library.rd_kafka_mock_coordinator_set(self._handle, b"group", group.encode(), broker)
+            self._library.rd_kafka_mock_coordinator_set(self._handle, kind.encode(), name.encode(), broker)
         )
 
     def stop(self, broker: int) -> None:
         self._check(self._library.rd_kafka_mock_broker_set_down(self._handle, broker))
+
+    def start(self, broker: int) -> None:
+        self._check(self._library.rd_kafka_mock_broker_set_up(self._handle, broker))
 
     def _check(self, code: int) -> None:
         assert code == 0, f"librdkafka's mock cluster answered {code}"

@@ -133,6 +133,15 @@ def test_an_error_before_a_success_is_ok(cluster: MockCluster, code: int) -> Non
     one.close(1)
 
 
+@pytest.mark.parametrize("code", [each for each in range(-1, 130) if each != KafkaError.NO_ERROR])
+def test_no_answer_of_a_broker_is_a_failure(cluster: MockCluster, code: int) -> None:
+    """Every error that a broker can return, and some of later versions: the library sends again, or reports it."""
+    one = producer(cluster, retry_backoff_ms=10)
+    cluster.answer_with(PRODUCE, code)
+    assert completion(one).outcome.type in ("ok", "info")
+    one.close(1)
+
+
 def test_the_library_retries_without_counting(cluster: MockCluster) -> None:
     """So an error is not known to be that of the only attempt, also with retries=0: a broker may return the first of
     these codes after it has appended."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import socket
+import threading
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka.errors import KafkaTimeoutError
 from kafka.net.inet import KafkaNetSocket
 from kafka.net.manager import KafkaConnectionManager
@@ -66,3 +71,26 @@ def test_a_connection_that_is_made_while_the_client_closes_is_closed(made: list[
         net.close()
         assert len(made) == 1
         assert closed(made)
+
+
+@pytest.mark.parametrize("make", [KafkaConsumer, KafkaProducer, KafkaAdminClient])
+def test_a_client_that_cannot_connect_leaves_neither_threads_nor_files(make: Any) -> None:
+    """A server like a paused broker: the kernel accepts connections, and nobody answers."""
+    with socket.create_server(("127.0.0.1", 0), backlog=20) as server:
+        settings = access([Address("127.0.0.1", server.getsockname()[1])])
+        gc.collect()
+        threads, files = open_now()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for _ in range(3):
+                with pytest.raises(KafkaTimeoutError):
+                    make(**settings, bootstrap_timeout_ms=100)
+            gc.collect()
+        # Others may have ended: an earlier test's client does so in threads of its own.
+        left = open_now()
+        assert (left[0] - threads, left[1] - files) == (set(), set())
+
+
+def open_now() -> tuple[set[threading.Thread], set[str]]:
+    """The threads and the files of this process."""
+    return {*threading.enumerate()}, {*os.listdir("/proc/self/fd")}

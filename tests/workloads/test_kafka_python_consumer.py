@@ -43,7 +43,8 @@ class FakeConsumer:
 
     def __init__(self, **_: Any) -> None:
         self.made.append(self)
-        self._client = self._fetcher = self
+        self._client = self._fetcher = self._manager = self
+        self._conns: dict[str, Any] = {}
         self.cluster = FakeCluster()
         self.start: dict[TopicPartition, int] = {}
         self.paused: set[TopicPartition] = set()

@@ -13,6 +13,7 @@ from kafka import TopicPartition
 from kafka.consumer.subscription_state import SubscriptionState
 
 from workloads.clients.connection import Address
+from workloads.clients.kafka_python import connectivity
 from workloads.clients.kafka_python import member as members
 from workloads.clients.kafka_python.member import KafkaPythonMember
 from workloads.clients.kafka_python.member_settings import member_settings
@@ -90,6 +91,10 @@ class FakeConsumer:
         self._coordinator = FakeCoordinator(self.script)
         self._fetcher = SimpleNamespace(_handle_fetch_response=None)
         self._net = SimpleNamespace(run=lambda function, *values: function(*values))
+        one, other = (SimpleNamespace(host="127.0.0.1", port=port) for port in (1, 2))
+        cluster = SimpleNamespace(brokers=lambda: [one], bootstrap_brokers=lambda: [one, other])
+        self.connections = {1: SimpleNamespace(connected=True)}
+        self._client = SimpleNamespace(_manager=SimpleNamespace(_conns=self.connections, cluster=cluster))
         self.listener: Any = None
         self.closed = False
 
@@ -138,6 +143,25 @@ def joined() -> KafkaPythonMember:
     one.poll(0.01)
     FakeConsumer.made[0].own(5)
     return one
+
+
+@pytest.mark.parametrize("error", [None, errors.KafkaConnectionError()])
+def test_a_member_without_the_brokers_that_it_knows_joins_by_others(
+    script: deque[Any], monkeypatch: pytest.MonkeyPatch, error: Exception | None
+) -> None:
+    """See test_kafka_python_stranded.py."""
+    monkeypatch.setattr(connectivity, "LIMIT", 0.0)
+    one = joined()
+    one.poll(0.01)
+    assert len(FakeConsumer.made) == 1
+    FakeConsumer.made[0].connections.clear()
+    script.append(error or {})
+    one.poll(0.01)
+    assert FakeConsumer.made[0].closed
+    assert [each.event for each in one.events()] == ["assigned", "revoked"]
+    one.poll(0.01)
+    assert len(FakeConsumer.made) == 2
+    assert not FakeConsumer.made[1].closed
 
 
 def test_settings_are_spelled_as_the_library_does() -> None:

@@ -67,15 +67,15 @@ def test_indeterminate(kind: Any, origin: str) -> None:
     assert ended(kind("x"), origin=origin) == "info"
 
 
-@pytest.mark.parametrize(
-    ("kind", "origin"),
-    [
-        (errors.NodeNotReadyError, "client"),
-        (errors.NotEnoughReplicasError, "broker"),
-        (errors.LeaderNotAvailableError, "broker"),
-        (errors.ThrottlingQuotaExceededError, "broker"),
-    ],
-)
+NOT_WRITTEN = {
+    errors.NodeNotReadyError: "client",
+    errors.NotEnoughReplicasError: "broker",
+    errors.LeaderNotAvailableError: "broker",
+    errors.ThrottlingQuotaExceededError: "broker",
+}
+
+
+@pytest.mark.parametrize(("kind", "origin"), NOT_WRITTEN.items())
 def test_errors_before_the_append_fail_for_any_number_of_attempts(kind: Any, origin: str) -> None:
     assert ended(kind("x"), origin=origin) == "fail"
     assert ended(kind("x"), *by(origin, kind.__name__, kind.__name__), origin=origin) == "fail"
@@ -108,6 +108,30 @@ def test_a_refusal_fails_only_as_the_single_attempt(kind: Any) -> None:
     # A batch that was sent again without a trace of why.
     tried = Attempts(drained=True, retries=1, errors=by("broker", kind.__name__))
     assert refused(kind("x"), tried).type == "info"
+
+
+ALL = sorted(
+    {
+        each
+        for each in vars(errors).values()
+        if isinstance(each, type) and issubclass(each, BaseException) and each.__module__ == errors.__name__
+    },
+    key=lambda each: each.__name__,
+)
+
+
+@pytest.mark.parametrize("origin", ["broker", "client"])
+@pytest.mark.parametrize("kind", ALL)
+def test_no_error_that_is_not_listed_is_a_failure(kind: Any, origin: str) -> None:
+    """Every class of the library, also those of later versions."""
+    is_listed = NOT_WRITTEN.get(kind) == origin or (kind in REFUSED and origin == "broker")
+    instance = kind.__new__(kind)  # Some cannot be made without arguments.
+    assert ended(instance, origin=origin) == ("fail" if is_listed else "info")
+
+
+def test_the_sweep_has_the_errors_of_the_library() -> None:
+    assert {*REFUSED, *INDETERMINATE, *NOT_WRITTEN} <= {*ALL}
+    assert len(ALL) > 100
 
 
 def test_one_indeterminate_attempt_makes_it_info() -> None:

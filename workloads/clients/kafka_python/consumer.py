@@ -13,6 +13,7 @@ from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError, 
 
 from workloads.clients.connection import Address
 from workloads.clients.epochs import Epochs
+from workloads.clients.kafka_python.connectivity import Connectivity
 from workloads.clients.kafka_python.fetches import Fetches
 from workloads.clients.kafka_python.records import to_polled
 from workloads.clients.kafka_python.settings import COMMON, access
@@ -61,6 +62,7 @@ class KafkaPythonConsumer:
         self._consumer: Any = None
         self._epochs: Epochs | None = None
         self._fetches: Fetches | None = None
+        self._connectivity: Connectivity | None = None
 
     @property
     def assignment(self) -> int:
@@ -124,6 +126,8 @@ class KafkaPythonConsumer:
             self._out_of_range = 0
         polled = [each for partition, records in batches.items() for each in self._accept(partition, records)]
         self._pass_markers()
+        if not polled and self._connectivity is not None and self._connectivity.is_stranded():
+            self._discard()
         return polled
 
     def leader_epoch(self, log: Log) -> int:
@@ -168,6 +172,7 @@ class KafkaPythonConsumer:
             consumer.seek(partitions[log], position)
         self._consumer = consumer
         self._fetches = Fetches(consumer._fetcher)
+        self._connectivity = Connectivity(consumer._client._manager)
         self._epochs = Epochs(consumer._client.cluster, tuple({topic for topic, _ in self._positions}))
         self._out_of_range = 0
         self._pause()

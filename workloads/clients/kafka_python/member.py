@@ -22,6 +22,7 @@ from kafka.errors import (
 
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python.assignments import Assignments
+from workloads.clients.kafka_python.connectivity import Connectivity
 from workloads.clients.kafka_python.fetches import Fetches
 from workloads.clients.kafka_python.member_settings import member_settings
 from workloads.clients.kafka_python.records import to_polled
@@ -62,6 +63,7 @@ class KafkaPythonMember:
         self._consumer: Any = None
         self._assignments: Assignments | None = None
         self._fetches: Fetches | None = None
+        self._connectivity: Connectivity | None = None
 
     @property
     def id(self) -> str:
@@ -107,6 +109,12 @@ class KafkaPythonMember:
         return {log: offset for log, offset in known.items() if log in owned}
 
     def poll(self, timeout: float) -> list[Polled]:
+        polled = self._poll(timeout)
+        if not polled and self._connectivity is not None and self._connectivity.is_stranded():
+            self._discard()
+        return polled
+
+    def _poll(self, timeout: float) -> list[Polled]:
         try:
             if self._consumer is None:
                 self._connect()
@@ -173,13 +181,14 @@ class KafkaPythonMember:
             raise UnknownTopicOrPartitionError(", ".join(unknown))
         self._assignments = Assignments(consumer, self._number)
         self._fetches = Fetches(consumer._fetcher)
+        self._connectivity = Connectivity(consumer._client._manager)
         consumer.subscribe(list(self._topics), listener=self._assignments)
         self._consumer = consumer
 
     def _discard(self) -> None:
         """Leave the group. The next poll makes another consumer, which joins as another member."""
         consumer, assignments = self._consumer, self._assignments
-        self._consumer = self._assignments = self._fetches = None
+        self._consumer = self._assignments = self._fetches = self._connectivity = None
         if consumer is None or assignments is None:
             return
         closing = threading.Thread(

@@ -1,10 +1,11 @@
-"""Defects of kafka-python 3.0.12 on connecting: TLS handshakes without a limit, and sockets that are not closed.
+"""Defects of kafka-python 3.0.12 on connecting: TLS handshakes without a limit, and what is not closed.
 
 The kernel of a paused broker still accepts connections, and the broker does not answer. In plain text the library's
 first request times out. With TLS it waits for the handshake for ever, even in a constructor with a limit. And it
 leaves a socket that could not be connected to the garbage collector: a client that retries a dead broker holds some
 dozens of them. A client that is closed while its other thread completes a connection may forget that connection with
-its socket open. Python warns of such a socket later, in whichever test runs then.
+its socket open. Python warns of such a socket later, in whichever test runs then. A constructor that could not
+connect leaves its event loop open: three files, and for a consumer or an admin client a thread that never ends.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 from typing import Any
 
 from kafka.net.inet import KafkaNetSocket
+from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
@@ -34,6 +36,7 @@ def install() -> None:
         return
     handshake, connect = KafkaSSLTransport.handshake, KafkaNetSocket.sock_connect
     make, close, close_loop = KafkaTCPTransport.__init__, KafkaTCPTransport._close, NetworkSelector.close
+    bootstrap = KafkaConnectionManager.bootstrap
 
     def registering(self: Any, net: Any, *arguments: Any, **options: Any) -> None:
         make(self, net, *arguments, **options)
@@ -70,6 +73,16 @@ def install() -> None:
             sock.close()
             raise
 
+    def closing_unless_connected(self: Any, *arguments: Any, **options: Any) -> None:
+        try:
+            bootstrap(self, *arguments, **options)
+        except BaseException:
+            # Only constructors call this, and their caller gets no object that it could close.
+            self.close()
+            self._net.close()
+            raise
+
+    KafkaConnectionManager.bootstrap = closing_unless_connected
     KafkaSSLTransport.handshake = limited
     KafkaNetSocket.sock_connect = closing
     KafkaTCPTransport.__init__, KafkaTCPTransport._close = registering, unregistering

@@ -1,0 +1,88 @@
+"""Which anomaly has been seen on real brokers, by which test, and which ones only planted histories have.
+
+docs/anomalies.md shows it as a table. `tests/support/test_sightings.py` sees that each anomaly is here once, and that
+each test asserts it by name. A test of `make nightly` is among them where one of `make test` would be too slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CLUSTER = "tests/cluster"
+READERS_AND_SENDERS = f"{CLUSTER}/test_faulty_clients.py::test_readers_and_senders"
+UNCOMMITTED = (
+    f"{CLUSTER}/test_faulty_clients.py::test_a_reader_that_takes_uncommitted_records_for_committed_ones"
+)
+MEMBERS = f"{CLUSTER}/test_faulty_clients.py::test_members_and_programs_that_change_their_group"
+WRITTEN_ANEW = f"{CLUSTER}/test_faulty_clients.py::test_a_log_that_is_written_anew"
+HALVES = f"{CLUSTER}/test_bank.py::test_an_unclean_election_loses_halves_of_transfers"
+BOUNDS = f"{CLUSTER}/test_bounds.py::test_an_outage_is_measured_against_the_bounds"
+LEFT_DOWN = (
+    f"{CLUSTER}/test_planted.py::test_a_run_whose_cluster_does_not_recover_is_judged_by_what_it_recorded"
+)
+
+SEEN: Mapping[str, str] = {
+    "lost-write": WRITTEN_ANEW,
+    "lost-read": WRITTEN_ANEW,
+    "risen-key": f"{CLUSTER}/test_compacted.py"
+    "::test_a_reader_that_is_away_for_too_long_takes_deleted_keys_for_alive",
+    "unseen": LEFT_DOWN,
+    "expired": f"{CLUSTER}/test_rewind.py::test_what_retention_removes_unread_is_expired_and_not_lost",
+    "duplicate": "examples/test_duplicates.py::test_without_idempotence_a_lost_response_duplicates_records",
+    "offset-reuse": WRITTEN_ANEW,
+    "phantom-read": READERS_AND_SENDERS,
+    "G1a": READERS_AND_SENDERS,
+    "foreign-record": READERS_AND_SENDERS,
+    "corrupt-record": READERS_AND_SENDERS,
+    "read-your-writes": f"{CLUSTER}/test_sessions.py"
+    "::test_followers_miss_own_writes_until_their_next_fetch_returns",
+    "monotonic-reads": READERS_AND_SENDERS,
+    "monotonic-writes": WRITTEN_ANEW,
+    "writes-follow-reads": WRITTEN_ANEW,
+    "poll-skip": READERS_AND_SENDERS,
+    "nonmonotonic-poll": READERS_AND_SENDERS,
+    "int-poll-skip": READERS_AND_SENDERS,
+    "int-nonmonotonic-poll": READERS_AND_SENDERS,
+    "stalled-reader": READERS_AND_SENDERS,
+    "nonmonotonic-send": WRITTEN_ANEW,
+    "int-send-skip": UNCOMMITTED,
+    "realtime-order": READERS_AND_SENDERS,
+    "overtaken-write": WRITTEN_ANEW,
+    "torn-transaction": HALVES,
+    "wrong-total": HALVES,
+    "precommitted-read": UNCOMMITTED,
+    "future-read": READERS_AND_SENDERS,
+    "G0": UNCOMMITTED,
+    "read-above-lso": UNCOMMITTED,
+    "double-ownership": MEMBERS,
+    "group-skip": f"{CLUSTER}/test_groups.py::test_latest_skips_what_follows_a_deleted_position",
+    "commit-beyond-polls": MEMBERS,
+    "commit-regression": MEMBERS,
+    "unfenced-commit": f"{CLUSTER}/test_copy.py::test_positions_without_a_membership_let_a_zombie_commit",
+    "excess-duplicates": MEMBERS,
+    "lost-copy": f"{CLUSTER}/test_copy.py::test_at_most_once_loses_copies",
+    "orphaned-partition": MEMBERS,
+    "duplicate-copy": f"{CLUSTER}/test_copy.py::test_at_least_once_repeats_copies",
+    "forgotten-change": f"{CLUSTER}/test_faulty_clients.py::test_a_program_that_deletes_topics_of_others",
+    "unavailable": LEFT_DOWN,
+    "slow-recovery": BOUNDS,
+}
+"""Name of an anomaly to the test, as pytest spells it."""
+
+PLANTED: Mapping[str, str] = {
+    "inconsistent-offsets": "Needs replicas that disagree below the high watermark, or a damaged disk. A client "
+    "cannot write to an offset of its choice.",
+    "read-above-watermark": "Needs a broker that serves what it has not replicated.",
+    "wrong-offset-for-time": "Needs a broker with a damaged time index. The workload `Rewind` asks real ones.",
+    "int-nonmonotonic-send": "Needs a broker that accepts a sequence number out of order. After a truncation between "
+    "two sends of one transaction, the coordinator aborts it.",
+    "G0-realtime": "A note: Kafka does not promise otherwise. It needs three transactions that overlap by chance.",
+    "G1c": "A note: Kafka does not promise otherwise. No workload polls, within one transaction, what another one "
+    "committed meanwhile.",
+    "G1c-wr": "Needs two transactions that each read what the other one committed; a broker would have to return "
+    "uncommitted records to a reader of committed ones.",
+    "G1c-realtime": "Needs a broker that returns uncommitted records to a reader of committed ones, within a "
+    "transaction.",
+    "zombie-write": "Needs a broker that accepts a producer epoch that it has fenced.",
+}
+"""Name of an anomaly that no client can cause, or nothing promises to prevent, to why no test has seen it."""
