@@ -19,10 +19,11 @@ OF_LOGS: tuple[Callable[[LogEvidence, RunEvidence], Iterator[Explanation]], ...]
 )
 """Each may explain findings of one log that those before it do not explain."""
 
-OF_RUNS: tuple[Callable[[Sequence[Extent], RunEvidence], Cause | None], ...] = (
+OF_RUNS: tuple[Callable[[Sequence[Extent], RunEvidence], Explanation | None], ...] = (
     duplicate_delivery,
     group_handover,
 )
+"""Each may explain findings of any logs that those before it do not explain."""
 
 
 def derive(run: RunEvidence) -> tuple[Cause, ...]:
@@ -41,7 +42,7 @@ def derive(run: RunEvidence) -> tuple[Cause, ...]:
                 rest = [each for each in rest if each not in explained]
     for explain_run in OF_RUNS:
         if (of_run := explain_run(rest, run)) is not None:
-            causes.append(of_run)
-            rest = [each for each in rest if each.anomaly not in of_run.findings]
+            causes.append(of_run.cause)
+            rest = [each for each in rest if each not in of_run.extents]
     causes.sort(key=lambda cause: -sum(cause.findings.values()))
     return (*causes, *([unknown(rest, run)] if rest else []))

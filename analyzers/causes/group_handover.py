@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from analyzers.causes.circumstance import FORMER_MEMBER, PAUSED_MEMBER
-from analyzers.causes.evidence import Extent, RunEvidence, logs_of, merged
+from analyzers.causes.evidence import Explanation, Extent, RunEvidence, logs_of, merged
 from analyzers.causes.words import MOST_FAULTS, fault_steps, in_order
 from analyzers.history.fault_events import FaultEvent
 from analyzers.verdict.cause import Cause, Step
@@ -29,39 +29,63 @@ HELD = frozenset({"pause-client", "isolate-client"})
 """Faults during which a group goes on without a member that is still alive."""
 
 
-def group_handover(extents: Sequence[Extent], run: RunEvidence) -> Cause | None:
-    """A fault that held a member while the group went on without it; None if no such fault explains the findings."""
-    of_groups = [each for each in extents if each.anomaly in HANDOVER]
-    held = [event for event in run.events if any(_explains(event, each, run) for each in of_groups)]
-    if not held:
+def group_handover(extents: Sequence[Extent], run: RunEvidence) -> Explanation | None:
+    """What a group shows while a fault holds one of its members, and what that member does later; None if no fault
+    explains anything."""
+    by_extent = [(each, _holding(each, run)) for each in extents if each.anomaly in HANDOVER]
+    explained = [each for each, holding in by_extent if holding]
+    if not explained:
         return None
+    held = [event for event in run.events if any(event in holding for _, holding in by_extent)]
     told = held[:MOST_FAULTS]
-    is_former = any(each.anomaly == "unfenced-commit" for each in of_groups)
-    steps = [*fault_steps(told, run), *_takeovers(told, run), *_first_findings(of_groups, run)]
-    return Cause(
+    is_former = any(each.anomaly == "unfenced-commit" for each in explained)
+    groups = {group for each in explained for group in _groups(each, run)}
+    steps = [*fault_steps(told, run), *_takeovers(told, groups, run), *_first_findings(explained, run)]
+    cause = Cause(
         kind="group handover",
-        logs=logs_of(of_groups),
-        findings={name: each.count for name, each in merged(of_groups).items()},
+        logs=logs_of(explained),
+        findings={name: each.count for name, each in merged(explained).items()},
         circumstances=(FORMER_MEMBER, PAUSED_MEMBER) if is_former else (PAUSED_MEMBER,),
         faults=tuple(event.event for event in held),
         steps=in_order(steps),
     )
+    return Explanation(cause, explained)
 
 
-def _explains(event: FaultEvent, extent: Extent, run: RunEvidence) -> bool:
-    """Whether a member was held during the findings, or the findings name a member that had been held before them."""
-    if event.fault not in HELD or not event.processes:
-        return False
+def _holding(extent: Extent, run: RunEvidence) -> list[FaultEvent]:
+    """The faults that held a member of the group during the findings, or before them if the findings name that
+    member."""
+    members = _members(extent, run)
+    return [
+        event
+        for event in run.events
+        if event.fault in HELD and not members.isdisjoint(event.processes) and _may_show(event, extent, run)
+    ]
+
+
+def _may_show(event: FaultEvent, extent: Extent, run: RunEvidence) -> bool:
     is_named = not {*event.processes}.isdisjoint(extent.processes)
     lasting = replace(event, heal=None) if is_named else event
     return bool(replace(run, events=[lasting]).active(extent.first, extent.last))
 
 
-def _takeovers(held: Sequence[FaultEvent], run: RunEvidence) -> Iterator[Step]:
-    """Who else got partitions while members were held."""
+def _members(extent: Extent, run: RunEvidence) -> set[int]:
+    """The clients that the findings name, and all members of their groups."""
+    groups = _groups(extent, run)
+    return {*extent.processes, *(each.process for each in run.assignments if each.group in groups)}
+
+
+def _groups(extent: Extent, run: RunEvidence) -> set[str]:
+    """Those of the members that the findings name. If they name none: those that were assigned the log."""
+    named = {each.group for each in run.assignments if each.process in extent.processes}
+    return named or {each.group for each in run.assignments if each.log == extent.log}
+
+
+def _takeovers(held: Sequence[FaultEvent], groups: Collection[str], run: RunEvidence) -> Iterator[Step]:
+    """Who else got partitions in these groups while members were held."""
     for event in held:
         for each in run.assignments:
-            if event.active(each.time) and each.process not in event.processes:
+            if each.group in groups and event.active(each.time) and each.process not in event.processes:
                 generation = "" if each.generation is None else f" in generation {each.generation}"
                 start = "" if each.start is None else f", starting at offset {each.start:,}"
                 text = f"{client_name(each.process, run.clients)} is assigned {each.log}{generation}{start}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analyzers.causes.evidence import Extent, RunEvidence, logs_of
+from analyzers.causes.evidence import Explanation, Extent, RunEvidence, logs_of
 from analyzers.causes.words import MOST_FAULTS, fault_steps, in_order
 from analyzers.verdict.cause import Cause, Kind, Step
 
 
-def duplicate_delivery(extents: Sequence[Extent], run: RunEvidence) -> Cause | None:
+def duplicate_delivery(extents: Sequence[Extent], run: RunEvidence) -> Explanation | None:
     """Values that lie twice in a log which was not cut: they were appended twice."""
     twice = [each for each in extents if each.anomaly == "duplicate"]
     if not twice:
@@ -17,7 +17,7 @@ def duplicate_delivery(extents: Sequence[Extent], run: RunEvidence) -> Cause | N
     count = sum(each.count for each in twice)
     what = "a write" if count == 1 else f"the first of {count:,} writes"
     text = f"{what} that the log will have more than once is sent"
-    return _of("duplicate delivery", twice, run, first_text=text)
+    return Explanation(_of("duplicate delivery", twice, run, first_text=text), twice)
 
 
 def unknown(extents: Sequence[Extent], run: RunEvidence) -> Cause:

@@ -25,8 +25,14 @@ from analyzers.history.fault_events import RECREATE, FaultEvent
 from analyzers.verdict.cause import Cause, Cut, Election, Step
 from analyzers.verdict.wording import count
 
-PROOF = ("lost-write", "offset-reuse")
+PROOF = ("lost-write", "lost-read", "offset-reuse")
 """Findings that show where a log was cut, also if no sample caught it at its shortest."""
+
+LOSSES = {
+    "lost-write": ("acknowledged write", "will be lost"),
+    "lost-read": ("value", "are read and will be lost"),
+}
+"""What a log no longer has: in words, for the steps. The worst first."""
 
 MINIMUM = "min.insync.replicas"
 
@@ -37,7 +43,8 @@ CONSEQUENCES = frozenset(
     {
         *PROOF, "inconsistent-offsets", "read-your-writes", "monotonic-reads", "monotonic-writes",
         "writes-follow-reads", "nonmonotonic-poll", "int-nonmonotonic-poll", "poll-skip", "int-poll-skip",
-        "nonmonotonic-send", "int-nonmonotonic-send", "realtime-order", "torn-transaction", "wrong-total",
+        "nonmonotonic-send", "int-nonmonotonic-send", "realtime-order", "overtaken-write", "torn-transaction",
+        "wrong-total",
     }
 )  # fmt: skip
 """What a truncation can show as, at offsets from the cut on."""
@@ -88,7 +95,7 @@ def _cause(
 ) -> Cause:
     """cuts: the one of which the story tells first. explained: by anomaly."""
     lost = explained.get("lost-write")
-    largest = _with_lost_writes(cuts[0], lost)
+    largest = _with_what_is_lost(cuts[0], explained)
     election = _election(evidence.changes, largest.before)
     first = min((each.first for each in explained.values() if each.first is not None), default=None)
     events = run.active(first, largest.after.time)
@@ -102,18 +109,20 @@ def _cause(
         election=election and _seen_at(election, run),
     )
     steps = [
-        *_steps(cause, evidence, largest, run, lost),
+        *_losses(explained, run),
+        *_steps(cause, evidence, largest, run),
         *fault_steps(_nearest(events, largest), run, evidence),
     ]
     return replace(cause, steps=in_order(steps))
 
 
-def _with_lost_writes(cut: _Cut, lost: Extent | None) -> _Cut:
-    """The leader had acknowledged all that is lost, so its log reached beyond that, even where the last sample before
-    the cut is older."""
-    if lost is None or lost.high is None:
-        return cut
-    return replace(cut, before=replace(cut.before, log_end=max(cut.before.log_end or 0, lost.high + 1)))
+def _with_what_is_lost(cut: _Cut, explained: Mapping[str, Extent]) -> _Cut:
+    """The leader had all that it acknowledged or gave to readers, so its log reached beyond what is lost of that,
+    even where the last sample before the cut is older."""
+    ends = [each.high + 1 for name, each in explained.items() if name in LOSSES and each.high is not None]
+    return (
+        replace(cut, before=replace(cut.before, log_end=max(cut.before.log_end or 0, *ends))) if ends else cut
+    )
 
 
 def _cuts(evidence: LogEvidence, proof: Sequence[Extent], run: RunEvidence) -> list[_Cut]:
@@ -232,15 +241,18 @@ def _nearest(events: Sequence[FaultEvent], cut: _Cut) -> list[FaultEvent]:
     return (own or list(events))[:MOST_FAULTS]
 
 
-def _steps(
-    cause: Cause, evidence: LogEvidence, cut: _Cut, run: RunEvidence, lost: Extent | None
-) -> Iterator[Step]:
-    if lost is not None:
-        what = f"the first of {count(lost.count, 'acknowledged write')} that will be lost"
-        offsets = _offsets(lost)
-        until = run.at(lost.last)
-        last = "" if until is None or lost.count == 1 else f"; the last at {until:,.1f} s"
-        yield Step(time=run.at(lost.first), text=f"{what}{offsets}{last}")
+def _losses(explained: Mapping[str, Extent], run: RunEvidence) -> Iterator[Step]:
+    """Of the worst kind only: most values that are lost for readers had been acknowledged, too."""
+    for name, (what, fate) in LOSSES.items():
+        if (lost := explained.get(name)) is not None:
+            until = run.at(lost.last)
+            last = "" if until is None or lost.count == 1 else f"; the last at {until:,.1f} s"
+            text = f"the first of {count(lost.count, what)} that {fate}{_offsets(lost)}{last}"
+            yield Step(time=run.at(lost.first), text=text)
+            return
+
+
+def _steps(cause: Cause, evidence: LogEvidence, cut: _Cut, run: RunEvidence) -> Iterator[Step]:
     if LAST_REPLICA in cause.circumstances:
         for change in evidence.changes:
             if change.after.isr == (cut.before.node,) and change.after.time < cut.after.time:

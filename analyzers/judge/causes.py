@@ -141,8 +141,8 @@ def _assignments(history: History, runs: Collection[str]) -> dict[str, list[Assi
 
 
 def boundaries_of(faults: Sequence[FaultEvent]) -> list[int]:
-    """ns, in order of time: when the second fault and each later one began. A log may be cut after each of them."""
-    return sorted(each.began for each in faults if each.began is not None)[1:]
+    """ns, in order of time: when each fault began. It explains no finding before, and a log may be cut after each."""
+    return sorted(each.began for each in faults if each.began is not None)
 
 
 def causes_of(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from analyzers.history.relative_time import seconds
 from analyzers.verdict.exercised import ReaderExercised
+
+LONG = 5_000_000_000
+"""ns by which a reader may stop getting records before another one, at least: a client may need as long to find a new
+leader."""
 
 
 class Polled(Protocol):
@@ -42,7 +46,9 @@ def readers(
                records: nobody knows which logs they want.
     acknowledged  logs with acknowledged sends. All records of another one may belong to aborted transactions.
     excluded  processes that are no readers, or that a fault killed, so that others replaced them.
-    since     ns: a reader that got a record of a log later is not behind in it, however many it has still to read.
+    since     ns: a reader that got no record of a log later is behind in it, unless it had read the log to its end.
+              One that did is behind if it stopped long before another reader, which got further (`_stopped`). How
+              many records it has still to read does not count: it may be slow.
     began     ns, of the run's first operation.
     """
     rows = list(polled)
@@ -56,6 +62,7 @@ def readers(
     for row in rows:
         if not (row.final or row.grouped or row.process in excluded):
             by_process.setdefault(row.process, []).append(row)
+    others = [row for process in following for row in by_process.get(process, ())]
     return tuple(
         ReaderExercised(
             process=process,
@@ -63,7 +70,12 @@ def readers(
             last=seconds(max((row.last for row in of_one if row.last is not None), default=None), began),
             behind=tuple(
                 f"{topic}-{partition}"
-                for topic, partition in _behind(of_one, readable if process in following else (), ends, since)
+                for topic, partition in sorted(
+                    {
+                        *_behind(of_one, readable if process in following else (), ends, since),
+                        *(_stopped(of_one, others, ends, since) if process in following else ()),
+                    }
+                )
             ),
         )
         for process, of_one in sorted(by_process.items())
@@ -82,6 +94,33 @@ def _behind(
         if (row.last is not None and row.last > since) or _offset(row) >= ends.get(log, -1):
             logs.discard(log)
     return sorted(logs)
+
+
+def _stopped(
+    rows: Collection[Polled],
+    others: Collection[Polled],
+    ends: Mapping[tuple[str, int], int],
+    since: int,
+) -> Iterator[tuple[str, int]]:
+    """The logs of which it got its last record long before another reader did, which got further: more than `LONG`,
+    and than a third of the time from `since` on."""
+    for log in {(row.topic, row.partition) for row in rows}:
+        own = [row for row in rows if (row.topic, row.partition) == log]
+        last = max((row.last for row in own if row.last is not None), default=None)
+        top = max(_offset(row) for row in own)
+        until = max(
+            (
+                row.last
+                for row in others
+                if (row.topic, row.partition) == log and row.last is not None and _offset(row) > top
+            ),
+            default=None,
+        )
+        is_at_end = top >= ends.get(log, -1)
+        if last is None or until is None or is_at_end:
+            continue
+        if until - last > max(LONG, (until - since) / 3):
+            yield log
 
 
 def _offset(row: Polled) -> int:

@@ -50,9 +50,9 @@ class ReaderExercised:
     last: float | None = None
     """When it got its last record, s since the run's first operation."""
     behind: tuple[str, ...] = ()
-    """Partitions of which it got no record after the last heal, although it had not read them to the end. In a run
-    without faults, the second half of the load counts. Those of which it never got a record count only for a reader
-    that polls all of them."""
+    """Partitions of which it got no record after the last heal, or the last one long before another reader, although
+    it had not read them to the end. In a run without faults, the second half of the load counts. Those of which it
+    never got a record count only for a reader that polls all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,7 +107,8 @@ def _polls_to_the_end(exercised: Exercised) -> str | None:
         for reader in behind
     )
     until = "after the last heal" if exercised.faults else "in the second half of the load"
-    return f"{len(behind):,} of {len(exercised.readers):,} readers got nothing more {until}: {each}."
+    few = f"{len(behind):,} of {len(exercised.readers):,} readers"
+    return f"{few} got nothing more {until}, or stopped long before others: {each}."
 
 
 def _transactions(exercised: Exercised) -> str | None:
@@ -203,7 +204,8 @@ PROMISES: Mapping[str, Promise] = {
             name="polls-to-the-end",
             exercised_by=(
                 "every reader got records of each partition after the last heal (without faults: in the second half "
-                "of the load), or had read it to its end; readers that a fault killed do not count"
+                "of the load), and not only long before another reader did, or had read it to its end; readers that "
+                "a fault killed do not count"
             ),
             concerns=lambda exercised: bool(exercised.readers),
             missing=_polls_to_the_end,

@@ -56,8 +56,8 @@ TYPES = "for the type checker: what may be None elsewhere never is None here"
 EXPLAINED = {
     "truncation._Cut.covered: self.before.log_end or 0 -> self.before.log_end": TYPES,
     "truncation._Cut.covered: 0 -> 1 (#2)": TYPES,
-    "truncation._with_lost_writes: cut.before.log_end or 0 -> cut.before.log_end": TYPES,
-    "truncation._with_lost_writes: 0 -> 1": TYPES,
+    "truncation._with_what_is_lost: cut.before.log_end or 0 -> cut.before.log_end": TYPES,
+    "truncation._with_what_is_lost: 0 -> 1": TYPES,
     "truncation._Cut.covered: 1 -> 2": "a cut explains no findings that lie below it",
     "truncation._is_overruled: after.leads or after.epoch <= before.epoch or before.log_end is None -> "
     "after.leads or after.epoch <= before.epoch": TYPES,

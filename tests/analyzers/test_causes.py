@@ -16,7 +16,7 @@ from analyzers.causes.circumstance import (
     UNCLEAN_ELECTION,
 )
 from analyzers.causes.derive import derive
-from analyzers.causes.evidence import Change, Extent, LogEvidence, RunEvidence
+from analyzers.causes.evidence import Assignment, Change, Extent, LogEvidence, RunEvidence
 from analyzers.causes.group_handover import HELD
 from analyzers.causes.hints import HINTS, Hint, hint_for
 from analyzers.causes.truncation import ELECTS
@@ -33,7 +33,14 @@ def causes(
 ) -> tuple[Cause, ...]:
     clients = {3: "member 0"}
     return derive(
-        RunEvidence(began=0, extents=extents, changes=samples or {}, events=events, clients=clients)
+        RunEvidence(
+            began=0,
+            extents=extents,
+            changes=samples or {},
+            events=events,
+            clients=clients,
+            assignments=[Assignment(time=0, process=3, log=LOG, group="g", generation=1, start=0)],
+        )
     )
 
 
@@ -81,6 +88,30 @@ def test_a_leader_that_steps_down_keeps_its_log_if_its_successor_has_it() -> Non
     elected_again = changes(sample(1, 1, 1, 0, 40), sample(6, 1, 1, 1, 42))
     (cause,) = causes([extent("lost-write")], elected_again)
     assert cause.kind == "unknown"
+
+
+def test_a_truncation_also_shows_as_lost_reads_and_overtaken_writes() -> None:
+    found = [extent("lost-write"), extent("lost-read"), extent("overtaken-write")]
+    (cause,) = causes(found, ISOLATED)
+    assert (cause.kind, cause.findings) == (
+        "truncation",
+        {"lost-write": 10, "lost-read": 10, "overtaken-write": 10},
+    )
+    assert "the first of 10 acknowledged writes that will be lost" in " ".join(map(str, cause.steps))
+
+
+def test_reads_that_are_lost_confirm_a_truncation() -> None:
+    """The sends were never answered, or failed for their sender."""
+    (cause,) = causes([extent("lost-read", high=23)], ISOLATED)
+    assert (cause.kind, cause.cuts[0].offset, cause.cuts[0].log_end) == ("truncation", 10, 24)
+    assert cause.circumstances == ()
+    assert cause.steps[0].text == (
+        "the first of 10 values that are read and will be lost, between offsets 10 and 23; the last at 7.0 s"
+    )
+    (elsewhere,) = causes([extent("lost-read", low=1, high=9)], ISOLATED)
+    assert elsewhere.kind == "unknown"
+    (unconfirmed,) = causes([extent("overtaken-write")], ISOLATED)
+    assert unconfirmed.kind == "unknown", "writes are overtaken in whole logs, too"
 
 
 def test_a_follower_that_lost_its_disk_explains_no_loss() -> None:

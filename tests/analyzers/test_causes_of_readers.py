@@ -144,11 +144,11 @@ def test_what_an_assignment_did_not_record_is_left_out() -> None:
         extents=found,
         changes={},
         events=[fault("pause-client", 4, 8, processes=(3,))],
-        assignments=[bare],
+        assignments=[replace(bare, time=S, process=3), bare],
     )
-    cause = group_handover(found, evidence)
-    assert cause is not None
-    assert "process 9 is assigned t-0" in [step.text for step in cause.steps]
+    of_run = group_handover(found, evidence)
+    assert of_run is not None
+    assert "process 9 is assigned t-0" in [step.text for step in of_run.cause.steps]
 
 
 def test_a_story_of_a_group_names_two_faults_and_counts_all() -> None:
@@ -157,12 +157,20 @@ def test_a_story_of_a_group_names_two_faults_and_counts_all() -> None:
     )]  # fmt: skip
     names = ("pause-client", "isolate-client", "pause-client")
     held = [fault(name, 4, 8, processes=(number,)) for number, name in enumerate(names)]
-    taken = [Assignment(time=5 * S, process=9, log=LOG, group="g", generation=2, start=0)]
-    cause = group_handover(
+    members = [
+        Assignment(time=1, process=process, log=f"{topic}-0", group="g", generation=1, start=0)
+        for process, topic in enumerate("abcd")
+    ]
+    taken = [
+        Assignment(time=5 * S, process=process, log=LOG, group=group, generation=2, start=0)
+        for process, group in ((9, "g"), (10, "other"))
+    ]
+    of_run = group_handover(
         found,
-        RunEvidence(began=0, extents=found, changes={}, events=held, assignments=taken),
+        RunEvidence(began=0, extents=found, changes={}, events=held, assignments=[*members, *taken]),
     )
-    assert cause is not None
+    assert of_run is not None
+    cause = of_run.cause
     assert (cause.logs, cause.findings) == (
         ("a-0", "b-0", "c-0", "d-0"),
         {"group-skip": 20, "unfenced-commit": 20},

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from analyzers.causes.circumstance import FORMER_MEMBER, PAUSED_MEMBER
-from analyzers.causes.evidence import RunEvidence
+from analyzers.causes.derive import derive
+from analyzers.causes.evidence import Assignment, RunEvidence
 from analyzers.causes.group_handover import group_handover
 from analyzers.causes.other import duplicate_delivery, unknown
 from analyzers.causes.story import story
@@ -20,8 +21,16 @@ from analyzers.verdict.verdict import judge
 from tests.support.cause_evidence import extent, fault
 
 
+def assigned(process: int, log: str = "t-0", group: str = "g") -> Assignment:
+    return Assignment(time=0, process=process, log=log, group=group, generation=1, start=0)
+
+
+MEMBERS = (assigned(3), assigned(4), assigned(5, "u-0", "other"))
+"""Of two groups, each with a topic of its own."""
+
+
 def run(*events: FaultEvent) -> RunEvidence:
-    return RunEvidence(began=0, extents=[], changes={}, events=events)
+    return RunEvidence(began=0, extents=[], changes={}, events=events, assignments=MEMBERS)
 
 
 @pytest.mark.parametrize("name", ["pause-client", "isolate-client"])
@@ -31,9 +40,11 @@ def test_a_fault_that_holds_a_member_explains_all_that_its_group_shows(name: str
         "orphaned-partition",
     }  # fmt: skip
     found = [*map(extent, sorted(names)), extent("poll-skip")]
-    cause = group_handover(found, run(fault(name, 6, 8, processes=(3,))))
-    assert cause is not None
-    assert (cause.findings.keys(), cause.circumstances) == (names, (FORMER_MEMBER, PAUSED_MEMBER))
+    of_run = group_handover(found, run(fault(name, 6, 8, processes=(3,))))
+    assert of_run is not None
+    assert of_run.cause.findings.keys() == names
+    assert of_run.cause.circumstances == (FORMER_MEMBER, PAUSED_MEMBER)
+    assert of_run.extents == found[:-1]
 
 
 @pytest.mark.parametrize(
@@ -42,10 +53,57 @@ def test_a_fault_that_holds_a_member_explains_all_that_its_group_shows(name: str
         fault("pause-client", 6, 8),
         fault("kill-client", 6, 8, processes=(3,)),
         fault("pause-client", 8, 9, processes=(3,)),
+        fault("pause-client", 6, 8, processes=(9,)),
+        fault("pause-client", 6, 8, processes=(5,)),
     ],
+    ids=["nobody", "killed", "later", "no member", "another group's member"],
 )
 def test_another_fault_explains_nothing_of_a_group(event: FaultEvent) -> None:
     assert group_handover([extent("group-skip")], run(event)) is None
+
+
+@pytest.mark.parametrize(("process", "is_explained"), [(3, True), (4, True), (5, False), (9, False)])
+@pytest.mark.parametrize("named", [(), (4,)])
+def test_only_a_member_of_the_group_that_shows_it_counts(
+    process: int, is_explained: bool, named: tuple[int, ...]
+) -> None:
+    found = replace(extent("group-skip"), processes=named)
+    evidence = run(fault("pause-client", 6, 8, processes=(process,)))
+    assert (group_handover([found], evidence) is not None) is is_explained
+
+
+def test_a_member_that_the_findings_name_tells_groups_apart_that_read_one_log() -> None:
+    shared = [*MEMBERS, assigned(5, "t-0", "other")]
+    for named, is_explained in (((), True), ((4,), False), ((5,), True)):
+        found = replace(extent("group-skip"), processes=named)
+        evidence = replace(run(fault("pause-client", 6, 8, processes=(5,))), assignments=shared)
+        assert (group_handover([found], evidence) is not None) is is_explained
+
+
+def test_a_member_that_is_only_named_counts_from_the_fault_on() -> None:
+    """Without a record of assignments, a finding shows that the process is a member."""
+    for first, is_explained in ((20, True), (1, False)):
+        late = replace(extent("commit-regression", first=first, last=first + 1), processes=(9,))
+        of_run = group_handover([late], run(fault("pause-client", 6, 8, processes=(9,))))
+        assert (of_run is not None) is is_explained
+
+
+def test_a_pause_explains_what_lies_in_its_time_and_nothing_before() -> None:
+    early, late = extent("group-skip", first=1, last=2), extent("group-skip", first=6, last=7)
+    held, rest = derive(replace(run(fault("pause-client", 6, 8, processes=(3,))), extents=[early, late]))
+    assert (held.kind, held.findings) == ("group handover", {"group-skip": 10})
+    assert [step.time for step in held.steps if "group-skip" in step.text] == [6.0]
+    assert (rest.kind, rest.findings) == ("unknown", {"group-skip": 10})
+    (rest,) = derive(replace(run(fault("pause-client", 6, 8, processes=(3,))), extents=[early]))
+    assert rest.kind == "unknown"
+
+
+def test_only_faults_that_hold_a_member_of_the_group_are_told() -> None:
+    events = [fault("pause-client", 6, 8, processes=(each,)) for each in (9, 3)]
+    of_run = group_handover([extent("group-skip")], run(*events))
+    assert of_run is not None
+    assert [step.text for step in of_run.cause.steps][:2] == ["the first group-skip", "process 3 is frozen"]
+    assert len(of_run.cause.faults) == 1
 
 
 def test_steps_tell_the_first_and_the_last_finding_and_the_faults_meanwhile() -> None:
@@ -91,16 +149,17 @@ def test_an_end_at_an_unknown_time_comes_last() -> None:
 )
 def test_writes_that_a_log_has_twice_are_counted(counts: list[int], text: str) -> None:
     found = [replace(extent("duplicate", last=5), count=count) for count in counts]
-    cause = duplicate_delivery([*found, extent("poll-skip")], run())
-    assert cause is not None
-    assert [step.text for step in cause.steps] == [text]
+    of_run = duplicate_delivery([*found, extent("poll-skip")], run())
+    assert of_run is not None
+    assert [step.text for step in of_run.cause.steps] == [text]
+    assert of_run.extents == found
 
 
 def test_logs_are_in_the_order_of_their_names() -> None:
     found = [replace(extent("duplicate"), topic=topic) for topic in "hgfedcba"]
-    cause = duplicate_delivery([*found, replace(extent("duplicate"), topic=None)], run())
-    assert cause is not None
-    assert cause.logs == tuple(f"{topic}-0" for topic in "abcdefgh")
+    of_run = duplicate_delivery([*found, replace(extent("duplicate"), topic=None)], run())
+    assert of_run is not None
+    assert of_run.cause.logs == tuple(f"{topic}-0" for topic in "abcdefgh")
 
 
 # Stories

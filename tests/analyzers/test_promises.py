@@ -58,13 +58,14 @@ SILENT = replace(ISOLATE, event="e2", acks_during=0, acks_after=0, copies_after=
         ("rereads", {"rereads": {"info": 1200}},
          "no client got again what it had polled before, in 1,200 attempts."),
         ("polls-to-the-end", {"readers": (*ALL_DONE.readers, STUCK)},
-         "1 of 2 readers got nothing more after the last heal: process 4 got 1,200 records, the last at 0.2 s, and "
-         "had not reached the end of t-0, t-1."),
+         "1 of 2 readers got nothing more after the last heal, or stopped long before others: process 4 got 1,200 "
+         "records, the last at 0.2 s, and had not reached the end of t-0, t-1."),
         ("polls-to-the-end", {"readers": (replace(STUCK, last=None),), "faults": ()},
-         "1 of 1 readers got nothing more in the second half of the load: process 4 got 1,200 records, the last at "
-         "an unknown time, and had not reached the end of t-0, t-1."),
+         "1 of 1 readers got nothing more in the second half of the load, or stopped long before others: process 4 "
+         "got 1,200 records, the last at an unknown time, and had not reached the end of t-0, t-1."),
         ("polls-to-the-end", {"readers": (*ALL_DONE.readers, replace(STUCK, polls=0, last=None))},
-         "1 of 2 readers got nothing more after the last heal: process 4 got no record, and there are some in t-0, "
+         "1 of 2 readers got nothing more after the last heal, or stopped long before others: process 4 got no "
+         "record, and there are some in t-0, "
          "t-1."),
         ("polls-to-the-end", {"readers": (ReaderExercised(process=4, polls=0),)}, "no reader polled a record."),
         ("transactions", {"committed": 0}, "no commit was acknowledged, of 3 transactions."),
@@ -191,6 +192,52 @@ def test_a_reader_that_got_nothing_of_a_log_is_behind_if_it_polls_all_logs() -> 
     assert behind(FINAL, other, Row(top=9), following={3}) == {3: ()}, "what is there may be aborted"
     assert behind(Row(top=9), following={3}, acknowledged=acknowledged) == {3: ()}, "nothing is left there"
     assert behind(FINAL, following={7}, acknowledged=acknowledged) == {}, "a fault killed it"
+
+
+S = 10**9
+
+
+@pytest.mark.parametrize(
+    ("last", "others", "is_behind"),
+    [
+        (2.1, 7.2, True),
+        (2.1, 7.1, False),
+        (2.1, 7.0, False),
+        (20, 29, False),
+        (20, 29.1, True),
+        (21.9, 32, True),
+        (22, 32, False),
+        (25, 32, False),
+    ],
+)
+def test_a_reader_that_stopped_long_before_another_one_is_behind(
+    last: float, others: float, is_behind: bool
+) -> None:
+    """More than 5 s, and than a third of the time after the last heal, which was at 2 s."""
+    stuck, other = Row(top=8, last=int(last * S)), Row(process=4, top=9, last=int(others * S))
+    expected = {3: ("t-0",) if is_behind else (), 4: ()}
+    assert behind(FINAL, stuck, other, following={3, 4}) == expected
+    assert behind(FINAL, other, stuck, following={3, 4}) == expected
+
+
+def test_only_readers_of_all_logs_that_got_further_are_compared() -> None:
+    stuck, other = Row(top=8, last=3 * S), Row(process=4, top=9, last=30 * S)
+    assert behind(FINAL, stuck, other, following={3, 4}) == {3: ("t-0",), 4: ()}
+    assert behind(FINAL, stuck, replace(other, top=8), following={3, 4})[3] == (), (
+        "it lacks nothing that others got"
+    )
+    assert behind(FINAL, replace(stuck, top=9), other, following={3, 4})[3] == (), "it is at the end"
+    assert behind(FINAL, stuck, replace(other, partition=1), following={3, 4})[3] == ()
+    assert behind(FINAL, stuck, replace(other, last=None), following={3, 4})[3] == ()
+    assert behind(FINAL, stuck, other, following={3})[3] == (), "the other one may have had more time"
+    assert behind(FINAL, stuck, other, following={4})[3] == (), "it may have been stopped"
+    assert behind(FINAL, stuck, replace(other, process=7), following={3, 7})[3] == (), (
+        "it replaces another one"
+    )
+    assert behind(FINAL, stuck, replace(other, grouped=True), following={3, 4})[3] == (), "a member"
+    assert behind(FINAL, stuck, replace(stuck, last=28 * S), other, following={3, 4})[3] == (), (
+        "its last polls"
+    )
 
 
 def test_members_sessions_and_killed_processes_are_no_readers() -> None:

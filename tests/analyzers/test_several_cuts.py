@@ -23,8 +23,8 @@ EVENTS = [fault("isolate", 4, 8, nodes=(1,)), fault("isolate", 14, 18, nodes=(2,
 
 FIRST = [extent("lost-write"), extent("offset-reuse")]
 SECOND = [
-    replace(extent("lost-write", low=30, high=37, first=15, last=17), count=8, period=1),
-    replace(extent("realtime-order", low=30, high=45, first=20, last=22), count=7, period=1),
+    replace(extent("lost-write", low=30, high=37, first=15, last=17), count=8, period=2),
+    replace(extent("realtime-order", low=30, high=45, first=20, last=22), count=7, period=2),
 ]
 
 
@@ -46,7 +46,7 @@ def test_each_cut_explains_the_findings_of_its_time() -> None:
 
 
 def test_findings_after_the_last_cut_belong_to_it() -> None:
-    late = replace(extent("offset-reuse", first=20, last=21), period=1)
+    late = replace(extent("offset-reuse", first=20, last=21), period=2)
     (cause,) = of([*FIRST, late])
     assert cause.findings == {"lost-write": 10, "offset-reuse": 20}
 
@@ -57,11 +57,11 @@ def test_a_cut_that_nothing_confirms_leaves_its_findings_to_the_next() -> None:
     assert cause.findings == {"lost-write": 8, "realtime-order": 7}
 
 
-def test_every_fault_after_the_first_begins_a_period() -> None:
-    assert boundaries_of(EVENTS) == [14 * S]
-    assert boundaries_of(EVENTS[:1]) == []
+def test_every_fault_begins_a_period() -> None:
+    assert boundaries_of(EVENTS) == [4 * S, 14 * S]
+    assert boundaries_of([]) == []
     run = RunEvidence(began=0, extents=[], changes=ISOLATED, events=EVENTS, boundaries=boundaries_of(EVENTS))
-    assert [run.period(at * S) for at in (4, 13, 14, 30)] == [0, 0, 1, 1]
+    assert [run.period(at * S) for at in (3, 4, 13, 14, 30)] == [0, 1, 1, 2, 2]
 
 
 WIDE = replace(extent("lost-write", low=4, high=25, first=3, last=9), processes=(9,))
@@ -104,7 +104,7 @@ def test_a_cut_of_which_no_sample_shows_the_end_is_placed_by_the_findings_before
 
 @pytest.mark.parametrize("name", ["lost-write", "offset-reuse"])
 def test_one_cut_explains_the_findings_of_all_periods(name: str) -> None:
-    parts = [extent(name), replace(extent(name, first=15, last=16), period=1)]
+    parts = [extent(name), replace(extent(name, first=15, last=16), period=2)]
     evidence = RunEvidence(
         began=0, extents=parts, changes=ISOLATED, events=EVENTS, boundaries=boundaries_of(EVENTS)
     )
@@ -115,7 +115,7 @@ def test_one_cut_explains_the_findings_of_all_periods(name: str) -> None:
 def test_cuts_are_told_in_order_of_their_periods() -> None:
     """A set of 1 and 8 is not in order."""
     above = [replace(each, high=39) for each in FIRST]
-    found = [replace(each, period=1 + 7 * each.period) for each in [*above, *SECOND]]
+    found = [replace(each, period=1 + 7 * (each.period // 2)) for each in [*above, *SECOND]]
     evidence = RunEvidence(
         began=0, extents=found, changes=TWICE, events=EVENTS, boundaries=[S, *([14 * S] * 7)]
     )
@@ -126,7 +126,7 @@ def test_a_cut_is_not_placed_by_findings_of_a_later_period() -> None:
     late = changes(
         sample(1, 1, 1, 0, 5), sample(6, 2, 2, 1, 10), sample(8, 1, 1, 0, 20), sample(12, 1, 2, 1, 90)
     )
-    found = [extent("lost-write"), replace(extent("lost-write", low=5, first=15, last=16), period=1)]
+    found = [extent("lost-write"), replace(extent("lost-write", low=5, first=15, last=16), period=2)]
     evidence = RunEvidence(
         began=0, extents=found, changes=late, events=EVENTS, boundaries=boundaries_of(EVENTS)
     )
