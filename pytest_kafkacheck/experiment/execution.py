@@ -29,6 +29,7 @@ from pytest_kafkacheck.experiment.recovery import log_ends, wait_agreement
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.run_topics import RunTopics
 from pytest_kafkacheck.experiment.steps import Steps
+from pytest_kafkacheck.experiment.topic_register import TopicRegister
 from pytest_kafkacheck.experiment.used_cluster import UsedCluster
 from pytest_kafkacheck.termination import raise_if_interrupted
 from workloads.history.schema import HARNESS, NEMESIS
@@ -81,7 +82,8 @@ class _Execution:
     ) -> None:
         self._experiment, self._cluster = experiment, cluster
         self._run, self._home, self._say, self._stop = run, home, say, stop
-        self._topics = RunTopics(experiment.workload.topics(run), cluster)
+        self._register = TopicRegister(cluster.run)
+        self._topics = RunTopics(experiment.workload.topics(run), cluster, self._register)
         self._main_topic = experiment.workload.main_topic(run)
         self._operations = OperationLog(RunDirectory(home).history, run, HARNESS)
         self._steps = Steps(self._operations, say)
@@ -143,9 +145,9 @@ class _Execution:
         return cast(DockerCluster, self._cluster)
 
     def _delete_abandoned_topics(self) -> None:
-        if not self._experiment.faults:
-            return  # other workers may use the cluster, and their topics look the same
-        if found := delete_abandoned(self._docker_cluster, home=self._home):
+        # Without faults, other workers may use the cluster, and the directories of their runs look the same.
+        alone = bool(self._experiment.faults)
+        if found := delete_abandoned(self._cluster, self._register, home=self._home, alone=alone):
             self._say(f"deleted topics of runs that were killed: {', '.join(found)}")
 
     def _worker_pool(self) -> WorkerPool:

@@ -10,6 +10,7 @@ from pytest_kafkacheck.cluster.kafka.topic_state import reported
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.operations import OperationLog
 from pytest_kafkacheck.experiment.recovery import wait_agreement
+from pytest_kafkacheck.experiment.topic_register import TopicRegister
 from pytest_kafkacheck.experiment.used_cluster import UsedCluster
 from workloads.clients.protocol import Log
 from workloads.workload import Topic
@@ -19,8 +20,8 @@ READY_LIMIT = 30.0
 
 
 class RunTopics:
-    def __init__(self, topics: Sequence[Topic], cluster: UsedCluster) -> None:
-        self._topics, self._cluster = topics, cluster
+    def __init__(self, topics: Sequence[Topic], cluster: UsedCluster, register: TopicRegister) -> None:
+        self._topics, self._cluster, self._register = topics, cluster, register
         self.names = [topic.name for topic in topics]
 
     @property
@@ -44,6 +45,7 @@ class RunTopics:
 
     def create(self) -> None:
         """Raises InfrastructureError when they are not ready in time, UsageError when Kafka refuses one."""
+        self._register.made(self.names)
         for topic in self._topics:
             with reported(self._cluster.brokers, topic.name, "created", self._cluster.kafka.report):
                 cluster_topics.create(
@@ -64,3 +66,4 @@ class RunTopics:
         for name in self.names:
             with reported(self._cluster.brokers, name, "deleted", self._cluster.kafka.report):
                 cluster_topics.delete(self._cluster.brokers, name)
+        self._register.deleted(self.names)

@@ -22,13 +22,13 @@ from pytest_kafkacheck.experiment.run_directory import RunDirectory
 
 pytestmark = pytest.mark.kafkacheck(cluster=ClusterSpec(brokers=1, heap_mb=256), alone=True)
 
-def carry_out(cluster, *faults):
+def carry_out(cluster, *faults, folder=".kafkacheck"):
     experiment = Experiment(
         workload=AppendLog(partitions=1, replication_factor=1), faults=faults, cooldown=0.1,
         cluster=ClusterSpec(brokers=1, heap_mb=256),
     )
     run = secrets.token_hex(4)
-    home = RunDirectory.create(pathlib.Path(".kafkacheck"), name="run", run=run).path
+    home = RunDirectory.create(pathlib.Path(folder), name="run", run=run).path
     execute(experiment, cluster, run=run, home=home, say=print, stop=threading.Event())
 
 def topics(cluster):
@@ -63,7 +63,7 @@ def test_b_starts_on_a_clean_cluster(kafkacheck_cluster, monkeypatch):
     assert topics(kafkacheck_cluster), "those of the killed run"
     rows, record = [], OperationLog.record
     monkeypatch.setattr(OperationLog, "record", lambda self, row: (rows.append(row), record(self, row)))
-    carry_out(kafkacheck_cluster, cut_clients("1", at=1, lasting=8))
+    carry_out(kafkacheck_cluster, cut_clients("1", at=1, lasting=8), folder="elsewhere")
     stages = [dict(row["value"]) for row in rows if row["f"] == "cut-clients"]
     assert [(each["stage"], each["effective"]) for each in stages] == [("inject", True), ("heal", True)]
     assert topics(kafkacheck_cluster) == set(), "all are deleted"

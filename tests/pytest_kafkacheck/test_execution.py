@@ -115,7 +115,7 @@ class Run:
         return [row | {"value": json.loads(row["value"])} for row in rows if row["f"] == f]
 
     def execute(self) -> None:
-        cluster = SimpleNamespace(brokers={}, nodes={}, kafka=SimpleNamespace(report=None))
+        cluster = SimpleNamespace(run="c", brokers={}, nodes={}, kafka=SimpleNamespace(report=None))
         execute(
             self.experiment,
             cast(Any, cluster),
@@ -135,6 +135,7 @@ class Run:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(module, "WorkerPool", FakePool)
     monkeypatch.setattr(module, "Nemesis", FakeNemesis)
     monkeypatch.setattr(module, "write_environment", lambda *_: None)
