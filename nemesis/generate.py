@@ -36,6 +36,10 @@ MOST = 200
 STARTING = 5.0
 """Seconds for which a process may be starting after a fault that ended it. It does little work then."""
 
+SETTLING = 12.0
+"""Seconds after a fault of nodes or clients in which a group may be without a coordinator, or wait for a member that
+is gone: 6 s each, the session timeout of the workloads. Nobody can join or take over a transactional id meanwhile."""
+
 TRIES = 20
 """Draws for one event before it is left out because the budget has no room for it."""
 
@@ -251,7 +255,7 @@ def _interferes(event: Event, other: Event, topology: Topology) -> bool:
         return True
     if may_block_the_same(event, other) and event.overlaps(other):
         return True
-    return _hides(event, other) or _hides(other, event)
+    return any(hides(*pair) for hides in (_hides, _unsettles) for pair in ((event, other), (other, event)))
 
 
 def _hides(event: Event, other: Event) -> bool:
@@ -260,3 +264,10 @@ def _hides(event: Event, other: Event) -> bool:
         return False
     is_meanwhile = event.at <= other.at < event.end + STARTING
     return is_meanwhile and event.fault.target_family == other.fault.target_family
+
+
+def _unsettles(event: Event, other: Event) -> bool:
+    """Whether `other` may find a group or transactional id that does not answer, because of `event`."""
+    if other.fault.target_family not in NAMED or event.fault.target_family in NAMED:
+        return False
+    return event.at <= other.at < event.end + SETTLING

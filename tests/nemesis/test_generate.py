@@ -9,7 +9,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from nemesis.budget import Budget
-from nemesis.generate import Generated, default_weights, generate, targets
+from nemesis.generate import SETTLING, Generated, default_weights, generate, targets
 from nemesis.registry import FAULTS
 from nemesis.schedule import Schedule
 from nemesis.topology import Topology
@@ -248,3 +248,18 @@ def test_names_of_groups_and_ids_need_clients() -> None:
             generate(Generated(weights={name: 1}, clients=True), TOPOLOGIES["three"])
     with pytest.raises(ValueError, match=r"Generated\.clients=1: expected True or False"):
         Generated(clients=1)  # type: ignore[arg-type]
+
+
+def test_groups_and_ids_are_hit_while_their_coordinator_and_members_answer() -> None:
+    """A rebalance 1.5 s after the kill of a leader found no member of the group on real brokers."""
+    hit = 0
+    for seed in range(80):
+        events = generate(Generated(seed=seed, clients=True, events=6), WITH_GROUPS).events
+        others = [event for event in events if event.fault.name not in ("rebalance", "fence")]
+        for event in set(events) - set(others):
+            hit += 1
+            assert not [each for each in others if each.at <= event.at < each.end + SETTLING], (
+                seed,
+                event.id,
+            )
+    assert hit > 20
