@@ -49,11 +49,13 @@ class Draw:
              own topics.
     options  keyword arguments of the fault; one entry is drawn.
     targets  one is drawn; empty for the usual targets of its target family.
+    clients_weight  as weight, in place of it with ``Generated(clients=True)``; None: the same.
     """
 
     weight: float = 0.0
     options: tuple[Mapping[str, Any], ...] = ({},)
     targets: tuple[str, ...] = ()
+    clients_weight: float | None = None
 
 
 class Fault(ABC):

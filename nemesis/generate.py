@@ -24,13 +24,21 @@ TARGETS: Mapping[TargetFamily, Sequence[str]] = {
     "cluster": ("cluster",),
     "clients": ("producer", "reader", "session"),
 }
-"""By target family; a fault may have others in its `Draw`. Groups and transactional ids are unknown to a seed."""
+"""By target family; a fault may have others in its `Draw`. Groups and transactional ids are unknown to a seed without
+`Generated.clients`."""
+
+NAMED: frozenset[TargetFamily] = frozenset({"group", "producer"})
+"""Target families of which a target is a name of the workload."""
 
 MOST = 200
 """Events. Each is compared with all others."""
 
 STARTING = 5.0
 """Seconds for which a process may be starting after a fault that ended it. It does little work then."""
+
+SETTLING = 12.0
+"""Seconds after a fault of nodes or clients in which a group may be without a coordinator, or wait for a member that
+is gone: 6 s each, the session timeout of the workloads. Nobody can join or take over a transactional id meanwhile."""
 
 TRIES = 20
 """Draws for one event before it is left out because the budget has no room for it."""
@@ -47,6 +55,8 @@ class Generated:
     lasting  shortest and longest duration of a fault in seconds.
     budget   see `Budget`.
     quiet    (seconds with faults, seconds without), repeated; None for no quiet periods.
+    clients  whether the faults also hit what belongs to the workload: client processes of each role and group,
+             coordinators, groups and transactional ids.
     Raises ValueError naming the field, the value and what is allowed.
     """
 
@@ -57,10 +67,13 @@ class Generated:
     lasting: tuple[float, float] = (2.0, 8.0)
     budget: Budget = field(default_factory=lambda: Budget(brokers="minority", controllers="minority"))
     quiet: tuple[float, float] | None = None
+    clients: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise ValueError(f"Generated.seed={self.seed!r}: expected a whole number")
+        if not isinstance(self.clients, bool):
+            raise ValueError(f"Generated.clients={self.clients!r}: expected True or False")
         seconds("Generated.length", self.length, above=0)
         count("Generated.events", self.events, most=MOST)
         if not isinstance(self.budget, Budget):
@@ -74,10 +87,10 @@ class Generated:
             number(f"Generated.weights[{name!r}]", weight, least=0)
             if name not in FAULTS:
                 raise ValueError(f"Generated.weights: fault {name!r}; allowed are {', '.join(FAULTS)}")
-            if not targets(FAULTS[name]):
+            if not targets(FAULTS[name]) and not (self.clients and FAULTS[name].target_family in NAMED):
                 raise ValueError(
                     f"Generated.weights: {name} needs the name of a {FAULTS[name].target_family}, which a seed does "
-                    f"not know"
+                    f"not know without clients=True"
                 )
             try:
                 for options in FAULTS[name].draw.options:
@@ -112,9 +125,33 @@ def targets(fault: type[Fault]) -> Sequence[str]:
     return fault.draw.targets or TARGETS.get(fault.target_family, ())
 
 
-def default_weights() -> dict[str, float]:
+def workload_targets(fault: type[Fault], topology: Topology) -> Sequence[str]:
+    """The targets that are drawn for a fault with ``clients=True``."""
+    if fault.draw.targets:
+        return fault.draw.targets
+    groups, ids = tuple(topology.members), topology.transactions
+    match fault.target_family:
+        case "nodes":
+            coordinators = (f"coordinator:{group}" for group in groups)
+            return (*TARGETS["nodes"], *coordinators, *(f"transaction-coordinator:{id}" for id in ids))
+        case "clients":
+            return (*(f"role:{role}" for role in topology.clients), *(f"member:{group}" for group in groups))
+        case "group":
+            return tuple(f"group:{group}" for group in groups)
+        case "producer":
+            return tuple(f"transaction:{id}" for id in ids)
+    return targets(fault)
+
+
+def default_weights(*, clients: bool = False) -> dict[str, float]:
     """Weights by fault, for users that give none."""
-    return {name: fault.draw.weight for name, fault in FAULTS.items() if fault.draw.weight > 0}
+    weights: dict[str, float] = {}
+    for name, fault in FAULTS.items():
+        other = fault.draw.clients_weight if clients else None
+        weight = fault.draw.weight if other is None else other
+        if weight > 0:
+            weights[name] = weight
+    return weights
 
 
 def generate(wanted: Generated, topology: Topology) -> Schedule:
@@ -123,7 +160,11 @@ def generate(wanted: Generated, topology: Topology) -> Schedule:
     Each event is drawn from a random stream of its own. Raises ValueError when not a single event fits.
     """
     if wanted.weights is None:
-        weights = {name: w for name, w in default_weights().items() if _is_possible(FAULTS[name], topology)}
+        weights = {
+            name: weight
+            for name, weight in default_weights(clients=wanted.clients).items()
+            if _is_possible(FAULTS[name], wanted, topology)
+        }
     else:
         weights = {name: weight for name, weight in wanted.weights.items() if weight > 0}
     taken: list[Event] = []
@@ -142,9 +183,10 @@ def generate(wanted: Generated, topology: Topology) -> Schedule:
     return Schedule(tuple(sorted(taken, key=lambda event: (event.at, event.id))))
 
 
-def _is_possible(fault: type[Fault], topology: Topology) -> bool:
+def _is_possible(fault: type[Fault], wanted: Generated, topology: Topology) -> bool:
     """Whether the fault accepts that topology with any of its options and targets."""
-    for options, target in product(fault.draw.options, targets(fault)):
+    drawn = workload_targets(fault, topology) if wanted.clients else targets(fault)
+    for options, target in product(fault.draw.options, drawn):
         try:
             fault(**options).check(topology, Target.parse(target))
         except ValueError:
@@ -161,7 +203,9 @@ def _draw(
     fault = FAULTS[name](**rng.choice(FAULTS[name].draw.options))
     lasting = 0.0 if fault.momentary else _rounded(rng, *wanted.lasting)
     at = _rounded(rng, 0, wanted.length - lasting)
-    target = Target.parse(rng.choice(_possible(targets(FAULTS[name]), topology)))
+    if not (possible := _possible(FAULTS[name], wanted, topology)):
+        return None
+    target = Target.parse(rng.choice(possible))
     event = Event(id=f"{name}-{number}", fault=fault, target=target, at=at, lasting=lasting)
     try:
         event.check(topology)
@@ -170,8 +214,11 @@ def _draw(
     return event
 
 
-def _possible(names: Sequence[str], topology: Topology) -> Sequence[str]:
+def _possible(fault: type[Fault], wanted: Generated, topology: Topology) -> Sequence[str]:
     """With the roles of the workload in place of those of `AppendLog`, where it has none of these."""
+    if wanted.clients:
+        return workload_targets(fault, topology)
+    names = targets(fault)
     if names != TARGETS["clients"] or set(names) & set(topology.clients):
         return names
     return [f"role:{role}" for role in topology.clients] or names
@@ -208,7 +255,7 @@ def _interferes(event: Event, other: Event, topology: Topology) -> bool:
         return True
     if may_block_the_same(event, other) and event.overlaps(other):
         return True
-    return _hides(event, other) or _hides(other, event)
+    return any(hides(*pair) for hides in (_hides, _unsettles) for pair in ((event, other), (other, event)))
 
 
 def _hides(event: Event, other: Event) -> bool:
@@ -217,3 +264,10 @@ def _hides(event: Event, other: Event) -> bool:
         return False
     is_meanwhile = event.at <= other.at < event.end + STARTING
     return is_meanwhile and event.fault.target_family == other.fault.target_family
+
+
+def _unsettles(event: Event, other: Event) -> bool:
+    """Whether `other` may find a group or transactional id that does not answer, because of `event`."""
+    if other.fault.target_family not in NAMED or event.fault.target_family in NAMED:
+        return False
+    return event.at <= other.at < event.end + SETTLING

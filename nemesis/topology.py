@@ -17,6 +17,7 @@ class Topology:
     replicas     replication factor of these topics; with any_topic, the highest that one can have.
     clients      role to number of client processes, such as {"producer": 2}; they have the numbers from 0 on.
     members      consumer group, by its short name, to number of client processes that are its members.
+    transactions  transactional ids, by their short names.
     release      (major, minor) of Kafka.
     disks        whether each node has a file system of its own for its data.
     """
@@ -29,6 +30,7 @@ class Topology:
     replicas: int = 1
     clients: Mapping[str, int] = field(default_factory=dict)
     members: Mapping[str, int] = field(default_factory=dict)
+    transactions: tuple[str, ...] = ()
     release: tuple[int, int] = (4, 1)
     disks: bool = False
 

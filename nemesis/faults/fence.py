@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import Event
-from nemesis.fault import Fault
+from nemesis.fault import Draw, Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.targets import Target
 
@@ -20,6 +20,7 @@ class Fence(Fault):
     target_family = "producer"
     takes_all_nodes = True
     momentary = True
+    draw = Draw(clients_weight=2)
     takes_nodes_down = False
 
     def inject(self, context: FaultContext) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
+from nemesis.fault import Draw
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.client_process import LIMIT, AffectsClient
 
@@ -16,6 +17,7 @@ class PauseClient(AffectsClient):
     name = "pause-client"
     proved_by = "the state of the process"
     blocks_process = True
+    draw = Draw(clients_weight=2)
 
     def inject(self, context: FaultContext) -> None:
         context.clients.pause(context.node_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import Event
-from nemesis.fault import Fault
+from nemesis.fault import Draw, Fault
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.targets import Target
 
@@ -21,6 +21,7 @@ class Rebalance(Fault):
     target_family = "group"
     takes_all_nodes = True
     momentary = True
+    draw = Draw(clients_weight=2)
     takes_nodes_down = False
 
     def inject(self, context: FaultContext) -> None:

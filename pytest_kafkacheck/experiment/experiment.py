@@ -93,6 +93,7 @@ class Experiment:
         the short names that schedules use; the workload's main topic comes first."""
         cluster, topics = self.cluster, self.workload.topics("check")
         partitions = {topic.name: topic.partitions for topic in topics}
+        members = Counter(worker.group for worker in self.workload.workers() if worker.group is not None)
         return Topology(
             brokers=tuple(member.id for member in cluster.members if member.is_broker),
             controllers=tuple(member.id for member in cluster.voters),
@@ -102,7 +103,9 @@ class Experiment:
             clients=Counter(
                 worker.role.name for worker in self.workload.workers() if not worker.role.observes
             ),
-            members=Counter(worker.group for worker in self.workload.workers() if worker.group is not None),
+            members=members,
+            # A name is that of a group, or a transactional id.
+            transactions=tuple(name for name in self.workload.aliases("check") if name not in members),
             release=cluster.release.number,
             disks=cluster.disk_mb is not None,
         )

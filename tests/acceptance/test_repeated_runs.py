@@ -37,6 +37,14 @@ pytestmark = [
 
 SAFE = {"min.insync.replicas": 2}
 
+WORKLOADS: list[Workload] = [
+    Transactions(topic_config=SAFE),
+    Groups(topic_config=SAFE),
+    Copy(topic_config=SAFE),
+    Bank(topic_config=SAFE),
+    Compacted(topic_config=SAFE),
+]
+
 RUNS = int(os.environ.get("KAFKACHECK_RUNS", "40"))
 
 
@@ -69,28 +77,24 @@ def test_a_random_schedule_on_a_safe_configuration_is_valid(harness: Harness, se
     run.assert_valid()
 
 
-@pytest.mark.parametrize("seed", range(100, 100 + RUNS // 8))
+@pytest.mark.parametrize("number", range(RUNS // 8))
 @pytest.mark.parametrize(
     "workload",
-    [
-        Transactions(topic_config=SAFE),
-        Groups(topic_config=SAFE),
-        Copy(topic_config=SAFE),
-        Bank(topic_config=SAFE),
-        Compacted(topic_config=SAFE),
-    ],
+    WORKLOADS,
     ids=lambda workload: type(workload).__name__,
 )
 def test_a_random_schedule_with_another_workload_is_valid(
-    harness: Harness, workload: Workload, seed: int
+    harness: Harness, workload: Workload, number: int
 ) -> None:
+    """Each workload has schedules of its own, which also hit its clients, groups and transactional ids."""
+    seed = 1000 * WORKLOADS.index(workload) + number
     run = harness.run(
         Experiment(
             name=f"{type(workload).__name__}-{seed}",
             workload=workload,
-            faults=Generated(seed=seed, length=25, events=5, lasting=(2, 6)),
+            faults=Generated(seed=seed, length=25, events=5, lasting=(2, 6), clients=True),
             # A transaction without an answer is given up after 10 s.
-            cooldown=14 if isinstance(workload, (Copy, Bank)) else 3,
+            cooldown=14 if isinstance(workload, (Copy, Bank, Transactions)) else 3,
         )
     )
     run.assert_valid()

@@ -68,12 +68,13 @@ def test_followers_miss_own_writes_until_their_next_fetch_returns(
 ) -> None:
     """In a healthy cluster. The follower has the record; that it may serve it, it learns with the answer to its next
     fetch, which waits for 500 ms."""
+    # With more sessions, the record of another one ends the wait of the fetch: 1,489 of 1,689 missed theirs with 6.
     workload = Sessions(read_from="follower", writes_per_client=5, topic_config=SAFE, assignment=LEADERS)
-    run = kafkacheck(Experiment(workload=workload, cluster=FOLLOWERS, duration=15))
+    run = kafkacheck(Experiment(workload=workload, cluster=FOLLOWERS, duration=60))
     run.assert_valid()
     staleness = run.verdict.staleness
     assert staleness is not None
-    assert staleness.reads > 60
+    assert staleness.missed >= 200
     assert staleness.missed >= 0.95 * staleness.reads
     (missed,) = (each for each in run.verdict.findings if each.anomaly == "read-your-writes")
     assert (missed.count, missed.allowed) == (staleness.missed, True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from nemesis.budget import Budget
-from nemesis.generate import Generated, default_weights, generate, targets
+from nemesis.generate import SETTLING, Generated, default_weights, generate, targets
 from nemesis.registry import FAULTS
 from nemesis.schedule import Schedule
+from nemesis.topology import Topology
 from tests.support.topologies import TOPOLOGIES, down
 
 POSSIBLE = sorted(
@@ -182,3 +185,81 @@ def test_all_drawn_options_are_valid_and_different() -> None:
     for fault in FAULTS.values():
         if fault.name in POSSIBLE:
             assert len({fault(**options) for options in fault.draw.options}) == len(fault.draw.options)
+
+
+WITH_GROUPS = replace(
+    TOPOLOGIES["three"],
+    clients={"producer": 1, "copier": 2, "auditor": 1},
+    members={"copiers": 2},
+    transactions=("copier-0", "copier-1"),
+)
+
+
+EARLIER = [
+    ("isolate-4", "one", 2.4, 2.9),
+    ("kill-1", "minority", 8.3, 2.8),
+    ("isolate-3", "minority", 15.9, 3.0),
+    ("restart-2", "follower", 21.3, 0.0),
+    ("loss-0", "follower", 21.5, 2.2),
+]
+
+
+def texts(wanted: Generated, topology: Topology) -> set[str]:
+    schedules = (generate(replace(wanted, seed=seed), topology) for seed in range(60))
+    return {f"{event.fault.name} {event.target}" for schedule in schedules for event in schedule.events}
+
+
+def test_with_clients_the_groups_ids_and_roles_of_the_workload_are_hit() -> None:
+    found = texts(Generated(clients=True, events=6), WITH_GROUPS)
+    assert found >= {
+        "kill coordinator:copiers",
+        "kill transaction-coordinator:copier-0",
+        "kill-client role:copier",
+        "kill-client role:auditor",
+        "pause-client member:copiers",
+        "rebalance group:copiers",
+        "fence transaction:copier-1",
+        "kill leader",
+    }
+    assert not [text for text in found if text.split()[1] in ("reader", "session", "producer")]
+
+
+def test_with_clients_a_workload_without_groups_and_ids_has_no_faults_of_them() -> None:
+    found = texts(Generated(clients=True, events=6), TOPOLOGIES["three"])
+    assert {text.partition(" ")[0] for text in found} & {"rebalance", "fence"} == set()
+    assert not [text for text in found if "coordinator" in text]
+    assert "kill-client role:session" in found
+
+
+def test_without_clients_a_seed_gives_the_schedule_that_it_gave_before() -> None:
+    wanted = Generated(seed=7, length=25, events=5, lasting=(2, 6))
+    described = [(e.id, str(e.target), e.at, e.lasting) for e in generate(wanted, WITH_GROUPS).events]
+    assert described == EARLIER
+    assert texts(wanted, WITH_GROUPS) == texts(wanted, replace(WITH_GROUPS, members={}, transactions=()))
+
+
+def test_names_of_groups_and_ids_need_clients() -> None:
+    for name in ("rebalance", "fence"):
+        with pytest.raises(ValueError, match=f"{name} needs the name of a .* without clients=True"):
+            Generated(weights={name: 1})
+        drawn = generate(Generated(weights={name: 1}, clients=True), WITH_GROUPS)
+        assert {event.fault.name for event in drawn.events} == {name}
+        with pytest.raises(ValueError, match="no event fits"):
+            generate(Generated(weights={name: 1}, clients=True), TOPOLOGIES["three"])
+    with pytest.raises(ValueError, match=r"Generated\.clients=1: expected True or False"):
+        Generated(clients=1)  # type: ignore[arg-type]
+
+
+def test_groups_and_ids_are_hit_while_their_coordinator_and_members_answer() -> None:
+    """A rebalance 1.5 s after the kill of a leader found no member of the group on real brokers."""
+    hit = 0
+    for seed in range(80):
+        events = generate(Generated(seed=seed, clients=True, events=6), WITH_GROUPS).events
+        others = [event for event in events if event.fault.name not in ("rebalance", "fence")]
+        for event in set(events) - set(others):
+            hit += 1
+            assert not [each for each in others if each.at <= event.at < each.end + SETTLING], (
+                seed,
+                event.id,
+            )
+    assert hit > 20
