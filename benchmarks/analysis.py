@@ -33,7 +33,8 @@ from pyspark.sql import SparkSession
 from analyzers.catalogue.registry import CHECKS
 from analyzers.history.load import load, release
 from analyzers.history.sources import sources
-from analyzers.judge.analyze import analyze, applies
+from analyzers.judge.analyze import analyze
+from analyzers.judge.examine import applies
 from analyzers.judge.find import find
 from analyzers.judge.tally import tally
 from analyzers.spark.session import fit, spark_session

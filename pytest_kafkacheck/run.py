@@ -39,7 +39,8 @@ class Run:
         return self._verdict
 
     def assert_valid(self, *, unknown: bool = False) -> None:
-        """Raise VerdictError with the evidence unless every promise was exercised and held.
+        """Raise VerdictError with the evidence unless no promise was found broken and all that the experiment
+        requires was exercised.
 
         unknown  accept "unknown" too: nothing wrong was found, but not everything was exercised. The marker
                  ``kafkacheck(unknown="pass")`` says so for a whole test.

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
 from analyzers.catalogue.bounds import NONE, Bounds
 from analyzers.catalogue.check import Check
-from analyzers.catalogue.registry import ANOMALIES, CHECKS, bound_checks, require_known
-from analyzers.causes.evidence import Extent
-from analyzers.facts.registry import NEEDS
+from analyzers.catalogue.registry import ANOMALIES, CHECKS, require_known
 from analyzers.history.fault_events import FaultEvent, fault_events, faults_at, lateness
-from analyzers.history.incarnations import allows_compaction, by_incarnation, cuts, recreated, topic_changes
-from analyzers.history.load import History, load, release
-from analyzers.history.sources import Location, is_empty, sources
-from analyzers.judge.availability import availabilities, measure
-from analyzers.judge.causes import Collected, boundaries_of, causes_of, collect
+from analyzers.history.sources import Location
+from analyzers.judge.causes import Collected, causes_of
 from analyzers.judge.coverage import exercised, unknowns
-from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
+from analyzers.judge.examine import Examination, crash_note, examine
 from analyzers.judge.examples import example_json
-from analyzers.judge.find import Crashed, Found, find
-from analyzers.judge.prefilter import find_suspicious_values, with_order
-from analyzers.judge.staleness import measured_runs, stalenesses
-from analyzers.judge.tally import Tally, has_removals, session_filter, tally
+from analyzers.judge.find import Found
+from analyzers.judge.tally import Tally
 from analyzers.verdict.availability import Availability
+from analyzers.verdict.cause import Cause
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.names import client_names
-from analyzers.verdict.staleness import Staleness
 from analyzers.verdict.verdict import Verdict, judge
 
 
@@ -58,166 +49,72 @@ def analyze(
     allowed = require_known(allow)
     if examples < 0:
         raise ValueError(f"examples: expected 0 or more, got {examples}")
-    directories = sources(spark, runs)
-    history = load(spark, directories)
-    try:
-        topics = topic_changes(history, directories)
-        history = replace(history, has_compaction=allows_compaction(topics))
-        logs = by_incarnation(history, cuts(topics))
-        # These jobs are independent, and for a small history most of the time is spent in Spark's driver.
-        with ThreadPoolExecutor(3, thread_name_prefix="kafkacheck-analysis") as pool:
-            counting, waiting = pool.submit(tally, history), pool.submit(measure, history)
-            prefiltering = pool.submit(find_suspicious_values, logs, checks)
-            empty = [each.name for each in directories if is_empty(spark, each)]
-        tallies = {name: Tally() for name in empty} | counting.result()
-        for run in recreated(topics) & tallies.keys():
-            tallies[run].has_recreation = True
-        kinds = {run: each.kinds() for run, each in tallies.items()}
-        every_check = (*checks, *bound_checks(bounds))
-        wanted = [check for check in every_check if any(applies(check, of_run) for of_run in kinds.values())]
-        narrowed = replace(logs, session_filter=session_filter(tallies), has_removals=has_removals(tallies))
-        found, crashed = find(
-            narrowed,
-            wanted,
-            examples=examples,
-            strict=strict,
-            prefilter=lambda *asked: with_order(prefiltering.result(), *asked),
-            boundaries={run: boundaries_of(fault_events(each.nemesis)) for run, each in tallies.items()},
-        )
-        transactional = any(TRANSACTIONS in of_run for of_run in kinds.values())
-        cycles, unsearched = _find_cycles(logs, examples) if transactional else ([], [])
-        try:
-            available = availabilities(waiting.result(), {run: each.began for run, each in tallies.items()})
-        except Exception as error:  # No promise depends on the report, so a crash is only a note.
-            if strict:
-                raise
-            available = {}
-            unsearched.append(
-                Unsearched(run=None, judged=False, sentence=_crash("report on availability", error))
-            )
-        late = _stalenesses(narrowed, measured_runs(tallies), unsearched, strict=strict)
-        collected = _collect(history, found, unsearched, strict=strict)
-    finally:
-        release(spark, history)
-    # All runs share one pass, in which a check also examines runs that it does not apply to. A verdict must not
-    # depend on the runs beside it, so those results are dropped.
-    applied = {
-        run: {check.name for check in wanted if applies(check, of_run)}
-        | (set(CYCLES) if TRANSACTIONS in of_run else set())
-        for run, of_run in kinds.items()
-    }
+    examined = examine(spark, runs, examples=examples, checks=checks, bounds=bounds, strict=strict)
+    return judge_examined(examined, allow=allowed, bounds=bounds)
+
+
+def judge_examined(
+    examined: Examination, *, allow: Collection[str] = (), bounds: Bounds | Mapping[str, Bounds] = NONE
+) -> dict[str, Verdict]:
+    """By run id."""
     by_run: dict[str, list[Found]] = {}
-    for each in (*found, *cycles):
-        if each.anomaly in applied[each.run]:
-            by_run.setdefault(each.run, []).append(each)
+    for each in examined.found:
+        by_run.setdefault(each.run, []).append(each)
     return {
         run: _verdict(
             run,
-            tallies[run],
+            examined,
             by_run.get(run, []),
-            [each for each in crashed if each.anomaly in applied[run]],
-            [each for each in unsearched if each.concerns(run, kinds[run])],
-            allowed,
-            available.get(run, Availability()),
-            late.get(run),
+            allow,
             bounds if isinstance(bounds, Bounds) else bounds.get(run, NONE),
-            collected.get(run, Collected()),
         )
-        for run in sorted(tallies)
+        for run in sorted(examined.tallies)
     }
 
 
-def _stalenesses(
-    history: History, runs: Sequence[str], unsearched: list[Unsearched], *, strict: bool
-) -> dict[str, Staleness]:
-    """A crash is only a note: no promise depends on the report."""
-    try:
-        return stalenesses(history, runs)
-    except Exception as error:
-        if strict:
-            raise
-        unsearched += (
-            Unsearched(run=run, judged=False, sentence=_crash("report on staleness", error)) for run in runs
-        )
-        return {}
-
-
-def _collect(
-    history: History, found: Sequence[Found], unsearched: list[Unsearched], *, strict: bool
-) -> dict[str, Collected]:
-    """Of the runs with findings. A crash, and what was left out, are only notes: the findings do not depend on their
-    causes."""
-    extents: dict[str, list[Extent]] = {}
-    for each in found:
-        extents.setdefault(each.run, []).extend(each.extents)
-    try:
-        collected = collect(history, extents)
-        for run, of_run in collected.items():
-            unsearched += (
-                Unsearched(run=run, judged=False, sentence=each) for each in of_run.changes.doubts()
-            )
-        return collected
-    except Exception as error:
-        if strict:
-            raise
-        unsearched.append(Unsearched(run=None, judged=False, sentence=_crash("search for causes", error)))
-        return {}
-
-
-def applies(check: Check, kinds: Collection[str]) -> bool:
-    """Whether the check can find something in a run with these kinds of operations (f)."""
-    return NEEDS.get(check.over, "send") in {*kinds, "send"}
-
-
-def _find_cycles(history: History, examples: int) -> tuple[list[Found], list[Unsearched]]:
-    try:
-        return find_cycles(history, examples=examples)
-    except Exception as error:  # Like a check that crashes, it does not affect the others.
-        return [], [
-            Unsearched(
-                run=None,
-                judged=True,
-                sentence=_crash(f"search for {', '.join(CYCLES)}", error),
-                needs=TRANSACTIONS,
-            )
-        ]
-
-
-def _crash(what: str, error: Exception) -> str:
-    first_line = str(error).strip().partition("\n")[0]
-    return f"The {what} crashed: {type(error).__name__}: {first_line}"
-
-
 def _verdict(
-    run: str,
-    counts: Tally,
-    found: Sequence[Found],
-    crashed: Sequence[Crashed],
-    unsearched: Sequence[Unsearched],
-    allowed: Collection[str],
-    available: Availability,
-    late: Staleness | None,
-    bounds: Bounds,
-    collected: Collected,
+    run: str, examined: Examination, found: Sequence[Found], allowed: Collection[str], bounds: Bounds
 ) -> Verdict:
+    counts = examined.tallies[run]
     events = fault_events(counts.nemesis)
     clients = client_names(counts.progress.roles)
-    extents = [extent for each in found for extent in each.extents]
-    crashes = (f"The check {crash.anomaly} crashed: {crash.error}" for crash in crashed)
+    available = examined.available.get(run, Availability())
+    unsearched = [each for each in examined.unsearched if each.concerns(run, counts.kinds())]
+    crashes = (
+        f"The check {crash.anomaly} crashed: {crash.error}"
+        for crash in examined.crashed
+        if crash.anomaly in examined.applied[run]
+    )
     missing = (each.sentence for each in unsearched if each.judged)
+    causes, notes = _causes(found, examined.collected.get(run, Collected()), counts, events, clients)
     return judge(
         run,
         findings=[_finding(each, counts, events, each.anomaly in allowed) for each in found],
         unknowns=[*unknowns(counts, events), *crashes, *missing, *_unrecovered(bounds, events, available)],
         exercised=exercised(counts, events),
         availability=available,
-        staleness=late,
-        notes=[*(each.sentence for each in unsearched if not each.judged), *lateness(events)],
+        staleness=examined.late.get(run),
+        notes=[*(each.sentence for each in unsearched if not each.judged), *notes, *lateness(events)],
         clients=clients,
-        causes=causes_of(extents, collected, events, counts.began, clients, counts.progress.settings),
+        causes=causes,
         settings=counts.progress.settings,
         began=counts.began,
     )
+
+
+def _causes(
+    found: Sequence[Found],
+    collected: Collected,
+    counts: Tally,
+    events: Sequence[FaultEvent],
+    clients: Mapping[int, str],
+) -> tuple[tuple[Cause, ...], list[str]]:
+    """And notes. The findings do not depend on their causes, so a crash is only a note."""
+    extents = [extent for each in found for extent in each.extents]
+    try:
+        return causes_of(extents, collected, events, counts.began, clients, counts.progress.settings), []
+    except Exception as error:
+        return (), [crash_note("search for causes", error)]
 
 
 def _unrecovered(bounds: Bounds, events: Sequence[FaultEvent], available: Availability) -> Iterator[str]:

@@ -78,7 +78,7 @@ def find(
     """
     history = replace(history, shared=SharedTables(history.sql))
     statement = _statement(boundaries or {}, examples)
-    suspects = _suspects(history, checks, prefilter, strict=strict)
+    suspects = _suspects(history, checks, prefilter)
 
     def rows_of(some: Sequence[Check]) -> list[Row]:
         fact = some[0].over
@@ -129,12 +129,10 @@ def _statement(boundaries: Mapping[str, Sequence[int]], examples: int) -> str:
     """
 
 
-def _suspects(history: History, checks: Sequence[Check], prefilter: Prefilter, *, strict: bool) -> Suspects:
+def _suspects(history: History, checks: Sequence[Check], prefilter: Prefilter) -> Suspects:
     try:
         return prefilter(history, checks)
     except Exception:
-        if strict:
-            raise
         log.warning("the prefilter crashed, so every fact is computed in full", exc_info=True)
         return Suspects(runs={})
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from analyzers.catalogue.bounds import Bounds
 from analyzers.catalogue.check import Check
 from analyzers.history.sources import Location
-from analyzers.judge.analyze import analyze
+from analyzers.judge.analyze import analyze, judge_examined
+from analyzers.judge.cycles import TRANSACTIONS, Unsearched
+from analyzers.judge.examine import Examination, applies, examine
 from analyzers.judge.failures import describe
 from analyzers.verdict.verdict import Verdict, amended, judge
 
@@ -58,34 +62,57 @@ def _check_by_check(
     checks: Sequence[Check],
     bounds: Mapping[str, Bounds],
 ) -> dict[str, Verdict]:
-    """The verdicts on one directory with which the whole analysis crashes: first without checks, then with each."""
+    """The verdicts on one directory with which the whole analysis crashes: first without checks, then with each, and
+    then the reports on all that was found."""
     names = sorted(runs)
+
+    def part(**given: Any) -> Examination:
+        usual: dict[str, Any] = {"examples": examples, "checks": (), "cycles": False}
+        return examine(sessions(), [home], **usual | given)
+
     try:
-        verdicts = analyze(sessions(), [home], examples=0, checks=[])
+        base = part(reports=False)
     except Exception as error:
         why = f"The analysis crashed: {describe(error)}. Nothing is known about this run."
         return {run: judge(run, unknowns=[why]) for run in names}
-    parts: list[tuple[str, Sequence[Check], Mapping[str, Bounds]]] = [
-        (check.name, [check], {}) for check in checks
-    ]
-    if bounds:
-        parts.append(("bounds", [], bounds))
-    crashed: dict[str, list[str]] = {}
-    for name, some, stated in parts:
+    found, unsearched, crashed = list(base.found), list(base.unsearched), dict[str, list[str]]()
+    for name, of_part in _parts(base, checks, bounds):
         try:
-            of_part = analyze(sessions(), [home], examples=examples, checks=some, bounds=stated, strict=True)
+            examined = part(reports=False, strict=True, **of_part)
         except Exception as error:
             crashed.setdefault(describe(error), []).append(name)
         else:
-            verdicts = {
-                run: amended(verdict, findings=of_part[run].findings, unknowns=of_part[run].unknowns)
-                for run, verdict in verdicts.items()
-            }
-    for why, group in crashed.items():
-        check, it = ("checks", "they") if len(group) > 1 else ("check", "it")
-        checks_text = ", ".join(group)
-        sentence = (
-            f"The {check} {checks_text} crashed: {why}. Whether {it} would have found anything is unknown."
-        )
-        verdicts = {run: amended(verdicts[run], unknowns=[sentence]) for run in names}
-    return verdicts
+            found += examined.found
+            unsearched += examined.unsearched
+    try:
+        whole = part(found=found, strict=True)
+    except Exception as error:
+        sentence = f"The reports on availability, staleness and causes crashed: {describe(error)}"
+        whole = replace(base, found=found)
+        unsearched.append(Unsearched(run=None, judged=False, sentence=sentence))
+    whole = replace(whole, unsearched=[*unsearched, *whole.unsearched])
+    verdicts = judge_examined(whole, bounds=bounds)
+    return {
+        run: amended(verdicts[run], unknowns=[*map(_sentence, crashed, crashed.values())]) for run in names
+    }
+
+
+def _parts(
+    base: Examination, checks: Sequence[Check], bounds: Mapping[str, Bounds]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What is examined alone: the name, and arguments of `examine`."""
+    kinds = [each.kinds() for each in base.tallies.values()]
+    for check in checks:
+        if any(applies(check, of_run) for of_run in kinds):
+            yield check.name, {"checks": [check]}
+    if bounds:
+        yield "bounds", {"bounds": bounds}
+    if any(TRANSACTIONS in of_run for of_run in kinds):
+        yield "cycles of transactions", {"cycles": True}
+
+
+def _sentence(why: str, parts: Sequence[str]) -> str:
+    check, it = ("checks", "they") if len(parts) > 1 else ("check", "it")
+    return (
+        f"The {check} {', '.join(parts)} crashed: {why}. Whether {it} would have found anything is unknown."
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from typing import Protocol
 
 from analyzers.history.relative_time import seconds
@@ -73,7 +73,7 @@ def readers(
                 for topic, partition in sorted(
                     {
                         *_behind(of_one, readable if process in following else (), ends, since),
-                        *(_stopped(of_one, others, ends, since) if process in following else ()),
+                        *(_stopped(of_one, others, since) if process in following else ()),
                     }
                 )
             ),
@@ -87,19 +87,18 @@ def _behind(
     wanted: Collection[tuple[str, int]],
     ends: dict[tuple[str, int], int],
     since: int,
-) -> list[tuple[str, int]]:
+) -> set[tuple[str, int]]:
     logs = {*wanted, *((row.topic, row.partition) for row in rows)}
     for row in rows:
         log = (row.topic, row.partition)
         if (row.last is not None and row.last > since) or _offset(row) >= ends.get(log, -1):
             logs.discard(log)
-    return sorted(logs)
+    return logs
 
 
 def _stopped(
     rows: Collection[Polled],
     others: Collection[Polled],
-    ends: Mapping[tuple[str, int], int],
     since: int,
 ) -> Iterator[tuple[str, int]]:
     """The logs of which it got its last record long before another reader did, which got further: more than `LONG`,
@@ -116,10 +115,7 @@ def _stopped(
             ),
             default=None,
         )
-        is_at_end = top >= ends.get(log, -1)
-        if last is None or until is None or is_at_end:
-            continue
-        if until - last > max(LONG, (until - since) / 3):
+        if last is not None and until is not None and until - last > max(LONG, (until - since) / 3):
             yield log
 
 

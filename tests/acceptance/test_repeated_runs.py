@@ -108,3 +108,4 @@ def test_the_unsafe_half_of_the_demo_is_invalid(harness: Harness, number: int) -
     assert "is cut off from the other brokers" in first, run.text()
     assert " leads log-" in first, run.text()
     assert run.verdict.causes[0].kind == "truncation", run.text()
+    assert "   why    acks=1 is answered " in run.text(), run.text()

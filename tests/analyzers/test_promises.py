@@ -240,5 +240,43 @@ def test_only_readers_of_all_logs_that_got_further_are_compared() -> None:
     )
 
 
+def test_all_polls_of_both_readers_are_compared() -> None:
+    """Polls of type ``info`` are counted apart from those of type ``ok``."""
+    stuck, other = Row(top=8, last=3 * S), Row(process=4, top=9, last=30 * S)
+    stopped = {3: ("t-0",), 4: ()}
+    earlier = replace(other, last=4 * S)
+    for rows in ([stuck, other, earlier], [stuck, earlier, other]):
+        assert behind(FINAL, *rows, following={3, 4}) == stopped
+    for rows in ([stuck, replace(stuck, top=9)], [replace(stuck, top=9), stuck]):
+        assert behind(FINAL, *rows, other, following={3, 4}) == {3: (), 4: ()}
+    assert behind(FINAL, stuck, replace(stuck, last=None), other, following={3, 4}) == stopped
+    assert behind(FINAL, replace(stuck, last=None), other, following={3, 4}) == stopped
+    assert behind(FINAL, stuck, other, replace(other, last=None), following={3, 4}) == stopped
+    elsewhere = [replace(each, partition=1, last=29 * S) for each in (stuck, FINAL)]
+    assert behind(FINAL, stuck, *elsewhere, other, following={3, 4}) == stopped
+
+
+def test_five_seconds_are_not_yet_long() -> None:
+    stuck, other = Row(top=8, last=3 * S), Row(process=4, top=9, last=8 * S)
+    assert behind(FINAL, stuck, other, following={3, 4})[3] == ()
+    assert behind(FINAL, stuck, replace(other, last=8 * S + 1), following={3, 4})[3] == ("t-0",)
+
+
+def test_logs_with_one_record_or_none() -> None:
+    one = replace(FINAL, top=0)
+    assert behind(one, Row(top=None)) == {3: ("t-0",)}
+    assert behind(one, Row(top=0)) == {3: ()}
+    assert behind(Row(top=0)) == {3: ()}
+    assert behind(replace(FINAL, top=None), Row(top=0)) == {3: ()}
+
+
+def test_readers_and_logs_are_in_order() -> None:
+    logs = [9, 3, 7, 1, 8, 2, 6, 4, 5, 0]
+    rows = [Row(process=process, partition=log, top=8) for process in (8, 4) for log in logs]
+    found = behind(*(replace(FINAL, partition=log) for log in logs), *rows)
+    assert list(found) == [4, 8]
+    assert found[4] == found[8] == tuple(f"t-{log}" for log in sorted(logs))
+
+
 def test_members_sessions_and_killed_processes_are_no_readers() -> None:
     assert behind(FINAL, Row(grouped=True), Row(process=7)) == {}

@@ -9,7 +9,7 @@ import pytest
 
 from analyzers.catalogue.bounds import Bounds
 from analyzers.facts.registry import FACTS, NEEDS
-from analyzers.judge import analyze as analysis
+from analyzers.judge import examine as analysis
 from analyzers.judge import staleness
 from analyzers.judge.cycles import find_cycles
 from analyzers.verdict.availability import Availability, LogAvailability, PhaseAvailability

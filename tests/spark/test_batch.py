@@ -16,8 +16,13 @@ from histories import Shape, write_segments
 from analyzers.catalogue.bounds import NONE, Bounds
 from analyzers.catalogue.check import Check
 from analyzers.checks.durability import LOST_WRITE
+from analyzers.checks.sends import REALTIME_ORDER
 from analyzers.checks.uniqueness import DUPLICATE
+from analyzers.judge import analyze as verdicts_of
+from analyzers.judge import examine as examination
 from analyzers.judge.batch import Case, judge_batch
+from tests.spark.test_availability import reading_own_writes
+from tests.support.stories.failures import isolated_leader
 from workloads.history.compaction.compact import compact
 from workloads.history.schema import RECORDS
 
@@ -134,6 +139,88 @@ def test_a_folder_without_records_takes_no_other_run_down(
     assert why == "Not exercised, but required (session-reads): no session read was completed, of 0."
     results = [{run: each.result for run, each in one.verdicts.items()} for one in judged]
     assert results == [{"sampled": "unknown"}, {"good": "unknown"}, {"good": "unknown"}]
+
+
+def no_memory(*_: Any, **__: Any) -> Any:
+    raise RuntimeError("no memory\nleft")
+
+
+REPORTS = {
+    "availabilities": (examination, "The report on availability crashed: RuntimeError: no memory"),
+    "stalenesses": (examination, "The report on staleness crashed: RuntimeError: no memory"),
+    "collect": (examination, "The search for causes crashed: RuntimeError: no memory"),
+    "causes_of": (verdicts_of, "The search for causes crashed: RuntimeError: no memory"),
+}
+"""What crashes: its module, and the note."""
+
+
+def test_a_report_that_crashes_costs_no_finding(
+    spark: Any, write: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = write(tmp_path / "both", {"lost": isolated_leader(story()), "late": reading_own_writes(story())})
+    for name, (module, _) in REPORTS.items():
+        monkeypatch.setattr(module, name, no_memory)
+    (judged,) = judge_batch(lambda: spark, [Case(home=home)], checks=[LOST_WRITE, DUPLICATE])
+    lost = judged.verdicts["lost"]
+    assert (lost.result, [each.anomaly for each in lost.findings]) == ("invalid", ["lost-write"])
+    assert not [why for verdict in judged.verdicts.values() for why in verdict.unknowns if "crash" in why]
+    notes = [note for _, note in REPORTS.values()]
+    assert set(lost.notes) == {notes[0], notes[2]}, "no cause is derived from what was not collected"
+    assert notes[1] in judged.verdicts["late"].notes
+
+
+def test_causes_that_cannot_be_derived_cost_no_finding(
+    spark: Any, write: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = write(tmp_path / "run", {"run": isolated_leader(story())})
+    monkeypatch.setattr(verdicts_of, "causes_of", no_memory)
+    (judged,) = judge_batch(lambda: spark, [Case(home=home)], checks=[LOST_WRITE])
+    verdict = judged.verdicts["run"]
+    assert (verdict.result, verdict.causes, verdict.unknowns) == ("invalid", (), ())
+    assert verdict.notes == (REPORTS["causes_of"][1],)
+
+
+def test_a_check_that_crashes_leaves_the_causes_of_the_other_findings(
+    spark: Any, write: Any, story: Any, tmp_path: Path
+) -> None:
+    """The evidence of one check explains what another one found."""
+    home = write(tmp_path / "run", {"run": isolated_leader(story())})
+    (judged,) = judge_batch(
+        lambda: spark, [Case(home=home)],
+        checks=[LOST_WRITE, REALTIME_ORDER, crashing("cast(raise_error('too much') as boolean)")],
+    )  # fmt: skip
+    verdict = judged.verdicts["run"]
+    assert {each.anomaly for each in verdict.findings} == {"lost-write", "realtime-order"}
+    (cause,) = verdict.causes
+    assert cause.kind == "truncation"
+    assert cause.findings == {each.anomaly: each.count for each in verdict.findings}
+    (why,) = verdict.unknowns
+    assert why.startswith("The check duplicate crashed: ")
+
+
+def test_a_report_that_ends_the_jvm_costs_no_finding(
+    spark: Any, write: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it has ended is known from the next request only; here the session is lost for the report alone."""
+    home = write(tmp_path / "run", {"run": isolated_leader(story())})
+    monkeypatch.setattr(examination, "collect", no_memory)
+    monkeypatch.setattr(examination, "is_alive", lambda _: False)
+    (judged,) = judge_batch(lambda: spark, [Case(home=home)], checks=[LOST_WRITE])
+    verdict = judged.verdicts["run"]
+    assert (verdict.result, verdict.unknowns) == ("invalid", ())
+    assert verdict.notes == (
+        "The reports on availability, staleness and causes crashed: RuntimeError: no memory",
+    )
+
+
+def test_a_prefilter_that_crashes_costs_time_only(
+    spark: Any, write: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = write(tmp_path / "run", {"run": isolated_leader(story())})
+    monkeypatch.setattr(examination, "find_suspects", no_memory)
+    (judged,) = judge_batch(lambda: spark, [Case(home=home)], checks=[LOST_WRITE])
+    verdict = judged.verdicts["run"]
+    assert (verdict.result, verdict.unknowns) == ("invalid", ())
 
 
 PROGRAM = """

@@ -18,7 +18,11 @@ from pytest_kafkacheck.experiment.run_directory import RunDirectory
 def parts(verdict: Verdict, home: RunDirectory) -> Iterator[object]:
     """What the console prints, in order."""
     if not verdict.findings:
-        yield "Nothing to explain: no anomaly was found."
+        if verdict.unknowns:
+            yield "No anomaly was found. The verdict is unknown:"
+            yield from (f"  {reason}" for reason in verdict.unknowns)
+        else:
+            yield "Nothing to explain: no anomaly was found."
         return
     head, _, rest = story(verdict).partition("\n")
     yield Text(head, style="bold red", end="\n")
@@ -36,7 +40,7 @@ def parts(verdict: Verdict, home: RunDirectory) -> Iterator[object]:
         yield from table(
             f"Time line: {cause.kind}{where}",
             ("s", "who", "what"),
-            [("?" if each.time is None else f"{each.time:.3f}", each.who, each.what) for each in moments],
+            [("?" if each.time is None else f"{each.time:,.1f}", each.who, each.what) for each in moments],
             right=(0,),
         )
         yield from (f"  {note}" for note in notes)
