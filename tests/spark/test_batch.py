@@ -217,7 +217,7 @@ def test_a_prefilter_that_crashes_costs_time_only(
     spark: Any, write: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = write(tmp_path / "run", {"run": isolated_leader(story())})
-    monkeypatch.setattr(examination, "find_suspects", no_memory)
+    monkeypatch.setattr(examination, "find_suspicious_values", no_memory)
     (judged,) = judge_batch(lambda: spark, [Case(home=home)], checks=[LOST_WRITE])
     verdict = judged.verdicts["run"]
     assert (verdict.result, verdict.unknowns) == ("invalid", ())
