@@ -1,53 +1,24 @@
-"""A node's data directory, seen from a sidecar, and faults of its disk: full, stalled, failed, without power.
-
-The sidecar starts at first use and has access to the data whether the node runs, is paused or is dead. Where the node
-has a disk of its own (``ClusterSpec(disk_mb=...)``), each command mounts the disk for itself and unmounts it at its
-end: a file system that lost power recovers only after its last unmount, by whichever container.
-"""
+"""Faults of a node's disk: full, stalled, slow, failed, without power. A sidecar carries them out."""
 
 from __future__ import annotations
 
 import shlex
 import threading
 from collections.abc import Callable
-from functools import cached_property
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
-from docker.errors import APIError, NotFound
-from docker.types import Mount
+from docker.errors import APIError
 
-from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.executing import execute
-from pytest_kafkacheck.cluster.docker.images import agent_image
-from pytest_kafkacheck.cluster.docker.loop_devices import OPTIONS, UNCONFINED
+from pytest_kafkacheck.cluster.docker.disk_sidecar import LIMIT, Sidecar, SidecarOwner
 from pytest_kafkacheck.cluster.docker.write_limit import write_limit
-from pytest_kafkacheck.cluster.spec.member import Member
 from pytest_kafkacheck.cluster.spec.properties import DATA
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 
 BALLAST = f"{DATA}/.kafkacheck-ballast"
 """The file that fills a disk. Kafka ignores files with unknown names in its data directory."""
 
-LIMIT = 30.0
-"""Seconds for one command in the sidecar."""
-
 WRITE_LIMIT = 10.0
 """Seconds for a write of one empty file."""
-
-MEMORY = "256m"
-PROCESSES = 64
-LIFETIME = 24 * 3600
-"""Limits of a sidecar: bytes, processes, and seconds after which it ends; the next command starts it again."""
-
-# At the end every process gets SIGTERM; the process that froze the disk then thaws it.
-HOLD = f"""
-rm -f /run/frozen /run/freezer
-trap 'kill -TERM -1; sleep 0.5' EXIT
-trap 'exit 0' TERM INT
-sleep {LIFETIME} & wait $!
-"""
-SCRIPT = Path(__file__).with_name("sidecar.sh").read_text()
 
 AVAILABLE = f"df --output=avail -B1 {DATA} | tail -n 1"
 
@@ -83,19 +54,8 @@ ioctl(F, 0x8004587D, $flags) or die "FS_IOC_SHUTDOWN: $!\\n";
 '"""
 
 
-class DiskOwner(Protocol):
+class DiskOwner(SidecarOwner, Protocol):
     """What a disk needs of its node."""
-
-    @property
-    def id(self) -> int: ...
-
-    @property
-    def member(self) -> Member: ...
-
-    @property
-    def container(self) -> str:
-        """Id of the container of the node's process; an upgrade replaces it."""
-        ...
 
     def signal(self, name: Literal["STOP", "CONT"]) -> None: ...
 
@@ -123,6 +83,7 @@ class Disk:
         are limited. A session that dies afterwards leaves a trace of it."""
         self._api = client.api
         self._node = node
+        self._sidecar = Sidecar(client, node)
         self._before_fault = before_fault
         self._before_limit = before_limit
         self._using = threading.Lock()
@@ -131,7 +92,7 @@ class Disk:
     @property
     def own(self) -> bool:
         """Whether the node has a file system of its own."""
-        return self._data.own
+        return self._sidecar.data.own
 
     def run(self, command: str, *, timeout: float = LIMIT) -> tuple[int, str]:
         """Exit status (124 when the time was up) and output of a shell command; the node's data is in /k/data.
@@ -140,7 +101,7 @@ class Disk:
         command that writes to a frozen disk cannot be killed: it stays until the thaw.
         """
         with self._using:
-            return self._sidecar("run", str(timeout), command, limit=timeout)
+            return self._sidecar.do("run", str(timeout), command, limit=timeout)
 
     def fill(self) -> tuple[int, int]:
         """Take all space that is left. Returns available bytes before and after; the latter is 0.
@@ -177,7 +138,7 @@ class Disk:
             raise UsageError(f"freeze(limit={limit!r}): expected seconds above 0")
         self._require_own()
         self._before_fault()
-        status, output = self._sidecar("freeze", f"{limit:.3f}")
+        status, output = self._sidecar.do("freeze", f"{limit:.3f}")
         if status:
             raise InfrastructureError(
                 f"The disk of {self._node.member.host} could not be frozen: {output.strip()}. "
@@ -187,14 +148,14 @@ class Disk:
     def thaw(self) -> None:
         """Let writes go on. Does nothing to a disk that is not frozen."""
         self._require_own()
-        self._sidecar("thaw")
+        self._sidecar.do("thaw")
         if self.frozen():
             raise InfrastructureError(f"The disk of {self._node.member.host} could not be thawed within 5 s")
 
     def frozen(self) -> bool:
         """Whether the disk is frozen, by this session or another one."""
         self._require_own()
-        return self._sidecar("test", "-e", "/run/frozen")[0] == 0
+        return self._sidecar.do("test", "-e", "/run/frozen")[0] == 0
 
     def begin_write(self, name: str) -> None:
         """Begin a write of one byte, which goes on in the sidecar. Returns when it has begun.
@@ -202,7 +163,7 @@ class Disk:
         name  identifies it, also in the name of a file on the disk; letters, digits and hyphens.
         """
         self._require_own()
-        status, output = self._sidecar("begin_write", name)
+        status, output = self._sidecar.do("begin_write", name)
         if status:
             raise InfrastructureError(
                 f"No write could be begun on the disk of {self._node.member.host}: {output.strip()}"
@@ -210,7 +171,7 @@ class Disk:
 
     def write_waited(self, name: str) -> tuple[float, bool]:
         """(seconds since that write began, or that it took; whether it has ended)."""
-        status, output = self._sidecar("write_waited", name)
+        status, output = self._sidecar.do("write_waited", name)
         if status:
             raise InfrastructureError(f"The write {name} on the disk of {self._node.member.host} never began")
         state, nanoseconds = output.split()
@@ -233,9 +194,9 @@ class Disk:
 
     def _limit(self, *rate: int | None) -> int | None:
         self._require_own()
-        device = self._device(self._data.volume)
+        device, labels = self._sidecar.data.device, self._sidecar.data.labels
         assert device is not None
-        return write_limit(self._api, self._node.container, device, *rate, labels=self._data.labels)
+        return write_limit(self._api, self._node.container, device, *rate, labels=labels)
 
     def shut_down(self) -> None:
         """Make every read and write fail (EIO). Data that is not durable by now is lost.
@@ -269,10 +230,10 @@ class Disk:
         self._require_own()
         # The engine unmounts the disk when the process is gone. Data is lost only at the last unmount of all
         # containers.
-        if self._sidecar("unmounted")[0]:
+        if self._sidecar.do("unmounted")[0]:
             raise InfrastructureError(
                 f"The disk of {self._node.member.host} lost power, but is still mounted 10 s after the end of the "
-                f"node's process: another container uses the volume {self._data.volume}; remove that one"
+                f"node's process: another container uses the volume {self._sidecar.data.volume}; remove that one"
             )
 
     def remains(self) -> list[str]:
@@ -293,36 +254,9 @@ class Disk:
 
     def close(self) -> None:
         """Thaw the disk and remove the sidecar. The next use starts another one."""
-        name = sidecar_name(self._data.name)
-        try:
-            if self._api.inspect_container(name)["State"]["Running"] and self.own:
-                self.thaw()
-            self._api.remove_container(name, force=True, v=True)
-        except NotFound:
-            pass
-
-    @cached_property
-    def _data(self) -> _Data:
-        container = self._api.inspect_container(self._node.container)
-        labels = container["Config"]["Labels"] or {}
-        volumes = [
-            each["Name"] for each in container["Mounts"] if each["Destination"] == DATA and "Name" in each
-        ]
-        if not volumes or reaper.RUN not in labels:
-            raise UsageError(
-                f"node {self._node.id} was not started by kafkacheck, so where its data is cannot be known; use "
-                f"a ClusterSpec"
-            )
-        return _Data(
-            container["Name"].lstrip("/"),
-            volumes[0],
-            {name: labels[name] for name in reaper.OWNERSHIP if name in labels},
-            self._device(volumes[0]) is not None,
-        )
-
-    def _device(self, volume: str) -> str | None:
-        options = self._api.inspect_volume(volume)["Options"] or {}
-        return str(options["device"]) if options.get("type") == "ext4" else None
+        if self._sidecar.is_running() and self.own:
+            self.thaw()
+        self._sidecar.remove()
 
     def _require_own(self) -> None:
         if not self.own:
@@ -345,71 +279,3 @@ class Disk:
     def _before_and_after(self, command: str) -> tuple[int, int]:
         before, after = self._run_on_own_disk(command).split()
         return int(before), int(after)
-
-    def _sidecar(self, *arguments: str, limit: float = LIMIT) -> tuple[int, str]:
-        """Exit status and output. `limit`: seconds after which the command ends by itself."""
-        try:
-            return execute(
-                self._api, self._ensure(), ["sh", "-c", SCRIPT, "sidecar", *arguments], timeout=limit + LIMIT
-            )
-        except (APIError, OSError) as error:
-            raise InfrastructureError(
-                f"The sidecar of {self._node.member.host} did not do {arguments[0]!r}: {error}"
-            ) from error
-
-    def _ensure(self) -> str:
-        """Start the sidecar if it does not run. Returns its name."""
-        name = sidecar_name(self._data.name)
-        try:
-            if self._api.inspect_container(name)["State"]["Running"]:
-                return name
-        except NotFound:
-            try:
-                self._create(name)
-            except APIError as error:
-                if error.status_code != 409:  # another thread created it first
-                    raise
-        self._api.start(name)
-        return name
-
-    def _create(self, name: str) -> None:
-        _, volume, labels, _ = self._data
-        device = self._device(volume)
-        if device is None:
-            rights = {"mounts": [Mount(DATA, volume, type="volume", labels=dict(labels))]}
-        else:
-            rights = {
-                "cap_add": ["SYS_ADMIN"],
-                "security_opt": list(UNCONFINED),
-                "devices": [f"{device}:{device}:rw"],
-            }
-        self._api.create_container(
-            image=agent_image(),
-            name=name,
-            command=["bash", "-c", HOLD],
-            environment={"DEVICE": device or "", "OPTIONS": OPTIONS},
-            labels={**labels, "kafkacheck.part": "sidecar"},
-            host_config=self._api.create_host_config(
-                network_mode="none", mem_limit=MEMORY, pids_limit=PROCESSES, cap_drop=["ALL"], **rights
-            ),
-        )
-
-
-class _Data(NamedTuple):
-    """Where a node's data is.
-
-    name    name of the node's container.
-    volume  name of the volume with its data.
-    labels  labels of its owner.
-    own     whether the volume is a file system of its own.
-    """
-
-    name: str
-    volume: str
-    labels: dict[str, str]
-    own: bool
-
-
-def sidecar_name(container: str) -> str:
-    """Name of the sidecar of the node whose container has that name."""
-    return f"{container}-sidecar"

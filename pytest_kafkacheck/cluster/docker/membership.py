@@ -13,7 +13,7 @@ from docker.errors import NotFound
 from kafka import TopicPartition
 
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.docker.disk import sidecar_name
+from pytest_kafkacheck.cluster.docker.disk_sidecar import sidecar_name
 from pytest_kafkacheck.cluster.docker.launch import archive
 from pytest_kafkacheck.cluster.kafka import metadata_views, zookeeper
 from pytest_kafkacheck.cluster.kafka.admin import admin_client
