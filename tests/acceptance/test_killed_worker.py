@@ -16,6 +16,7 @@ import pytest
 from pytest_kafkacheck import AppendLog, ClusterSpec, Experiment
 from pytest_kafkacheck import clock, configure, configure_broker, cpu, cut_clients
 from pytest_kafkacheck.cluster.kafka.metadata_views import metadata
+from pytest_kafkacheck.cluster.kafka.topics import create
 from pytest_kafkacheck.experiment.execution import execute
 from pytest_kafkacheck.experiment.operations import OperationLog
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
@@ -37,6 +38,12 @@ def topics(cluster):
 ALL = {"clock", "configure", "configure-broker", "cpu", "cut-clients"}
 
 def test_a_is_killed(kafkacheck_cluster, monkeypatch):
+    create(kafkacheck_cluster.brokers, "orders", config={"flush.messages": "5"})
+    own = configure({"retention.ms": 86_400_000, "flush.messages": 7}, "topic:orders")
+    with kafkacheck_cluster.fault(own):
+        be_killed(kafkacheck_cluster, monkeypatch)
+
+def be_killed(kafkacheck_cluster, monkeypatch):
     record, seen = OperationLog.record, set()
     def killed_when_all_are_at_work(self, row):
         record(self, row)
@@ -60,6 +67,7 @@ def test_b_starts_on_a_clean_cluster(kafkacheck_cluster, monkeypatch):
     assert pathlib.Path("before").read_text() == kafkacheck_cluster.run, "the same cluster"
     assert (node.cpu_limit(), node.clock.get(), dict(kafkacheck_cluster.kafka.broker_config(1))) == (None, (0, 0), {})
     assert "kafkacheck" not in node.look("nft list tables")[1]
+    assert dict(kafkacheck_cluster.kafka.topic_config("orders")) == {"flush.messages": "5"}, "a topic of the test"
     assert topics(kafkacheck_cluster), "those of the killed run"
     rows, record = [], OperationLog.record
     monkeypatch.setattr(OperationLog, "record", lambda self, row: (rows.append(row), record(self, row)))

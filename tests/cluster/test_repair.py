@@ -75,3 +75,32 @@ def test_limits_and_clocks_are_found_and_lifted(
     assert cluster.healthy()
     assert [node.limits() for node in cluster.nodes.values()] == [[], [], []]
     assert cluster.nodes[2].incarnation() != incarnation, "a process that saw a wrong time is started again"
+
+
+def test_what_faults_left_at_a_test_s_own_topic_is_found_and_restored(
+    cluster: DockerCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As after a heal that failed: the values before are known from the register alone."""
+    topics.create(cluster.brokers, "own", assignment={0: [1, 2], 1: [1, 2]}, config={"flush.messages": "5"})
+    try:
+        wait_until(lambda: cluster.leader("own", 1) == 1)
+        assert cluster.healthy(), caplog.text
+        cluster.kafka.configure_topic("own", {"flush.messages": "7", "retention.ms": "86400000"})
+        cluster.kafka.reassign("own", 0, [1, 3])
+        cluster.kafka.reassign("own", 1, [2, 1])
+        wait_until(lambda: (cluster.replicas("own", 0), cluster.replicas("own", 1)) == ((1, 3), (2, 1)))
+        with caplog.at_level(logging.WARNING):
+            assert not cluster.healthy()
+        for text in (
+            "topic own: a fault has set flush.messages=7; before, it was 5",
+            "topic own: a fault has set retention.ms=86400000; before, it was not set",
+            "own-0: a fault has moved its replicas from 1,2 to 1,3",
+            "own-1: a fault has moved its replicas from 1,2 to 2,1",
+        ):
+            assert text in caplog.text
+        lifecycle.repair(cluster)
+        assert dict(cluster.kafka.topic_config("own")) == {"flush.messages": "5"}
+        assert (cluster.replicas("own", 0), cluster.replicas("own", 1)) == ((1, 2), (1, 2))
+        assert cluster.healthy()
+    finally:
+        topics.delete(cluster.brokers, "own")

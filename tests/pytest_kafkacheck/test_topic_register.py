@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_kafkacheck.cluster.docker.register_file import RegisterFile
 from pytest_kafkacheck.experiment.abandoned_topics import abandoned
 from pytest_kafkacheck.experiment.topic_register import TopicRegister
 
@@ -64,7 +65,7 @@ def test_a_cache_that_cannot_be_written_is_an_empty_one(tmp_path: Path) -> None:
 def test_files_of_clusters_that_are_long_gone_are_removed(tmp_path: Path) -> None:
     for cluster in ("old", "used"):
         TopicRegister(cluster, cache=tmp_path).made(["log-1"])
-    (old,) = {*(tmp_path / "topics").iterdir()} - {TopicRegister("used", cache=tmp_path)._path}
+    (old,) = {*(tmp_path / "topics").iterdir()} - {RegisterFile("topics", "used", cache=tmp_path).path}
     os.utime(old, (1, 1))
     TopicRegister("new", cache=tmp_path).made(["log-2"])
     assert not old.exists()

@@ -20,6 +20,7 @@ from pytest_kafkacheck.cluster.docker import evidence, reaper, thread_dump
 from pytest_kafkacheck.cluster.docker.leftovers import end_network_faults, leftovers
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.docker.plan import SPEC, Plan
+from pytest_kafkacheck.cluster.docker.value_register import ValueRegister
 from pytest_kafkacheck.cluster.kafka import append_time, metadata_views, settling, zookeeper
 from pytest_kafkacheck.cluster.kafka.administration import Administration, Membership
 from pytest_kafkacheck.cluster.kafka.controller_session import ControllerSession
@@ -129,7 +130,12 @@ class DockerCluster:
     @cached_property
     def kafka(self) -> Administration:
         """Requests to Kafka itself."""
-        return Administration(self, self._membership(self))
+        return Administration(self, self._membership(self), former=self.former_values)
+
+    @cached_property
+    def former_values(self) -> ValueRegister | None:
+        """What a killed session would leave. On an attached cluster, a guardian remembers that."""
+        return None if self.spec.attached else ValueRegister(self.run)
 
     @property
     def zookeepers(self) -> dict[int, Address]:

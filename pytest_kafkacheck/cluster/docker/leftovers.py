@@ -14,6 +14,7 @@ from typing import Protocol
 
 from pytest_kafkacheck.cluster.docker.agent import END_OTHERS, HEAL
 from pytest_kafkacheck.cluster.docker.node import CLOCK_MARK, DISK_MARK, WRITE_LIMIT_MARK, DockerNode
+from pytest_kafkacheck.cluster.kafka.former_values import FormerValues, differences, restore
 from pytest_kafkacheck.cluster.kafka.pending_changes import pending_changes, undo
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from workloads.clients.connection import Address
@@ -43,6 +44,9 @@ class NodesAndBrokers(Protocol):
     @property
     def spec(self) -> ClusterSpec: ...
 
+    @property
+    def former_values(self) -> FormerValues | None: ...
+
 
 def leftovers(cluster: NodesAndBrokers) -> list[str]:
     """A line for each, without those that only a look at processes shows. Its brokers must answer.
@@ -50,11 +54,12 @@ def leftovers(cluster: NodesAndBrokers) -> list[str]:
     On an attached cluster only packet filters and queues are ours: limits and settings may be its owner's.
     Raises OSError, APIError and InfrastructureError where a look fails.
     """
-    with ThreadPoolExecutor(max_workers=len(cluster.nodes) + 1) as pool:
+    with ThreadPoolExecutor(max_workers=len(cluster.nodes) + 2) as pool:
         kafka = None if cluster.spec.attached else pool.submit(pending_changes, cluster.brokers)
+        topics = pool.submit(_of_topics, cluster)
         per_node = list(pool.map(lambda node: of_node(cluster, node), cluster.nodes.values()))
     found = [line for lines in per_node for line in lines] + (kafka.result().describe() if kafka else [])
-    return found + ([] if cluster.spec.attached else _of_members(cluster))
+    return found + topics.result() + ([] if cluster.spec.attached else _of_members(cluster))
 
 
 def end_network_faults(node: DockerNode) -> None:
@@ -90,8 +95,10 @@ def restore_clock(node: DockerNode) -> bool:
 
 
 def restore_settings(cluster: NodesAndBrokers) -> None:
-    """Undo what was changed in Kafka while it ran. Raises OSError, and errors of `undo`."""
+    """Undo what was changed in Kafka while it ran. Raises OSError, and errors of `undo` and `restore`."""
     undo(cluster.brokers, pending_changes(cluster.brokers))
+    if cluster.former_values is not None:
+        restore(cluster.brokers, cluster.former_values)
 
 
 def of_node(cluster: NodesAndBrokers, node: DockerNode) -> list[str]:
@@ -133,6 +140,13 @@ MARKED: Mapping[str, Callable[[DockerNode], list[str]]] = {
     WRITE_LIMIT_MARK: _limited_writes,
 }
 """What is looked at where a mark in the node's pod shows that a fault was there."""
+
+
+def _of_topics(cluster: NodesAndBrokers) -> list[str]:
+    if cluster.former_values is None:
+        return []
+    found = differences(cluster.brokers, cluster.former_values)
+    return [value.describe(now) for value, now in found.items()]
 
 
 def _of_members(cluster: NodesAndBrokers) -> list[str]:

@@ -15,6 +15,7 @@ from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_d
 from nemesis.cluster import Registration
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics, zookeeper
 from pytest_kafkacheck.cluster.kafka.admin import admin_client
+from pytest_kafkacheck.cluster.kafka.former_values import FormerValues, Key, as_value, written_down
 from pytest_kafkacheck.cluster.kafka.registration import registration
 from pytest_kafkacheck.cluster.kafka.running_cluster import RunningCluster
 from pytest_kafkacheck.cluster.kafka.topic_state import Report, reported, topic_id
@@ -46,11 +47,17 @@ class Membership(Protocol):
 
 
 class Administration:
-    """Implements ``nemesis.cluster.Kafka``."""
+    """Implements ``nemesis.cluster.Kafka``.
 
-    def __init__(self, cluster: RunningCluster, membership: Membership) -> None:
+    former  where the values before a change of a topic are written down; None: nowhere.
+    """
+
+    def __init__(
+        self, cluster: RunningCluster, membership: Membership, *, former: FormerValues | None = None
+    ) -> None:
         self._cluster = cluster
         self._membership = membership
+        self._former = former
         self.report: Report | None = None
         """Takes each deletion and creation of a topic. A run sets it, because a fault may recreate a topic."""
 
@@ -80,7 +87,14 @@ class Administration:
                         f"Kafka refused to move {topic}-{partition} to {list(replicas)}: {error}"
                     )
 
-        self._ask_admin(moved)
+        key = Key("replicas", topic, str(partition))
+
+        def before() -> dict[Key, str | None]:
+            view = self._view(topic).get((topic, partition))
+            return {key: as_value(view.replicas)} if view else {}
+
+        with written_down(self._former, {key: as_value(replicas)}, before):
+            self._ask_admin(moved)
 
     def epoch(self, topic: str, partition: int) -> int:
         view = metadata_views.newest(metadata_views.views(self._cluster.brokers, [topic]), (topic, partition))
@@ -138,7 +152,13 @@ class Administration:
         return self._config(ConfigResourceType.TOPIC, topic)
 
     def configure_topic(self, topic: str, settings: Mapping[str, str | None]) -> None:
-        self._configure(ConfigResourceType.TOPIC, topic, settings)
+        keys = {name: Key("setting", topic, name) for name in settings}
+
+        def before() -> dict[Key, str | None]:
+            return {keys[name]: value for name, value in self.topic_config(topic).items() if name in keys}
+
+        with written_down(self._former, {keys[name]: settings[name] for name in settings}, before):
+            self._configure(ConfigResourceType.TOPIC, topic, settings)
 
     def broker_config(self, node: int) -> Mapping[str, str]:
         return self._config(ConfigResourceType.BROKER, str(node))
@@ -241,12 +261,19 @@ class Administration:
 
     def _config(self, kind: Any, name: str) -> Mapping[str, str]:
         wanted = [ConfigResource(kind, name)]
-        described = self._ask_admin(lambda client: client.describe_configs(wanted, config_filter="modified"))
+
+        def described(client: Any) -> Any:
+            # The library drops the error of an answer, such as that of a broker that does not know a new topic yet.
+            # Without an error there are defaults.
+            resources = client.describe_configs(wanted, config_filter="all")
+            found = {key: data for each in resources.values() for key, data in each.get(name, {}).items()}
+            if not found:
+                raise ConnectionError(f"a broker does not know the settings of {name}")
+            return found
+
         return {
             key: str(data["value"])
-            for resources in described.values()
-            for found in resources.values()
-            for key, data in found.items()
+            for key, data in self._ask_admin(described).items()
             if data["config_source"] in DYNAMIC
         }
 
