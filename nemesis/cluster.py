@@ -205,7 +205,10 @@ class Kafka(Protocol):
     def configure_broker(self, node: int, settings: Mapping[str, str | None]) -> None: ...
 
     def group(self, group: str) -> tuple[str, int]:
-        """(state, such as Stable; number of members)."""
+        """(state, such as Stable; number of members).
+
+        Raises ValueError for a group of another protocol than the classic one.
+        """
 
     def rebalance(self, group: str) -> int:
         """Let one more member join the group, so that partitions are reassigned, and leave again.

@@ -26,7 +26,7 @@ from nemesis.target_search import TargetSearch
 from nemesis.targets import named
 from nemesis.tasks import Start, Task, in_thread
 from nemesis.triggers import TRIGGER_INTERVAL, Trigger, Watch
-from nemesis.views import QuickView
+from nemesis.views import NeverComes, QuickView
 
 log = logging.getLogger(__name__)
 
@@ -152,9 +152,15 @@ class Nemesis:
         if event.after is not None:
             watch = event.after.named(self._aliases).watch(self._cluster, self._clients, topic=self._topic)
             with closing(watch):
-                if (came := self._await_trigger(event.after, watch)) is None:
+                try:
+                    came = self._await_trigger(event.after, watch)
+                except NeverComes as problem:
+                    self._give_up(run, f"{event.after.moment} never comes: {problem}", watch)
+                    return
+                if came is None:
                     if not self._clock.is_ending:
-                        self._give_up(run, event.after, watch)
+                        waited = f"did not come within {event.after.limit:g} s"
+                        self._give_up(run, f"{event.after.moment} {waited}", watch)
                     return
             run.planned = came + event.at
         with closing(self._cluster.quick()) as view:
@@ -168,12 +174,14 @@ class Nemesis:
             self._hold(run, run.due)
 
     def _await_trigger(self, trigger: Trigger, watch: Watch) -> float | None:
-        """When it came; None if it did not in time, or if the run was stopped."""
+        """When it came; None if it did not in time, or if the run was stopped. Raises NeverComes."""
         clock = self._clock
         while not clock.is_ending and clock.seconds() - clock.began <= trigger.limit:
             try:
                 if watch.has_come():
                     return clock.seconds()
+            except NeverComes:
+                raise
             except Exception as problem:  # requests may stay unanswered while faults are at work
                 log.info("whether %s: %r", trigger, problem)
             clock.wait(clock.seconds() + TRIGGER_INTERVAL)
@@ -290,13 +298,10 @@ class Nemesis:
             window=window,
         )
 
-    def _give_up(self, run: EventRun, trigger: Trigger, watch: Watch) -> None:
+    def _give_up(self, run: EventRun, reason: str, watch: Watch) -> None:
         """Record an event whose trigger did not come."""
         run.began = self._clock.now()
-        evidence = {
-            "trigger": f"{trigger.moment} did not come within {trigger.limit:g} s",
-            "seen_instead": watch.seen,
-        }
+        evidence = {"trigger": reason, "seen_instead": watch.seen}
         self._write(run, "inject", (), Proof(False, evidence), invoked=run.began)
 
     def _heal_rest(self) -> None:

@@ -23,8 +23,8 @@ _LOG = re.compile(r"(isr-shrink|isr-full|leader-change)(?::(?:([A-Za-z0-9._-]+)-
 _NAMED = re.compile(r"(rebalance|transaction):(\S+)")
 _ACKS = re.compile(r"acks:([1-9][0-9]*)")
 
-REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
-"""States of a group that is rebalancing; the last two exist in the protocol of KIP-848."""
+REBALANCING = ("PreparingRebalance", "CompletingRebalance")
+"""States of a group of the classic protocol that is rebalancing."""
 
 TRIGGER_LIMIT = 60.0
 """Seconds, from the start of the schedule, for which an event waits for a trigger that names no other limit."""

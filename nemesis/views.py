@@ -8,6 +8,10 @@ from typing import Literal, NamedTuple, Protocol
 CoordinatorKind = Literal["group", "transaction"]
 
 
+class NeverComes(Exception):
+    """What is waited for cannot come; the text says why."""
+
+
 class Elected(NamedTuple):
     """The leader of a partition, or the controller.
 
@@ -54,7 +58,7 @@ class QuickView(View, Protocol):
     def state(self, kind: CoordinatorKind, name: str) -> str | None:
         """The state of a group, such as Stable, or of a transaction, such as Ongoing, as the coordinator reports it.
 
-        None where it does not answer.
+        None where it does not answer. Raises NeverComes for a group of another protocol than the classic one.
         """
 
     def serving_nodes(self) -> Mapping[int, bool]:

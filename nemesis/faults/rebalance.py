@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from nemesis.event import Event
 from nemesis.fault import Draw, Fault
 from nemesis.fault_context import FaultContext, Proof
+from nemesis.target_search import LIMIT
 from nemesis.targets import Target
+from nemesis.triggers import REBALANCING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +29,13 @@ class Rebalance(Fault):
     def inject(self, context: FaultContext) -> None:
         assert isinstance(context.target, Target)
         name, kafka = context.target.name or "", context.cluster.kafka
-        context.notes["state"], context.notes["members"] = kafka.group(name)
+
+        def is_stable() -> bool:
+            context.notes["state"], context.notes["members"] = kafka.group(name)
+            return context.notes["state"] not in REBALANCING
+
+        # While it rebalances, brokers do not report the topics of its members.
+        context.wait_until(is_stable, LIMIT)
         if context.notes["members"]:
             context.notes["generation"] = kafka.rebalance(name)
 

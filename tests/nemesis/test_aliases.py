@@ -37,7 +37,9 @@ def test_targets_and_triggers_get_the_name_in_the_run() -> None:
 
 def test_a_fault_hits_the_group_of_the_run_and_its_row_has_the_schedules_name(fake_run) -> None:
     fake_run.aliases = ALIASES
-    fake_run.cluster.kafka.groups["group-0-a1"] = ("PreparingRebalance", 3)
+    groups = fake_run.cluster.kafka.groups
+    groups["group-0-a1"] = ("PreparingRebalance", 3)
+    fake_run.stop.arrange(3, lambda: groups.update({"group-0-a1": ("Stable", 3)}))
     fake_run.carry_out(
         rebalance("group:group-0", at=1), kill("coordinator:group-0", after="rebalance:group-0", lasting=2)
     )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nemesis.schedule import Schedule, event_from_json
 from nemesis.triggers import ALLOWED, TRIGGER_LIMIT, Trigger, elected_anew
-from nemesis.views import Elected
+from nemesis.views import Elected, NeverComes
 from pytest_kafkacheck import isolate, kill, pause
 from tests.support.topologies import TOPOLOGIES
 
@@ -95,7 +95,7 @@ def test_each_trigger_comes_with_its_moment_and_not_before(fake_run) -> None:
     cluster.kafka.groups["readers"] = ("PreparingRebalance", 3)
     cluster.kafka.transactions["transfer"] = ("CompleteCommit", 3)
     assert (rebalance(), transaction()) == (True, False)
-    cluster.kafka.groups["readers"] = ("Reconciling", 3)
+    cluster.kafka.groups["readers"] = ("CompletingRebalance", 3)
     assert rebalance()
 
 
@@ -222,6 +222,25 @@ def test_a_trigger_that_never_comes_is_recorded_and_its_fault_is_not_injected(fa
     assert fake_run.times("inject")["kill-0"] == pytest.approx(TRIGGER_LIMIT, abs=0.2)
     assert fake_run.cluster.nodes[1].log == []
     assert fake_run.effective()["kill-1", "inject"] is True
+
+
+def test_a_trigger_that_cannot_come_is_given_up_as_soon_as_that_is_seen(fake_run, monkeypatch) -> None:
+    """A group may be made by the workload: it is not known at first."""
+    state = fake_run.cluster.state
+
+    def other_protocol(kind: str, name: str) -> str | None:
+        if fake_run.stop.now < 103:
+            return None
+        raise NeverComes(f"{kind} {name} has another protocol")
+
+    assert state("group", "readers") == "Stable"
+    monkeypatch.setattr(fake_run.cluster, "state", other_protocol)
+    fake_run.carry_out(kill(1, after="rebalance:readers", lasting=2), pause(2, at=9, lasting=1))
+    assert fake_run.times("inject") == {"kill-0": pytest.approx(3, abs=0.2), "pause-1": 9}
+    assert fake_run.value("kill-0", "inject")["evidence"] == {
+        "trigger": "rebalance:readers never comes: group readers has another protocol",
+        "seen_instead": "the state is unknown",
+    }
 
 
 def test_a_limit_of_its_own_and_what_was_seen_last(fake_run) -> None:

@@ -5,13 +5,25 @@ from __future__ import annotations
 from typing import Literal
 
 from kafka.protocol.admin import DescribeGroupsRequest, DescribeTransactionsRequest
-from kafka.protocol.metadata import FindCoordinatorRequest
+from kafka.protocol.metadata import ApiVersionsRequest, FindCoordinatorRequest
 
 from workloads.clients.requests import Ask
 
 Kind = Literal["group", "transaction"]
 
 KEY_TYPES: dict[Kind, int] = {"group": 0, "transaction": 1}
+
+
+NOT_CLASSIC = "is not a classic group"
+"""How brokers say of a group that it has another protocol, such as that of KIP-848; since Kafka 4.0."""
+
+SAYS_SO = 6
+"""Version of DescribeGroups whose answer has a message. Up to version 5, such a group is Dead, like one that does not
+exist."""
+
+
+class NotClassic(Exception):
+    """A group has another protocol than the classic one."""
 
 
 def coordinator(ask: Ask, kind: Kind, name: str) -> int | None:
@@ -23,10 +35,30 @@ def coordinator(ask: Ask, kind: Kind, name: str) -> int | None:
 def state(ask: Ask, kind: Kind, name: str) -> str | None:
     """The state of a group, such as Stable, or of a transaction, such as Ongoing.
 
-    None where the broker is not the coordinator, or does not know the transactional id.
+    None where the broker is not the coordinator, or does not know the transactional id. Raises NotClassic.
     """
     if kind == "group":
         (group,) = ask(DescribeGroupsRequest(version=5, groups=[name])).groups
+        if group.group_state == "Dead" and _version(ask, DescribeGroupsRequest.API_KEY) >= SAYS_SO:
+            (dead,) = ask(DescribeGroupsRequest(version=SAYS_SO, groups=[name])).groups
+            require_classic(name, dead.error_message)
         return None if group.error_code else str(group.group_state)
     (transaction,) = ask(DescribeTransactionsRequest(version=0, transactional_ids=[name])).transaction_states
     return None if transaction.error_code else str(transaction.transaction_state)
+
+
+def require_classic(group: str, message: str | None) -> None:
+    """message: of the answer to DescribeGroups. Raises NotClassic."""
+    if NOT_CLASSIC in (message or ""):
+        raise NotClassic(
+            f"group {group} has another protocol than the classic one, such as that of KIP-848: brokers report no "
+            f"rebalance of it, and no member of kafkacheck can join it"
+        )
+
+
+def _version(ask: Ask, api: int) -> int:
+    """The highest version of a request that the broker knows; -1 for none."""
+    answer = ask(
+        ApiVersionsRequest(version=3, client_software_name="kafkacheck", client_software_version="1")
+    )
+    return max((each.max_version for each in answer.api_keys if each.api_key == api), default=-1)

@@ -13,6 +13,7 @@ from kafka.protocol.producer import InitProducerIdRequest
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from nemesis.cluster import Registration
+from nemesis.triggers import REBALANCING
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics, zookeeper
 from pytest_kafkacheck.cluster.kafka.admin import admin_client
 from pytest_kafkacheck.cluster.kafka.former_values import FormerValues, Key, as_value, written_down
@@ -21,6 +22,7 @@ from pytest_kafkacheck.cluster.kafka.running_cluster import RunningCluster
 from pytest_kafkacheck.cluster.kafka.topic_state import Report, reported, topic_id
 from pytest_kafkacheck.errors import InfrastructureError
 from workloads.clients.connection import Address, ask
+from workloads.clients.coordination import NotClassic, require_classic
 from workloads.clients.kafka_python import access
 from workloads.clients.requests import EARLIEST
 
@@ -167,12 +169,12 @@ class Administration:
         self._configure(ConfigResourceType.BROKER, str(node), settings)
 
     def group(self, group: str) -> tuple[str, int]:
-        described = self._ask_admin(lambda client: client.describe_groups([group]))[group]
+        described = self._describe_group(group)
         return described["group_state"], len(described["members"])
 
     def rebalance(self, group: str) -> int:
         consumer = KafkaConsumer(
-            *self._subscribed(group),
+            *self._retry(lambda: self._subscribed(group)),
             group_id=group,
             client_id="kafkacheck-rebalance",
             enable_auto_commit=False,
@@ -248,8 +250,13 @@ class Administration:
         return max(metadata_views.views(self._cluster.brokers, [topic]).values(), key=len, default={})
 
     def _subscribed(self, group: str) -> list[str]:
-        """Topics to which the group's members subscribe."""
-        described = self._ask_admin(lambda client: client.describe_groups([group]))[group]
+        """Topics to which the group's members subscribe. Brokers report them of stable groups only.
+
+        Raises ConnectionError while the group rebalances, ValueError when it has no members.
+        """
+        described = self._describe_group(group)
+        if described["group_state"] in REBALANCING:
+            raise ConnectionError(f"group {group} is rebalancing")
         found = {
             topic
             for member in described["members"]
@@ -258,6 +265,14 @@ class Administration:
         if not found:
             raise ValueError(f"group {group} has no members whose topics are known")
         return sorted(found)
+
+    def _describe_group(self, group: str) -> Any:
+        described = self._ask_admin(lambda client: client.describe_groups([group]))[group]
+        try:
+            require_classic(group, described["error"])
+        except NotClassic as problem:
+            raise ValueError(str(problem)) from problem
+        return described
 
     def _config(self, kind: Any, name: str) -> Mapping[str, str]:
         wanted = [ConfigResource(kind, name)]

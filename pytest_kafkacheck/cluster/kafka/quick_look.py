@@ -6,11 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import Protocol
 
-from nemesis.views import CoordinatorKind, Elected
+from nemesis.views import CoordinatorKind, Elected, NeverComes
 from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.cluster.kafka.asker import Asker
 from workloads.clients import coordination
 from workloads.clients.connection import Address
+from workloads.clients.coordination import NotClassic
 from workloads.clients.requests import Ask, Leadership, Quorum
 
 
@@ -78,13 +79,19 @@ class QuickLook:
         """As the broker reports it that most brokers name: another one that was cut off may believe that it is the
         coordinator."""
 
-        def both(ask: Ask) -> tuple[int | None, str | None]:
-            return coordination.coordinator(ask, kind, name), coordination.state(ask, kind, name)
+        def both(ask: Ask) -> tuple[int | None, str | NotClassic | None]:
+            try:
+                return coordination.coordinator(ask, kind, name), coordination.state(ask, kind, name)
+            except NotClassic as problem:
+                return coordination.coordinator(ask, kind, name), problem
 
         answers = self._askers["state", kind, name](self._brokers(), both)
         named = Counter(node for node, _ in answers.values() if node is not None)
         for node, _ in named.most_common(1):
-            return answers[node][1] if node in answers else None
+            state = answers[node][1] if node in answers else None
+            if isinstance(state, NotClassic):
+                raise NeverComes(str(state))
+            return state
         return None
 
     def serving_nodes(self) -> dict[int, bool]:

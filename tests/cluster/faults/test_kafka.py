@@ -16,7 +16,7 @@ from nemesis.effects.network import Network
 from nemesis.effects.nft import Cut
 from nemesis.no_clients import NoClients
 from nemesis.triggers import Trigger
-from nemesis.views import Elected
+from nemesis.views import Elected, NeverComes
 from pytest_kafkacheck import (
     add_broker,
     add_partitions,
@@ -217,6 +217,34 @@ def test_a_group_is_rebalanced(cluster: DockerCluster, topic: str) -> None:
         done.set()
         thread.join()
         consumer.close()
+
+
+def test_a_group_of_the_consumer_protocol_is_refused(cluster: DockerCluster, topic: str) -> None:
+    """Kafka's older requests describe it as one that does not exist."""
+    confluent = pytest.importorskip("confluent_kafka")
+    group = own("next-generation")
+    watch = Trigger.parse(f"rebalance:{group}").watch(cluster, NoClients(), topic=topic)
+    bootstrap = ",".join(cluster.bootstrap)
+    consumer = confluent.Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": group, "group.protocol": "consumer"}
+    )
+    with closing(watch), closing(consumer):
+        assert not watch.has_come()
+        assert watch.seen in ("the state is Dead", "the state is unknown")
+        consumer.subscribe([topic])
+
+        def is_refused() -> bool:
+            consumer.poll(0.1)
+            try:
+                assert not watch.has_come()
+            except NeverComes as problem:
+                return f"group {group} has another protocol than the classic one" in str(problem)
+            return False
+
+        assert eventually(is_refused)
+        injection = Injection(cluster, rebalance(f"group:{group}"), topic=topic)
+        unproved(injection)
+        assert "has another protocol than the classic one" in injection.rows["inject"]["error"]
 
 
 def test_brokers_elect_a_new_controller(engine: Any, tmp_path: Path) -> None:

@@ -79,6 +79,22 @@ CASES: dict[str, Case] = {
 }
 
 
+def test_a_rebalance_waits_for_a_group_that_rebalances(fake_run) -> None:
+    kafka = fake_run.cluster.kafka
+    kafka.groups["readers"] = ("PreparingRebalance", 3)
+    fake_run.stop.arrange(4, lambda: kafka.groups.update(readers=("Stable", 3)))
+    fake_run.carry_out(rebalance("group:readers", at=1))
+    value = fake_run.value("rebalance-0", "inject")
+    assert (value["effective"], value["evidence"]["state"]) == (True, "Stable")
+
+
+def test_a_rebalance_of_a_group_that_goes_on_rebalancing_fails(fake_run) -> None:
+    fake_run.cluster.kafka.groups["readers"] = ("PreparingRebalance", 3)
+    fake_run.carry_out(rebalance("group:readers", at=1), pause(3, at=30, lasting=1))
+    assert fake_run.row("rebalance-0", "inject")["error"] == "ValueError: group readers is PreparingRebalance"
+    assert fake_run.times("inject")["pause-1"] == 30
+
+
 def test_an_unanswered_heal_is_repeated_at_the_end(fake_run) -> None:
     kafka = fake_run.cluster.kafka
     fake_run.stop.arrange(5, lambda: kafka.silent.add("configure_topic"))

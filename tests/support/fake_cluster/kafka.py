@@ -81,7 +81,9 @@ class FakeKafka:
         return self.groups[group]
 
     def rebalance(self, group: str) -> int:
-        assert group in self.groups
+        state, _ = self.groups[group]
+        if state != "Stable":
+            raise ValueError(f"group {group} is {state}")
         return 2 if self._acts("rebalance") else 1
 
     def transaction(self, name: str) -> tuple[str, int]:
