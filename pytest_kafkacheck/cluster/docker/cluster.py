@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from docker.errors import APIError, DockerException
-from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from nemesis.cluster import Ahead
-from pytest_kafkacheck.cluster.docker import evidence, reaper, thread_dump
-from pytest_kafkacheck.cluster.docker.leftovers import end_network_faults, leftovers
+from pytest_kafkacheck.cluster.docker import evidence, health, reaper, thread_dump
+from pytest_kafkacheck.cluster.docker.leftovers import end_network_faults
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.docker.plan import SPEC, Plan
 from pytest_kafkacheck.cluster.docker.value_register import ValueRegister
@@ -47,9 +46,6 @@ if TYPE_CHECKING:
     from pytest_kafkacheck.cluster.docker.own_faults import Beside, InjectedFault
 
 log = logging.getLogger(__name__)
-
-SESSION_LIMIT = 30.0
-"""Seconds for the session of a killed broker to expire in ZooKeeper; it is 3 s with the settings of properties.py."""
 
 
 class DockerCluster:
@@ -214,48 +210,14 @@ class DockerCluster:
             raise OSError(f"{asked.host} cannot be asked for its time: {error.explanation}") from error
 
     def answers(self, node: int) -> bool:
-        try:
-            metadata_views.unfenced(self.brokers[node])
-        except OSError:
-            return False
-        return True
+        return health.answers(self.brokers[node])
 
     def serving(self, node: int) -> bool:
-        member = self.nodes[node].member
-        try:
-            if member.role == "zookeeper":
-                return bool(zookeeper.mode(self.nodes[node].address(ZOOKEEPER)))
-            if member.role == "controller":
-                return self._follows(node)
-        except OSError:
-            return False
-        # The node itself must answer, but it learns last that it was fenced. So ask all others as well.
-        views: list[set[int]] = []
-        for asked, address in self.brokers.items():
-            try:
-                views.append(metadata_views.unfenced(address))
-            except OSError:
-                if asked == node:
-                    return False
-        return all(node in unfenced for unfenced in views)
+        return health.serves(self, node)
 
     def healthy(self) -> bool:
-        """Whether every node runs and serves, every broker reports all brokers as unfenced, and no fault has left
-        anything."""
-        brokers = set(self.brokers)
-        try:
-            serves = (
-                all(node.state() == "running" for node in self.nodes.values())
-                and all(metadata_views.unfenced(address) == brokers for address in self.brokers.values())
-                and all(self.serving(node) for node in self.nodes if node not in brokers)
-            )
-            found = leftovers(self) if serves else []
-        except (OSError, APIError, InfrastructureError) as error:
-            log.warning("cluster %s is not healthy: %r", self.run, error)
-            return False
-        if found:
-            log.warning("cluster %s is not as it was started: %s", self.run, "; ".join(found))
-        return serves and not found
+        """Whether every node runs and serves, and no fault has left anything; see `health.is_healthy`."""
+        return health.is_healthy(self)
 
     def save_logs(self, directory: Path) -> None:
         """Write each node's log to ``<directory>/<host>.log``. Never raises."""
@@ -337,23 +299,10 @@ class DockerCluster:
     def _newest(self, topic: str, partition: int) -> Leadership | None:
         return metadata_views.newest(metadata_views.views(self.brokers, [topic]), (topic, partition))
 
-    def _follows(self, controller: int) -> bool:
-        """Whether a separate controller has all committed records of the quorum's log."""
-        quorum = metadata_views.quorum(self.brokers)
-        return quorum is not None and quorum.ends.get(controller, -1) >= quorum.high_watermark
-
     def wait_startable(self, member: Member) -> None:
-        """Wait until a broker's old session has expired: one that finds itself registered ends at its start."""
-        if not member.is_broker or self.spec.kraft:
-            return
-        try:
-            Retrying(stop=stop_after_delay(SESSION_LIMIT), wait=wait_fixed(0.1), retry=retry_if_result(bool))(
-                lambda: member.id in zookeeper.registered(self.ensemble)
-            )
-        except (RetryError, OSError):
-            # Without ZooKeeper there is nothing to check, and the broker itself waits for ZooKeeper.
-            text = "broker %d is started although its old session in ZooKeeper may not have expired"
-            log.warning(text, member.id)
+        """Wait until a broker that was killed can start again."""
+        if member.is_broker and not self.spec.kraft:
+            health.wait_session_expired(member.id, self.ensemble)
 
 
 def _no_test(*_: object, **__: object) -> subprocess.Popen[bytes]:
