@@ -66,7 +66,8 @@ class Fault(ABC):
 
     name              as in schedules and in the history, with hyphens.
     family            a key of `FAMILIES`.
-    proved_by         what verification observes, for the documents.
+    proved_by         what the verification of the injection observes, for the documents.
+    end_proved_by     the same of the heal. A momentary fault may have none.
     requires          what the cluster must have, for the documents; `check` enforces it.
     draw              how random schedules draw it.
     target_family     what it is aimed at.
@@ -91,6 +92,7 @@ class Fault(ABC):
     name: ClassVar[str]
     family: ClassVar[str]
     proved_by: ClassVar[str]
+    end_proved_by: ClassVar[str] = ""
     requires: ClassVar[str] = ""
     draw: ClassVar[Draw] = Draw()
     target_family: ClassVar[TargetFamily] = "nodes"

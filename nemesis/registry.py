@@ -45,6 +45,8 @@ def declaration(module: ModuleType) -> Declaration:
             raise TypeError(f"{module.__name__}: {fault.__name__} has no class attribute {name!r}")
     if fault.family not in FAMILIES:
         raise TypeError(f"{module.__name__}: family {fault.family!r}; allowed are {', '.join(FAMILIES)}")
+    if not fault.momentary and not fault.end_proved_by:
+        raise TypeError(f"{module.__name__}: {fault.__name__} is not momentary, and has no end_proved_by")
     return Declaration(fault=fault, functions=functions)
 
 

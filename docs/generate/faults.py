@@ -12,7 +12,7 @@ from nemesis.fault import FAMILIES
 from nemesis.generate import default_weights, targets
 from nemesis.registry import DECLARATIONS, FAULTS, Declaration
 
-HEADER = ["function, own options", "what happens", "proved by", "needs"]
+HEADER = ["function, own options", "what happens", "proved by", "its end proved by", "needs"]
 
 NEEDS = {
     "nft": "nft",
@@ -49,7 +49,13 @@ def blocks() -> dict[str, str]:
 
 def family_table(family: str) -> str:
     rows = [
-        [signature(name, function), happens(function), declared.fault.proved_by, needs(declared)]
+        [
+            signature(name, function),
+            happens(function),
+            declared.fault.proved_by,
+            declared.fault.end_proved_by or "–",
+            needs(declared),
+        ]
         for declared in DECLARATIONS.values()
         if declared.fault.family == family
         for name, function in declared.functions.items()

@@ -17,9 +17,9 @@ class AddBroker(Fault):
     name = "add-broker"
     family = "Kafka"
     proved_by = (
-        "the controller answers that the new broker is registered and not fenced, and it serves clients; after the "
-        "heal that it is not registered"
+        "the controller answers that the new broker is registered and not fenced, and it serves clients"
     )
+    end_proved_by = "the controller answers that the broker is not registered"
     target_family = "cluster"
     takes_all_nodes = True
     takes_nodes_down = False

@@ -25,6 +25,7 @@ class Bandwidth(ShapesPackets):
 
     name = "bandwidth"
     proved_by = "packets had to wait; a burst of test packets makes sure that there are some"
+    end_proved_by = "no queueing discipline is left, and the node serves"
     needs = frozenset({"tbf"})
 
     def __post_init__(self) -> None:

@@ -55,8 +55,11 @@ class ClockFault(Fault):
     name = "clock"
     family = "clock"
     proved_by = (
-        "the time that the broker itself states, in the append time of a record, is wrong by as much against this "
-        "host's clock; after the heal it is right"
+        "the time that the broker itself states, in the append time of a record, is wrong by as much against "
+        "this host's clock"
+    )
+    end_proved_by = (
+        "the process has the right time, the time that the broker states is right, and the node serves"
     )
     draw = Draw(options=({"offset": 60}, {"offset": -60}, {"ppm": 50_000}))
     takes_nodes_down = False

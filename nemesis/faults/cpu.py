@@ -37,6 +37,7 @@ class Cpu(Fault):
     name = "cpu"
     family = "resources"
     proved_by = "the limit is in force, and the kernel throttled the process"
+    end_proved_by = "the limit is lifted, and the node serves"
     draw = Draw(weight=1, options=({"cores": 0.02}, {"cores": 0.05}))
     changes_cluster = True
     takes_nodes_down = False

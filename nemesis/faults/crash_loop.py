@@ -17,9 +17,9 @@ class CrashLoop(EndsProcess):
     every: float = 2.0
 
     name = "crash-loop"
-    proved_by = (
-        "the node served before, its process is gone after every kill, and runs before the next; the evidence of "
-        "the heal counts them"
+    proved_by = "the node served before, its process is gone after every kill, and runs before the next"
+    end_proved_by = (
+        "a new process runs, and the node serves; every beat had a kill, and each but the last a start"
     )
     allows = frozenset({"kill"})
 

@@ -57,6 +57,7 @@ class CutClients(FiltersPackets):
 
     name = "cut-clients"
     proved_by = "a client's request stays unanswered, and packets were dropped"
+    end_proved_by = "no rules are left, and the broker answers a client"
     draw = Draw(weight=1, options=({}, {"one_way": "in"}, {"one_way": "out"}))
     resource = filtered("clients", _combined, _chains)
 

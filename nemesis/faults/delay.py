@@ -24,9 +24,8 @@ class Delay(ShapesPackets):
     jitter_ms: float = 0
 
     name = "delay"
-    proved_by = (
-        "measured connections from the node to a peer take as long; before the fault and after the heal less"
-    )
+    proved_by = "measured connections from the node to a peer take as long; before the fault less"
+    end_proved_by = "no queueing discipline is left, connections take less, and the node serves"
 
     def __post_init__(self) -> None:
         number("delay ms", self.ms, above=0, most=MOST_MS)

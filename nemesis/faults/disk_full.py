@@ -27,6 +27,7 @@ class DiskFull(Fault):
     name = "disk-full"
     family = "resources"
     proved_by = "a write is refused because no space is left"
+    end_proved_by = "the disk has free space again, and the node serves"
     blocks_process = True
     changes_cluster = True
     needs = frozenset({"disks"})

@@ -48,10 +48,8 @@ class DiskStall(Fault):
 
     name = "disk-stall"
     family = "resources"
-    proved_by = (
-        "a write to the disk waits for a second, and still waits when the heal begins; after that it ends, and its "
-        "time is in the evidence"
-    )
+    proved_by = "a write to the disk waits for a second, and still waits when the heal begins"
+    end_proved_by = "that write ends, its time is in the evidence, and the node serves"
     blocks_process = True
     changes_cluster = True
     needs = frozenset({"disks"})

@@ -29,6 +29,7 @@ class Dns(FiltersPackets):
 
     name = "dns"
     proved_by = "the name of a peer is not found, and packets were dropped"
+    end_proved_by = "no rules are left, and the name of a peer is found"
     requires = "2 nodes"
     takes_nodes_down = False
     resource = filtered("dns", any, _chains)

@@ -22,9 +22,8 @@ class Duplicate(ShapesPackets):
     percent: float = 20
 
     name = "duplicate"
-    proved_by = (
-        "of test datagrams to a peer, that share arrives twice, by its kernel's count; after the heal none"
-    )
+    proved_by = "of test datagrams to a peer, that share arrives twice, by its kernel's count"
+    end_proved_by = "no queueing discipline is left, no datagram arrives twice, and the node serves"
 
     def __post_init__(self) -> None:
         number("duplicate percent", self.percent, above=0, most=100)

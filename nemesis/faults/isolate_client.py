@@ -15,6 +15,7 @@ class IsolateClient(AffectsClient):
 
     name = "isolate-client"
     proved_by = "the process tried to send or receive, and nothing passed"
+    end_proved_by = "the process is connected; it was not before the heal"
 
     def inject(self, context: FaultContext) -> None:
         context.clients.isolate(context.node_id)

@@ -15,9 +15,7 @@ class Kill(EndsProcess):
     """SIGKILL to the process."""
 
     name = "kill"
-    proved_by = (
-        "the node served just before, and its process is gone; after the heal a new process serves clients"
-    )
+    proved_by = "the node served just before, and its process is gone"
     draw = Draw(weight=3)
 
     def inject(self, context: FaultContext) -> None:

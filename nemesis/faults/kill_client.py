@@ -16,6 +16,7 @@ class KillClient(AffectsClient):
 
     name = "kill-client"
     proved_by = "the process is gone"
+    end_proved_by = "the process that replaces it runs"
     blocks_process = True
     draw = Draw(clients_weight=2)
 

@@ -25,9 +25,10 @@ class LeaderStorm(Fault):
 
     name = "leader-storm"
     family = "Kafka"
-    proved_by = (
-        "a higher leader epoch; in every beat the new first replica became leader, apart from beats that another "
-        "event explains: the evidence of the heal counts them"
+    proved_by = "a higher leader epoch"
+    end_proved_by = (
+        "the replicas have their former order, and a leader; in every beat the new first replica became "
+        "leader, apart from beats that another event explains"
     )
     requires = "2 replicas"
     target_family = "partition"

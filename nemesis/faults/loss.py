@@ -32,10 +32,8 @@ class Loss(FiltersPackets):
     percent: float = 20
 
     name = "loss"
-    proved_by = (
-        "of test datagrams from a peer, that share does not arrive, as the node's kernel counts them; after the heal "
-        "all of them arrive"
-    )
+    proved_by = "of test datagrams from a peer, that share does not arrive, as the node's kernel counts them"
+    end_proved_by = "no rules are left, all test datagrams arrive, and the node serves"
     draw = Draw(weight=1, options=({"percent": 5}, {"percent": 20}, {"percent": 50}))
     takes_nodes_down = False
     resource = filtered("loss", max, chains)

@@ -37,6 +37,7 @@ class Memory(Fault):
         "a file larger than the spare memory was written, and use grew by less than half of its size; or the kernel "
         "killed the broker for memory, which the evidence says"
     )
+    end_proved_by = "the limit is far above what is in use, and the node serves"
     changes_cluster = True
     takes_nodes_down = False
     needs_process = True

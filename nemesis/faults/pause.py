@@ -25,6 +25,7 @@ class Pause(Fault):
         "the node served just before, and its process stands still; the evidence says which mechanism stopped "
         "it"
     )
+    end_proved_by = "the process runs, and stood still until the heal; the node serves"
     draw = Draw(weight=3)
     blocks_process = True
     strikes_serving = True

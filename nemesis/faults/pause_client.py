@@ -16,6 +16,7 @@ class PauseClient(AffectsClient):
 
     name = "pause-client"
     proved_by = "the state of the process"
+    end_proved_by = "the process runs, and stood still until the heal"
     blocks_process = True
     draw = Draw(clients_weight=2)
 

@@ -25,6 +25,7 @@ class Reassign(Fault):
     name = "reassign"
     family = "Kafka"
     proved_by = "the new replicas are assigned, and all of them are in sync"
+    end_proved_by = "the former replicas are assigned, and all of them are in sync"
     requires = "2 brokers"
     target_family = "partition"
     takes_all_nodes = True

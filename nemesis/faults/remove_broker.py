@@ -18,9 +18,9 @@ class RemoveBroker(Fault):
 
     name = "remove-broker"
     family = "Kafka"
-    proved_by = (
-        "the controller answers that it is not registered; after the heal that the new broker is registered and not "
-        "fenced, and it serves clients"
+    proved_by = "the controller answers that it is not registered"
+    end_proved_by = (
+        "the controller answers that the new broker is registered and not fenced, and it serves clients"
     )
     requires = "separate controllers (or ZooKeeper mode); more brokers than replicas"
     takes_all_nodes = True

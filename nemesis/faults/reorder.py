@@ -29,7 +29,8 @@ class Reorder(ShapesPackets):
     ms: float = 20
 
     name = "reorder"
-    proved_by = "numbered test datagrams overtake others on their way to a peer; after the heal none does"
+    proved_by = "numbered test datagrams overtake others on their way to a peer"
+    end_proved_by = "no queueing discipline is left, no datagram overtakes another, and the node serves"
 
     def __post_init__(self) -> None:
         number("reorder percent", self.percent, above=0, most=100)

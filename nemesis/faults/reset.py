@@ -63,6 +63,7 @@ class Reset(Fault):
     name = "reset"
     family = "network"
     proved_by = "the old connections are gone, but for silent ones, and the node's kernel counted resets"
+    end_proved_by = "the node serves"
     draw = Draw(weight=1)
     momentary = True
     takes_nodes_down = False

@@ -23,6 +23,7 @@ class Restart(Fault):
     proved_by = (
         "the node served just before, and a new process runs; with `clean` the old one ended by itself"
     )
+    end_proved_by = "the node serves"
     draw = Draw(weight=1, options=({}, {"clean": False}))
     momentary = True
     blocks_process = True

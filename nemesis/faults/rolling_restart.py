@@ -19,6 +19,7 @@ class RollingRestart(Fault):
     name = "rolling-restart"
     family = "process"
     proved_by = "each node served before, ended by itself, runs a new process, and serves clients"
+    end_proved_by = "the process of every node runs"
     takes_all_nodes = True
     one_at_a_time = True
     momentary = True

@@ -49,9 +49,10 @@ class SlowDisk(Fault):
     name = "slow-disk"
     family = "resources"
     proved_by = (
-        "a second's worth of data, written and synced in the broker's container, reached the disk at that rate; "
-        "before the fault and after the heal faster"
+        "a second's worth of data, written and synced in the broker's container, reached the disk at that "
+        "rate; before the fault faster"
     )
+    end_proved_by = "the same data reached the disk faster, and the node serves"
     draw = Draw(options=({"mb_per_s": 0.2}, {"mb_per_s": 1}))
     takes_nodes_down = False
     needs_process = True

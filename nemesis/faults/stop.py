@@ -15,10 +15,7 @@ class Stop(EndsProcess):
     """SIGTERM to the process. Effective when it ended by itself: a process that was killed was not shut down."""
 
     name = "stop"
-    proved_by = (
-        f"the node served just before, and ended by itself (exit status not {KILLED}); after the heal a new process "
-        "serves clients"
-    )
+    proved_by = f"the node served just before, and ended by itself (exit status not {KILLED})"
     draw = Draw(weight=1)
 
     def inject(self, context: FaultContext) -> None:

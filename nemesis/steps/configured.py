@@ -27,7 +27,8 @@ class Configures(Fault):
     settings_of: ClassVar[SettingsOf]
 
     family = "Kafka"
-    proved_by = "Kafka reports the new settings, and after the heal the earlier ones"
+    proved_by = "Kafka reports the new settings"
+    end_proved_by = "Kafka reports the former settings"
     takes_nodes_down = False
     restores_state = True
 

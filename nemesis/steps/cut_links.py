@@ -29,6 +29,7 @@ class CutsLinks(Fault):
 
     family = "network"
     proved_by = "no probe gets an answer in either direction, and every cut dropped packets"
+    end_proved_by = "no rule of the cuts is left, and every probe gets an answer"
     takes_all_nodes = True
     needs = frozenset({"nft"})
 

@@ -18,6 +18,7 @@ class EndsProcess(Fault):
     """Subclasses end the process in `inject`, by `end_process` or in another way after `note_process`."""
 
     family = "process"
+    end_proved_by = "a new process runs, the old one was gone until the heal, and the node serves"
     blocks_process = True
     strikes_serving = True
 
