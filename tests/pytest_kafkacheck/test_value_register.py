@@ -98,6 +98,13 @@ def test_a_refused_change_leaves_nothing(topics: Topics) -> None:
     assert topics.register.left() == []
 
 
+def test_a_refused_second_change_does_not_hide_the_first(topics: Topics) -> None:
+    topics.change(setting="7")
+    with pytest.raises(ValueError, match="refused"):
+        topics.change(setting="bad")
+    assert topics.left() == {SETTING: (None, "7")}
+
+
 def test_every_step_of_a_storm_leads_back_to_the_first_replicas(topics: Topics) -> None:
     for replicas in ("2,3,1", "3,1,2"):
         topics.change(replicas=replicas)

@@ -100,7 +100,8 @@ def written_down(
     if values is None:
         yield
         return
-    returning = {key for key, value in wanted.items() if (own := values.own(key)) and own.former == value}
+    known = {key: own for key in wanted if (own := values.own(key)) is not None}
+    returning = {key for key, own in known.items() if own.former == wanted[key]}
     if wanted.keys() - returning:
         before = read()
         for key in wanted.keys() - returning:
@@ -108,7 +109,7 @@ def written_down(
     try:
         yield
     except ValueError:  # Kafka refused the change
-        values.restored(wanted.keys() - returning)
+        values.restored(wanted.keys() - known.keys())
         raise
     # A move of replicas has only begun; `differences` finds out when it is complete.
     values.restored(key for key in returning if key.kind == "setting")
