@@ -122,7 +122,8 @@ def reading(*events: FaultEvent, last: int, **more: Any) -> dict[int, tuple[str,
     """Reader 3 gets 2 of 5 records, the last one at that time; the load lasts from 0 to 6 s."""
     rows = [polled(3, last, 2), polled(9, 20, 5, final=True)]
     run = Tally(**{
-        "began": 0, "first_send": 0, "last_send": 6 * S, "polled": rows, "acknowledged": Counter({("t", 0): 5}), **more
+        "began": 0, "first_send": 0, "last_send": 6 * S, "polled": rows, "acknowledged": Counter({("t", 0): 5}),
+        **more,
     })  # fmt: skip
     return {each.process: each.behind for each in exercised(run, events).readers}
 
