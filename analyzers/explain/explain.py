@@ -7,7 +7,6 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.explain.cycles import of_cycle
 from analyzers.explain.entries import (
@@ -22,6 +21,7 @@ from analyzers.explain.evidence import log as evidence
 from analyzers.explain.evidence.excerpt import Excerpt
 from analyzers.explain.evidence.log import Log
 from analyzers.explain.explanation import Explanation, Surroundings
+from analyzers.explain.facts import facts
 from analyzers.explain.groups import NAMES as OF_GROUPS
 from analyzers.explain.groups import of_group
 from analyzers.explain.slots import reader_line, slots
@@ -29,9 +29,11 @@ from analyzers.explain.time_axis import Entry, TimeAxis
 from analyzers.explain.transactions import of_stable_offsets, of_transaction
 from analyzers.history.fault_events import FaultEvent, fault_events
 from analyzers.history.load import History
+from analyzers.history.run_progress import RunProgress
 from analyzers.judge.cycles import CYCLES, find_cycle
 from analyzers.judge.find import Found
-from workloads.history.schema import NEMESIS
+from analyzers.verdict.names import client_names
+from workloads.history.schema import HARNESS, NEMESIS
 
 VALUES = ("value", "other_value")
 OFFSETS = ("offset", "last_offset", "previous", "skipped")
@@ -82,7 +84,7 @@ def explain(history: History, found: Found, number: int, *, around: int = 3) -> 
         "readers near the finding": readers,
     }
     return Explanation(
-        **_headline(found, number, axis),
+        **_headline(history, found, number, axis),
         subject=ANOMALIES[found.anomaly].about(example),
         log=log,
         line=axis.timeline(entries),
@@ -111,7 +113,7 @@ def _explain_cycle(history: History, found: Found, number: int, axis: TimeAxis) 
         Entry(time=example["time"], order=9, who="finding", what=what),
     ]
     return Explanation(
-        **_headline(found, number, axis),
+        **_headline(history, found, number, axis),
         subject=None,
         log=None,
         line=axis.timeline(entries),
@@ -132,22 +134,23 @@ def _explain_without_log(history: History, found: Found, number: int, axis: Time
             Entry(time=at, order=9, who="finding", what=what),
         ]
     return Explanation(
-        **_headline(found, number, axis),
+        **_headline(history, found, number, axis),
         subject=ANOMALIES[found.anomaly].about(example),
         log=None,
         line=axis.timeline(entries),
     )
 
 
-def _headline(found: Found, number: int, axis: TimeAxis) -> dict[str, Any]:
-    """The fields of an explanation that need no look at the history."""
+def _headline(history: History, found: Found, number: int, axis: TimeAxis) -> dict[str, Any]:
+    """The fields that every explanation has."""
+    anomaly = ANOMALIES[found.anomaly]
     return {
         "run": found.run,
         "anomaly": found.anomaly,
         "number": number,
         "count": found.count,
-        "summary": ANOMALIES[found.anomaly].summary(found.count),
-        "facts": _facts(ANOMALIES[found.anomaly], found.examples[number - 1], axis),
+        "summary": anomaly.summary(found.count),
+        "facts": facts(anomaly, found.examples[number - 1], began=axis.began, clients=_clients(history)),
     }
 
 
@@ -177,13 +180,12 @@ def _began(history: History) -> int | None:
     return min(known, default=None)
 
 
-def _facts(anomaly: Anomaly, example: Mapping[str, Any], axis: TimeAxis) -> dict[str, str]:
-    """The evidence of the check, as text; the subject and the time of the finding are shown elsewhere."""
-    return {
-        name: kind.explain(example[name], axis.began)
-        for name, kind in anomaly.evidence.items()
-        if name in example
-    }
+def _clients(history: History) -> dict[int, str]:
+    """Names by process number, of the clients that a harness started."""
+    progress = RunProgress()
+    for row in history.operations.where((F.col("process") == HARNESS) & (F.col("f") == "worker")).collect():
+        progress.note(row.f, row.value)
+    return client_names(progress.roles)
 
 
 def _fault_events(history: History) -> tuple[FaultEvent, ...]:

@@ -47,6 +47,10 @@ class RunProgress:
     """Client processes that poll all logs until they are stopped: they state a `poll_limit`."""
     topic_configs: list[dict[str, str]] = field(default_factory=list)
     """The settings of each topic that the run created."""
+    topic_ids: dict[str, str] = field(default_factory=dict)
+    """By name, of each topic that the run created and did not create again."""
+    replaced: list[tuple[str, str, str]] = field(default_factory=list)
+    """Topics that had another id when the run deleted them: name, first id, last id."""
 
     @property
     def settings(self) -> dict[str, str]:
@@ -80,8 +84,8 @@ class RunProgress:
             case "unread", _:
                 topic, partition = log
                 self.unread[str(topic), partition or 0] = str(fields.get("reason"))
-            case "topic", "created" if isinstance(config := fields.get("config"), dict):
-                self.topic_configs.append({str(name): str(value) for name, value in config.items()})
+            case "topic", event:
+                self._note_topic(str(log[0]), event, fields)
             case "worker", "started":
                 process, role = fields.get("process"), str(fields.get("role", "client"))
                 self.running[process] = role
@@ -97,12 +101,27 @@ class RunProgress:
                 if event == "killed":
                     self.killed.add(process)
 
+    def _note_topic(self, name: str, event: object, fields: Mapping[str, Any]) -> None:
+        known, now = self.topic_ids.pop(name, None), fields.get("id")
+        if event == "created":
+            if isinstance(config := fields.get("config"), dict):
+                self.topic_configs.append({str(key): str(value) for key, value in config.items()})
+            if now:
+                self.topic_ids[name] = str(now)
+        if event == "deleted" and known and now and known != now:
+            self.replaced.append((name, known, str(now)))
+
     def doubts(self) -> Iterator[str]:
         """Reasons why the history may be incomplete, one sentence each."""
         for step, error in self.failed:
             yield f"{FAILED.get(step, f'The step {step} of the run failed')}: {_unstopped(error)}."
         for reason in self.unrecovered:
             yield f"The cluster had not recovered {_unstopped(reason)}."
+        for name, first, last in self.replaced:
+            yield (
+                f"Topic {name} has the id {last} at the end, and had {first} when the run created it: another "
+                f"program deleted it and created it again, so records of two topics may be mixed."
+            )
         for trouble in self.crashed:
             yield f"A client process ended early: {trouble}. Records that it would have seen are missing."
         if self.phase not in (None, "end"):

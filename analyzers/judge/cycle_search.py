@@ -31,6 +31,13 @@ class Cycle:
     cycle: tuple[int, ...]
     """The operations of a shortest cycle in the set, beginning with the first transaction in time."""
 
+    @property
+    def began(self) -> int:
+        """ns, of the first transaction."""
+        time = self.example["time"]
+        assert isinstance(time, int)
+        return time
+
 
 def search(rows: Sequence[Row], anomalies: Sequence[str]) -> dict[str, list[Cycle]]:
     """The cycles of each of these anomalies, in order of time.
@@ -115,7 +122,6 @@ def _cycle(
 
 
 def _order(cycle: Cycle) -> tuple[int, int]:
-    time, op = cycle.example["time"], cycle.example["transaction"]
-    assert isinstance(time, int)
+    op = cycle.example["transaction"]
     assert isinstance(op, int)
-    return time, op
+    return cycle.began, op

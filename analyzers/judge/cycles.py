@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
+from analyzers.catalogue.registry import ANOMALIES
+from analyzers.causes.evidence import Extent
 from analyzers.facts.dependencies import cycle_candidates
 from analyzers.history.load import History
-from analyzers.judge.cycle_search import LEVELS, search
+from analyzers.judge.cycle_search import LEVELS, Cycle, search
 from analyzers.judge.find import Found
 
 MAX_EDGES = 200_000
@@ -62,7 +64,7 @@ def find_cycles(
                     Unsearched(run=run, judged=kinds == JUDGED, sentence=sentence, needs=TRANSACTIONS)
                 )
             else:
-                found += _found(run, rows, anomalies, examples)
+                found += found_cycles(run, rows, anomalies, examples=examples)
     return found, unsearched
 
 
@@ -100,8 +102,23 @@ def _collect(dependencies: DataFrame, max_edges: int) -> dict[str, list[Row]]:
     }
 
 
-def _found(run: str, rows: Sequence[Row], anomalies: Sequence[str], examples: int) -> Iterator[Found]:
+def found_cycles(
+    run: str, rows: Sequence[Row], anomalies: Sequence[str], *, examples: int
+) -> Iterator[Found]:
+    """rows  dependencies, as `search` takes them."""
     for anomaly, cycles in search(rows, anomalies).items():
         if cycles:
             shown = tuple(cycle.example for cycle in cycles[:examples])
-            yield Found(run=run, anomaly=anomaly, count=len(cycles), examples=shown)
+            extents = _extents(anomaly, cycles)
+            yield Found(run=run, anomaly=anomaly, count=len(cycles), examples=shown, extents=extents)
+
+
+def _extents(anomaly: str, cycles: Sequence[Cycle]) -> tuple[Extent, ...]:
+    """By which the cycles are listed under a cause: without a log, because a cycle may lie in several.
+
+    Notes have none: correct clusters have such cycles, too, and evidence of causes takes further jobs of Spark.
+    """
+    if ANOMALIES[anomaly].severity == "note":
+        return ()
+    first, last = cycles[0].began, cycles[-1].began
+    return (Extent(anomaly=anomaly, topic=None, partition=None, count=len(cycles), first=first, last=last),)

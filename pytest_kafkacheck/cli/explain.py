@@ -14,7 +14,9 @@ from pytest_kafkacheck.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from analyzers.verdict.verdict import Verdict
     from pytest_kafkacheck.experiment.stored_runs import StoredRun
+    from pytest_kafkacheck.spark import Spark
 
 WIDTH = 160
 """Characters per line if the output is no terminal, so that a file always gets the same text."""
@@ -57,13 +59,18 @@ def explain(options: argparse.Namespace) -> int:
         console = Console(highlight=False, emoji=False, width=WIDTH)
     verdict = RunDirectory(Path(run.home)).read_verdict() if anomaly is None else None
     if verdict is not None and (verdict.causes or not verdict.findings):
-        from pytest_kafkacheck.cli.common.overview import parts
-
-        for part in parts(verdict, RunDirectory(Path(run.home))):
-            console.print(part, markup=False, soft_wrap=isinstance(part, str))
+        _print_overview(verdict, run, console)
     else:
         _explain_findings(options, run, console, anomaly, number)
     return AS_EXPECTED
+
+
+def _print_overview(verdict: Verdict, run: StoredRun, console: Console) -> None:
+    from pytest_kafkacheck.cli.common.overview import parts
+    from pytest_kafkacheck.experiment.run_directory import RunDirectory
+
+    for part in parts(verdict, RunDirectory(Path(run.home))):
+        console.print(part, markup=False, soft_wrap=isinstance(part, str))
 
 
 def _explain_findings(
@@ -98,9 +105,18 @@ def _explain_findings(
         except CannotExplain as error:
             raise UsageError(str(error)) from error
         if is_empty:
-            console.print("Nothing to explain: no anomaly was found.")
+            _explain_result(spark, run, console)
     finally:
         spark.stop()
+
+
+def _explain_result(spark: Spark, run: StoredRun, console: Console) -> None:
+    """The run has no anomaly, and no stored verdict says whether it is unknown, and why."""
+    from pytest_kafkacheck.experiment.judging import judge_all
+
+    (outcome,) = judge_all(spark, [run], examples=0, store=False)
+    for verdict in outcome.verdicts:
+        _print_overview(verdict, run, console)
 
 
 def _finding(text: str | None) -> tuple[str | None, int]:

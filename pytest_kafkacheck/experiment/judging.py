@@ -38,19 +38,21 @@ def judge_all(
     allow: Collection[str] = (),
     examples: int,
     only: Collection[str] | None = None,
+    store: bool = True,
 ) -> list[Outcome]:
     """Judge stored runs in one Spark application, and write verdict.json for each local run with an experiment.
 
     runs   remote ones must have been listed by `list_remote`. Nothing is written to them.
     allow  anomalies that are not judged, in addition to those that a run's workload allows.
     only   anomalies that are looked for; None: all. A verdict on a part is never valid.
+    store  False: write no verdict.json.
     """
     cases = [_case(run, allow) for run in runs]
     rows = sum(run.rows + _local_rows(run.home) for run in runs)
     checks = CHECKS if only is None else [check for check in CHECKS if check.name in only]
     judged = judge_batch(partial(spark.session, rows=rows), cases, examples=examples, checks=checks)
     unknowns = [] if only is None else [_judged_partly(only)]
-    return [_outcome(run, each, unknowns) for run, each in zip(runs, judged, strict=True)]
+    return [_outcome(run, each, unknowns, store=store) for run, each in zip(runs, judged, strict=True)]
 
 
 def judge_until_found(
@@ -98,13 +100,13 @@ def _local_rows(home: Location) -> int:
     return rows
 
 
-def _outcome(run: StoredRun, judged: Judged, unknowns: Sequence[str]) -> Outcome:
+def _outcome(run: StoredRun, judged: Judged, unknowns: Sequence[str], *, store: bool) -> Outcome:
     of_producers = run.rules.settings if run.rules is not None else {}
     verdicts = tuple(
         replace(amended(each, unknowns=unknowns), settings={**of_producers, **each.settings})
         for each in judged.verdicts.values()
     )
-    if run.rules is not None and isinstance(run.home, Path):
+    if store and run.rules is not None and isinstance(run.home, Path):
         (verdict,) = verdicts
         RunDirectory(run.home).write_verdict(verdict)
     return Outcome(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from analyzers.causes.evidence import Extent
 from analyzers.judge.cycle_search import LEVELS, search
+from analyzers.judge.cycles import found_cycles
 
 
 def transaction(op: int, began: int, ended: int) -> Any:
@@ -46,3 +48,20 @@ def test_the_order_in_real_time_closes_a_cycle() -> None:
 def test_only_the_requested_anomalies_are_returned() -> None:
     rows = [dependency("wr", A, B), dependency("wr", B, A)]
     assert search(rows, ["G1c-realtime"]) == {"G1c-realtime": []}
+
+
+def test_cycles_have_an_extent_without_a_log_that_no_example_limits() -> None:
+    """Otherwise they would be listed under no cause."""
+    later = [transaction(op, began, 30) for op, began in ((4, 20), (5, 21), (6, 40), (7, 41))]
+    pairs = [(A, B), (later[0], later[1]), (later[2], later[3])]
+    rows = [dependency("wr", *ends) for pair in pairs for ends in (pair, pair[::-1])]
+    (found,) = found_cycles("r", rows, ["G1c-wr", "G1c-realtime"], examples=1)
+    assert (found.run, found.anomaly, found.count) == ("r", "G1c-wr", 3)
+    assert [example["transaction"] for example in found.examples] == [1]
+    assert found.extents == (Extent(anomaly="G1c-wr", topic=None, partition=None, count=3, first=0, last=40),)
+
+
+def test_cycles_that_are_notes_take_no_evidence_of_causes() -> None:
+    rows = [dependency("wr", B, C), dependency("ww", C, A), dependency("wr", A, B)]
+    (found,) = found_cycles("r", rows, ["G1c"], examples=1)
+    assert (found.count, found.extents) == (1, ())

@@ -72,7 +72,19 @@ def test_the_output_is_as_the_documentation_shows_it(run: str, capsys: pytest.Ca
     assert first[: first.index(heads[1])] == [*example.splitlines(), ""]
     second = explained(run, "lost-write/2", capsys=capsys)
     assert second[0].startswith("lost-write/2 of 2")
-    assert second[1] == "  run zombie, orders-0: process 2, op 2:3, offset 3, value 2:3"
+    assert (
+        second[1] == "  run zombie, orders-0: process 2, op 2:3 (process 2's 4th write), offset 3, value 2:3"
+    )
+
+
+def test_a_run_without_anomalies_and_without_a_stored_verdict_says_why_it_is_unknown(
+    write: Any, story: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unread = write(tmp_path / "run", {"unread": story().send(WRITER, 0).poll(WRITER, 0)})
+    assert explained(str(unread), capsys=capsys) == [
+        "No anomaly was found. The verdict is unknown:",
+        "  Partition t-0 was written, but there was no final read of it: its content at the end is unknown.",
+    ]
 
 
 @pytest.mark.parametrize(

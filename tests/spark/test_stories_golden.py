@@ -22,11 +22,13 @@ from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from tests.support.stories.copies import copied_twice
 from tests.support.stories.failures import FAILURES, isolated_leader, seen
 from tests.support.stories.sessions import own_write_missed
+from tests.support.stories.unexplained_settings import UNEXPLAINED
 from workloads.history.schema import NEMESIS
 
 pytestmark = pytest.mark.spark
 
 DATA = Path(__file__).parents[1] / "data"
+MADE = (*FAILURES, *UNEXPLAINED)
 RECORDED = sorted(each for each in (DATA / "runs").iterdir() if each.is_dir())
 """Recorded on real clusters, at a low rate; see the README there."""
 
@@ -35,11 +37,11 @@ RECORDED = sorted(each for each in (DATA / "runs").iterdir() if each.is_dir())
 def verdicts(
     spark: Any, write: Any, story: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Verdict]:
-    made = write(tmp_path_factory.mktemp("runs") / "run", {make.__name__: make(story()) for make in FAILURES})
+    made = write(tmp_path_factory.mktemp("runs") / "run", {make.__name__: make(story()) for make in MADE})
     return analyze(spark, [made, *RECORDED])
 
 
-@pytest.mark.parametrize("make", FAILURES, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", MADE, ids=lambda make: make.__name__)
 def test_each_failure_tells_its_story(verdicts: dict[str, Verdict], make: Callable[[Any], Any]) -> None:
     expected = (DATA / "stories" / f"{make.__name__}.txt").read_text()
     assert story_of(verdicts[make.__name__]) + "\n" == expected

@@ -177,6 +177,27 @@ def torn_transaction(s: Any) -> Any:
     return s.final({0: ONE, 1: ONE + 1, 2: TWO}, end=3, committed=True)
 
 
+def transactions_in_a_cycle(s: Any) -> Any:
+    """Each of two transactions reads what the other one writes."""
+    began(s, SAFE)
+    for op, process, own, other in ((101, 1, 0, 1), (102, 2, 1, 0)):
+        written = (ONE, TWO)
+        s.send(written[own], own, transaction=op, at=at(1, 4))
+        s.poll(written[other], other, process=process, transaction=op, at=at(2, 3), committed=True)
+        value = {"transactional_id": f"x{op}", "epoch": 0, "outcome": "commit", "ending": 3 * S}
+        s.operation(
+            "txn",
+            op=op,
+            process=process,
+            at=at(0.5 + own / 10, 4),
+            value=json.dumps(value),
+            topic=None,
+            partition=None,
+        )
+    s.now = 20 * S
+    return s.final({0: ONE, 1: TWO}, end=2, committed=True)
+
+
 def two_owners(s: Any) -> Any:
     """A member is paused, the group gives its partition to another one, and it goes on when it wakes up."""
     began(s, SAFE)
@@ -197,5 +218,6 @@ FAILURES: tuple[Callable[[Any], Any], ...] = (
     written_twice,
     stale_reads,
     torn_transaction,
+    transactions_in_a_cycle,
     two_owners,
 )

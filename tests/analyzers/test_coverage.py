@@ -1,0 +1,245 @@
+"""What a run exercised, and what makes it unknown, from its tally. Needs no JVM."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from analyzers.history.fault_events import FaultEvent
+from analyzers.history.run_progress import RunProgress
+from analyzers.judge.coverage import exercised, unknowns
+from analyzers.judge.replication_gaps import Replication
+from analyzers.judge.snapshots import Snapshots
+from analyzers.judge.tally import Tally
+from analyzers.verdict.exercised import Exercised, FaultExercised, GroupExercised
+from tests.support.cause_evidence import S, fault
+
+KILL = fault("kill", 2, 4, nodes=(1,))
+WHOLE = Replication(gaps=(), until=100 * S)
+
+
+def of_fault(event: FaultEvent, **counts: Any) -> FaultExercised:
+    (found,) = exercised(Tally(began=0, **counts), [event]).faults
+    return found
+
+
+def test_a_fault_with_the_acknowledgements_around_it() -> None:
+    frozen = fault("pause-client", 2, 4, processes=(3,))
+    counts = {"acks": {"pause-client-0": (5, 6, 7)}, "copies_after": {"pause-client-0": 8}}
+    assert of_fault(frozen, **counts) == FaultExercised(
+        event="pause-client-0", fault="pause-client", target="leader", processes=(3,), effective=True, healed=True,
+        began=2.0, ended=4.0, acks_before=5, acks_during=6, acks_after=7, copies_after=8,
+    )  # fmt: skip
+    assert of_fault(KILL) == FaultExercised(
+        event="kill-0", fault="kill", target="leader", nodes=(1,), effective=True, healed=True, began=2.0, ended=4.0
+    )  # fmt: skip
+
+
+def test_a_stage_counts_if_it_was_recorded_and_verified() -> None:
+    assert KILL.inject is not None
+    failed = replace(KILL.inject, effective=False)
+    for inject, heal, expected in (
+        (None, KILL.heal, (False, True)),
+        (KILL.inject, None, (True, False)),
+        (failed, KILL.heal, (False, True)),
+        (KILL.inject, failed, (True, False)),
+    ):
+        found = of_fault(replace(KILL, inject=inject, heal=heal))
+        assert (found.effective, found.healed) == expected
+
+
+def test_replicas_are_whole_again_after_the_heal() -> None:
+    late = Replication(gaps=((3 * S, 6 * S),), until=100 * S)
+    assert of_fault(KILL, replication=WHOLE).whole == 4.0
+    assert of_fault(KILL, replication=late).whole == 6.0
+    assert of_fault(KILL).whole is None
+    assert of_fault(replace(KILL, heal=None), replication=WHOLE).whole is None
+
+
+def test_every_kind_of_operation_is_counted() -> None:
+    names = ("send", "poll", "txn", "commit", "final-read", "read", "rewind", "inspect")
+    kinds = {name: Counter(ok=number, info=1) for number, name in enumerate(names, 1)}
+    run = Tally(
+        types=kinds,
+        committed=11,
+        copies=Counter(ok=12),
+        transfers=Counter(ok=13),
+        snapshots=Snapshots(taken=14, whole=15, of_transfers=16),
+        leader_changes=17,
+        isr_changes=18,
+        smallest_isr=19,
+        brokers={64, 1, 33},
+        sampled={65, 2, 34},
+        progress=RunProgress(phases=["steady"], failed=[("load", "no disk")]),
+    )
+    assert exercised(run, []) == Exercised(
+        sends={"ok": 1, "info": 1},
+        polls=3,
+        transactions={"ok": 3, "info": 1},
+        commits={"ok": 4, "info": 1},
+        final_reads={"ok": 5, "info": 1},
+        session_reads={"ok": 6, "info": 1},
+        rereads={"ok": 7, "info": 1},
+        inspections={"ok": 8, "info": 1},
+        committed=11,
+        copies={"ok": 12},
+        transfers={"ok": 13},
+        snapshots=14,
+        whole_snapshots=15,
+        snapshots_of_transfers=16,
+        leader_changes=17,
+        isr_changes=18,
+        smallest_isr=19,
+        brokers=(1, 33, 64),
+        sampled=(2, 34, 65),
+        phase="steady",
+        failed_steps=("load",),
+    )
+
+
+def test_compacted_records_are_counted() -> None:
+    created = SimpleNamespace(
+        f="topic", topic="t", value='{"event": "created", "config": {"cleanup.policy": "compact"}}'
+    )
+    log = ("t", 0)
+    run = Tally(acknowledged=Counter({log: 5}), finished={log}, polled=[polled(9, 5, 3, final=True)])
+    run.harness.append(created)  # type: ignore[arg-type]
+    assert exercised(run, []).compacted == 2
+    assert exercised(Tally(), []).compacted is None
+
+
+def polled(process: int, last: int, n: int, *, final: bool = False, partition: int = 0) -> Any:
+    return SimpleNamespace(
+        process=process, topic="t", partition=partition, n=n, top=n - 1, last=last * S, final=final, grouped=False
+    )  # fmt: skip
+
+
+def reading(*events: FaultEvent, last: int, **more: Any) -> dict[int, tuple[str, ...]]:
+    """Reader 3 gets 2 of 5 records, the last one at that time; the load lasts from 0 to 6 s."""
+    rows = [polled(3, last, 2), polled(9, 20, 5, final=True)]
+    run = Tally(**{
+        "began": 0, "first_send": 0, "last_send": 6 * S, "polled": rows, "acknowledged": Counter({("t", 0): 5}),
+        **more,
+    })  # fmt: skip
+    return {each.process: each.behind for each in exercised(run, events).readers}
+
+
+def test_a_reader_has_to_get_records_after_the_last_heal() -> None:
+    later = fault("stop", 5, 8, nodes=(1,))
+    assert KILL.heal is not None
+    endless = replace(KILL, heal=replace(KILL.heal, completed=None))
+    for events in ([KILL, later], [later, KILL], [endless, later]):
+        assert reading(*events, last=8) == {3: ("t-0",)}
+        assert reading(*events, last=9) == {3: ()}
+
+
+def test_without_faults_it_has_to_get_records_in_the_second_half() -> None:
+    assert reading(last=3) == {3: ("t-0",)}
+    assert reading(last=4) == {3: ()}
+
+
+def test_readers_are_those_that_only_read() -> None:
+    assert reading(last=9, session_readers={3}) == {}
+    assert reading(last=9, progress=RunProgress(killed={3})) == {}
+    (reader,) = exercised(Tally(began=S, polled=[polled(3, 9, 2)]), []).readers
+    assert reader.last == 8.0
+
+
+def test_a_reader_that_follows_has_to_get_records_of_all_acknowledged_logs() -> None:
+    other = [polled(3, 9, 2), polled(9, 20, 5, final=True), polled(9, 20, 5, final=True, partition=1)]
+    both = Counter({("t", 0): 5, ("t", 1): 5})
+    follows = RunProgress(following={3})
+    assert reading(last=9, polled=other, acknowledged=both, progress=follows) == {3: ("t-1",)}
+    assert reading(last=9, polled=other, acknowledged=both) == {3: ()}
+    assert reading(last=9, polled=other, progress=follows) == {3: ()}
+
+
+def test_groups_that_never_committed_a_position_are_silent() -> None:
+    logs = [("t", 1), ("t", 0), ("t", 2), ("u", 0), ("v", 0)]
+    run = Tally(
+        acknowledged=Counter(dict.fromkeys(logs, 1)),
+        subscribed={("g", "t"), ("g", "v"), ("a", "u")},
+        positions={"g": Counter({("t", 2): 3, ("v", 0): 1}), "z": Counter({("t", 0): 2})},
+    )
+    assert exercised(run, []).groups == (
+        GroupExercised(group="a", commits=0, silent=("u-0",)),
+        GroupExercised(group="g", commits=4, silent=("t-0", "t-1")),
+        GroupExercised(group="z", commits=2),
+    )
+
+
+# Reasons
+
+
+def counted(sends: int = 0, polls: int = 0, *, failed: int = 0, **more: Any) -> Tally:
+    types = {"send": {"ok": sends, "fail": failed}, "poll": {"ok": polls}}
+    # Spark returns no row where there is nothing to count.
+    return Tally(
+        types={f: +Counter(of_type) for f, of_type in types.items() if any(of_type.values())}, **more
+    )
+
+
+def test_a_run_that_exercised_something_is_free_of_doubt() -> None:
+    assert unknowns(counted(1, 1), [KILL]) == ()
+    assert unknowns(counted(1), []) == ()
+
+
+INTERRUPTED = "The run was interrupted in its phase steady: the history ends there."
+NOTHING = "The history holds no records: nothing was sent and nothing was read."
+
+
+def test_a_history_without_records_says_so_first() -> None:
+    begun = RunProgress(phases=["steady"])
+    assert unknowns(Tally(), [replace(KILL, heal=None)]) == (NOTHING,)
+    assert unknowns(Tally(progress=begun), []) == (NOTHING, INTERRUPTED)
+    (first, second) = unknowns(counted(0, 1, progress=begun), [])
+    assert (first, second) == (
+        INTERRUPTED,
+        "No send was acknowledged (of 0): no promise was put to the test.",
+    )
+
+
+def test_a_run_without_an_acknowledgement_tests_nothing() -> None:
+    assert unknowns(counted(0, failed=1200), []) == (
+        "No send was acknowledged (of 1,200): no promise was put to the test.",
+    )
+    assert unknowns(counted(0, 1), []) == (
+        "No send was acknowledged (of 0): no promise was put to the test.",
+    )
+
+
+def test_records_without_the_offset_before_them_cannot_be_ordered() -> None:
+    (sentence,) = unknowns(counted(1, unlinked=1200), [])
+    assert sentence.startswith("1,200 records lack the offset of the record before them")
+
+
+def test_doubts_about_faults_count() -> None:
+    (sentence,) = unknowns(counted(1), [KILL, replace(KILL, heal=None)])
+    assert sentence.endswith("has no record of its healing: the cluster may not have recovered.")
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({}, "there was no final read of it"),
+        ({"attempted": {("t", 1)}}, "no final read of it completed"),
+        ({"progress": RunProgress(unread={("t", 1): "no leader"})}, "its final read could not begin (no leader)"),
+    ],
+)  # fmt: skip
+def test_a_partition_that_was_written_has_to_be_read_at_the_end(more: dict[str, Any], reason: str) -> None:
+    run = counted(1, written={("t", 0), ("t", 1)}, finished={("t", 0), ("u", 0)}, **more)
+    assert unknowns(run, []) == (
+        f"Partition t-1 was written, but {reason}: its content at the end is unknown.",
+    )
+
+
+def test_unread_partitions_are_in_the_order_of_their_names() -> None:
+    logs = {(topic, number) for topic in "hgfedcba" for number in (1, 0)}
+    sentences = unknowns(counted(1, written=logs), [])
+    assert [sentence.split()[1] for sentence in sentences] == [
+        f"{topic}-{number}" for topic in "abcdefgh" for number in (0, 1)
+    ]
