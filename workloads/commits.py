@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from workloads.clients.protocol import Log
+from workloads.clients.protocol import CommitReport, Log
 from workloads.history.writer import Writer
 
 
@@ -65,6 +65,17 @@ class Commits:
             })
             for (topic, partition), offset in positions.items()
         ]  # fmt: skip
+
+    def report(self, op: int, report: CommitReport, kind: str) -> None:
+        """Record a commit that was sent within a poll. kind: the member's setting `commits_in_poll`. All rows must
+        have been flushed before the member was allowed to make it."""
+        value = json.dumps({"member": self._member, kind: True})
+        for (topic, partition), offset in report.positions.items():
+            self._operations.append(
+                **self._known, op=op, topic=topic, partition=partition, end_offset=offset, value=value,
+                type=report.ending.type, error=report.ending.error, invoked=report.invoked,
+                completed=report.completed, generation=report.generation,
+            )  # fmt: skip
 
     def complete(
         self,

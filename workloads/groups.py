@@ -28,7 +28,10 @@ from workloads.workload import (
 
 Assignor = Literal["range", "roundrobin", "sticky", "cooperative-sticky"]
 Protocol = Literal["classic", "consumer"]
-Commit = Literal["after-poll", "periodic"]
+Commit = Literal["after-poll", "periodic", "auto", "during-rebalance"]
+
+IN_POLL: Mapping[Commit, str] = {"auto": "auto", "during-rebalance": "revoked"}
+"""The member's setting `commits_in_poll`."""
 
 PERIOD = 1.0
 """Seconds between two periodic commits. Kafka's default, 5 s, would let few of them fall into a fault."""
@@ -64,9 +67,10 @@ class Groups(Workload):
     protocol        of the group: "classic", or "consumer" (KIP-848), which not every library has
     static          whether members have a group.instance.id, so that a new process takes over from a killed one
     commit          "after-poll": before it polls again, a member commits what it has polled. "periodic": it commits
-                    once a second, like a client with automatic commits. Libraries do not report their automatic
-                    commits, so the member makes them. It does not commit when it gives up a partition in a rebalance;
-                    the next owner polls those records again, which is allowed
+                    once a second. In both cases it does not commit when it gives up a partition in a rebalance; the
+                    next owner polls those records again, which is allowed. "during-rebalance": as "periodic", and
+                    when a rebalance takes partitions away, before it gives them up. "auto": the library's automatic
+                    commits (enable.auto.commit), once a second. The last two need library="confluent-kafka"
     session_timeout   seconds without a heartbeat after which the group replaces a member
     auto_offset_reset  "earliest" or "latest": where a member starts without a committed offset, and goes on when the
                     committed one is not in the log any more. With "latest" a group leaves out the records before
@@ -116,7 +120,7 @@ class Groups(Workload):
         if self.rejoin is not None:
             check_seconds("Groups.rejoin", self.rejoin, 0.1, 3600)
         # Only where it is needed, because it loads the library; see `workloads.workload`.
-        if self.protocol != "classic" or self.library != DEFAULT_LIBRARY:
+        if self.protocol != "classic" or self.library != DEFAULT_LIBRARY or self.commit in IN_POLL:
             try:
                 library(self.library).check_member(self._member_settings(None))
             except ValueError as error:
@@ -195,7 +199,7 @@ class Groups(Workload):
             "number": number,
             "members": self.members,
             "rejoin": self.rejoin,
-            "commit_interval": PERIOD if self.commit == "periodic" else 0,
+            "commit_interval": 0 if self.commit == "after-poll" else PERIOD,
             "member": self._member_settings(f"{group}-{number}" if self.static else None),
         }
 
@@ -210,4 +214,6 @@ class Groups(Workload):
             "instance": instance,
             "auto_offset_reset": self.auto_offset_reset,
             "committed": False,
+            "commits_in_poll": IN_POLL.get(self.commit),
+            "commit_interval": PERIOD,
         }

@@ -109,6 +109,41 @@ def test_faults_of_members_and_coordinators_are_valid(
     assert member_events(run)["assigned"] > workload.partitions
 
 
+def commits(run: Run, kind: str) -> Counter[str]:
+    """How those sent within polls ended; kind: in the value of their rows."""
+    rows = [row for row in operations(run) if row["f"] == "commit"]
+    return Counter(row["type"] for row in rows if json.loads(row["value"]).get(kind))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "values", [{}, {"assignor": "cooperative-sticky"}, {"protocol": "consumer"}], ids=str
+)
+def test_members_commit_within_the_rebalance_that_takes_partitions_away(
+    kafkacheck: Callable[[Experiment], Run], values: dict[str, Any]
+) -> None:
+    workload = Groups(
+        library="confluent-kafka", commit="during-rebalance", rejoin=3, topic_config=SAFE, **values
+    )
+    run = kafkacheck(Experiment(workload=workload, duration=15))
+    run.assert_valid()
+    assert (ended := commits(run, "revoked"))["ok"] > 0, ended
+
+
+@pytest.mark.nightly
+def test_automatic_commits_under_faults_are_valid(kafkacheck: Callable[[Experiment], Run]) -> None:
+    workload = Groups(
+        library="confluent-kafka", commit="auto", session_timeout=3, rejoin=3, topic_config=SAFE
+    )
+    faults = [
+        api.kill_client("member:group-0", at=3, lasting=2),
+        api.kill("coordinator:group-0", at=8, lasting=4),
+    ]
+    run = kafkacheck(Experiment(workload=workload, faults=faults, cooldown=5))
+    run.assert_valid()
+    assert (ended := commits(run, "auto"))["ok"] > workload.partitions, ended
+
+
 @pytest.mark.nightly
 def test_latest_skips_what_follows_a_deleted_position(kafkacheck: Callable[[Experiment], Run]) -> None:
     """While the member stalls, retention removes the position that it had committed. With auto.offset.reset=latest it

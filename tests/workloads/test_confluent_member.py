@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import confluent_kafka
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from tests.support.mock_cluster import MockCluster, mock_cluster
 from workloads.clients.confluent import member as members
 from workloads.clients.confluent.member import ConfluentMember, configuration, generation_of
-from workloads.clients.protocol import Ending, MemberEvent, Polled
+from workloads.clients.protocol import CommitReport, Ending, MemberEvent, Polled
 
 LOG = ("t", 0)
 FAST = {"session_timeout": 6, "heartbeat_interval": 0.5, "max_poll_interval": 10}
@@ -155,3 +155,159 @@ def test_the_generation_is_in_the_metadata() -> None:
     assert generation_of(b"CGMDv2:" + struct.pack("=i", 3) + b"group\0member\0") == 3
     for other in (b"CGMDv2:" + struct.pack("=i", -1), b"CGMDv9:" + struct.pack("=i", 3), b"x", None):
         assert generation_of(other) is None
+
+
+def reports_of(one: ConfluentMember, condition: Callable[[list[CommitReport]], bool]) -> list[CommitReport]:
+    """It polls, and permits commits after each poll, until the condition holds."""
+    reports: list[CommitReport] = []
+    deadline = time.monotonic() + 30
+    while not condition(reports):
+        assert time.monotonic() < deadline, f"30 s are over: {reports}, {one.positions}"
+        one.poll(0.1)
+        one.allow_commits()
+        reports += one.commit_reports()
+    return reports
+
+
+def test_automatic_commits_cover_only_what_was_allowed(cluster: MockCluster) -> None:
+    one = member(cluster, commits_in_poll="auto", commit_interval=0.2)
+    poll_until(one, lambda polled, _: len(polled) == 10)
+    until = time.monotonic() + 1
+    while time.monotonic() < until:
+        one.poll(0.1)
+    assert one.commit_reports() == []
+    before = time.monotonic_ns()
+    generation = one.generation
+    (report,) = reports_of(one, lambda reports: len(reports) == 1)
+    assert (report.positions, report.ending, report.generation) == ({LOG: 10}, Ending("ok"), generation)
+    assert report.completed is not None
+    assert before <= report.invoked <= report.completed <= time.monotonic_ns()
+    one.close()
+    # The library may commit the same position again when it leaves.
+    assert all(each.positions == {LOG: 10} for each in one.commit_reports())
+
+
+def test_a_member_that_leaves_commits_what_was_allowed(cluster: MockCluster) -> None:
+    one = member(cluster, commits_in_poll="auto", commit_interval=60)
+    poll_until(one, lambda polled, _: len(polled) == 10)
+    one.allow_commits()
+    one.close()
+    (report,) = one.commit_reports()
+    assert (report.positions, report.ending.type) == ({LOG: 10}, "ok")
+
+
+def test_an_automatic_commit_after_a_rebalance_has_no_generation(cluster: MockCluster) -> None:
+    one = member(cluster, commits_in_poll="auto", commit_interval=60)
+    poll_until(one, lambda polled, _: len(polled) == 10)
+    one.allow_commits()
+    allowed = time.monotonic_ns()
+    assert one.generation is not None
+    one._generation = one.generation + 1
+    assert one._commits is not None
+    one._committed(None, [confluent_kafka.TopicPartition(*LOG, 10), confluent_kafka.TopicPartition("t", 1)])
+    (report,) = one.commit_reports()
+    assert (report.positions, report.generation) == ({LOG: 10}, None)
+    assert report.invoked <= allowed
+    one._committed(confluent_kafka.KafkaError(27), [confluent_kafka.TopicPartition(*LOG, 10)])
+    (report,) = one.commit_reports()
+    assert report.ending == Ending("info", "REBALANCE_IN_PROGRESS")
+    one._committed(confluent_kafka.KafkaError(confluent_kafka.KafkaError._NO_OFFSET), [])
+    assert one.commit_reports() == []
+    one.close()
+
+
+@pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
+def test_a_member_commits_within_the_rebalance_that_takes_a_partition_away(
+    cluster: MockCluster, assignor: str
+) -> None:
+    """The mock coordinator refuses some of these commits, which real ones accept."""
+    one = member(cluster, commits_in_poll="revoked", assignor=assignor)
+    poll_until(one, lambda polled, _: len(polled) == 10)
+    generation = one.generation
+    for _ in range(3):
+        one.poll(0.1)
+        one.allow_commits()
+        assert one.commit_reports() == [], "no rebalance"
+    begun = time.monotonic_ns()
+    one._revoked(one._library, [confluent_kafka.TopicPartition(*LOG)])
+    one._revoked(one._library, [confluent_kafka.TopicPartition(*LOG)])
+    (report,) = reports_of(one, lambda reports: len(reports) == 1)
+    assert (report.positions, report.ending.type) == ({LOG: 10}, "ok"), "once"
+    assert report.generation == generation
+    assert report.completed is not None
+    assert begun <= report.invoked < report.completed
+    one.close()
+    assert one.commit_reports() == [], "it leaves without it"
+
+
+def test_a_commit_within_a_rebalance_covers_what_was_allowed_and_not_committed(cluster: MockCluster) -> None:
+    one = member(cluster, commits_in_poll="revoked")
+    poll_until(one, lambda polled, _: len(polled) == 10)
+    partition = confluent_kafka.TopicPartition(*LOG)
+    one._revoked(one._library, [partition])
+    assert one._commits is not None
+    assert one._commits._sent == {}, "nothing is on disk"
+    one._changes.clear()
+    one.allow_commits()
+    assert one.commit({LOG: 10}, 5) == Ending("ok")
+    one._committed(None, [confluent_kafka.TopicPartition(*LOG, 10)])
+    assert one.commit_reports() == [], "the caller has its answer"
+    one._revoked(one._library, [partition])
+    assert one._commits._sent == {}, "it is committed already"
+    one.allow_commits()
+    assert LOG not in one._commits._allowed, "it is revoked, although its records were just polled"
+    one.close()
+
+
+def test_a_silent_coordinator_does_not_hold_a_rebalance(
+    cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A synchronous commit held it for more than 80 s."""
+    monkeypatch.setattr(members, "CLOSE_LIMIT", 60)  # It leaves no thread to later tests.
+    one = member(cluster, commits_in_poll="revoked")
+    poll_until(one, lambda polled, _: len(polled) == 10)
+    one.allow_commits()
+    for broker in (1, 2, 3):
+        cluster.delay(broker, 60_000)
+    begun = time.monotonic()
+    one._revoked(one._library, [confluent_kafka.TopicPartition(*LOG)])
+    assert time.monotonic() - begun < 20
+    assert one._commits is not None
+    one._commits.close()
+    (report,) = one.commit_reports()
+    assert (report.positions, report.ending, report.completed) == (
+        {LOG: 10},
+        Ending("info", "no answer"),
+        None,
+    )
+    for broker in (1, 2, 3):
+        cluster.delay(broker, 0)
+    one.close()
+    assert one.commit_reports() == []
+
+
+def test_commits_in_polls_are_wanted_beforehand(cluster: MockCluster) -> None:
+    one = member(cluster)
+    with pytest.raises(ValueError, match="commits_in_poll"):
+        one.allow_commits()
+    one.close()
+    config = configuration("g", {"commits_in_poll": "auto", "commit_interval": 1.0})
+    assert (config["enable.auto.commit"], config["auto.commit.interval.ms"]) == (True, 1000)
+    assert "enable.auto.commit" not in configuration("g", {"commits_in_poll": "revoked"})
+
+
+def test_a_commit_that_the_library_refuses_does_not_leave_the_rebalance(cluster: MockCluster) -> None:
+    class Refusing:
+        def commit(self, **_: Any) -> None:
+            raise confluent_kafka.KafkaException(
+                confluent_kafka.KafkaError(confluent_kafka.KafkaError._STATE)
+            )
+
+    one = member(cluster, commits_in_poll="revoked")
+    poll_until(one, lambda polled, _: len(polled) == 10)
+    one.allow_commits()
+    one._revoked(cast(Any, Refusing()), [confluent_kafka.TopicPartition(*LOG)])
+    (report,) = one.commit_reports()
+    assert (report.positions, report.ending) == ({LOG: 10}, Ending("info", "_STATE"))
+    one.close()
+    assert one.commit_reports() == []

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from workloads.clients.protocol import Ending, Log, MemberEvent, Polled
+from workloads.clients.protocol import CommitReport, Ending, Log, MemberEvent, Polled
 from workloads.history.reader import read
 from workloads.history.schema import OPERATIONS, RECORDS
 from workloads.history.segments import segments
@@ -34,6 +34,9 @@ class FakeMember:
         self.told: list[MemberEvent] = []
         self.endings: deque[Ending] = deque()
         self.sent: list[tuple[dict[Log, int], int, int]] = []
+        self.allowed: list[tuple[dict[Log, int], int, int]] = []
+        """The positions that each `allow_commits` permitted, and what it found on disk."""
+        self.reports: list[CommitReport] = []
 
     def poll(self, timeout: float) -> list[Polled]:  # noqa: ARG002 - as the protocol's
         polled = self.polls.popleft() if self.polls else []
@@ -49,6 +52,14 @@ class FakeMember:
         found = len(rows(self.home, "records")), len(rows(self.home, "operations"))
         self.sent.append((dict(positions), *found))
         return self.endings.popleft() if self.endings else Ending("ok")
+
+    def allow_commits(self) -> None:
+        found = len(rows(self.home, "records")), len(rows(self.home, "operations"))
+        self.allowed.append((dict(self.positions), *found))
+
+    def commit_reports(self) -> list[CommitReport]:
+        reports, self.reports = self.reports, []
+        return reports
 
     def close(self) -> None:
         self.told.append(MemberEvent("revoked", LOG, 90, 2))
@@ -234,3 +245,45 @@ def test_a_group_is_known_before_it_joins(context: WorkerContext, member: FakeMe
     assert [(row["f"], row["type"], row["group"], row["topic"], row["partition"]) for row in found] == [
         ("subscribe", "ok", "g-r", "t", None)
     ]
+
+
+@pytest.mark.parametrize("kind", ["auto", "revoked"])
+def test_commits_within_polls_cover_what_is_on_disk(
+    context: WorkerContext, member: FakeMember, kind: str
+) -> None:
+    context.options["member"]["commits_in_poll"] = kind
+    membership = Membership(context)
+    member.told, member.polls = [assigned(5)], deque([polled(5, 6)])
+    membership.poll(0.1)
+    assert member.allowed == [({LOG: 7}, 2, 2)]
+    membership.commit()
+    assert [each[0] for each in member.sent] == ([] if kind == "auto" else [{LOG: 7}])
+    member.reports = [
+        CommitReport({LOG: 7}, Ending("ok"), 20, 30, None),
+        CommitReport({LOG: 7}, Ending("info", "Refused"), 40, 50, 2),
+    ]
+    membership.poll(0.1)
+    member.reports = [CommitReport({LOG: 7}, Ending("info", "no answer"), 60, None, 2)]
+    membership.leave()
+    context.flush()
+    commits = [
+        row
+        for row in rows(context.home, "operations")
+        if row["f"] == "commit" and json.loads(row["value"]) == {"member": "m", kind: True}
+    ]
+    assert [
+        (row["type"], row["error"], row["invoked"], row["completed"], row["generation"], row["end_offset"])
+        for row in commits
+    ] == [
+        ("ok", None, 20, 30, None, 7),
+        ("info", "Refused", 40, 50, 2, 7),
+        ("info", "no answer", 60, None, 2, 7),
+    ]
+    assert len({row["op"] for row in commits}) == 3
+
+
+def test_nothing_is_permitted_by_default(context: WorkerContext, member: FakeMember) -> None:
+    membership = Membership(context)
+    member.told, member.polls = [assigned(5)], deque([polled(5, 6)])
+    membership.poll(0.1)
+    assert member.allowed == []

@@ -91,7 +91,9 @@ class Library(Protocol):
         settings  session_timeout, heartbeat_interval, max_poll_interval (seconds); assignor: "range", "roundrobin",
                   "sticky" or "cooperative-sticky"; protocol: "classic" or "consumer" (KIP-848); instance:
                   group.instance.id or None; auto_offset_reset: "earliest" or "latest"; committed: whether it reads
-                  with isolation.level=read_committed.
+                  with isolation.level=read_committed; commits_in_poll: "auto": the library's automatic commits, once
+                  per commit_interval (seconds); "revoked": of partitions that a rebalance takes away, before the
+                  member gives them up. Both commit what `Member.allow_commits` permits. None or absent: neither.
         Raises ValueError for what the library cannot do, and OSError when no broker answers in time.
         """
 

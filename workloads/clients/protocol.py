@@ -80,6 +80,21 @@ class Ending(NamedTuple):
     error: str | None = None
 
 
+class CommitReport(NamedTuple):
+    """A commit of positions that was sent within `Member.poll`, as the library reported it.
+
+    invoked, completed  ns; not later, and not earlier, than it was sent and answered. `completed` is None without an
+                        answer.
+    generation          in which it was sent; None if unknown.
+    """
+
+    positions: Mapping[Log, int]
+    ending: Ending
+    invoked: int
+    completed: int | None
+    generation: int | None
+
+
 class MemberEvent(NamedTuple):
     """A partition that a member of a group got or gave up, at `at` (ns); `start` is the first offset to read of an
     assigned one."""
@@ -175,6 +190,14 @@ class Member(Protocol):
 
     def commit(self, positions: Mapping[Log, int], limit: float) -> Ending:
         """Commit positions: the next offset to read of each log."""
+
+    def allow_commits(self) -> None:
+        """What the polls have returned until now is on disk, so that commits within `poll` may cover it. Raises
+        ValueError where the setting `commits_in_poll` is not possible; see `Library.member`."""
+
+    def commit_reports(self) -> list[CommitReport]:
+        """The commits within `poll` that have ended since the last call; after `close`, also those without an
+        answer."""
 
     def seek(self, log: Log, offset: int) -> None:
         """Go on from this offset, in another assignment."""

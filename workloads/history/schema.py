@@ -147,7 +147,10 @@ OPERATIONS = pa.schema(
                 to read; ``{"member": id}``, and ``"reset": true`` if it was deliberately set to another offset
                 than the member's position. In a transaction it completes with the transaction, and has its op:
                 ``"transaction": int``. All that the member had polled before, and its assignments, are on disk before
-                the request is sent (see `workloads.commits`).
+                the request is sent (see `workloads.commits`). Sent within a poll: ``"revoked": true`` for partitions
+                that a rebalance takes away, ``"auto": true`` for an automatic commit, which the library reports only
+                when it has ended. `invoked` of an automatic commit is when the library was first allowed to make it,
+                and the polls below its offsets were on disk then; `generation` is null if a rebalance came between.
 ``<fault>``     by NEMESIS, one row for inject and one for heal: ``{"event": id, "stage": "inject"|"heal",
                 "target": as in the schedule, "nodes": [ids], "effective": bool, "evidence": {...}}``; type ``info``.
                 ``"options"`` are those of the fault as the schedule has them; absent if all have their defaults.

@@ -26,6 +26,7 @@ class Membership:
         self._context = context
         self._topics = tuple(context.topics) if topics is None else topics
         self._settings: dict[str, Any] = context.options["member"]
+        self._commits_in_poll: str | None = self._settings.get("commits_in_poll")
         self._group = f"{context.options['group']}-{context.run}"
         self._records, self._operations = context.records(), context.writer("operations")
         self._member: Member | None = None
@@ -68,6 +69,11 @@ class Membership:
                 generation=member.generation,
             )
             context.counts["polled"] += len(polled)
+        if self._commits_in_poll is not None:
+            self._records.flush()
+            self._operations.flush()
+            member.allow_commits()
+            self._record_reports(member)
         return polled
 
     @property
@@ -76,9 +82,10 @@ class Membership:
         return None if self._member is None else self._member.membership
 
     def commit(self) -> None:
-        """Commit the positions that have moved since the last commit that was acknowledged."""
+        """Commit the positions that have moved since the last commit that was acknowledged, unless the library makes
+        automatic commits."""
         member = self._member
-        if member is None or member.generation is None:
+        if member is None or member.generation is None or self._commits_in_poll == "auto":
             return
         moved = {
             log: offset
@@ -126,12 +133,21 @@ class Membership:
         member.close()
         self._earlier_assignments += member.assignment + 1
         self._record_events(member)
+        self._record_reports(member)
         if self._joined:
             self._record("left", member, invoked, time.monotonic_ns())
         self._joined = ""
 
     def _commits(self, member: Member) -> Commits:
         return self._context.commits(group=self._group, member=member.id)
+
+    def _record_reports(self, member: Member) -> None:
+        """Of the commits that were sent within polls."""
+        if self._commits_in_poll is None:
+            return
+        for report in member.commit_reports():
+            self._commits(member).report(self._context.op(), report, self._commits_in_poll)
+            self._context.counts[f"commits {report.ending.type}"] += 1
 
     def _record_events(self, member: Member) -> None:
         events = member.events()

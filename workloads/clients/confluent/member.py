@@ -13,10 +13,11 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from workloads.clients.confluent.consumer import CLOSE_LIMIT, CONSUMER
 from workloads.clients.confluent.limited import call_within
+from workloads.clients.confluent.poll_commits import PollCommits
 from workloads.clients.confluent.records import to_polled
 from workloads.clients.confluent.settings import COMMON, access
 from workloads.clients.connection import Address
-from workloads.clients.protocol import Ending, Log, MemberEvent, Polled
+from workloads.clients.protocol import CommitReport, Ending, Log, MemberEvent, Polled
 
 AT_ONCE = 500
 """Records of one poll: they are taken one by one, because callbacks of a rebalance run between them."""
@@ -40,6 +41,9 @@ def configuration(group: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     }
     if "max_poll_interval" in settings:
         config["max.poll.interval.ms"] = round(settings["max_poll_interval"] * 1000)
+    if settings.get("commits_in_poll") == "auto":
+        config["enable.auto.commit"] = True
+        config["auto.commit.interval.ms"] = round(settings["commit_interval"] * 1000)
     if settings.get("instance") is not None:
         config["group.instance.id"] = settings["instance"]
     if config["group.protocol"] == "consumer":
@@ -99,6 +103,10 @@ class ConfluentMember:
         self._events: list[MemberEvent] = []
         self._held: Message | None = None
         """The first message after the changes."""
+        kind = settings.get("commits_in_poll")
+        self._commits = None if kind is None else PollCommits(kind)
+        if self._commits is not None:
+            config["on_commit"] = self._committed
         self._consumer: Library | None = Library({**COMMON, **CONSUMER, **access(bootstrap), **config})
         self._consumer.subscribe(
             list(topics), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
@@ -167,7 +175,22 @@ class ConfluentMember:
         except KafkaException as error:
             return Ending("info", error.args[0].name())
         errors = sorted({each.error.name() for each in done if each.error is not None})
-        return Ending("info", ", ".join(errors)) if errors else Ending("ok")
+        if errors:
+            return Ending("info", ", ".join(errors))
+        if self._commits is not None:
+            self._commits.settle(positions)
+        return Ending("ok")
+
+    def allow_commits(self) -> None:
+        if self._commits is None:
+            raise ValueError("made without the setting commits_in_poll")
+        # Those of a former assignment must not be committed in the next one, which may start below them.
+        changed = {change.log for change in self._changes}
+        positions = {log: offset for log, offset in self._positions.items() if log not in changed}
+        self._commits.allow(self._library, positions, self._generation)
+
+    def commit_reports(self) -> list[CommitReport]:
+        return [] if self._commits is None else self._commits.take()
 
     def seek(self, log: Log, offset: int) -> None:
         self._library.seek(TopicPartition(*log, offset))
@@ -181,6 +204,8 @@ class ConfluentMember:
         # It gives the partitions up.
         with suppress(TimeoutError, KafkaException, RuntimeError):
             call_within(CLOSE_LIMIT, consumer.close)
+        if self._commits is not None:
+            self._commits.close()
         self._apply()
 
     @property
@@ -227,6 +252,8 @@ class ConfluentMember:
                 self._id = (self._consumer and self._consumer.memberid()) or self._id
                 if change.start is not None:
                     self._positions[change.log] = change.start
+                    if self._commits is not None:
+                        self._commits.settle({change.log: change.start})
             else:
                 self._owned.discard(change.log)
                 self._positions.pop(change.log, None)
@@ -259,7 +286,14 @@ class ConfluentMember:
             pass
         return None
 
-    def _revoked(self, _: Library, partitions: list[TopicPartition]) -> None:
+    def _committed(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+        assert self._commits is not None
+        self._commits.answered(error, partitions, None if self._changes else self._generation)
+
+    def _revoked(self, library: Library, partitions: list[TopicPartition]) -> None:
+        if self._commits is not None and self._consumer is not None:
+            logs = [(each.topic, each.partition) for each in partitions]
+            self._commits.revoke(library, logs, self._generation)
         for each in partitions:
             self._change("revoked", each, self._generation)
 
@@ -275,6 +309,8 @@ class ConfluentMember:
         start: int | None = None,
     ) -> None:
         log = (partition.topic, partition.partition)
+        if self._commits is not None:
+            self._commits.forget(log)
         if not self._changes and self._consumer is not None:
             self._metadata_before = self._consumer.consumer_group_metadata()
         self._changes.append(MemberEvent(event, log, time.monotonic_ns(), generation, start))

@@ -27,7 +27,7 @@ from workloads.clients.kafka_python.fetches import Fetches
 from workloads.clients.kafka_python.member_settings import member_settings
 from workloads.clients.kafka_python.records import to_polled
 from workloads.clients.kafka_python.settings import COMMON, access
-from workloads.clients.protocol import Ending, Log, MemberEvent, Polled
+from workloads.clients.protocol import CommitReport, Ending, Log, MemberEvent, Polled
 
 REFUSED = (CommitFailedError, FencedInstanceIdError, NodeNotReadyError, RebalanceInProgressError)
 """A commit with one of these takes no effect. A broker that answers NotCoordinator or CoordinatorNotAvailable may
@@ -157,6 +157,12 @@ class KafkaPythonMember:
         except KafkaError as error:
             return Ending("info", type(error).__name__)
         return Ending("ok")
+
+    def allow_commits(self) -> None:
+        raise ValueError("kafka-python commits nothing within a poll")
+
+    def commit_reports(self) -> list[CommitReport]:
+        return []
 
     def seek(self, log: Log, offset: int) -> None:
         if self._consumer is None or self._assignments is None or log not in self._assignments.owned:

@@ -19,6 +19,14 @@ ASSIGNORS: Mapping[str, type] = {
     "cooperative-sticky": CooperativeStickyAssignor,
 }
 
+NO_COMMITS_IN_POLL: Mapping[str, str] = {
+    "revoked": "a commit during a rebalance: kafka-python gives partitions up in a thread of its own, also between "
+    "two polls, when what they returned may not be on disk yet",
+    "auto": "automatic commits: in a rebalance, kafka-python makes them in a thread of its own, without a report, "
+    "when what polls returned may not be on disk yet",
+}
+"""Why kafka-python cannot do a value of `commits_in_poll`."""
+
 
 def member_settings(group: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Those of KafkaConsumer; `settings` as `Library.member` has them. Raises ValueError for what it cannot do."""
@@ -27,6 +35,8 @@ def member_settings(group: str, settings: Mapping[str, Any]) -> dict[str, Any]:
             f"protocol={protocol!r}: kafka-python has the group protocol 'classic' only; use "
             f"library='confluent-kafka' for 'consumer' (KIP-848)"
         )
+    if (commits := settings.get("commits_in_poll")) is not None:
+        raise ValueError(f"{NO_COMMITS_IN_POLL[commits]}; use library='confluent-kafka'")
     if settings["assignor"] not in ASSIGNORS:
         raise ValueError(f"assignor={settings['assignor']!r}: expected one of {', '.join(ASSIGNORS)}")
     return {
