@@ -66,7 +66,8 @@ def _moments() -> Iterator[Step]:
         says="a poll of a session in a log: its lowest and highest offset, and whether it returned all between them",
         sql=f"""
         select {LOG_COLUMNS}, {SESSION} as session, {TIME} as at, min(offset) as low, max(offset) as high,
-            count_if(within and offset = previous + 1) = count(*) - 1 and count_if(error is not null) = 0 as is_whole
+            count_if(within and offset = previous + 1) = count(*) - 1 and max(offset) - min(offset) = count(*) - 1
+                and count_if(error is not null) = 0 as is_whole
         from {{records}} where f = 'poll' and offset is not null and ({{session_filter}})
         group by {LOG_COLUMNS}, {SESSION}, {TIME}, op
         """,

@@ -91,8 +91,12 @@ ORDERED = [check for check in CHECKS if check.suspicion and check.suspicion.per 
 
 ORDER_STEPS = {
     "a read that ends after one that begins then": ("ENDED, BEGINS, ", "BEGINS, ENDED, "),
-    "gaps within a poll": ("count_if(within and offset = previous + 1) = count(*) - 1 and ", ""),
-    "damaged records of a poll": (" and count_if(error is not null) = 0 as", " as"),
+    "gaps within a poll": (
+        "count_if(within and offset = previous + 1) = count(*) - 1 and max(offset) - min(offset) = count(*) - 1\n"
+        "                and ",
+        "",
+    ),
+    "damaged records of a poll": ("and count_if(error is not null) = 0 as", "as"),
     "the lowest offset of a poll": ("max(offset) as high,\n", "min(offset) as high,\n"),
     "the lowest poll so far": ("max(high) over before", "min(high) over before"),
     "the lowest write so far": ("max(ack) over before", "min(ack) over before"),

@@ -128,7 +128,7 @@ def test_a_verdict_says_what_a_finding_is_about(judged: Any, story: Any) -> None
 HEADS = {
     "planted-node": "  run r, node 2: since at -1.000 s, lasted 2.000 s, state of 2, known 1, 2, names x, none none, "
     "offset 7, missing unknown",
-    "planted-group": "  run r, group g: value 1:3",
+    "planted-group": "  run r, group g: value 1:3 (process 1's 4th write)",
     "planted-quorum": "  run r, the controller quorum: leader 2",
 }
 
