@@ -1,4 +1,4 @@
-"""Which nodes served just before an injection: a process that did not serve then was not struck by the fault."""
+"""Which nodes served just before an injection: a fault of a process that did not serve then is not proved."""
 
 from __future__ import annotations
 

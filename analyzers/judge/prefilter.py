@@ -97,14 +97,13 @@ def find_suspicious_values(history: History, checks: Sequence[Check]) -> Suspect
 
 
 def with_order(suspects: Suspects, history: History, checks: Sequence[Check]) -> Suspects:
-    """And what conditions about sessions and leaders rule out. One more Spark job; none where no check has one."""
+    """With those of conditions about sessions and leaders. One Spark job; none where no check has such a condition."""
     asked = [check for check in checks if check in suspects.checks]
     steps = order_plan(asked, GRAINS if suspects.conflicting is not None else ["leader"])
     if not steps.facts:
         return suspects
-    of_sessions = history.session_filter.replace("{", "{{").replace(
-        "}", "}}"
-    )  # the name of a run may have braces
+    # The name of a run may have braces.
+    of_sessions = history.session_filter.replace("{", "{{").replace("}", "}}")
     statement = steps.sql(preamble="").replace("{session_filter}", of_sessions)
     runs = _by_fact(steps.facts, history.sql(statement).collect())
     return replace(

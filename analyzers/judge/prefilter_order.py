@@ -42,7 +42,7 @@ def order_plan(checks: Sequence[Check], grains: Sequence[Grain] = GRAINS) -> Pla
         "leader": ("answered", _answered()),
     }
     for grain, (source, of_grain) in sources.items():
-        conditions = {fact: where for fact in facts if (where := condition([*checks], fact, grain))}
+        conditions = {fact: where for fact in facts if (where := condition(checks, fact, grain))}
         if conditions:
             steps += of_grain
             bits = " | ".join(
