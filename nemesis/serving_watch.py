@@ -1,4 +1,4 @@
-"""Which nodes served just before an injection: a fault of a process that did not serve then is not proved."""
+"""Which nodes served just before an injection. A fault of a process that did not serve is not proved."""
 
 from __future__ import annotations
 

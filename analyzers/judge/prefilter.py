@@ -97,7 +97,7 @@ def find_suspicious_values(history: History, checks: Sequence[Check]) -> Suspect
 
 
 def with_order(suspects: Suspects, history: History, checks: Sequence[Check]) -> Suspects:
-    """With those of conditions about sessions and leaders. One Spark job; none where no check has such a condition."""
+    """With those of conditions about sessions and leaders. One Spark job; none without such a condition."""
     asked = [check for check in checks if check in suspects.checks]
     steps = order_plan(asked, GRAINS if suspects.conflicting is not None else ["leader"])
     if not steps.facts:
