@@ -16,7 +16,11 @@ settings.register_profile(NIGHTLY, settings())
 CELL_BY_DAY = "[acks=1-min.isr=2-unclean=false]"
 """Of examples/test_matrix.py: it loses writes without an unclean election. `make nightly` has the others."""
 
-pytest_plugins = ["tests.support.loaded_modules", "tests.support.time_by_folder"]
+pytest_plugins = [
+    "tests.support.failures_at_once",
+    "tests.support.loaded_modules",
+    "tests.support.time_by_folder",
+]
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
