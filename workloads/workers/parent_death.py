@@ -14,7 +14,10 @@ import os
 import signal
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import Any
 
 PR_SET_PDEATHSIG = 1
@@ -23,23 +26,63 @@ PARENT = "KAFKACHECK_PARENT"
 """Environment variable: the process id of the parent, for `end_with_parent`."""
 
 
+_Child = subprocess.Popen[Any]
+
+
 class _Spawner:
-    """Starts processes on one thread. A fork has no threads but its own, so that it needs another one."""
+    """Starts processes on one thread. A fork has no threads but its own, so that it needs another one.
+
+    It is a daemon thread of our own. An executor whose thread was started by an interrupted call forgets that
+    thread, and the program never ends.
+    """
 
     def __init__(self) -> None:
-        self.renew()
-        os.register_at_fork(after_in_child=self.renew)
+        self._renew()
+        os.register_at_fork(after_in_child=self._renew)
 
-    def renew(self) -> None:
-        self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafkacheck-spawner")
+    def _renew(self) -> None:
+        self._tasks: SimpleQueue[tuple[Future[_Child], Callable[[], _Child]]] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def start(self, child: Callable[[], _Child]) -> Future[_Child]:
+        future: Future[_Child] = Future()
+        self._tasks.put((future, child))
+        # Two threads at a time may each start one, which does no harm.
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._serve, name="kafkacheck-spawner", daemon=True)
+            self._thread.start()
+        return future
+
+    def _serve(self) -> None:
+        while True:
+            future, child = self._tasks.get()
+            try:
+                future.set_result(child())
+            except Exception as error:
+                future.set_exception(error)
 
 
 _SPAWNER = _Spawner()
 
 
 def spawn(*arguments: Any, **options: Any) -> subprocess.Popen[Any]:
-    """As `subprocess.Popen`, from a thread that lives as long as this process."""
-    return _SPAWNER.thread.submit(lambda: subprocess.Popen(*arguments, **options)).result()
+    """As `subprocess.Popen`, from a thread that lives as long as this process.
+
+    A child whose caller is interrupted meanwhile is killed, because nobody else knows it.
+    """
+    started = _SPAWNER.start(lambda: subprocess.Popen(*arguments, **options))
+    try:
+        return started.result()
+    except BaseException:
+        started.add_done_callback(_end)
+        raise
+
+
+def _end(started: Future[_Child]) -> None:
+    if started.exception() is None:
+        child = started.result()
+        child.kill()
+        child.wait()
 
 
 def end_with_parent(parent: int) -> None:

@@ -15,7 +15,7 @@ OTHERS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
 }  # fmt: skip
 """By comparison: the one with the other boundary, and the opposite."""
 
-SWAPPED = {"min": "max", "max": "min", "sorted": "list", "sum": "max"}
+SWAPPED = {"min": "max", "max": "min", "sum": "max"}
 
 
 def comparisons(node: ast.AST) -> Iterator[ast.AST]:
@@ -57,8 +57,12 @@ def values(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.BinOp(left=node.left, op=ast.Add(), right=node.right)
         case ast.Call(func=ast.Name(id=name)) if name in SWAPPED:
             yield ast.Call(
-                func=ast.Name(id=SWAPPED[name], ctx=ast.Load()), args=node.args, keywords=_known(node, name)
+                func=ast.Name(id=SWAPPED[name], ctx=ast.Load()), args=node.args, keywords=node.keywords
             )
+        case ast.Call(func=ast.Name(id="sorted")):
+            # No order at all would be that of a set, which is the right one by chance in some processes.
+            back = ast.Slice(step=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)))
+            yield ast.Subscript(value=node, slice=back, ctx=ast.Load())
 
 
 def omissions(node: ast.AST) -> Iterator[ast.AST]:
@@ -88,11 +92,6 @@ def _without(node: ast.AST, field: str, index: int) -> ast.AST:
         return rest[0]  # type: ignore[no-any-return]
     setattr(other, field, rest)
     return other
-
-
-def _known(node: ast.Call, name: str) -> list[ast.keyword]:
-    """A list takes no order."""
-    return [] if name == "sorted" else node.keywords
 
 
 LOGIC: tuple[Rule, ...] = (comparisons, conditions, values, omissions)
