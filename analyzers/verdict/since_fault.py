@@ -32,4 +32,5 @@ def since_fault(moments: Iterable[Moment]) -> Iterator[str]:
         elif each.time is None or latest is None:
             yield ""
         else:
-            yield f"+{each.time - latest:,.1f} s"
+            # The difference of the times as they are shown beside it.
+            yield f"+{round(each.time, 1) - round(latest, 1):,.1f} s"

@@ -35,6 +35,12 @@ def test_times_are_counted_from_the_nearest_fault_above() -> None:
     assert [*since_fault([fault_at_some_time, STEPS[2]])] == ["fault", ""]
 
 
+def test_the_times_that_are_shown_add_up() -> None:
+    """5.84 s and 9.36 s are 3.52 s apart; shown are 5.8 s and 9.4 s."""
+    steps = (Step(time=5.84, text="", is_fault=True), Step(time=9.36, text=""))
+    assert [*since_fault(steps)] == ["fault", "+3.6 s"]
+
+
 def test_the_story_has_both_times() -> None:
     assert told(*STEPS)[1:7] == [
         "    1.0 s              the first write",
