@@ -133,6 +133,28 @@ def test_a_verdict_lists_what_was_not_exercised() -> None:
     assert (required.result, required.not_exercised) == ("unknown", verdict.not_exercised)
 
 
+def test_a_run_is_about_what_it_tried_or_saw() -> None:
+    only = {
+        "commits": ({"commits": {"fail": 1}}, "group-commits"),
+        "groups": ({"groups": (SILENT_GROUP,)}, "group-commits"),
+        "brokers": ({"brokers": (1,)}, "samples-of-every-broker"),
+    }
+    for change, name in only.values():
+        assert not_exercised(replace(NOTHING, **change)) == (name,)
+    assert not_exercised(replace(NOTHING, sampled=(1,))) == ()
+
+
+def test_sentences_and_names_have_an_order() -> None:
+    names = ["samples-of-every-broker", "transactions", "session-reads"]
+    assert [each.partition("(")[2].partition(")")[0] for each in unmet(NOTHING, names)] == [
+        "session-reads", "transactions", "samples-of-every-broker",
+    ]  # fmt: skip
+    (sentence,) = unmet(replace(ALL_DONE, brokers=(64, 33, 1, 2), sampled=(1,)), ["samples-of-every-broker"])
+    assert sentence.endswith("partition: 2, 33, 64.")
+    with pytest.raises(ValueError, match="no promise named acks, reads, sends;"):
+        require_promises(["sends", "acks", "reads"])
+
+
 def test_the_document_explains_each_promise() -> None:
     text = (Path(__file__).parents[2] / "docs" / "promises.md").read_text()
     table = dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", text.partition("## ")[0], re.MULTILINE))
