@@ -9,6 +9,7 @@ from analyzers.verdict.cause import Cause, Step
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.headline import reasons
 from analyzers.verdict.one_line import one_line
+from analyzers.verdict.since_fault import since_fault
 from analyzers.verdict.verdict import Verdict
 from analyzers.verdict.wording import count
 
@@ -72,9 +73,14 @@ def _cause(cause: Cause, judged: dict[str, Finding], verdict: Verdict, *, steps:
 
 
 def _steps(steps: Sequence[Step], most: int) -> Iterator[str]:
-    for step in steps[:most]:
-        time = " " * 8 if step.time is None else f"{step.time:6,.1f} s"
-        yield f"{time}  {step.text}"
+    """Each with its time since the load's start and, where a fault is among them, since the fault before it."""
+    shown = steps[:most]
+    times = ["" if step.time is None else f"{step.time:,.1f} s" for step in shown]
+    since = [*since_fault(shown)]
+    width, width_since = max([8, *map(len, times)]), max([0, *map(len, since)])
+    for number, step in enumerate(shown):
+        column = f"{since[number]:>{width_since}}  " if width_since else ""
+        yield f"{times[number]:>{width}}  {column}{step.text}"
     if most and len(steps) > most:
         yield f"{INDENT}... and {count(len(steps) - most, 'more step')}"
 

@@ -204,7 +204,7 @@ def _circumstances(
 ) -> Iterator[str]:
     isr = _isr_before(evidence, cut, election)
     if election is not None and isr and election[0].leader not in isr:
-        yield ELIGIBLE_REPLICA if _is_eligible(isr, election[0], run) else UNCLEAN_ELECTION
+        yield ELIGIBLE_REPLICA if _is_eligible(isr, election[0], evidence, run) else UNCLEAN_ELECTION
     if isr == (cut.before.node,):
         yield LAST_REPLICA
     mark = cut.before.high_watermark
@@ -212,10 +212,13 @@ def _circumstances(
         yield ABOVE_HIGH_WATERMARK
 
 
-def _is_eligible(isr: Sequence[int], elected: Sample, run: RunEvidence) -> bool:
+def _is_eligible(isr: Sequence[int], elected: Sample, evidence: LogEvidence, run: RunEvidence) -> bool:
     """Whether a broker outside the ISR was elected although neither the settings nor a fault allowed that."""
     minimum = run.settings.get(MINIMUM, "")
-    by_hand = any(event.fault == ELECTS and event.active(elected.time) for event in run.events)
+    # The election lies between the sample that shows it and the one before, and a request for it is soon answered.
+    (shown,) = (change for change in evidence.changes if change.after is elected)
+    since = elected.time if shown.before is None else shown.before.time
+    by_hand = any(event.fault == ELECTS for event in run.active(since, elected.time))
     is_refused = run.settings.get("unclean.leader.election.enable") == "false" and not by_hand
     return is_refused and minimum.isdigit() and len(isr) < int(minimum)
 

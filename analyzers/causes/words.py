@@ -48,6 +48,20 @@ WHAT_ENDS = {
 """By fault, what its heal does to what it acted on. Another fault may have stopped a broker meanwhile, so some name
 the network."""
 
+MOMENTARY = frozenset(
+    {
+        "add-partitions", "delete-controller", "delete-records", "elect", "fence", "rebalance", "recreate-topic",
+        "reset", "restart", "rolling-restart",
+    }
+)  # fmt: skip
+"""Faults that are over as soon as they have happened: their end is told only where `WHAT_ENDS` has words for it."""
+
+ELECTIONS = {
+    False: "an election of the preferred leader is requested by hand, for {}",
+    True: "an unclean election is requested by hand, for {}: any live replica may become leader",
+}
+"""Of the fault `elect`, by its option `unclean`."""
+
 PLURAL = {"is": "are", "loses": "lose"}
 
 WITH_OPTIONS = {
@@ -82,8 +96,9 @@ def fault_steps(
         leader = None
         if of is not None and (known := leader_before(of.changes, event.began)):
             leader = known[0], f"leader of {of.log}, epoch {known[1]}"
-        yield Step(time=run.at(event.began), text=fault_text(event, leader, run.clients))
-        if event.heal is not None:
+        yield Step(time=run.at(event.began), text=fault_text(event, leader, run.clients), is_fault=True)
+        is_over = event.fault in MOMENTARY and event.fault not in WHAT_ENDS
+        if event.heal is not None and not is_over:
             if event.heal.effective:
                 # What the heal brings about happens before the heal is proved.
                 yield Step(time=run.at(event.heal.invoked), text=heal_text(event, run.clients))
@@ -98,6 +113,10 @@ def fault_text(event: FaultEvent, leader: tuple[int, str] | None, clients: Mappi
         sides = " and ".join(_brokers(group, leader) for group in groups)
         what = PLANES.get(event.options.get("plane", ""), "reach each other")
         return f"{sides} cannot {what}; clients reach all of them"
+    if event.fault == "elect":
+        _, _, where = event.target.partition(":")
+        log = f"partition {where or 0}" if where.isdecimal() or not where else where
+        return ELECTIONS[bool(event.options.get("unclean"))].format(log)
     words, _ = _wording(event)
     if words is None or not (event.nodes or event.processes):
         return f"fault {event.name()}"

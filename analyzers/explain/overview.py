@@ -31,7 +31,10 @@ def timeline(
             _lines(files, clock, cause, min(known) - BEFORE, max(known) + AFTER), key=lambda each: each.time
         )
     moments = [
-        *(Moment(time=step.time, who="history", what=step.text) for step in cause.steps),
+        *(
+            Moment(time=step.time, who="history", what=step.text, is_fault=step.is_fault)
+            for step in cause.steps
+        ),
         *(Moment(time=line.time, who=line.node, what=line.text) for line in lines[:MOST_LINES]),
     ]
     notes = []

@@ -28,6 +28,8 @@ class Moment:
     """s since the run's first operation."""
     who: str
     what: str
+    is_fault: bool = False
+    """Whether a fault begins here, from which later lines may be counted."""
 
 
 @dataclass(frozen=True)

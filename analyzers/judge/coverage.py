@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.relative_time import seconds
+from analyzers.judge.around_faults import NOTHING_AROUND
 from analyzers.judge.readers import readers
 from analyzers.judge.tally import Tally
 from analyzers.verdict.exercised import Exercised, FaultExercised, GroupExercised
@@ -16,7 +17,7 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
     """The tally of a run in the form in which its verdict reports it."""
     faults = []
     for event in events:
-        before, during, after = run.acks.get(event.event, (0, 0, 0))
+        around = run.around.get(event.event, NOTHING_AROUND)
         faults.append(
             FaultExercised(
                 event=event.event,
@@ -29,10 +30,13 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
                 began=seconds(event.began, run.began),
                 ended=seconds(event.ended, run.began),
                 whole=seconds(_whole(run, event), run.began),
-                acks_before=before,
-                acks_during=during,
-                acks_after=after,
-                copies_after=run.copies_after.get(event.event, 0),
+                acks_before=around.before,
+                acks_during=around.during,
+                acks_after=around.after,
+                copies_after=around.copies,
+                reads_after=around.reads,
+                transactions_after=around.transactions,
+                idle_groups=tuple(name for name in _group_names(run) if name not in around.groups),
             )
         )
     return Exercised(
@@ -49,6 +53,7 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         final_reads=dict(run.count("final-read")),
         session_reads=dict(run.count("read")),
         rereads=dict(run.count("rewind")),
+        searches=dict(run.count("search")),
         inspections=dict(run.count("inspect")),
         faults=tuple(faults),
         leader_changes=run.leader_changes,
@@ -71,8 +76,12 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
     )
 
 
+def _group_names(run: Tally) -> list[str]:
+    return sorted({*run.positions, *(group for group, _ in run.subscribed)})
+
+
 def _groups(run: Tally) -> Iterator[GroupExercised]:
-    for name in sorted({*run.positions, *(group for group, _ in run.subscribed)}):
+    for name in _group_names(run):
         positions = run.positions.get(name, Counter())
         silent = sorted(
             log for log in run.acknowledged if (name, log[0]) in run.subscribed and not positions[log]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import Row
 
-from analyzers.facts.columns import ACKED, SESSION, TIME
+from analyzers.facts.columns import SESSION, TIME
 from analyzers.facts.fact import (
     COMPACTED_TOPICS,
     COPIES,
@@ -21,6 +21,7 @@ from analyzers.facts.steps import DONE
 from analyzers.history.incarnations import sql_literal
 from analyzers.history.load import History
 from analyzers.history.run_progress import RunProgress
+from analyzers.judge.around_faults import COMMITTED, AroundFault, around_faults
 from analyzers.judge.compaction import compacted_topics, removed_by_compaction
 from analyzers.judge.idle_readers import has_idle_reader
 from analyzers.judge.replication_gaps import Replication, replication
@@ -65,12 +66,10 @@ class Tally:
     """Its operations, in order of time."""
     harness: list[Row] = field(default_factory=list)
     """Its operations, in order of time."""
-    acks: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    """Numbers of acknowledgements before, during and after each fault event."""
     copies: Counter[str] = field(default_factory=Counter)
     """Sends with a source, by completion type."""
-    copies_after: dict[str, int] = field(default_factory=dict)
-    """Those acknowledged after each fault event."""
+    around: dict[str, AroundFault] = field(default_factory=dict)
+    """What clients did before, during and after each fault event."""
     transfers: Counter[str] = field(default_factory=Counter)
     """Sends with an amount, by completion type."""
     snapshots: Snapshots = NO_SNAPSHOTS
@@ -202,9 +201,8 @@ def tally(history: History) -> dict[str, Tally]:
             run.smallest_isr = changed.smallest
             run.sampled, run.brokers = set(changed.nodes), set(changed.members)
     if any(run.nemesis for run in tallies.values()):
-        for row in history.sql(_ACKS).collect():
-            tallies[row.run].acks[row.event] = (row.before, row.during, row.after)
-            tallies[row.run].copies_after[row.event] = row.copies_after
+        for name, by_event in around_faults(history).items():
+            tallies[name].around = by_event
         for name, observed in replication(history).items():
             tallies[name].replication = observed
     if any(run.count("subscribe") or run.count("commit") for run in tallies.values()):
@@ -252,7 +250,7 @@ _TALLY = f"""
         from {{records}} union all
         select run, topic, partition, f, type, session, process, null, null, invoked, completed, null,
             start_offset, false,
-            f = 'txn' and type = 'ok' and coalesce(get_json_object(value, '$.outcome') = 'commit', false),
+            f = 'txn' and type = 'ok' and {COMMITTED},
             false, false, null, false, false
         from {{operations}}
     ), lines as (
@@ -316,28 +314,6 @@ _TALLY = f"""
 """Rows of three kinds. `counted`: per run, f and type the number, the first and the last invocation (ns), the logs,
 the sessions, and of sends, polls and reads the clients. `operation`: an operation of the nemesis or the harness.
 `changed`: per run the numbers of leader and ISR changes, the brokers that answered, and those that were in sync."""
-
-_ACKS = f"""
-    with stages as (
-        select run, get_json_object(value, '$.event') as event, get_json_object(value, '$.stage') as stage,
-            invoked, completed
-        from {{operations}} where process = {NEMESIS}
-    ), windows as (
-        select run, event, min(invoked) filter (where stage = 'inject') as opening,
-            min(completed) filter (where stage = 'inject') as opened,
-            min(invoked) filter (where stage = 'heal') as closing,
-            min(completed) filter (where stage = 'heal') as closed
-        from stages group by run, event
-    )
-    select /*+ BROADCAST(windows) */ run, event, count_if(completed < opening) as before,
-        count_if(invoked >= opened and completed <= coalesce(closing, completed)) as during,
-        count_if(completed > closed) as after, count_if(completed > closed and is_copy) as copies_after
-    from (
-        select run, invoked, completed, source is not null as is_copy from {{records}} where {ACKED}
-    ) join windows using (run)
-    group by run, event
-"""
-"""Per run and fault event: numbers of acknowledgements before, during and after it, and of copies after it."""
 
 _GROUPS = """
     select run, `group`, f, topic, partition, count_if(type = 'ok') as acknowledged

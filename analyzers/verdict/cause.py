@@ -20,6 +20,8 @@ class Step:
     time: float | None
     """s since the run's first operation."""
     text: str
+    is_fault: bool = False
+    """Whether a fault begins here, from which later steps are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)

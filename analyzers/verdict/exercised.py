@@ -38,6 +38,12 @@ class FaultExercised:
     """Sends acknowledged after the healing ended."""
     copies_after: int = 0
     """Those of copies, which have a source."""
+    reads_after: int = 0
+    """Session reads completed after the healing ended."""
+    transactions_after: int = 0
+    """Transactions whose commit was acknowledged after the healing ended."""
+    idle_groups: tuple[str, ...] = ()
+    """Consumer groups of which no commit was acknowledged after the healing ended."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +103,8 @@ class Exercised:
     """By completion type."""
     rereads: Mapping[str, int] = field(default_factory=dict)
     """Steps back in a log to read it again, by completion type."""
+    searches: Mapping[str, int] = field(default_factory=dict)
+    """Searches for an offset by time, by completion type."""
     inspections: Mapping[str, int] = field(default_factory=dict)
     """Descriptions of topics by brokers, by completion type."""
     faults: tuple[FaultExercised, ...] = ()
@@ -122,7 +130,9 @@ class Exercised:
     def from_data(cls, data: Mapping[str, Any]) -> Exercised:
         """From the JSON object of a stored verdict. Raises TypeError for any other object."""
         faults = tuple(
-            FaultExercised(**fault | {name: tuple(fault[name]) for name in ("nodes", "processes")})
+            FaultExercised(
+                **fault | {name: tuple(fault.get(name, ())) for name in ("nodes", "processes", "idle_groups")}
+            )
             for fault in data["faults"]
         )
         for fault in faults:

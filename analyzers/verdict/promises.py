@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from analyzers.verdict.exercised import Exercised
+from analyzers.verdict.exercised import Exercised, FaultExercised
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +75,17 @@ def _acks_after_faults(exercised: Exercised) -> str | None:
     return f"no send was acknowledged after the end of {each}."
 
 
+def _not_after(what: str, exercised: Exercised, is_missing: Callable[[FaultExercised], bool]) -> str | None:
+    """What clients did before a fault shows nothing about it."""
+    each = ", ".join(
+        f"{fault.fault} {fault.target} ({fault.event})" for fault in exercised.faults if is_missing(fault)
+    )
+    return f"no {what} after the end of {each}." if each else None
+
+
 def _session_reads(exercised: Exercised) -> str | None:
     if exercised.session_reads.get("ok", 0):
-        return None
+        return _not_after("session read was completed", exercised, lambda fault: not fault.reads_after)
     return f"no session read was completed, of {sum(exercised.session_reads.values()):,}."
 
 
@@ -85,6 +93,12 @@ def _rereads(exercised: Exercised) -> str | None:
     if exercised.rereads.get("ok", 0):
         return None
     return f"no client got again what it had polled before, in {sum(exercised.rereads.values()):,} attempts."
+
+
+def _searches(exercised: Exercised) -> str | None:
+    if exercised.searches.get("ok", 0):
+        return None
+    return f"no leader answered a search by time, of {sum(exercised.searches.values()):,}."
 
 
 def _inspections(exercised: Exercised) -> str | None:
@@ -113,7 +127,7 @@ def _polls_to_the_end(exercised: Exercised) -> str | None:
 
 def _transactions(exercised: Exercised) -> str | None:
     if exercised.committed:
-        return None
+        return _not_after("commit was acknowledged", exercised, lambda fault: not fault.transactions_after)
     return f"no commit was acknowledged, of {sum(exercised.transactions.values()):,} transactions."
 
 
@@ -122,7 +136,12 @@ def _group_commits(exercised: Exercised) -> str | None:
         return f"no commit of a group's offsets succeeded, of {sum(exercised.commits.values()):,}."
     idle = [group for group in exercised.groups if group.silent or not group.commits]
     if not idle:
-        return None
+        stopped = [fault for fault in exercised.faults if fault.idle_groups]
+        each = ", ".join(
+            f"{fault.fault} {fault.target} ({fault.event}: groups {', '.join(fault.idle_groups)})"
+            for fault in stopped
+        )
+        return f"no commit was acknowledged after the end of {each}." if stopped else None
     each = "; ".join(
         f"{group.group} (acknowledged commits: {group.commits:,}) has none of {', '.join(group.silent) or 'any'}"
         for group in idle
@@ -135,11 +154,7 @@ def _group_commits(exercised: Exercised) -> str | None:
 def _copies(exercised: Exercised) -> str | None:
     if not exercised.copies.get("ok", 0):
         return f"no copy of a record was acknowledged, of {sum(exercised.copies.values()):,}."
-    silent = [fault for fault in exercised.faults if not fault.copies_after]
-    if not silent:
-        return None
-    each = ", ".join(f"{fault.fault} {fault.target} ({fault.event})" for fault in silent)
-    return f"no copy of a record was acknowledged after the end of {each}."
+    return _not_after("copy of a record was acknowledged", exercised, lambda fault: not fault.copies_after)
 
 
 def _snapshots(exercised: Exercised) -> str | None:
@@ -187,7 +202,10 @@ PROMISES: Mapping[str, Promise] = {
         ),
         Promise(
             name="session-reads",
-            exercised_by="a session read a partition to the end that its leader, or its follower, reported",
+            exercised_by=(
+                "a session read a partition to the end that its leader, or its follower, reported, and did so again "
+                "after the end of each fault"
+            ),
             concerns=lambda exercised: bool(exercised.session_reads),
             missing=_session_reads,
         ),
@@ -201,6 +219,12 @@ PROMISES: Mapping[str, Promise] = {
             missing=_rereads,
         ),
         Promise(
+            name="searches",
+            exercised_by="a leader answered a search for the first offset that is not older than a record's time",
+            concerns=lambda exercised: bool(exercised.searches),
+            missing=_searches,
+        ),
+        Promise(
             name="polls-to-the-end",
             exercised_by=(
                 "every reader got records of each partition after the last heal (without faults: in the second half "
@@ -212,7 +236,7 @@ PROMISES: Mapping[str, Promise] = {
         ),
         Promise(
             name="transactions",
-            exercised_by="the commit of a transaction was acknowledged",
+            exercised_by="the commit of a transaction was acknowledged, one after the end of each fault",
             concerns=lambda exercised: bool(exercised.transactions),
             missing=_transactions,
         ),
@@ -220,7 +244,7 @@ PROMISES: Mapping[str, Promise] = {
             name="group-commits",
             exercised_by=(
                 "every group committed a position of each partition with acknowledged records to which its members "
-                "subscribed"
+                "subscribed, and some position after the end of each fault"
             ),
             concerns=lambda exercised: bool(exercised.commits or exercised.groups),
             missing=_group_commits,

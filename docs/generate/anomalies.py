@@ -12,6 +12,7 @@ from analyzers.catalogue.anomaly import FAMILIES, Anomaly
 from analyzers.catalogue.evidence import Evidence
 from analyzers.catalogue.registry import CATALOGUE
 from analyzers.catalogue.subject import LOG
+from analyzers.verdict.exercising import EXERCISED_BY
 from tests.support.sightings import PLANTED, SEEN
 
 WIDTH = 118
@@ -61,6 +62,7 @@ def _paragraphs(anomaly: Anomaly) -> Iterator[str]:
     subject = "" if anomaly.subject is LOG else f" Its subject is a {anomaly.subject.name}."
     columns = dict(anomaly.evidence) if anomaly.subject is LOG else anomaly.columns
     items = "; ".join(_item(name, each) for name, each in columns.items())
+    yield f"**Exercised.** By [`{EXERCISED_BY[anomaly.name]}`](promises.md)."
     yield _wrapped(f"**Evidence.** {items}.{subject}{jepsen}")
 
 

@@ -14,6 +14,7 @@ from analyzers.causes import (
     two_leaders,
     words,
 )
+from analyzers.verdict import since_fault
 from tests.analyzers import (
     test_cause_cuts,
     test_cause_elections,
@@ -22,6 +23,7 @@ from tests.analyzers import (
     test_causes_of_readers,
     test_causes_of_runs,
     test_several_cuts,
+    test_since_fault,
     test_story,
 )
 from tests.support.mutation.calls import calls, survivors
@@ -35,6 +37,7 @@ MODULES = (
     group_handover,
     hints,
     other,
+    since_fault,
     story,
     truncation,
     two_leaders,
@@ -48,6 +51,7 @@ TESTS = (
     test_causes_of_readers,
     test_causes_of_runs,
     test_several_cuts,
+    test_since_fault,
     test_story,
 )
 
@@ -74,8 +78,8 @@ EXPLAINED = {
 
 
 def test_no_rule_of_causes_can_be_altered_unnoticed() -> None:
-    """The table of hints is data with a test of its own."""
-    altered = [each for module in MODULES for each in mutants(module, LOGIC, skip=["HINTS"])]
+    """The table of hints and the list of momentary faults are data with tests of their own."""
+    altered = [each for module in MODULES for each in mutants(module, LOGIC, skip=["HINTS", "MOMENTARY"])]
     assert len(altered) > 500
     tests = [call for module in TESTS for call in calls(module)]
     for test in tests:

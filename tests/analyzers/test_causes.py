@@ -20,7 +20,7 @@ from analyzers.causes.evidence import Assignment, Change, Extent, LogEvidence, R
 from analyzers.causes.group_handover import HELD
 from analyzers.causes.hints import HINTS, Hint, hint_for
 from analyzers.causes.truncation import ELECTS
-from analyzers.causes.words import WHAT_HAPPENS, WITH_OPTIONS, fault_steps
+from analyzers.causes.words import MOMENTARY, WHAT_HAPPENS, WITH_OPTIONS, fault_steps
 from analyzers.history.fault_events import RECREATE, FaultEvent
 from analyzers.verdict.cause import Cause
 from analyzers.verdict.verdict import Verdict, judge
@@ -178,6 +178,8 @@ KILLED = changes(
             [fault("elect", 2, 4)],
             UNCLEAN_ELECTION,
         ),
+        (SAFE, [fault("elect", 2, 2)], UNCLEAN_ELECTION),  # The next sample comes later.
+        (SAFE, [fault("elect", 1, 1)], ELIGIBLE_REPLICA),  # Broker 2 still knew no new leader after it.
     ],
 )
 def test_below_the_minimum_a_replica_outside_the_isr_is_elected_cleanly(
@@ -307,7 +309,8 @@ def test_every_hint_is_reachable_and_has_a_source(hint: Hint) -> None:
 
 def test_every_fault_that_causes_name_is_one() -> None:
     """Histories have the names of schedules, such as pause-client."""
-    named = {*WHAT_HAPPENS, *(fault for fault, *_ in WITH_OPTIONS), *HELD, RECREATE, ELECTS}
+    named = {*WHAT_HAPPENS, *(fault for fault, *_ in WITH_OPTIONS), *HELD, *MOMENTARY, RECREATE, ELECTS}
     assert named <= FAULTS.keys()
+    assert {name for name, fault in FAULTS.items() if fault.momentary} == MOMENTARY
     for name, option, value in WITH_OPTIONS:
         assert FAULTS[name](**{option: value}).options() == {option: value}

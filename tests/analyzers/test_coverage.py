@@ -11,6 +11,7 @@ import pytest
 
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.run_progress import RunProgress
+from analyzers.judge.around_faults import AroundFault
 from analyzers.judge.coverage import exercised, unknowns
 from analyzers.judge.replication_gaps import Replication
 from analyzers.judge.snapshots import Snapshots
@@ -29,10 +30,17 @@ def of_fault(event: FaultEvent, **counts: Any) -> FaultExercised:
 
 def test_a_fault_with_the_acknowledgements_around_it() -> None:
     frozen = fault("pause-client", 2, 4, processes=(3,))
-    counts = {"acks": {"pause-client-0": (5, 6, 7)}, "copies_after": {"pause-client-0": 8}}
+    around = AroundFault(
+        before=5, during=6, after=7, copies=8, reads=9, transactions=10, groups=frozenset({"b"})
+    )  # fmt: skip
+    counts = {
+        "around": {"pause-client-0": around},
+        "positions": {name: Counter({("t", 0): 1}) for name in "hgfedcba"}, "subscribed": {("i", "t")},
+    }  # fmt: skip
     assert of_fault(frozen, **counts) == FaultExercised(
         event="pause-client-0", fault="pause-client", target="leader", processes=(3,), effective=True, healed=True,
         began=2.0, ended=4.0, acks_before=5, acks_during=6, acks_after=7, copies_after=8,
+        reads_after=9, transactions_after=10, idle_groups=tuple("acdefghi"),
     )  # fmt: skip
     assert of_fault(KILL) == FaultExercised(
         event="kill-0", fault="kill", target="leader", nodes=(1,), effective=True, healed=True, began=2.0, ended=4.0
@@ -61,7 +69,7 @@ def test_replicas_are_whole_again_after_the_heal() -> None:
 
 
 def test_every_kind_of_operation_is_counted() -> None:
-    names = ("send", "poll", "txn", "commit", "final-read", "read", "rewind", "inspect")
+    names = ("send", "poll", "txn", "commit", "final-read", "read", "rewind", "inspect", "search")
     kinds = {name: Counter(ok=number, info=1) for number, name in enumerate(names, 1)}
     run = Tally(
         types=kinds,
@@ -85,6 +93,7 @@ def test_every_kind_of_operation_is_counted() -> None:
         session_reads={"ok": 6, "info": 1},
         rereads={"ok": 7, "info": 1},
         inspections={"ok": 8, "info": 1},
+        searches={"ok": 9, "info": 1},
         committed=11,
         copies={"ok": 12},
         transfers={"ok": 13},

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from analyzers.causes.evidence import Extent
+from analyzers.judge import cycle_search
 from analyzers.judge.cycle_search import LEVELS, search
 from analyzers.judge.cycles import found_cycles
 
@@ -65,3 +66,48 @@ def test_cycles_that_are_notes_take_no_evidence_of_causes() -> None:
     rows = [dependency("wr", B, C), dependency("ww", C, A), dependency("wr", A, B)]
     (found,) = found_cycles("r", rows, ["G1c"], examples=1)
     assert (found.count, found.extents) == (1, ())
+
+
+def found_in(rows: list[Any]) -> dict[str, list[tuple[int, ...]]]:
+    found = search(rows, list(LEVELS))
+    return {anomaly: [each.cycle for each in cycles] for anomaly, cycles in found.items() if cycles}
+
+
+def test_fewer_kinds_of_dependencies_come_first() -> None:
+    levels = cycle_search.LEVELS
+    assert [*levels] == sorted(levels, key=lambda name: (len(levels[name]), name))
+
+
+def test_a_cycle_counts_for_each_anomaly_that_has_none_of_the_kinds_of_another() -> None:
+    rows = [dependency(kind, *ends, topic=kind) for kind in ("ww", "wr") for ends in ((A, B), (B, A))]
+    assert found_in(rows) == {"G0": [(1, 2)], "G1c-wr": [(1, 2)]}
+    (cycle,) = search(rows, ["G0"])["G0"]
+    assert cycle.example["topic"] == "ww", "of a dependency of the anomaly"
+
+
+def test_cycles_are_in_order_of_time() -> None:
+    late, later = transaction(4, 20, 30), transaction(5, 21, 30)
+    rows = [dependency("wr", *ends) for pair in ((late, later), (A, B)) for ends in (pair, pair[::-1])]
+    assert found_in(rows) == {"G1c-wr": [(1, 2), (4, 5)]}
+
+
+def test_the_first_transaction_is_the_first_in_time() -> None:
+    early, late = transaction(5, 0, 9), transaction(1, 3, 9)
+    assert found_in([dependency("wr", early, late), dependency("wr", late, early)]) == {"G1c-wr": [(5, 1)]}
+    one, eight = transaction(1, 0, 9), transaction(8, 0, 9)
+    assert found_in([dependency("wr", one, eight), dependency("wr", eight, one)]) == {"G1c-wr": [(1, 8)]}
+
+
+def test_the_end_of_a_transaction_is_known_only_if_it_was_answered() -> None:
+    early, late = transaction(1, 0, 5), transaction(2, 6, 9)
+    for kind, completed in (("info", 5), ("info", None)):
+        unknown = SimpleNamespace(op=1, type=kind, invoked=0, completed=completed)
+        assert found_in([dependency("wr", late, unknown)]) == {}
+    assert found_in([dependency("wr", late, early)]) == {"G1c-realtime": [(1, 2)]}
+
+
+def test_a_transaction_precedes_those_that_begin_after_others_have_ended() -> None:
+    """Between its end and the begin of the other lies the end of a third."""
+    early, middle, late = transaction(1, 0, 5), transaction(2, 0, 6), transaction(3, 7, 9)
+    rows = [dependency("wr", late, early), dependency("wr", middle, early)]
+    assert found_in(rows) == {"G1c-realtime": [(1, 3)]}

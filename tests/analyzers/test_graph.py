@@ -30,3 +30,8 @@ def test_the_shortest_cycle_is_found() -> None:
     assert shortest_cycle(graph, 3) == [3, 4, 1]
     with pytest.raises(ValueError, match="no cycle through 5"):
         shortest_cycle(graph, 5)
+
+
+def test_an_edge_into_an_earlier_component_joins_nothing() -> None:
+    graph = {1: [2], 2: [1], 3: [1, 4], 4: [3]}
+    assert [sorted(each) for each in components(graph)] == [[1, 2], [3, 4]]

@@ -33,11 +33,14 @@ FAULT = FaultExercised(
     acks_during=1,
     acks_after=1,
     copies_after=1,
+    reads_after=1,
+    transactions_after=1,
 )
 DONE = Exercised(
     sends={"ok": 3}, transactions={"ok": 2}, committed=1, copies={"ok": 1}, commits={"ok": 1}, faults=(FAULT,),
     transfers={"ok": 2}, snapshots=2, whole_snapshots=2, snapshots_of_transfers=1,
-    session_reads={"ok": 1}, rereads={"ok": 1}, inspections={"ok": 1}, brokers=(1, 2), sampled=(1, 2, 3),
+    session_reads={"ok": 1}, rereads={"ok": 1}, searches={"ok": 1}, inspections={"ok": 1},
+    brokers=(1, 2), sampled=(1, 2, 3),
     readers=(ReaderExercised(process=3, polls=4, last=2.0),),
 )  # fmt: skip
 RUNS = (
@@ -47,8 +50,12 @@ RUNS = (
     replace(DONE, copies={"fail": 2}),
     replace(DONE, copies={}),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", copies_after=0))),
+    replace(DONE, faults=(FAULT, replace(FAULT, event="e2", reads_after=0))),
+    replace(DONE, faults=(FAULT, replace(FAULT, event="e2", transactions_after=0))),
+    replace(DONE, faults=(FAULT, replace(FAULT, event="e2", idle_groups=("g", "h")))),
     replace(DONE, commits={"fail": 1}, session_reads={"info": 1}, rereads={"info": 1}),
     replace(DONE, inspections={"info": 1}),
+    replace(DONE, searches={"info": 1}),
     replace(DONE, snapshots_of_transfers=0),
     replace(DONE, transfers={}, snapshots_of_transfers=0),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", acks_after=0))),

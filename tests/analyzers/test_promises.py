@@ -17,7 +17,7 @@ from analyzers.verdict.verdict import Verdict, amended, judge
 
 ISOLATE = FaultExercised(
     event="e1", fault="isolate", target="leader", effective=True, healed=True, acks_before=7, acks_during=2,
-    acks_after=1, copies_after=1,
+    acks_after=1, copies_after=1, reads_after=1, transactions_after=1,
 )  # fmt: skip
 ALL_DONE = Exercised(
     sends={"ok": 10, "info": 4},
@@ -32,6 +32,7 @@ ALL_DONE = Exercised(
     commits={"ok": 1, "fail": 2},
     session_reads={"ok": 1, "info": 5},
     rereads={"ok": 2, "info": 1},
+    searches={"ok": 2, "info": 1},
     inspections={"ok": 2, "info": 1},
     faults=(ISOLATE,),
     readers=(ReaderExercised(process=3, polls=4, last=2.0),),
@@ -41,22 +42,25 @@ ALL_DONE = Exercised(
 )
 STUCK = ReaderExercised(process=4, polls=1200, last=0.25, behind=("t-0", "t-1"))
 SILENT_GROUP = GroupExercised(group="b", commits=1200, silent=("t-1",))
-SILENT = replace(ISOLATE, event="e2", acks_during=0, acks_after=0, copies_after=0)
+SECOND = replace(ISOLATE, event="e2")
 
 
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [
-        ("acks-during-faults", {"faults": (ISOLATE, replace(SILENT, acks_after=3, copies_after=1))},
+        ("acks-during-faults", {"faults": (ISOLATE, replace(SECOND, acks_during=0))},
          "no send was invoked and acknowledged during isolate leader (e2); 10 of 14 sends were acknowledged in the "
          "whole run."),
-        ("acks-after-faults", {"faults": (ISOLATE, replace(SILENT, acks_during=3, copies_after=1))},
+        ("acks-after-faults", {"faults": (ISOLATE, replace(SECOND, acks_during=3, acks_after=0))},
          "no send was acknowledged after the end of isolate leader (e2; 7 before it, 3 during)."),
         ("session-reads", {"session_reads": {"info": 1200}}, "no session read was completed, of 1,200."),
+        ("session-reads", {"faults": (ISOLATE, replace(SECOND, reads_after=0))},
+         "no session read was completed after the end of isolate leader (e2)."),
         ("inspections", {"inspections": {"info": 3}},
          "no broker described a topic after it knew all changes, in 3 attempts."),
         ("rereads", {"rereads": {"info": 1200}},
          "no client got again what it had polled before, in 1,200 attempts."),
+        ("searches", {"searches": {"info": 1200}}, "no leader answered a search by time, of 1,200."),
         ("polls-to-the-end", {"readers": (*ALL_DONE.readers, STUCK)},
          "1 of 2 readers got nothing more after the last heal, or stopped long before others: process 4 got 1,200 "
          "records, the last at 0.2 s, and had not reached the end of t-0, t-1."),
@@ -69,13 +73,17 @@ SILENT = replace(ISOLATE, event="e2", acks_during=0, acks_after=0, copies_after=
          "t-1."),
         ("polls-to-the-end", {"readers": (ReaderExercised(process=4, polls=0),)}, "no reader polled a record."),
         ("transactions", {"committed": 0}, "no commit was acknowledged, of 3 transactions."),
+        ("transactions", {"faults": (replace(ISOLATE, transactions_after=0), replace(SECOND, transactions_after=0))},
+         "no commit was acknowledged after the end of isolate leader (e1), isolate leader (e2)."),
+        ("group-commits", {"faults": (ISOLATE, replace(SECOND, idle_groups=("a", "b")))},
+         "no commit was acknowledged after the end of isolate leader (e2: groups a, b)."),
         ("group-commits", {"commits": {"fail": 2}}, "no commit of a group's offsets succeeded, of 2."),
         ("group-commits", {"groups": (GroupExercised(group="a", commits=3), SILENT_GROUP)},
          "1 of 2 groups committed no position of some partitions: b (acknowledged commits: 1,200) has none of t-1."),
         ("group-commits", {"groups": (GroupExercised(group="a", commits=0),)},
          "1 of 1 groups committed no position of some partitions: a (acknowledged commits: 0) has none of any."),
         ("copies", {"copies": {"info": 2, "fail": 1}}, "no copy of a record was acknowledged, of 3."),
-        ("copies", {"faults": (ISOLATE, replace(SILENT, acks_during=3, acks_after=1))},
+        ("copies", {"faults": (ISOLATE, replace(SECOND, copies_after=0))},
          "no copy of a record was acknowledged after the end of isolate leader (e2)."),
         ("snapshots", {"snapshots": 1200, "snapshots_of_transfers": 0},
          "no snapshot of all accounts was completed that began after a commit had been acknowledged, of 1,200."),
@@ -123,6 +131,28 @@ def test_a_verdict_lists_what_was_not_exercised() -> None:
     assert Verdict.from_json(verdict.to_json()) == verdict
     required = amended(verdict, unknowns=unmet(verdict.exercised, {"transactions"}))
     assert (required.result, required.not_exercised) == ("unknown", verdict.not_exercised)
+
+
+def test_a_run_is_about_what_it_tried_or_saw() -> None:
+    only = {
+        "commits": ({"commits": {"fail": 1}}, "group-commits"),
+        "groups": ({"groups": (SILENT_GROUP,)}, "group-commits"),
+        "brokers": ({"brokers": (1,)}, "samples-of-every-broker"),
+    }
+    for change, name in only.values():
+        assert not_exercised(replace(NOTHING, **change)) == (name,)
+    assert not_exercised(replace(NOTHING, sampled=(1,))) == ()
+
+
+def test_sentences_and_names_have_an_order() -> None:
+    names = ["samples-of-every-broker", "transactions", "session-reads"]
+    assert [each.partition("(")[2].partition(")")[0] for each in unmet(NOTHING, names)] == [
+        "session-reads", "transactions", "samples-of-every-broker",
+    ]  # fmt: skip
+    (sentence,) = unmet(replace(ALL_DONE, brokers=(64, 33, 1, 2), sampled=(1,)), ["samples-of-every-broker"])
+    assert sentence.endswith("partition: 2, 33, 64.")
+    with pytest.raises(ValueError, match="no promise named acks, reads, sends;"):
+        require_promises(["sends", "acks", "reads"])
 
 
 def test_the_document_explains_each_promise() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from analyzers.verdict.availability import Availability, LogAvailability, PhaseAvailability
+from analyzers.verdict.cause import Cause, Step
 from analyzers.verdict.entry import entry
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
@@ -159,11 +161,11 @@ def test_a_verdict_stored_by_an_earlier_version_can_be_read() -> None:
         "phase", "failed_steps", "committed", "readers", "groups", "brokers", "sampled", "rereads", "copies",
         "transfers", "snapshots", "whole_snapshots", "snapshots_of_transfers",
         "compacted",
-        "inspections",
+        "inspections", "searches",
     ):  # fmt: skip
         again["exercised"].pop(later)
     again["availability"]["phases"][0].pop("skipped")
-    for later in ("whole", "copies_after"):
+    for later in ("whole", "copies_after", "reads_after", "transactions_after", "idle_groups"):
         again["exercised"]["faults"][0].pop(later)
     assert again.items() >= json.loads(stored).items(), "only keys are added"
     assert verdict.text()
@@ -307,3 +309,23 @@ def test_the_entry_of_a_verdict_separates_what_is_allowed_from_what_is_bad() -> 
     assert data["errors"]["lost-write"]["count"] == 1234
     assert data["unknowns"] == ["Something was not seen."]
     assert json.loads(json.dumps(data)) == data
+
+
+def test_a_verdict_holds_all_that_it_is_made_of_and_comes_back_from_json() -> None:
+    cause = Cause(kind="unknown", findings={"lost-write": 1234}, steps=(Step(time=1.0, text="a"),))
+    parts = {
+        "unknowns": ("Why.",), "exercised": EXERCISED, "notes": ("A note.",), "clients": {1: "producer 0"},
+        "causes": (cause,), "settings": {"acks": "1"}, "began": 7,
+        "availability": Availability(logs=(LogAvailability(topic="t", partition=0, longest_wait=3.0),)),
+        "staleness": Staleness(writes=4, reads=3, missed=2, unseen=1, median=0.5),
+    }  # fmt: skip
+    verdict = judge("r", findings=[LOST], **parts)
+    assert {name: getattr(verdict, name) for name in parts} == parts
+    assert Verdict.from_json(verdict.to_json()) == verdict
+
+
+def test_allowed_findings_stay_allowed_and_come_last() -> None:
+    allowed = replace(LOST, allowed=True)
+    verdict = judge("r", findings=[allowed, UNSEEN])
+    assert verdict.findings == (UNSEEN, allowed)
+    assert amended(verdict, allow={"unseen"}).findings == (allowed, replace(UNSEEN, allowed=True))

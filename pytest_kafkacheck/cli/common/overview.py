@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
 from analyzers.causes.story import story
 from analyzers.explain.broker_logs import Clock
 from analyzers.explain.overview import timeline
+from analyzers.explain.time_axis import Moment
+from analyzers.verdict.since_fault import since_fault
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.cli.common.table import table
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
+
+
+def time_line(moments: Sequence[Moment]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Headings and rows; with a column of times since the fault before, where a fault is among them."""
+    times = ["?" if each.time is None else f"{each.time:,.1f}" for each in moments]
+    if not any(each.is_fault for each in moments):
+        rows = [(time, each.who, each.what) for time, each in zip(times, moments, strict=True)]
+        return ("s", "who", "what"), [*rows]
+    since = since_fault(moments)
+    return ("s", "since fault", "who", "what"), [
+        (time, after, each.who, each.what) for time, after, each in zip(times, since, moments, strict=True)
+    ]
 
 
 def parts(verdict: Verdict, home: RunDirectory) -> Iterator[object]:
@@ -37,12 +51,9 @@ def parts(verdict: Verdict, home: RunDirectory) -> Iterator[object]:
     for cause in verdict.causes:
         moments, notes = timeline(cause, home.node_logs(), clock)
         where = f" of {', '.join(cause.logs)}" if cause.logs else ""
-        yield from table(
-            f"Time line: {cause.kind}{where}",
-            ("s", "who", "what"),
-            [("?" if each.time is None else f"{each.time:,.1f}", each.who, each.what) for each in moments],
-            right=(0,),
-        )
+        headings, rows = time_line(moments)
+        right = range(headings.index("who"))
+        yield from table(f"Time line: {cause.kind}{where}", headings, rows, right=right)
         yield from (f"  {note}" for note in notes)
     yield verdict.text()
     yield ""

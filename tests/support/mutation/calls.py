@@ -36,8 +36,11 @@ def survivors(mutants: Sequence[Mutant], tests: Sequence[Call]) -> list[str]:
     ordered = [*tests]
     names = []
     for mutant in mutants:
-        with installed(mutant):
-            failed = next((test for test in ordered if _fails(test)), None)
+        try:
+            with installed(mutant):
+                failed = next((test for test in ordered if _fails(test)), None)
+        except (TypeError, KeyError):
+            continue  # Its module could not be loaded.
         if failed is None:
             names.append(mutant.name)
         else:

@@ -53,4 +53,6 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 def _function(module: Any, qualified: str) -> FunctionType:
     owner, _, name = qualified.rpartition(".")
     found = vars(getattr(module, owner) if owner else module)[name]
+    if isinstance(found, (classmethod, staticmethod)):
+        found = found.__func__
     return found.fget if isinstance(found, property) else found  # type: ignore[no-any-return, return-value]

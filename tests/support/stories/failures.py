@@ -69,10 +69,19 @@ def seen(
 
 
 def fault(
-    s: Any, name: str, first: float, last: float, *, nodes: Sequence[int] = (), processes: Sequence[int] = ()
-) -> Any:
+    s: Any, name: str, first: float, last: float, *, nodes: Sequence[int] = (), processes: Sequence[int] = (),
+    target: str = "leader", **more: Any,
+) -> Any:  # fmt: skip
+    """more: of the nemesis operations' values, such as `options`."""
     for stage, time in (("inject", first), ("heal", last)):
-        value = {"event": f"{name}-0", "stage": stage, "target": "leader", "nodes": nodes, "effective": True}
+        value = {
+            "event": f"{name}-0",
+            "stage": stage,
+            "target": target,
+            "nodes": nodes,
+            "effective": True,
+            **more,
+        }
         if processes:
             value |= {"processes": processes}
         s.operation(

@@ -53,7 +53,7 @@ def elected_by_hand(s: Any) -> Any:
     hand."""
     began(s, SAFE)
     fault(s, "kill", 4.0, 9.0, nodes=[1])
-    fault(s, "elect", 4.5, 5.0, nodes=[1, 2, 3])
+    fault(s, "elect", 4.5, 4.6, nodes=[1, 2, 3], target="partition", options={"unclean": True})
     for node in (1, 2):
         seen(s, 1.0, node, 1, 0, 10)
         seen(s, 3.5, node, 1, 0, 20 if node == 1 else 10, isr=(1, 3), mark=20)

@@ -1,0 +1,39 @@
+"""Which promise puts a check to the test: that a check found nothing shows something only if the run exercised it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_BY_PROMISE: Mapping[str, tuple[str, ...]] = {
+    # Every run reads its logs to their ends at last: what is acknowledged before that can be missing, or be twice.
+    "acks-after-faults": (
+        "lost-write", "duplicate", "offset-reuse", "monotonic-writes", "nonmonotonic-send", "int-nonmonotonic-send",
+        "int-send-skip", "realtime-order", "overtaken-write", "unavailable", "slow-recovery",
+    ),
+    "session-reads": ("read-your-writes", "monotonic-reads", "writes-follow-reads"),
+    "rereads": ("inconsistent-offsets",),
+    "searches": ("wrong-offset-for-time",),
+    "polls-to-the-end": (
+        "lost-read", "unseen", "expired", "phantom-read", "foreign-record", "corrupt-record", "poll-skip",
+        "nonmonotonic-poll", "int-poll-skip", "int-nonmonotonic-poll", "stalled-reader",
+    ),
+    "transactions": (
+        "G1a", "torn-transaction", "precommitted-read", "future-read", "zombie-write", "read-above-lso", "G0",
+        "G0-realtime", "G1c-wr", "G1c", "G1c-realtime",
+    ),
+    "group-commits": (
+        "double-ownership", "group-skip", "commit-beyond-polls", "commit-regression", "unfenced-commit",
+        "excess-duplicates", "orphaned-partition",
+    ),
+    "copies": ("lost-copy", "duplicate-copy"),
+    "snapshots": ("wrong-total",),
+    "compaction": ("risen-key",),
+    "inspections": ("forgotten-change",),
+    "samples-of-every-broker": ("read-above-watermark",),
+}  # fmt: skip
+"""By promise: the anomalies that a run cannot show without it."""
+
+EXERCISED_BY: Mapping[str, str] = {
+    anomaly: promise for promise, anomalies in _BY_PROMISE.items() for anomaly in anomalies
+}
+"""By anomaly."""
