@@ -69,7 +69,8 @@ RECORDS = pa.schema(
         ("amount", pa.int64()),
     ]
 )
-"""One row per record sent or polled.
+"""One row per record sent or polled. In segments, a send has two: its invocation and its completion, which compaction
+joins.
 
 A send in a transaction completes with the transaction: ``ok`` once the commit was acknowledged, ``fail`` if the send
 was refused or the transaction aborted, ``info`` if the outcome is unknown. So ``ok`` always means that consumers must
