@@ -8,6 +8,7 @@ from typing import Any, Self, get_args
 
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.declaration import Allowed, Declaration, Need
 from workloads.load import Rate
 from workloads.values import (
     check_choice,
@@ -50,6 +51,26 @@ class Admin(Workload):
     client          settings of the library's producer
     library         name of the client library of producers and readers
     """
+
+    declaration = Declaration(
+        name="admin",
+        does="topics are created, deleted, enlarged, configured and moved, and records deleted, while others work",
+        page="#admin",
+        judged_by=("metadata", "log", "order"),
+        needs=(
+            Need(
+                what="Kafka 4.0 or later, which has no ZooKeeper mode",
+                release=(4, 0),
+                why="a controller of that mode deletes topics in the background",
+            ),
+        ),
+        allows=(
+            Allowed(
+                anomalies=("expired",),
+                why="administrators, and the fault `delete_records`, delete records that nobody has read yet",
+            ),
+        ),
+    )
 
     partitions: int = 2
     replication_factor: int = 3
@@ -112,18 +133,8 @@ class Admin(Workload):
         )
 
     @property
-    def least_release(self) -> tuple[int, int]:
-        """With ZooKeeper, which earlier releases may use, the controller deletes topics in the background."""
-        return (4, 0)
-
-    @property
     def stop_order(self) -> tuple[tuple[str, ...], ...]:
         return ((PRODUCER.name,), (ADMINISTRATOR.name,))
-
-    @property
-    def allowed(self) -> frozenset[str]:
-        """Records that an administrator or a fault deletes before they are read."""
-        return frozenset({"expired"})
 
     @property
     def requires(self) -> frozenset[str]:
