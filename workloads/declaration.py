@@ -7,8 +7,8 @@ names of ``kafkacheck workload`` (see docs/generate).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 Applies = Callable[[Any], bool]
@@ -62,6 +62,7 @@ class Declaration:
     page       where it is described, as a link within docs.
     judged_by  names of families of anomalies, and of single ones, that it is about. All checks that find rows to
                judge apply, whatever it says.
+    example    values of the fields that have no default, for the documents.
     """
 
     name: str = ""
@@ -70,6 +71,7 @@ class Declaration:
     judged_by: tuple[str, ...] = ()
     needs: tuple[Need, ...] = ()
     allows: tuple[Allowed, ...] = ()
+    example: Mapping[str, Any] = field(default_factory=dict)
 
     def allowed(self, workload: Any) -> frozenset[str]:
         """Names of the anomalies that this configuration allows."""

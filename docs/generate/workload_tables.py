@@ -42,7 +42,7 @@ def blocks() -> dict[str, str]:
             f"`{kind.__name__}`",
             "; ".join(map(_need, each.needs)) or "–",
             "; ".join(map(_allowed, each.allows)) or "–",
-            ", ".join(f"`{name}`" for name in sorted(kind().requires)),
+            ", ".join(f"`{name}`" for name in sorted(kind(**each.example).requires)),
         ]
         for kind, each in declared()
     ]

@@ -34,6 +34,7 @@ def test_a_declaration_names_what_exists(kind: type[Workload]) -> None:
     assert {name for allowed in each.allows for name in allowed.anomalies} <= ANOMALIES.keys()
     for part in (*each.needs, *each.allows):
         assert bool(part.when) == (part.applies is not always)
+    check_workload(kind(**each.example))
     for need in each.needs:
         assert need.release == (0, 0) or f"Kafka {need.release[0]}.{need.release[1]}" in need.what
 
