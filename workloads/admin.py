@@ -8,10 +8,12 @@ from typing import Any, Self, get_args
 
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.declaration import Allowed, Declaration, Need
 from workloads.load import Rate
 from workloads.values import (
     check_choice,
     check_seconds,
+    check_share,
     check_whole_number,
 )
 from workloads.workload import (
@@ -33,7 +35,7 @@ READER = WorkerRole("reader", "workloads.roles.reader:read", poll_limit=20.0)
 @dataclass(frozen=True, kw_only=True)
 class Admin(Workload):
     """Administrators create, delete, create again and change topics of their own. The first one also adds partitions
-    to the topic that producers and readers use, and moves its replicas.
+    to the topic that producers and readers use, moves its replicas, and deletes its oldest records.
 
     From time to time they ask every broker for the topics, and each broker has to report all changes that were
     acknowledged (see `workloads.roles.administrator`).
@@ -43,11 +45,32 @@ class Admin(Workload):
     side_topics     number of topics that an administrator has at a time; their replication factor is the same
     interval        seconds between two changes of an administrator
     inspect_every   changes of an administrator between two inspections
+    deleted_share   of the records in a partition, which a deletion removes from its beginning; 0 for no deletions
     rate            records per second and producer; None for no limit; or by phase, see `Rate`
     auto_offset_reset  "earliest" or "latest", as in `AppendLog`
     client          settings of the library's producer
     library         name of the client library of producers and readers
     """
+
+    declaration = Declaration(
+        name="admin",
+        does="topics are created, deleted, enlarged, configured and moved, and records deleted, while others work",
+        page="#admin",
+        judged_by=("metadata", "log", "order"),
+        needs=(
+            Need(
+                what="Kafka 4.0 or later, which has no ZooKeeper mode",
+                release=(4, 0),
+                why="a controller of that mode deletes topics in the background",
+            ),
+        ),
+        allows=(
+            Allowed(
+                anomalies=("expired",),
+                why="administrators, and the fault `delete_records`, delete records that nobody has read yet",
+            ),
+        ),
+    )
 
     partitions: int = 2
     replication_factor: int = 3
@@ -58,6 +81,7 @@ class Admin(Workload):
     side_topics: int = 2
     interval: float = 0.1
     inspect_every: int = 8
+    deleted_share: float = 0.2
     rate: Rate = 200
     auto_offset_reset: ResetPolicy = "earliest"
     client: Mapping[str, Any] = field(default_factory=dict)
@@ -75,6 +99,7 @@ class Admin(Workload):
         ):
             check_whole_number(f"Admin.{name}", getattr(self, name), least, most)
         check_seconds("Admin.interval", self.interval, 0, 3600)
+        check_share("Admin.deleted_share", self.deleted_share)
         check_choice("Admin.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))
 
     def topics(self, run: str) -> tuple[Topic, ...]:
@@ -94,6 +119,7 @@ class Admin(Workload):
             "side_topics": self.side_topics,
             "inspect_every": self.inspect_every,
             "replication_factor": self.replication_factor,
+            "deleted_share": self.deleted_share,
         }
         shapes: list[tuple[WorkerRole, dict[str, Any]]] = [
             *((PRODUCER, send) for _ in range(self.producers)),
@@ -107,18 +133,8 @@ class Admin(Workload):
         )
 
     @property
-    def least_release(self) -> tuple[int, int]:
-        """With ZooKeeper, which earlier releases may use, the controller deletes topics in the background."""
-        return (4, 0)
-
-    @property
     def stop_order(self) -> tuple[tuple[str, ...], ...]:
         return ((PRODUCER.name,), (ADMINISTRATOR.name,))
-
-    @property
-    def allowed(self) -> frozenset[str]:
-        """Records that a fault deletes before they are read."""
-        return frozenset({"expired"})
 
     @property
     def requires(self) -> frozenset[str]:

@@ -9,6 +9,7 @@ from typing import Any, Self, get_args
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.declaration import Allowed, Declaration
 from workloads.load import Rate, Sizes
 from workloads.values import (
     check_acks,
@@ -55,6 +56,28 @@ class AppendLog(Workload):
                     and {"linger.ms": 5} of confluent-kafka
     library         name of the client library: "kafka-python", or "confluent-kafka", which is an extra
     """
+
+    declaration = Declaration(
+        name="append-log",
+        does="producers write unique values to one or more topics, readers read them, sessions write and read their "
+        "own writes",
+        page="#appendlog",
+        judged_by=("log", "sessions", "order"),
+        allows=(
+            Allowed(
+                anomalies=("duplicate", "nonmonotonic-send"),
+                when="without idempotence",
+                why="retries may write a record twice and out of order, because Kafka promises at least once",
+                applies=lambda workload: not workload.idempotent,
+            ),
+            Allowed(
+                anomalies=("read-your-writes",),
+                when='`acks` below "all"',
+                why="an acknowledged record may not be readable yet",
+                applies=lambda workload: workload.acks != "all",
+            ),
+        ),
+    )
 
     partitions: int = 3
     replication_factor: int = 3
@@ -147,17 +170,6 @@ class AppendLog(Workload):
     @property
     def idempotent(self) -> bool:
         return self.acks == "all" if self.idempotence is None else self.idempotence
-
-    @property
-    def allowed(self) -> frozenset[str]:
-        """Without idempotence, retries may write a record twice and out of order: Kafka promises at least once.
-        Without acks="all", an acknowledged record may not be readable yet."""
-        allowed: set[str] = set()
-        if not self.idempotent:
-            allowed |= {"duplicate", "nonmonotonic-send"}
-        if self.acks != "all":
-            allowed.add("read-your-writes")
-        return frozenset(allowed)
 
     @property
     def requires(self) -> frozenset[str]:

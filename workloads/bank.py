@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.declaration import Declaration
 from workloads.load import Rate
 from workloads.values import check_seconds, check_share, check_whole_number
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
@@ -42,6 +43,13 @@ class Bank(Workload):
     client          settings of the library's producer
     library         name of the client library
     """
+
+    declaration = Declaration(
+        name="bank",
+        does="transfers between accounts over several topics, in transactions; snapshots of all accounts meanwhile",
+        page="bank.md",
+        judged_by=("wrong-total", "transactions", "log"),
+    )
 
     topics_written: int = 2
     partitions: int = 2

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.declaration import Allowed, Declaration, Need
 from workloads.load import Rate, Sizes
 from workloads.values import (
     check_seconds,
@@ -59,6 +60,27 @@ class Compacted(Workload):
     client            settings of the library's producer
     library           name of the client library
     """
+
+    # It does not allow risen-key, however short `delete_retention` is: a deleted key that a reader takes for alive is
+    # what such an experiment is about.
+    declaration = Declaration(
+        name="compacted",
+        does="keyed updates and tombstones on a compacted topic",
+        page="#compacted",
+        judged_by=("risen-key", "log", "order"),
+        needs=(
+            Need(
+                what="a short `log.cleaner.backoff.ms`, or a run of a minute",
+                why="the cleaner of brokers with Kafka's defaults looks for work every 15 s only",
+            ),
+        ),
+        allows=(
+            Allowed(
+                anomalies=("expired",),
+                why="nobody has to read a value before a later one replaces it",
+            ),
+        ),
+    )
 
     partitions: int = 3
     replication_factor: int = 3
@@ -125,12 +147,6 @@ class Compacted(Workload):
     @property
     def stop_order(self) -> tuple[tuple[str, ...], ...]:
         return ((WRITER.name,),)
-
-    @property
-    def allowed(self) -> frozenset[str]:
-        """Nobody has to read a value before a later one replaces it. Not risen-key, however short `delete_retention`
-        is: a deleted key that a reader takes for alive is what such an experiment is about."""
-        return frozenset({"expired"})
 
     @property
     def requires(self) -> frozenset[str]:

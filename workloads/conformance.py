@@ -11,8 +11,8 @@ from workloads.reference import Reference
 from workloads.topic_names import short_topics
 from workloads.workload import Topic, WorkerRole, WorkerSpec, Workload
 
-MEMBERS = tuple(name for name in vars(Workload) if not name.startswith("_"))
-"""What a workload has to define or to inherit."""
+MEMBERS = tuple(name for name in vars(Workload) if not name.startswith("_") and name != "declaration")
+"""What a workload has to define or to inherit. Its declaration is read only by what it inherits."""
 
 ROLES_OF_THE_HARNESS = ("final",)
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, get_args
 from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.declaration import Declaration
 from workloads.groups import HEARTBEATS, SLOWEST_POLL, Assignor
 from workloads.load import Rate
 from workloads.values import (
@@ -70,6 +71,13 @@ class Copy(Workload):
     client          settings of the library's producer
     library         name of the client library
     """
+
+    declaration = Declaration(
+        name="copy",
+        does="members of a group copy records from topic to topic, exactly once; they crash, stall and are replaced",
+        page="copying.md",
+        judged_by=("lost-copy", "duplicate-copy", "groups", "transactions", "log"),
+    )
 
     partitions: int = 4
     replication_factor: int = 3

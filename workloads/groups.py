@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, get_args
 from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.declaration import Declaration, Need
 from workloads.load import Rate
 from workloads.values import (
     check_choice,
@@ -80,6 +81,24 @@ class Groups(Workload):
     library         name of the client library
     """
 
+    # It does not allow group-skip with auto_offset_reset="latest", which Kafka documents: records that a group leaves
+    # out are what such an experiment is about. Records that are polled again after a rebalance are no anomaly.
+    declaration = Declaration(
+        name="groups",
+        does="members of consumer groups share a topic's partitions, commit, leave and join again",
+        page="groups.md",
+        judged_by=("groups", "log", "order"),
+        needs=(
+            Need(
+                what="Kafka 4.0 or later",
+                release=(4, 0),
+                when='`protocol="consumer"`',
+                why="brokers have the protocol of KIP-848 in production since then",
+                applies=lambda workload: workload.protocol == "consumer",
+            ),
+        ),
+    )
+
     partitions: int = 6
     replication_factor: int = 3
     topic_config: Mapping[str, str | int | float | bool] = field(default_factory=dict)
@@ -148,11 +167,6 @@ class Groups(Workload):
         )
 
     @property
-    def least_release(self) -> tuple[int, int]:
-        """Brokers have the protocol of KIP-848 in production since 4.0."""
-        return (4, 0) if self.protocol == "consumer" else (0, 0)
-
-    @property
     def group_names(self) -> tuple[str, ...]:
         """As schedules have them."""
         return tuple(f"group-{number}" for number in range(self.groups))
@@ -167,13 +181,6 @@ class Groups(Workload):
     @property
     def has_groups(self) -> bool:
         return True
-
-    @property
-    def allowed(self) -> frozenset[str]:
-        """None. Records that are polled again after a rebalance because they were not committed are no anomaly. A
-        group-skip with "latest" is what Kafka documents; it is reported, because records that a group leaves out are
-        what such an experiment is about."""
-        return frozenset()
 
     @property
     def requires(self) -> frozenset[str]:

@@ -1,4 +1,10 @@
-"""What a worker writes into the history: the records that it sent and polled, and its reads as a whole."""
+"""What a worker writes into the history: the records that it sent and polled, and its reads as a whole.
+
+One row of the table `records` is about one record. A send has two rows: its invocation, which is on disk before the
+record is handed to the client, and its completion. Compaction joins the two. A polled record has one row. `Records`
+takes many sends, completions or polled records with one call, which costs less than a call for each; each of them
+still has a row of its own.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +25,10 @@ _NO_KEY = (None, None)
 
 
 class Sends:
-    """Sends that were invoked together. The first has the operation `op` and is number `number` of its process; those
-    of the others follow.
+    """Sends that one call of `Records.invoke` recorded. Each of them has a row of its own: an operation and a number
+    (the column `index`), of which `op` and `number` are those of the first one; those of the others follow.
 
-    logs     of each.
+    logs     where each is sent to.
     sources  value of the record from which each is made; empty if from none.
     keyed    the key of each; empty if they have none.
     amounts  what each adds to its account, see `workloads.bank`; empty if nothing.
@@ -93,7 +99,8 @@ class Records:
         keyed: Sequence[Keyed] = (),
         amounts: Sequence[int] = (),
     ) -> Sends:
-        """Record that a send to each of the logs is about to happen. Call `flush` before it does.
+        """Record that a send to each of the logs is about to happen: one row ``invoke`` for each send. Call `flush`
+        before the first of them happens.
 
         op           of the first; those of the others follow.
         invoked      ns.
@@ -117,7 +124,7 @@ class Records:
         return begun
 
     def complete(self, ended: Sequence[tuple[Sends, Completion]]) -> None:
-        """Record how sends ended."""
+        """Record how sends ended: one row for each. They may be of several calls of `invoke`."""
         if not ended:
             return
         ops = [completion.op for _, completion in ended]
@@ -155,7 +162,7 @@ class Records:
         committed: bool = False,
         generation: int | None = None,
     ) -> None:
-        """Record what one poll returned; all of its records share the operation `op`. Times in ns.
+        """Record what one poll returned: one row for each record; all of them share the operation `op`. Times in ns.
 
         committed   whether the consumer reads with ``isolation.level=read_committed``.
         generation  of the assignment, if a group member polled.

@@ -9,6 +9,7 @@ from typing import Any, Self, get_args
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.declaration import Allowed, Declaration, Need
 from workloads.load import Rate, Sizes
 from workloads.values import (
     check_acks,
@@ -53,6 +54,30 @@ class Rewind(Workload):
     client          settings of the library's producer
     library         name of the client library
     """
+
+    declaration = Declaration(
+        name="rewind",
+        does="readers go back in a log, by offset and by time, and read the same records again",
+        page="#rewind",
+        judged_by=("log", "order", "wrong-offset-for-time"),
+        needs=(
+            Need(
+                what="a short `log.retention.check.interval.ms`",
+                when="with a `retention.ms` that ends within the run",
+                why="brokers with Kafka's defaults look for expired segments every 5 minutes only",
+                applies=lambda workload: "retention.ms" in workload.topic_config,
+            ),
+        ),
+        allows=(
+            Allowed(anomalies=("expired",), why="records that go underneath are what it is about"),
+            Allowed(
+                anomalies=("duplicate", "nonmonotonic-send"),
+                when='`acks` below "all"',
+                why="its producers are not idempotent then, and retries may write a record twice and out of order",
+                applies=lambda workload: workload.acks != "all",
+            ),
+        ),
+    )
 
     partitions: int = 2
     replication_factor: int = 3
@@ -121,12 +146,6 @@ class Rewind(Workload):
     @property
     def acknowledges(self) -> bool:
         return self.acks != 0
-
-    @property
-    def allowed(self) -> frozenset[str]:
-        """Records that expire are what it is about. Without acks="all", which makes producers idempotent, retries may
-        write a record twice and out of order."""
-        return frozenset({"expired", *(() if self.acks == "all" else ("duplicate", "nonmonotonic-send"))})
 
     @property
     def requires(self) -> frozenset[str]:

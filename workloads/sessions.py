@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, get_args
 from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.declaration import Allowed, Declaration, Need
 from workloads.load import Sizes
 from workloads.values import (
     check_choice,
@@ -46,6 +47,42 @@ class Sessions(Workload):
                     and {"linger.ms": 5} of confluent-kafka
     library         name of the client library: "kafka-python", or "confluent-kafka", which is an extra
     """
+
+    declaration = Declaration(
+        name="sessions",
+        does="each session writes, reads its own writes, and moves between clients and brokers; from leaders or "
+        "followers",
+        page="sessions.md",
+        judged_by=("sessions", "log", "order"),
+        needs=(
+            Need(
+                what="racks, and a rack-aware `replica.selector.class`",
+                when='`read_from="follower"`',
+                why="otherwise clients read from leaders only",
+                applies=lambda workload: workload.reads_from_followers,
+            ),
+        ),
+        allows=(
+            Allowed(
+                anomalies=("read-your-writes",),
+                when="`acks=1`",
+                why="an acknowledged record may not be readable yet",
+                applies=lambda workload: workload.acks != "all",
+            ),
+            Allowed(
+                anomalies=("read-your-writes", "monotonic-reads"),
+                when='`read_from="follower"`',
+                why="a follower learns late up to where it may serve reads, and another one may lag behind it",
+                applies=lambda workload: workload.reads_from_followers,
+            ),
+            Allowed(
+                anomalies=("duplicate", "nonmonotonic-send"),
+                when="without idempotence",
+                why="retries may write a record twice and out of order",
+                applies=lambda workload: not workload.idempotent,
+            ),
+        ),
+    )
 
     partitions: int = 3
     replication_factor: int = 3
@@ -117,20 +154,6 @@ class Sessions(Workload):
     @property
     def reads_from_followers(self) -> bool:
         return self.read_from == "follower"
-
-    @property
-    def allowed(self) -> frozenset[str]:
-        """With acks=1 an acknowledged record may not be readable yet. A follower learns late up to where it may serve
-        reads, and another follower may lag behind it. Without idempotence, retries may write a record twice and out
-        of order."""
-        allowed: set[str] = set()
-        if self.acks != "all":
-            allowed.add("read-your-writes")
-        if self.reads_from_followers:
-            allowed |= {"read-your-writes", "monotonic-reads"}
-        if not self.idempotent:
-            allowed |= {"duplicate", "nonmonotonic-send"}
-        return frozenset(allowed)
 
     @property
     def requires(self) -> frozenset[str]:

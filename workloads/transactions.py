@@ -8,6 +8,7 @@ from typing import Any, Self, get_args
 
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
+from workloads.declaration import Declaration, Need
 from workloads.load import Rate, Sizes
 from workloads.values import (
     check_choice,
@@ -50,6 +51,22 @@ class Transactions(Workload):
     client          settings of the library's producer
     library         name of the client library
     """
+
+    declaration = Declaration(
+        name="transactions",
+        does="transactions over several partitions that commit, abort, time out and fence one another; readers of "
+        "committed and of all records",
+        page="#transactions",
+        judged_by=("transactions", "log", "order"),
+        needs=(
+            Need(
+                what="a short `transaction.abort.timed.out.transaction.cleanup.interval.ms`",
+                when="`stalls` above 0",
+                why="coordinators with Kafka's defaults look for transactions that have timed out every 10 s only",
+                applies=lambda workload: workload.stalls > 0,
+            ),
+        ),
+    )
 
     topics_written: int = 1
     partitions: int = 3

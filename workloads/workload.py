@@ -13,8 +13,9 @@ import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
+from workloads.declaration import Declaration
 from workloads.reference import Reference
 
 if TYPE_CHECKING:
@@ -122,6 +123,10 @@ class Workload(Protocol):
     ('watched-a1', (('reader',),), {'partitions': 2})
     """
 
+    declaration: ClassVar[Declaration] = Declaration()
+    """What it says about itself: what judges it, what it needs of brokers, and which anomalies it allows, and why.
+    Only the defaults of `least_release` and `allowed` read it. Default: it needs nothing, and allows nothing."""
+
     @abstractmethod
     def topics(self, run: str) -> tuple[Topic, ...]:
         """The topics of a run, at least one; their names contain `run`, which is unique. Schedules name a topic
@@ -147,8 +152,9 @@ class Workload(Protocol):
 
     @property
     def least_release(self) -> tuple[int, int]:
-        """The first release of Kafka that has all that it uses, such as (4, 0). Default: any."""
-        return (0, 0)
+        """The first release of Kafka that has all that it uses, such as (4, 0); (0, 0) for any. Default: what its
+        declaration needs."""
+        return self.declaration.least_release(self)
 
     @property
     def load_counter(self) -> str:
@@ -183,8 +189,8 @@ class Workload(Protocol):
 
     @property
     def allowed(self) -> frozenset[str]:
-        """Names of anomalies that this configuration does not promise to prevent. Default: none."""
-        return frozenset()
+        """Names of anomalies that this configuration does not promise to prevent. Default: those declared."""
+        return self.declaration.allowed(self)
 
     @property
     def requires(self) -> frozenset[str]:

@@ -34,7 +34,8 @@ LOST_WRITE = Check(
             "In a compacted topic, a value may also have been removed if a record of the same key was polled or "
             "acknowledged at a higher offset. If the run recorded the topic's settings, and neither compaction nor "
             "retention allows any record of the run to go, a log start excuses nothing above the offset before "
-            "which a fault of the run asked to delete records; where such a fault records no offset, as a jump of "
+            "which a fault or an administrator of the run asked to delete records, unless the leader refused it; "
+            "where such a fault records no offset, as a jump of "
             "a clock, it excuses everything below it. Jepsen also counts info sends that are proven to have "
             "happened; here, only what was acknowledged is a promise."
         ),

@@ -50,8 +50,21 @@ def poll_entries(rows: Sequence[Row]) -> Iterator[Entry]:
         yield Entry(time=row.time, order=4, who=reader_name(row), what=what)
 
 
+def deletion_entries(rows: Sequence[Row]) -> Iterator[Entry]:
+    """Of the operations that are deletions of records."""
+    for row in (row for row in rows if row.f == "deletion"):
+        log, who = Log(topic=row.topic, partition=row.partition), process_name(row.process)
+        what = f"the deletion of the records of {log} below offset {row.end_offset}"
+        if row.completed is None:
+            yield Entry(time=row.invoked, order=0, who=who, what=f"requests {what}")
+        else:
+            outcome = OUTCOMES[row.type] if row.error is None else f"{OUTCOMES[row.type]} ({row.error})"
+            yield Entry(time=row.completed, order=5, who=who, what=f"{outcome}: {what}")
+
+
 def read_entries(rows: Sequence[Row]) -> Iterator[Entry]:
-    for row in rows:
+    """Of the operations that are reads."""
+    for row in (row for row in rows if row.f != "deletion"):
         read, who = f"{row.f} of {row.topic}-{row.partition}", process_name(row.process)
         yield Entry(
             time=row.invoked, order=0, who=who, what=f"begins a {read} from offset {row.start_offset}"

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.explain.cycles import of_cycle
 from analyzers.explain.entries import (
+    deletion_entries,
     fault_entries,
     faults_at_text,
     leader_entries,
@@ -56,11 +57,15 @@ def explain(history: History, found: Found, number: int, *, around: int = 3) -> 
     values = [example[name] for name in VALUES if example.get(name) is not None]
     ops = [example[name] for name in OPERATIONS if example.get(name) is not None]
     sends, polls = evidence.sends(history, values), evidence.polls(history, values)
-    reads = evidence.reads(history, log, ops)
+    operations = evidence.operations(history, log, ops)
     offsets = _offsets(example, sends, polls)
     readers = evidence.readers(history, log, offsets, around)
 
-    entries = [*send_entries(history, sends.rows), *poll_entries(polls.rows), *read_entries(reads.rows)]
+    entries = [
+        *send_entries(history, sends.rows),
+        *poll_entries(polls.rows),
+        *read_entries(operations.rows),
+    ]
     times = [entry.time for entry in entries]
     if example["time"] is not None:
         times += [example["time"], example["time"] + (example.get("lasted") or 0)]
@@ -71,6 +76,7 @@ def explain(history: History, found: Found, number: int, *, around: int = 3) -> 
     entries += [
         *leader_entries(changes.rows, first, axis),
         *fault_entries(events, first, last),
+        *deletion_entries(operations.rows),
         *more.entries,
     ]
     if example["time"] is not None:
@@ -79,7 +85,7 @@ def explain(history: History, found: Found, number: int, *, around: int = 3) -> 
     excerpts = {
         "sends": sends,
         "polls of the value": polls,
-        "reads of the log": reads,
+        "reads of the log, and deletions of its records": operations,
         "changes of leadership and ISR": changes,
         "readers near the finding": readers,
     }

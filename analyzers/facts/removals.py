@@ -52,10 +52,17 @@ _REMOVALS = f"""
             ) as bigint) as before
         from faults left anti join recreations
             on run = of_run and f = '{RECREATE}' and recreated between faults.invoked and completed
+    ), answers as (
+        select run as of_run, op as of_op from {{operations}} where f = 'deletion' and type <> 'info'
+    ), requested as (
+        select run, topic, partition, end_offset as before
+        from {{operations}} left anti join answers on run = of_run and op = of_op and type = 'info'
+        where f = 'deletion' and type <> 'fail'
     ), removers as (
         select run, bool_or(before is null) as unlocated from removing group by run
     ), deleted as (
-        select run, topic, partition, max(before) as deleted_to from removing group by run, topic, partition
+        select run, topic, partition, max(before) as deleted_to
+        from (select * from removing union all select * from requested) group by run, topic, partition
     ), observed as (
         select run, topic, partition, max(log_start) as seen_start
         from {{observations}} where kind = 'partition' group by run, topic, partition
@@ -92,8 +99,8 @@ def removals(history: History) -> DataFrame:
     That is the log start that the final read found; without one, the highest log start that a broker or
     delete-records reported, or `EVERYTHING` if it is unknown. It is not above what the run allows: where the topic's
     settings let every record of the run stay, and all faults that remove records say where, only what these were
-    asked to remove. A recreation removes everything from the log that it ends, and nothing from the new one, which is
-    another log.
+    asked to remove, and what administrators asked to delete, unless the leader refused it. A recreation removes
+    everything from the log that it ends, and nothing from the new one, which is another log.
 
     Retention by time counts where it is not longer than the run: a record is removed when it is that old. A history
     without rows of its topics does not say what its settings allow, and allows everything.

@@ -27,11 +27,14 @@ FOREVER = (1 << 63) - 1
 
 COLUMNS = ["run", "process", "f", "topic", "invoked", "completed", "value"]
 
-DELETES = (
+FAULT_DELETES = (
     f"(process = {NEMESIS} and get_json_object(value, '$.removes_records') = 'true' "
     "and get_json_object(value, '$.evidence.partition') is not null)"
 )
 """A fault removed records of one log, which its evidence names."""
+
+DELETES = f"(f = 'deletion' or {FAULT_DELETES})"
+"""Records of one log were removed, or may have been: by a fault, or by an administrator."""
 
 Cuts = Mapping[tuple[str, str], tuple[tuple[int, int], ...]]
 """By run and topic: from the request to delete it until all brokers knew the new topic (ns), in order of time."""
@@ -165,7 +168,7 @@ def _records(rows: DataFrame, of: Cuts) -> DataFrame:
 
 def _operations(rows: DataFrame, of: Cuts) -> DataFrame:
     named = rows.withColumn(
-        "topic", F.expr(f"if({DELETES}, get_json_object(value, '$.evidence.topic'), topic)")
+        "topic", F.expr(f"if({FAULT_DELETES}, get_json_object(value, '$.evidence.topic'), topic)")
     )
     placed = _placed(named, of, first="invoked", last=f"coalesce(completed, {FOREVER})")
     # The settings of a topic are those of the incarnation that its deletion ends, or that its creation begins.

@@ -22,29 +22,17 @@ from pytest_kafkacheck.cli.common.harness_options import (
 from pytest_kafkacheck.cli.common.progress import say
 from pytest_kafkacheck.cli.exit_status import status
 from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.workload_names import WORKLOAD_NAMES
 
 if TYPE_CHECKING:
     from workloads.workload import Workload
-
-WORKLOADS = {
-    "admin": "Admin",
-    "append-log": "AppendLog",
-    "bank": "Bank",
-    "compacted": "Compacted",
-    "copy": "Copy",
-    "groups": "Groups",
-    "rewind": "Rewind",
-    "sessions": "Sessions",
-    "transactions": "Transactions",
-}
-"""Name on the command line to the public class."""
 
 REMAINS_LIMIT = 20.0
 """Seconds to delete groups: those of killed processes have members until their session timeout, 6 s by default."""
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help=f"one of {', '.join(WORKLOADS)}")
+    parser.add_argument("name", metavar="NAME", help=f"one of {', '.join(WORKLOAD_NAMES)}")
     parser.add_argument(
         "--bootstrap",
         metavar="HOST:PORT,...",
@@ -111,9 +99,9 @@ def make(name: str, settings: Iterable[str]) -> Workload:
     """
     import pytest_kafkacheck
 
-    if name not in WORKLOADS:
-        raise UsageError(f"no workload {name!r}; there are {', '.join(WORKLOADS)}")
-    kind: Any = getattr(pytest_kafkacheck, WORKLOADS[name])
+    if name not in WORKLOAD_NAMES:
+        raise UsageError(f"no workload {name!r}; there are {', '.join(WORKLOAD_NAMES)}")
+    kind: Any = getattr(pytest_kafkacheck, WORKLOAD_NAMES[name])
     allowed = [each.name for each in fields(kind)]
     values: dict[str, Any] = {}
     for setting in settings:

@@ -19,6 +19,7 @@ from nemesis.generate import Generated
 from pytest_kafkacheck.cli.demo import experiments
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
+from workloads.admin import Admin
 from workloads.append_log import AppendLog
 from workloads.bank import Bank
 from workloads.compacted import Compacted
@@ -43,6 +44,7 @@ WORKLOADS: list[Workload] = [
     Copy(topic_config=SAFE),
     Bank(topic_config=SAFE),
     Compacted(topic_config=SAFE),
+    Admin(topic_config=SAFE),
 ]
 
 RUNS = int(os.environ.get("KAFKACHECK_RUNS", "40"))

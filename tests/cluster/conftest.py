@@ -15,6 +15,7 @@ from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.docker.images import image_for
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.setup.class_archives import ensure_class_archives
 from tests.support.real_cluster import own
 
@@ -33,6 +34,12 @@ def cluster(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[D
     ensure_class_archives(engine, spec.version, image_for(spec.version, engine), print)
     with running(engine, spec, run=own("tests"), logs=logs) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def harness(_kafkacheck_harness: Harness) -> Harness:
+    """The harness of the fixture `kafkacheck`, for tests that need more of it."""
+    return _kafkacheck_harness
 
 
 @pytest.fixture

@@ -7,9 +7,10 @@ import inspect
 import pytest
 
 import pytest_kafkacheck
-from pytest_kafkacheck.cli.workload import WORKLOADS, make
+from pytest_kafkacheck.cli.workload import make
 from pytest_kafkacheck.cluster.kafka.served_cluster import find, parse_bootstrap
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
+from pytest_kafkacheck.workload_names import WORKLOAD_NAMES
 from workloads.append_log import AppendLog
 from workloads.workload import Workload
 
@@ -17,7 +18,7 @@ from workloads.workload import Workload
 def test_every_public_workload_has_a_name() -> None:
     public = (getattr(pytest_kafkacheck, name) for name in pytest_kafkacheck.HOMES)
     kinds = {each.__name__ for each in public if inspect.isclass(each) and Workload in each.__mro__}
-    assert kinds - {"Workload"} == set(WORKLOADS.values())
+    assert kinds - {"Workload"} == set(WORKLOAD_NAMES.values())
 
 
 def test_fields_are_json_or_text() -> None:

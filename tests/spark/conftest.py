@@ -19,6 +19,7 @@ from analyzers.spark.session import is_alive, spark_session
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.spark import Spark
 from tests.support.analyzed_runs import Runs
+from tests.support.stories.whole_runs import all_stories
 from workloads.history.schema import HARNESS, NEMESIS, TABLES, VALUE_BITS
 
 Row = dict[str, Any]
@@ -173,6 +174,12 @@ def judged(
         return analyze(spark, [write(tmp_path_factory.mktemp("runs") / "run", stories)], **options)
 
     return judge
+
+
+@pytest.fixture(scope="session")
+def whole_runs(judged: Callable[..., dict[str, Verdict]]) -> dict[str, Verdict]:
+    """The verdicts of whole runs, by name: one job for the tests of several files."""
+    return judged(all_stories(Story))
 
 
 @pytest.fixture

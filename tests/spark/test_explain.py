@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_kafkacheck.cli import main as cli
+from tests.support.stories.deletions import deleted_past_the_requested_offset
 from workloads.history.schema import VALUE_BITS
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_of_tests")]
@@ -84,6 +85,19 @@ def test_a_run_without_anomalies_and_without_a_stored_verdict_says_why_it_is_unk
     assert explained(str(unread), capsys=capsys) == [
         "No anomaly was found. The verdict is unknown:",
         "  Partition t-0 was written, but there was no final read of it: its content at the end is unknown.",
+    ]
+
+
+def test_deletions_of_records_are_shown_with_their_requests(
+    write: Any, story: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deleted = write(tmp_path / "run", {"deleted": deleted_past_the_requested_offset(story())})
+    lines = [re.sub(" +", " ", line).strip() for line in explained(str(deleted), "lost-write", capsys=capsys)]
+    what = "the deletion of the records of t-0 below offset 1"
+    shown = [line for line in lines if what in line]
+    assert [line.partition("process 5 ")[2] for line in shown] == [
+        f"requests {what}",
+        f"acknowledged: {what}",
     ]
 
 

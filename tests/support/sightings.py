@@ -18,7 +18,7 @@ WRITTEN_ANEW = f"{CLUSTER}/test_faulty_clients.py::test_a_log_that_is_written_an
 HALVES = f"{CLUSTER}/test_bank.py::test_an_unclean_election_loses_halves_of_transfers"
 BOUNDS = f"{CLUSTER}/test_bounds.py::test_an_outage_is_measured_against_the_bounds"
 LEFT_DOWN = (
-    f"{CLUSTER}/test_planted.py::test_a_run_whose_cluster_does_not_recover_is_judged_by_what_it_recorded"
+    f"{CLUSTER}/test_unrecovered.py::test_a_run_whose_cluster_does_not_recover_is_judged_by_what_it_recorded"
 )
 
 SEEN: Mapping[str, str] = {

@@ -40,6 +40,7 @@ from workloads.roles.context import WorkerContext
         ({"partitions": 0}, "Admin.partitions=0: expected a whole number, 1 to 1000"),
         ({"administrators": 0}, "Admin.administrators=0: expected a whole number, 1 to 100"),
         ({"side_topics": 0}, "Admin.side_topics=0: expected a whole number, 1 to 100"),
+        ({"deleted_share": 2}, "Admin.deleted_share=2: expected a share, 0 to 1"),
         ({"inspect_every": 1.5}, "Admin.inspect_every=1.5: expected a whole number, 1 to 1000"),
         ({"interval": -1}, "Admin.interval=-1: expected seconds, 0 to 3600"),
         ({"rate": 0}, "Admin.rate=0: expected records per second above 0, or None"),
@@ -164,6 +165,7 @@ def context(tmp_path: Path) -> Iterator[WorkerContext]:
         "inspect_every": 2,
         "replication_factor": 1,
         "owns_main": False,
+        "deleted_share": 0,
     }
     order = {
         "role": "administrator", "process": 4, "session": None, "run": "r", "home": str(tmp_path),
@@ -188,7 +190,7 @@ def operations(context: WorkerContext) -> list[dict[str, Any]]:
 def test_changes_are_recorded_and_the_broker_reports_them(context: WorkerContext, broker: Broker) -> None:
     context.options["owns_main"] = True
     administrator = Administrator(context)
-    for _ in range(60):
+    for _ in range(12):
         administrator.change()
     administrator.inspect()
     rows = operations(context)

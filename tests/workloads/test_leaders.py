@@ -75,6 +75,7 @@ def test_the_leader_of_the_highest_epoch_gives_the_end(brokers: FakeBrokers, lea
     assert leaders.offset(LOG, limit=1) == 173
     assert leaders.offset(LOG, at=EARLIEST, limit=1) == 0
     assert brokers.asked == [("new", 5), ("new", 5)]
+    assert (leaders.leader(LOG), leaders.leader(OTHER)) == (2, None)
 
 
 def test_a_frozen_leader_is_not_asked_once_a_newer_epoch_is_known(

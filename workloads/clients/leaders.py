@@ -59,6 +59,11 @@ class Leaders:
         """The highest leader epoch that any broker has reported so far; -1 for none."""
         return self._known[log].leader_epoch if log in self._known else -1
 
+    def leader(self, log: Log) -> int | None:
+        """Node id of the leader of the highest epoch that any broker has reported so far; None for none."""
+        node = self._known[log].leader if log in self._known else None
+        return node if node in self._brokers else None
+
     def offset(
         self,
         log: Log,

@@ -1,5 +1,5 @@
 """Rows on their way to a segment, held by column: a column costs nothing for the rows in which it is null, and little
-where a run of rows has one value."""
+where consecutive rows have the same value. The segment has all rows, each with all columns."""
 
 from __future__ import annotations
 

@@ -69,7 +69,8 @@ RECORDS = pa.schema(
         ("amount", pa.int64()),
     ]
 )
-"""One row per record sent or polled.
+"""One row per record sent or polled. In segments, a send has two: its invocation and its completion, which compaction
+joins.
 
 A send in a transaction completes with the transaction: ``ok`` once the commit was acknowledged, ``fail`` if the send
 was refused or the transaction aborted, ``info`` if the outcome is unknown. So ``ok`` always means that consumers must
@@ -82,8 +83,8 @@ OPERATIONS = pa.schema(
         ("op", pa.int64()),
         ("process", pa.int32()),  # a client, NEMESIS or HARNESS
         ("session", pa.int32()),
-        # read | final-read | position-lost | rewind | search | alter | inspect | txn | init | subscribe |
-        # member | commit | <fault name> | phase | worker | topic | recovery | problem | unread
+        # read | final-read | position-lost | rewind | search | alter | deletion | inspect | txn | init |
+        # subscribe | member | commit | <fault name> | phase | worker | topic | recovery | problem | unread
         ("f", pa.string()),
         ("type", pa.string()),  # ok | fail | info
         ("invoked", pa.int64()),  # ns
@@ -101,6 +102,7 @@ OPERATIONS = pa.schema(
     ]
 )
 """One row per operation that is not a record: reads as a whole, transactions, group events, faults, steps of the run.
+A ``deletion`` has two.
 
 ``read``        a session reads a partition from where it last stopped to the reported end; ``ok`` if it got
                 there. Its records have the same ``op``. With isolation.level=read_committed, the end is the last
@@ -126,6 +128,11 @@ OPERATIONS = pa.schema(
 ``alter``       an administrator requested a change of a topic: ``{"change": "create"|"delete"|"partitions"|"config"|
                 "replicas"}``, and what is set of ``"partitions": int``, the number of partitions after it, and
                 ``"retention_ms": int``, the setting retention.ms after it. ``fail``: the controller refused it.
+``deletion``    an administrator asks the leader of a log to delete its records below `end_offset`; `start_offset` was
+                the start of the log before. Two rows with the same `op`. The first one, ``info`` and without
+                `completed`, is on disk before the request is sent. The second one has the answer: ``{"node": id,
+                "low_watermark": int}``, of which the latter is set if ``ok``. ``fail``: the leader refused it before
+                it deleted anything. Without an answer, or with ``info``, the records may go at any time later.
 ``inspect``     a broker described a topic after it had reported another topic that an administrator created for this
                 purpose, requested at `invoked`: ``{"node": id, "exists": bool, "partitions": int, "retention_ms":
                 int}``; without the last two where it did not report them. ``info``: it did not report the other topic

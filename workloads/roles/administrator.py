@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import random
 import time
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from workloads.clients.connection import Address, ask
 from workloads.clients.requests import Ask
 from workloads.history.writer import Writer
 from workloads.roles.context import WorkerContext
+from workloads.roles.deletions import Deletions
 
 TIMEOUT = 2.0
 """Seconds for one answer of one broker."""
@@ -28,6 +30,9 @@ MARKER_LIMIT = 3.0
 
 CLOSE_LIMIT = 3.0
 """Seconds to delete its topics."""
+
+MAIN_EVERY = 4
+"""One of so many changes is of the main topic."""
 
 MOST_PARTITIONS = 6
 """Of a topic, unless the workload begins with more."""
@@ -43,7 +48,7 @@ def administrate(context: WorkerContext) -> None:
 
     Options: interval (seconds between two changes), side_topics (number of its own topics), inspect_every (changes
     between two inspections), replication_factor (of its topics), owns_main (whether it also changes the topic of the
-    others).
+    others), deleted_share (of the records in a partition of that topic; a deletion removes them; 0 for none).
     """
     administrator = Administrator(context)
     context.ready()
@@ -74,11 +79,16 @@ class Administrator:
         self._made: list[str] = []
         """All names that may exist."""
         self._count = 0
+        self._deletions = Deletions(context, context.leaders())
+        self._changes = 0
+        self._changes_of_main = self._in_turn(self._grow_main, self._move_main, self._delete_records)
+        self._changes_of_side = self._in_turn(self._delete, self._grow, self._configure)
 
     def change(self) -> None:
         """One change, of its own topics or of the main topic."""
-        if self._context.options["owns_main"] and self._choice.random() < 0.25:
-            self._change_main()
+        self._changes += 1
+        if self._context.options["owns_main"] and self._changes % MAIN_EVERY == 0:
+            next(self._changes_of_main)()
         elif len(self._topics) < self._context.options["side_topics"]:
             self._create(self._new_name("side"))
         else:
@@ -86,7 +96,7 @@ class Administrator:
             if self._topics[name] == 0:
                 self._create(name)
             else:
-                self._choice.choice((self._delete, self._grow, self._configure))(name)
+                next(self._changes_of_side)(name)
 
     def inspect(self) -> None:
         """Ask every broker that reports a new marker for all topics. One ``inspect`` row per broker and topic."""
@@ -150,15 +160,18 @@ class Administrator:
         change = administration.configure(name, RETENTION, str(retention))
         self._alter(name, change, {"change": "config", "retention_ms": retention})
 
-    def _change_main(self) -> None:
-        """Its partitions only become more. Its replicas move, which its clients must not notice."""
+    def _grow_main(self) -> None:
         total = self._main_partitions + 1
-        if total <= MOST_PARTITIONS and self._choice.random() < 0.3:
-            change = administration.add_partitions(self._main, total)
-            if self._alter(self._main, change, {"change": "partitions", "partitions": total}):
-                self._main_partitions = total
+        if total > MOST_PARTITIONS:
+            self._move_main()
             return
-        partition = self._choice.randrange(self._context.topics[self._main])
+        change = administration.add_partitions(self._main, total)
+        if self._alter(self._main, change, {"change": "partitions", "partitions": total}):
+            self._main_partitions = total
+
+    def _move_main(self) -> None:
+        """Its clients must not notice that."""
+        partition = self._a_partition()
         count = min(self._context.options["replication_factor"], len(self._context.brokers))
         replicas = self._choice.sample(sorted(self._context.brokers), count)
         self._alter(
@@ -166,6 +179,21 @@ class Administrator:
             administration.reassign((self._main, partition), replicas),
             {"change": "replicas", "partition": partition, "replicas": replicas},
         )
+
+    def _delete_records(self) -> None:
+        if share := self._context.options["deleted_share"]:
+            self._deletions.delete((self._main, self._a_partition()), share)
+        else:
+            self._move_main()
+
+    def _in_turn(self, *changes: Callable[..., None]) -> Iterator[Callable[..., None]]:
+        """Each of them once, in random order, and then again. So a short run has all of them."""
+        while True:
+            yield from self._choice.sample(changes, len(changes))
+
+    def _a_partition(self) -> int:
+        """One of those that the main topic had at the beginning, which its clients use."""
+        return self._choice.randrange(self._context.topics[self._main])
 
     def _alter(self, name: str, change: Change, value: dict[str, Any]) -> bool:
         """Whether it was acknowledged. Gives up a topic of its own if that is unknown."""

@@ -15,7 +15,7 @@ from analyzers.explain.evidence.excerpt import MAX_ROWS, Excerpt, first_rows
 from analyzers.facts.columns import ACKED, TIME
 from analyzers.history.load import History
 
-IS_READ = "f in ('read', 'final-read')"
+IS_SHOWN = "f in ('read', 'final-read', 'deletion')"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,10 +93,10 @@ def readers(history: History, log: Log, offsets: Sequence[int], around: int) -> 
     )
 
 
-def reads(history: History, log: Log, ops: Collection[int]) -> Excerpt:
-    """The final reads of the log, and the session reads among `ops`."""
-    rows = log.rows(history.operations).where(IS_READ)
-    wanted = rows.where((F.col("f") == "final-read") | F.col("op").isin(*ops))
+def operations(history: History, log: Log, ops: Collection[int]) -> Excerpt:
+    """The final reads of the log, the deletions of its records, and the session reads among `ops`."""
+    rows = log.rows(history.operations).where(IS_SHOWN)
+    wanted = rows.where((F.col("f") != "read") | F.col("op").isin(*ops))
     return first_rows(wanted, ["invoked", "op", "process"])
 
 

@@ -81,6 +81,9 @@ def removed_to(tables: Tables, of: Row) -> float:
     asked = [
         e.get("before", e.get("start")) for e in faults if (e.get("topic"), e.get("partition")) == log(of)
     ]
+    deletions = [o for o in tables["operations"] if o["f"] == "deletion" and log(o) == log(of)]
+    refused = {o["op"] for o in deletions if o["type"] == "fail"}
+    asked += [o["end_offset"] for o in deletions if o["op"] not in refused]
     allowed = max([0, *asked]) if keep and not is_anywhere else inf
     final = final_read(tables["operations"], of)
     if final is not None:

@@ -7,12 +7,14 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.support.stories import removals
+from tests.support.stories import deletions, removals
 
 TIME = st.integers(0, 12)
 SPAN = st.tuples(TIME, st.integers(0, 4)).map(lambda t: (t[0], t[0] + t[1]))
 OFFSET = st.integers(0, 5)
 PARTITION = st.sampled_from([0, 0, 0, 0, 1])
+DELETIONS = {2: "ok", 3: "info", 4: "fail"}
+"""Offsets of which an administrator asked for the deletion, with the answer. A fault deletes up to the others."""
 TYPE = st.sampled_from(["ok", "ok", "ok", "info", "fail"])
 SESSION = st.sampled_from([None, 1, 1, 1, 2])
 PROCESS = st.sampled_from([1, 2, 3])
@@ -133,9 +135,13 @@ def draw_removals(draw: st.DrawFn, s: Any) -> None:
             removals.fault(s, "clock")
         case "known":
             partition, start = draw(PARTITION), draw(OFFSET)
-            # Older histories do not say what was asked. Nothing more is drawn, so that the histories stay the same.
-            asked = {"before": start - 1} if start % 2 else {}
-            removals.fault(s, "delete-records", topic="t", partition=partition, start=start, **asked)
+            # Nothing more is drawn, so that the histories stay the same.
+            if start in DELETIONS:
+                deletions.deletion(s, start, DELETIONS[start], partition=partition)
+            else:
+                # Older histories do not say what was asked.
+                asked = {"before": start - 1} if start % 2 else {}
+                removals.fault(s, "delete-records", topic="t", partition=partition, start=start, **asked)
     if draw(SOMETIMES):
         removals.observed(s, draw(OFFSET), partition=draw(PARTITION))
 

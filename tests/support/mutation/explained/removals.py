@@ -52,6 +52,11 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "where get_json_object(value, '$.removes_records') = 'true' and get_json_object(value, "
         "'$.stage') = 'inject' ), removing as (\\n select run, topic,\\n",
     ),
+    "no other operation has the number of a deletion": (
+        "_REMOVALS: , op as of_op from {{operations}} where f = 'deletion' and type <> 'info'\\n ), "
+        "requested as (\\n select run, topic, "
+        " -> , op as of_op from {{operations}} where type <> 'info' ), requested as (\\n select run, topic, ",
+    ),
     "no offset lies below 0": (
         "removed_beginnings: 'removed_to > 0' -> 'removed_to >= 0'",
         "removed_beginnings: removals(history).where('removed_to > 0') -> removals(history)",
