@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from workloads.history.lines.types import NAME, TEXT, TIME, TOKEN, Type, choice
@@ -47,7 +48,7 @@ class Kind:
     by: Literal["client", "harness", "nemesis", "probe"] = "client"
     """Who acts. Only a client has a process of its own."""
 
-    @property
+    @cached_property
     def by_name(self) -> Mapping[str, Field]:
         return {field.name: field for field in self.fields}
 
