@@ -36,7 +36,8 @@ class Outcome:
     @property
     def source(self) -> Location:
         """What the user named."""
-        return self.home if self.lines is None else self.lines.path
+        is_named = self.lines is None or self.lines.path.parent == self.home
+        return self.home if self.lines is None or is_named else self.lines.path
 
 
 def judge_all(

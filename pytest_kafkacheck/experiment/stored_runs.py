@@ -146,9 +146,9 @@ def _stored_run(home: Path) -> StoredRun:
         return StoredRun(home=home, problem=f"{home}: {what}; runs are kept below .kafkacheck/")
     try:
         directory = RunDirectory(home)
-        return StoredRun(
-            home=home, rules=directory.read_judging_rules() if directory.experiment.exists() else None
-        )
+        if directory.experiment.exists():
+            return StoredRun(home=home, rules=directory.read_judging_rules())
+        return StoredRun(home=home, lines=ImportedLines.read(home))
     except UsageError as error:
         return StoredRun(home=home, problem=str(error))
     except OSError as error:

@@ -8,7 +8,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from pytest_kafkacheck.errors import UsageError
 
@@ -71,6 +71,13 @@ class RecordedConsumer:
             return attribute(*arguments, **options)
 
         return move
+
+    def __enter__(self) -> Self:
+        self._client.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> Any:
+        return self._client.__exit__(*error)
 
     def _isolation(self) -> bool | None:
         return None

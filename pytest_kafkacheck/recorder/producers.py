@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from pytest_kafkacheck.errors import UsageError
 
@@ -43,8 +43,12 @@ class RecordedProducer:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
-    def __len__(self) -> int:
-        return len(self._client)
+    def __enter__(self) -> Self:
+        self._client.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> Any:
+        return self._client.__exit__(*error)
 
     def begin_transaction(self, *arguments: Any, **options: Any) -> Any:
         name = self._transactional_id or _configured(self._client, "transactional_id")
@@ -133,6 +137,9 @@ class KafkaPythonProducer(RecordedProducer):
 
 class ConfluentProducer(RecordedProducer):
     """A ``confluent_kafka.Producer``. Its deliveries are reported by `poll` and `flush`, as ever."""
+
+    def __len__(self) -> int:
+        return len(self._client)
 
     def produce(
         self,

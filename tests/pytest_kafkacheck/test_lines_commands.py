@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from analyzers.catalogue.registry import ANOMALIES, BOUND_CHECKS
 from analyzers.facts.inputs import inputs
 from analyzers.facts.registry import FACTS
 from pytest_kafkacheck.cli import main as cli
+from pytest_kafkacheck.experiment.imported_lines import ImportedLines, import_run
+from pytest_kafkacheck.experiment.stored_runs import stored_runs
+from tests.support.json_lines import send, write_lines
 from workloads.history.lines.kinds import KINDS, RECORD
 
 RUN = Path(__file__).parents[1] / "data" / "runs" / "acks_one"
@@ -59,3 +63,29 @@ def test_an_exported_run_says_by_which_rules_it_is_judged(
     header = json.loads(lines[0])
     assert header["requires"] == ["acks-after-faults", "polls-to-the-end", "session-reads"]
     assert (header["kafkacheck_history"], header["unit"], header["run"]) == (1, "ns", "ce5c4ffd")
+
+
+def test_a_folder_into_which_lines_were_imported_keeps_their_rules(tmp_path: Path) -> None:
+    """Also if it is moved with its file."""
+    home = tmp_path / "home"
+    home.mkdir()
+    header = {"kafkacheck_history": 1, "unit": "ms", "requires": ["transactions"]}
+    file = write_lines(home / "history.jsonl", send("a", 1, 0), header=header)
+    made = import_run(file, home, requires=["copies"], allow=["lost-write"])
+    home.rename(tmp_path / "moved")
+    (run,) = stored_runs([str(tmp_path / "moved")])
+    assert run.lines is not None
+    assert run.lines == replace(made, home=tmp_path / "moved", path=tmp_path / "moved" / "history.jsonl")
+    assert (run.lines.requires, run.lines.allow) == ({"transactions", "copies"}, {"lost-write"})
+    assert run.lines.clients == {1: "writer"}
+    (tmp_path / "moved" / "imported.json").write_text("{}")
+    (run,) = stored_runs([str(tmp_path / "moved")])
+    assert run.problem is not None
+    assert "imported.json: cannot be read (KeyError: 'requires')" in run.problem
+
+
+def test_a_file_outside_keeps_its_place(tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "history.jsonl", send("a", 1, 0))
+    made = import_run(file, tmp_path / "home")
+    assert ImportedLines.read(tmp_path / "home") == made
+    assert ImportedLines.read(tmp_path) is None

@@ -302,6 +302,26 @@ def test_faults_of_several_schedules_are_told_apart(recorded: Recorded, tmp_path
     import_lines(recorded.file, tmp_path / "home")
 
 
+def test_wrapped_clients_are_true_and_close_as_their_own(recorded: Recorded) -> None:
+    """A client without a length or without a context behaves as such."""
+    closed: list[str] = []
+
+    class Client:
+        def send(self) -> None: ...
+        def poll(self) -> None: ...
+
+        def __enter__(self) -> None: ...
+
+        def __exit__(self, *_: object) -> None:
+            closed.append("closed")
+
+    for wrapped in (recorded.recorder.producer(Client()), recorded.recorder.consumer(Client())):
+        assert wrapped
+        with wrapped as same:
+            assert same is wrapped
+    assert closed == ["closed"] * 2
+
+
 def test_clients_of_other_libraries_are_refused(recorded: Recorded) -> None:
     with pytest.raises(
         UsageError, match=r"int: expected a producer of kafka-python .* by hand, with send, ack"
