@@ -17,7 +17,7 @@ class ClientRecorder(Recorder):
     ) -> Any:
         """The producer of kafka-python or confluent-kafka, whose sends and transactions are recorded.
 
-        session           names the user for whom it writes; consumers of the same session must see these writes.
+        session           names the user for whom it writes: behind all that the session had read and written before.
         transactional_id  needed for a transactional producer of confluent-kafka.
         Each record gets a header, by which it is recognised when it is read. Use what is returned instead of the
         client; all other methods are the client's own.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
@@ -39,6 +40,8 @@ class RecordedProducer:
         self._by, self._session = by, session
         self._transactional_id = transactional_id
         self._transaction: Transaction | None = None
+        self._threads: dict[int, int] = {}
+        self._lock = threading.Lock()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
@@ -81,10 +84,16 @@ class RecordedProducer:
         if transaction is not None:
             self._recorder.end(transaction, outcome, ending=ending)
 
+    def _writer(self) -> str:
+        """The client, for sends that have an order: those of one thread."""
+        with self._lock:
+            number = self._threads.setdefault(threading.get_ident(), len(self._threads))
+        return f"{self._by}, thread {number}" if number else self._by
+
     def _sending(self, topic: str, value: Any, key: Any, partition: int | None) -> Sent:
         return self._recorder.begin_send(
             topic,
-            by=self._by,
+            by=self._writer(),
             partition=partition,
             key=key,
             tombstone=value is None,

@@ -288,5 +288,7 @@ def test_a_history_of_another_program_requires_what_it_is_about() -> None:
     assert of_default(PROMISES) == PROMISES.keys() - left_out
     assert of_default(["copies", "compaction"]) == {"copies"}
     page = Path(__file__).parents[2] / "docs" / "promises.md"
-    section = page.read_text().partition("## What a history of another program requires")[2].partition("##")[0]
+    section = (
+        page.read_text().partition("## What a history of another program requires")[2].partition("##")[0]
+    )
     assert {name for name in PROMISES if f"`{name}`" in section} == left_out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -320,6 +321,24 @@ def test_wrapped_clients_are_true_and_close_as_their_own(recorded: Recorded) -> 
         with wrapped as same:
             assert same is wrapped
     assert closed == ["closed"] * 2
+
+
+def test_threads_that_share_a_producer_have_no_order(recorded: Recorded) -> None:
+    """What the second thread sends may overtake what the first one has recorded, without any fault of a broker."""
+
+    class Future:
+        def add_callback(self, take: Any) -> None:
+            take(SimpleNamespace(partition=0, offset=0))
+
+        def add_errback(self, _: Any) -> None: ...
+
+    producer = recorded.recorder.producer(SimpleNamespace(send=lambda *_, **__: Future()))
+    for _ in range(2):
+        producer.send("t", b"x")
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(producer.send, "t", b"x").result()
+    names = [row["process"] for row in recorded.lines("send")]
+    assert names == ["producer 0", "producer 0", "producer 0, thread 1"]
 
 
 def test_clients_of_other_libraries_are_refused(recorded: Recorded) -> None:
