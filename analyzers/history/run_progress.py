@@ -71,7 +71,8 @@ class RunProgress:
         """Take the next operation of the harness, in order of time. Raises ValueError if its value is not an
         object."""
         fields = parse(value)
-        self.is_recorded = True
+        # A history of another program may describe its topics, and has no phases.
+        self.is_recorded = self.is_recorded or not fields.get("imported")
         match f, fields.get("event"):
             case "phase", _:
                 self.phases.append(str(fields.get("phase")))

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from analyzers.history.bad_history import BadHistory
 from analyzers.history.sources import local_files
 from analyzers.history.validate_rows import WORDS, check_rows, refuse_first
+from workloads.history.lines.fields import DOUBTS
 from workloads.history.schema import FORMAT, TABLES, required_columns
 
 REQUIRED: Mapping[str, tuple[str, ...]] = {
@@ -83,6 +84,11 @@ def check_complete(
 def cut_segments(home: Path) -> tuple[str, ...]:
     """The segments that ended within a batch when they were compacted."""
     return tuple(_format(home).get("cut", ()))
+
+
+def doubts(home: Path) -> tuple[str, ...]:
+    """What an imported history does not contain although a verdict needs it, one sentence each."""
+    return tuple(_format(home).get(DOUBTS, ()))
 
 
 def parse_format(file: Path | str, text: str) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from analyzers.history import remote
 from analyzers.history.bad_history import BadHistory
 from analyzers.history.run_progress import no_phases
 from analyzers.history.sources import Location, is_uri, name_of
-from analyzers.history.validate import cut_segments, run_ids
+from analyzers.history.validate import cut_segments, doubts, run_ids
 from analyzers.judge.failures import without_py4j_log
 from analyzers.judge.isolation import Sessions, judge_isolated
 from analyzers.verdict.exercised import NOTHING
-from analyzers.verdict.promises import unmet
+from analyzers.verdict.promises import of_default, unmet
 from analyzers.verdict.verdict import Verdict, amended, judge
 
 
@@ -30,8 +30,9 @@ class Case:
     """How long clients may be kept waiting."""
     allow: frozenset[str] = frozenset()
     """Anomalies that are reported without effect on the result."""
-    requires: frozenset[str] = frozenset()
-    """Promises without which the verdict is unknown, unless the run exercised them."""
+    requires: frozenset[str] | None = frozenset()
+    """Promises without which the verdict is unknown, unless the run exercised them. None: nobody says what the run is
+    about, so its operations do (see `Promise.by_default`)."""
     is_single: bool = False
     """Whether the directory must hold one run only."""
     schedule: Mapping[str, str] | None = None
@@ -124,7 +125,7 @@ def _completed(sessions: Sessions, case: Case, verdicts: Mapping[str, Verdict]) 
     required and not exercised."""
     home = case.home
     cuts = remote.cut_segments(sessions(), str(home)) if is_uri(home) else cut_segments(Path(home))
-    unknowns = []
+    unknowns = [] if is_uri(home) else [*doubts(Path(home))]
     if cuts:
         unknowns.append(
             f"The history is incomplete: the segments {', '.join(cuts)} end within a batch, so the last rows "
@@ -142,7 +143,10 @@ def _completed(sessions: Sessions, case: Case, verdicts: Mapping[str, Verdict]) 
 
 def _not_exercised(case: Case, verdict: Verdict) -> Sequence[str]:
     """The required promises that the run did not exercise. Nothing can be said where the analysis crashed."""
-    return () if verdict.exercised == NOTHING else unmet(verdict.exercised, case.requires)
+    if verdict.exercised == NOTHING:
+        return ()
+    requires = of_default(verdict.not_exercised) if case.requires is None else case.requires
+    return unmet(verdict.exercised, requires)
 
 
 def _unrecorded(case: Case, verdict: Verdict) -> Iterator[str]:

@@ -23,6 +23,13 @@ class Promise:
     """Whether the run did anything that it is about. If not, it is missing only where it is required."""
     missing: Callable[[Exercised], str | None]
     """A sentence with figures that says what did not happen; None where it was exercised."""
+    by_default: bool = True
+    """Whether a history of another program, whose operations alone say what it is about, has to exercise it."""
+
+
+def of_default(names: Collection[str]) -> frozenset[str]:
+    """Those of the names that a history of another program has to exercise."""
+    return frozenset(name for name in names if PROMISES[name].by_default)
 
 
 def not_exercised(exercised: Exercised) -> tuple[str, ...]:
@@ -193,6 +200,7 @@ PROMISES: Mapping[str, Promise] = {
             exercised_by="a send was invoked and acknowledged during each fault, while it was certainly active",
             concerns=lambda exercised: bool(exercised.faults),
             missing=_acks_during_faults,
+            by_default=False,
         ),
         Promise(
             name="acks-after-faults",
@@ -233,6 +241,7 @@ PROMISES: Mapping[str, Promise] = {
             ),
             concerns=lambda exercised: bool(exercised.readers),
             missing=_polls_to_the_end,
+            by_default=False,
         ),
         Promise(
             name="transactions",
@@ -272,6 +281,7 @@ PROMISES: Mapping[str, Promise] = {
             exercised_by="final reads of a compacted topic found fewer records than were acknowledged",
             concerns=lambda exercised: exercised.compacted is not None,
             missing=_compaction,
+            by_default=False,
         ),
         Promise(
             name="inspections",
@@ -284,6 +294,7 @@ PROMISES: Mapping[str, Promise] = {
             exercised_by="every broker that was ever in an ISR answered with the state of a partition",
             concerns=lambda exercised: bool(exercised.brokers or exercised.sampled),
             missing=_samples_of_every_broker,
+            by_default=False,
         ),
     )
 }

@@ -8,12 +8,15 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
+from pytest_kafkacheck.cli.common.evidence_lines import evidence_lines
 from pytest_kafkacheck.cli.common.harness_options import add_spark_options, add_verbose_option
 from pytest_kafkacheck.cli.common.jepsen_profile import add_jepsen_options, analyze_jepsen
 from pytest_kafkacheck.cli.common.json_output import check_json, write_json
+from pytest_kafkacheck.cli.common.lines_schema import print_schema
 from pytest_kafkacheck.cli.exit_status import status, worst
 from pytest_kafkacheck.errors import UsageError
 
@@ -26,8 +29,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paths",
         metavar="PATH",
-        nargs="+",
-        help="the folder of a run, a folder of such folders, or a URI of either on any file system that Spark reads",
+        nargs="*",
+        help="the folder of a run, a folder of such folders, or a URI of either on any file system that Spark reads; "
+        "or a history as JSON lines, FILE.jsonl or FILE.jsonl.gz, that any program wrote",
     )
     parser.add_argument(
         "--json",
@@ -56,6 +60,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="the rules to judge by; jepsen: the rules of its Kafka checker, for its histories in EDN or JSON; "
         "default: %(default)s",
     )
+    parser.add_argument(
+        "--explain-schema",
+        action="store_true",
+        help="print what a history as JSON lines consists of, and what each check needs of it; judge nothing",
+    )
     add_verbose_option(parser)
     add_jepsen_options(parser)
     add_spark_options(parser)
@@ -63,16 +72,26 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def analyze(options: argparse.Namespace) -> int:
     """The status is that of the worst run: a verdict that is not as expected is worse than one that is unknown."""
+    if options.explain_schema:
+        return print_schema()
+    if not options.paths:
+        raise UsageError("PATH: expected at least one run to judge, or --explain-schema")
     check_json(options.json)
     if options.profile == "jepsen":
         return analyze_jepsen(options)
+    _check(options)
+    with TemporaryDirectory(prefix="kafkacheck-lines-") as scratch:
+        return _analyze(options, Path(scratch))
+
+
+def _analyze(options: argparse.Namespace, scratch: Path) -> int:
+    """scratch: where histories as JSON lines are imported."""
     from analyzers.verdict.entry import entry
     from pytest_kafkacheck.experiment.judging import judge_all
     from pytest_kafkacheck.experiment.stored_runs import list_remote, stored_runs
     from pytest_kafkacheck.spark import Spark, parse_settings
 
-    _check(options)
-    runs = stored_runs(options.paths)
+    runs = stored_runs(options.paths, scratch=scratch)
     _require_one(runs)
     spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf))
     try:
@@ -88,7 +107,7 @@ def analyze(options: argparse.Namespace) -> int:
     if options.json is not None:
         write_json(
             options.json,
-            [entry(each, str(outcome.home)) for outcome in outcomes for each in outcome.verdicts],
+            [entry(each, str(outcome.source)) for outcome in outcomes for each in outcome.verdicts],
         )
     if options.json != "-":
         _print(outcomes, verbose=options.verbose)
@@ -126,9 +145,11 @@ def _print(outcomes: Sequence[Outcome], *, verbose: bool) -> None:
             print(Run(outcome.home, verdict).text())
         else:  # It cannot be run again.
             print(story(verdict))
-            print(f"   kept   {outcome.home}")
+            for line in [] if outcome.lines is None else evidence_lines(verdict, outcome.lines.path):
+                print(f"   {line}")
+            print(f"   kept   {outcome.source}")
             if isinstance(outcome.home, Path) and verdict.findings:  # explain accepts local runs only
-                print(f"   more   kafkacheck explain {shlex.quote(str(outcome.home))}")
+                print(f"   more   kafkacheck explain {shlex.quote(str(outcome.source))}")
         if verbose:
             print(f"\n{verdict.text()}")
         if len(verdicts) > 1:

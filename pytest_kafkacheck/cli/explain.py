@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
@@ -23,7 +24,7 @@ WIDTH = 160
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help="the run's folder, or a file: URI of it")
+    parser.add_argument("run", metavar="RUN", help="the run's folder, a file: URI of it, or a FILE.jsonl")
     parser.add_argument(
         "finding",
         metavar="FINDING",
@@ -45,15 +46,21 @@ def explain(options: argparse.Namespace) -> int:
 
     Without FINDING, and where the verdict is stored, it needs no Spark and answers at once.
     """
-    from rich.console import Console
-
-    from pytest_kafkacheck.experiment.run_directory import RunDirectory
     from pytest_kafkacheck.experiment.stored_runs import local_run
 
     anomaly, number = _finding(options.finding)
     if options.around < 0:
         raise UsageError(f"--around {options.around}: expected 0 or more")
-    run = local_run(options.run)
+    with TemporaryDirectory(prefix="kafkacheck-lines-") as scratch:
+        _explain(options, local_run(options.run, scratch=Path(scratch)), anomaly, number)
+    return AS_EXPECTED
+
+
+def _explain(options: argparse.Namespace, run: StoredRun, anomaly: str | None, number: int) -> None:
+    from rich.console import Console
+
+    from pytest_kafkacheck.experiment.run_directory import RunDirectory
+
     console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console = Console(highlight=False, emoji=False, width=WIDTH)
@@ -62,7 +69,6 @@ def explain(options: argparse.Namespace) -> int:
         _print_overview(verdict, run, console)
     else:
         _explain_findings(options, run, console, anomaly, number)
-    return AS_EXPECTED
 
 
 def _print_overview(verdict: Verdict, run: StoredRun, console: Console) -> None:

@@ -12,20 +12,45 @@ from pytest_kafkacheck.errors import UsageError
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=Path, help="the run's folder")
+    parser.add_argument("--edn", type=Path, metavar="FILE", help="write a history.edn of Jepsen")
     parser.add_argument(
-        "--edn", type=Path, required=True, metavar="FILE", help="write a history.edn of Jepsen"
+        "--jsonl",
+        type=Path,
+        metavar="FILE",
+        help="write JSON lines, FILE.jsonl or FILE.jsonl.gz; kafkacheck analyze --explain-schema describes them",
     )
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.edn is None and options.jsonl is None:
+        raise UsageError("export: expected --edn FILE or --jsonl FILE, or both")
+    for file, export in ((options.edn, _export_edn), (options.jsonl, _export_lines)):
+        if file is None:
+            continue
+        try:
+            rows = export(options.run, file)
+        except (ValueError, OSError) as error:
+            raise UsageError(f"{options.run}: cannot be exported to {file}: {error}") from error
+        print(f"{file}: {rows} rows")
+    return AS_EXPECTED
+
+
+def _export_edn(run: Path, file: Path) -> int:
     from workloads.history.jepsen.export import export_edn
 
-    try:
-        rows = export_edn(options.run, options.edn)
-    except (ValueError, OSError) as error:
-        raise UsageError(f"{options.run}: cannot be exported to {options.edn}: {error}") from error
-    print(f"{options.edn}: {rows} rows")
-    return AS_EXPECTED
+    return export_edn(run, file)
+
+
+def _export_lines(run: Path, file: Path) -> int:
+    """The file says by which rules its run is judged, as far as its schema has them."""
+    from pytest_kafkacheck.experiment.run_directory import RunDirectory
+    from workloads.history.lines.export import export_lines
+
+    directory = RunDirectory(run)
+    if not directory.experiment.is_file():
+        return export_lines(run, file)
+    rules = directory.read_judging_rules()
+    return export_lines(run, file, requires=sorted(rules.requires), allow=sorted(rules.allowed))
 
 
 COMMAND = Command(

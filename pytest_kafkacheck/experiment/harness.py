@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
@@ -20,6 +21,7 @@ from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
 from pytest_kafkacheck.experiment.execution import execute
 from pytest_kafkacheck.experiment.expected_records import expected_records
 from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.imported_lines import ImportedLines
 from pytest_kafkacheck.experiment.judging import judge_all, judge_until_found
 from pytest_kafkacheck.experiment.live import LiveJudge
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
@@ -160,11 +162,22 @@ class Harness:
             (outcome,) = judge_all(self._spark, [stored], examples=EXAMPLES)
         return Run(home, outcome.verdicts[0])
 
+    def judge_lines(self, lines: ImportedLines) -> Verdict:
+        """Judge a history that was imported into the folder of a run."""
+        self._spark.start()
+        (outcome,) = judge_all(self._spark, [StoredRun(home=lines.home, lines=lines)], examples=EXAMPLES)
+        return outcome.verdicts[0]
+
     def cluster(
         self, spec: ClusterSpec, *, logs: Path, alone: bool = False
     ) -> AbstractContextManager[DockerCluster]:
         """A cluster that serves, see `ClusterPool.cluster`."""
         return self._pool.cluster(spec, logs=logs, alone=alone)
+
+    @property
+    def directory(self) -> Path:
+        """Where runs are kept."""
+        return self._directory
 
     def require_faults(self, faults: Collection[str]) -> None:
         """Raise CapabilityError for faults, by name, that this host cannot do."""

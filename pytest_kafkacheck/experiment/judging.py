@@ -15,6 +15,7 @@ from analyzers.catalogue.registry import CHECKS
 from analyzers.history.sources import Location, local_files
 from analyzers.judge.batch import Case, Judged, judge_batch
 from analyzers.verdict.verdict import Verdict, amended
+from pytest_kafkacheck.experiment.imported_lines import ImportedLines
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.stored_runs import SparkProvider, StoredRun, compaction_problem
 
@@ -29,6 +30,14 @@ class Outcome:
     """One, unless a folder without an experiment holds the histories of several runs."""
     problem: str | None = None
     """What is wrong with its files; the verdict is then unknown."""
+    lines: ImportedLines | None = None
+    """The file that was imported into the folder."""
+
+    @property
+    def source(self) -> Location:
+        """What the user named."""
+        is_named = self.lines is None or self.lines.path.parent == self.home
+        return self.home if self.lines is None or is_named else self.lines.path
 
 
 def judge_all(
@@ -77,6 +86,14 @@ def _judged_partly(only: Collection[str]) -> str:
 
 def _case(run: StoredRun, allow: Collection[str]) -> Case:
     rules, problem = run.rules, run.problem or compaction_problem(run)
+    if run.lines is not None:
+        return Case(
+            home=run.home,
+            allow=frozenset({*allow, *run.lines.allow}),
+            requires=run.lines.requires,
+            is_single=True,
+            problem=problem,
+        )
     if rules is None:
         return Case(home=run.home, allow=frozenset(allow), problem=problem)
     return Case(
@@ -106,6 +123,8 @@ def _outcome(run: StoredRun, judged: Judged, unknowns: Sequence[str], *, store: 
         replace(amended(each, unknowns=unknowns), settings={**of_producers, **each.settings})
         for each in judged.verdicts.values()
     )
+    if run.lines is not None:
+        verdicts = tuple(replace(each, clients={**each.clients, **run.lines.clients}) for each in verdicts)
     if store and run.rules is not None and isinstance(run.home, Path):
         (verdict,) = verdicts
         RunDirectory(run.home).write_verdict(verdict)
@@ -114,4 +133,5 @@ def _outcome(run: StoredRun, judged: Judged, unknowns: Sequence[str], *, store: 
         expect=run.rules.expect if run.rules is not None else "valid",
         verdicts=verdicts,
         problem=judged.problem,
+        lines=run.lines,
     )

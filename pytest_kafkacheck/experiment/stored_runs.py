@@ -17,9 +17,11 @@ from analyzers.history.bad_history import BadHistory
 from analyzers.history.sources import Location
 from analyzers.history.validate import run_ids
 from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.experiment.imported_lines import ImportedLines, import_run
 from pytest_kafkacheck.experiment.judging_rules import JudgingRules
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from workloads.history.compaction.compact import compact
+from workloads.history.lines.parse import is_lines
 
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -38,14 +40,17 @@ class StoredRun:
     """A path, or a URI of a file system that only Spark reads; see `list_remote`."""
     rules: JudgingRules | None = None
     """Of its experiment. None if the folder holds a history only."""
+    lines: ImportedLines | None = None
+    """The file as which another program wrote it, if it was imported into the folder."""
     rows: int = 0
     """Number of records, if the run is remote."""
     problem: str | None = None
     """Why it cannot be judged."""
 
 
-def stored_runs(paths: Sequence[str]) -> list[StoredRun]:
-    """The runs at these paths, each once. A path names a run, a folder of runs (taken by name), or a URI of either.
+def stored_runs(paths: Sequence[str], *, scratch: Path | None = None) -> list[StoredRun]:
+    """The runs at these paths, each once. A path names a run, a folder of runs (taken by name), a URI of either, or a
+    history as JSON lines, which is imported into `scratch`.
 
     A URI of another file system is kept as it is: see `list_remote`. Raises UsageError for a file: URI of another
     host."""
@@ -54,7 +59,10 @@ def stored_runs(paths: Sequence[str]) -> list[StoredRun]:
         if _is_remote(text):
             runs.setdefault(text.rstrip("/"), StoredRun(home=text.rstrip("/")))
             continue
-        for home in _homes(_local(text)):
+        if is_lines(path := _local(text)) and not path.is_dir():
+            runs.setdefault(path.resolve(), _imported(path, scratch, len(runs)))
+            continue
+        for home in _homes(path):
             runs.setdefault(home.resolve(), _stored_run(home))
     return list(runs.values())
 
@@ -68,13 +76,16 @@ def list_remote(spark: SparkProvider, runs: Sequence[StoredRun]) -> list[StoredR
     return list(listed.values())
 
 
-def local_run(text: str) -> StoredRun:
-    """A single run on this machine, its history compacted. Raises UsageError for anything else."""
+def local_run(text: str, *, scratch: Path | None = None) -> StoredRun:
+    """A single run on this machine, its history compacted. Raises UsageError for anything else.
+
+    scratch  as for `stored_runs`.
+    """
     if _is_remote(text):
         raise UsageError(
             f"{text}: expected a path, or a URI such as file:///runs/one; copy the run to this machine first"
         )
-    runs = stored_runs([text])
+    runs = stored_runs([text], scratch=scratch)
     if len(runs) > 1:
         raise UsageError(f"{text}: holds {len(runs)} runs; name one of them")
     (run,) = runs
@@ -114,6 +125,17 @@ def _is_run(path: Path) -> bool:
         return True
 
 
+def _imported(path: Path, scratch: Path | None, number: int) -> StoredRun:
+    if scratch is None:
+        problem = f"{path}: a history as JSON lines, not a run; judge it with kafkacheck analyze {path}"
+        return StoredRun(home=path, problem=problem)
+    try:
+        lines = import_run(path, scratch / str(number))
+    except UsageError as error:
+        return StoredRun(home=path, problem=str(error))
+    return StoredRun(home=lines.home, lines=lines)
+
+
 def _stored_run(home: Path) -> StoredRun:
     if not _is_run(home):
         what = "not a folder" if home.exists() else "no such folder"
@@ -124,9 +146,9 @@ def _stored_run(home: Path) -> StoredRun:
         return StoredRun(home=home, problem=f"{home}: {what}; runs are kept below .kafkacheck/")
     try:
         directory = RunDirectory(home)
-        return StoredRun(
-            home=home, rules=directory.read_judging_rules() if directory.experiment.exists() else None
-        )
+        if directory.experiment.exists():
+            return StoredRun(home=home, rules=directory.read_judging_rules())
+        return StoredRun(home=home, lines=ImportedLines.read(home))
     except UsageError as error:
         return StoredRun(home=home, problem=str(error))
     except OSError as error:

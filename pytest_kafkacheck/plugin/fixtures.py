@@ -1,7 +1,8 @@
-"""The fixtures `kafkacheck` and `kafkacheck_cluster`, and the harness behind them."""
+"""The fixtures `kafkacheck`, `kafkacheck_cluster` and `kafkacheck_recorder`, and the harness behind them."""
 
 from __future__ import annotations
 
+import secrets
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from pytest_kafkacheck.plugin.xdist import report_kept, shared_session
 if TYPE_CHECKING:
     from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
     from pytest_kafkacheck.experiment.harness import Harness
+    from pytest_kafkacheck.recorder.session import Recording
 
 
 @pytest.fixture(scope="session")
@@ -88,6 +90,37 @@ def kafkacheck_cluster(
             if kept is not None:  # the test was interrupted: it has no report
                 announce_evidence(pytestconfig, kept)
             del request.node.stash[CLUSTER]
+
+
+@pytest.fixture
+def kafkacheck_recorder(
+    request: pytest.FixtureRequest,
+    _kafkacheck_harness: Harness,
+    kafkacheck_cluster: DockerCluster,
+) -> Iterator[Recording]:
+    """Record the test's own clients, and judge them: ``kafkacheck_recorder.judge().assert_valid()``."""
+    from pytest_kafkacheck.experiment.run_directory import RunDirectory
+    from pytest_kafkacheck.recorder.session import Recording
+
+    run = secrets.token_hex(4)
+    home = RunDirectory.create(_kafkacheck_harness.directory, name=request.node.name, run=run)
+    recording = Recording(
+        home,
+        kafkacheck_cluster,
+        _kafkacheck_harness,
+        run=run,
+        test=request.node.nodeid,
+        unknown=marker_options(request.node).unknown == "pass",
+    )
+    request.node.stash[RUNS] = recording.runs
+    patch = pytest.MonkeyPatch()
+    patch.setattr(kafkacheck_cluster, "fault_rows", recording.fault_rows, raising=False)
+    try:
+        yield recording
+        recording.check_looked_at()
+    finally:
+        patch.undo()
+        recording.leave()
 
 
 @pytest.fixture

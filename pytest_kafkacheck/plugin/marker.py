@@ -36,7 +36,9 @@ def register_marker(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test that uses one of our fixtures, so that ``-m kafkacheck`` selects it."""
     for item in items:
-        ours = {"kafkacheck", "kafkacheck_cluster"} & set(getattr(item, "fixturenames", ()))
+        ours = {"kafkacheck", "kafkacheck_cluster", "kafkacheck_recorder"} & set(
+            getattr(item, "fixturenames", ())
+        )
         if ours and not item.get_closest_marker("kafkacheck"):
             item.add_marker("kafkacheck")
 

@@ -12,7 +12,7 @@ import pytest
 
 from analyzers.judge.readers import readers
 from analyzers.verdict.exercised import NOTHING, Exercised, FaultExercised, GroupExercised, ReaderExercised
-from analyzers.verdict.promises import PROMISES, not_exercised, require_promises, unmet
+from analyzers.verdict.promises import PROMISES, not_exercised, of_default, require_promises, unmet
 from analyzers.verdict.verdict import Verdict, amended, judge
 
 ISOLATE = FaultExercised(
@@ -310,3 +310,15 @@ def test_readers_and_logs_are_in_order() -> None:
 
 def test_members_sessions_and_killed_processes_are_no_readers() -> None:
     assert behind(FINAL, Row(grouped=True), Row(process=7)) == {}
+
+
+def test_a_history_of_another_program_requires_what_it_is_about() -> None:
+    """Apart from promises that no workload requires of every run, and that its clients may well not exercise."""
+    left_out = {"acks-during-faults", "polls-to-the-end", "compaction", "samples-of-every-broker"}
+    assert of_default(PROMISES) == PROMISES.keys() - left_out
+    assert of_default(["copies", "compaction"]) == {"copies"}
+    page = Path(__file__).parents[2] / "docs" / "promises.md"
+    section = (
+        page.read_text().partition("## What a history of another program requires")[2].partition("##")[0]
+    )
+    assert {name for name in PROMISES if f"`{name}`" in section} == left_out

@@ -32,6 +32,14 @@ def topic(event: str, number: str | None) -> Noted:
     return "topic", {"event": event, "id": number, "config": {}}
 
 
+def test_settings_of_topics_in_an_imported_history_promise_no_phases() -> None:
+    """Unlike any row of a run that a harness recorded, before or after them."""
+    settings: Noted = ("topic", {"event": "created", "config": {}, "imported": True})
+    assert [*progress(settings, topic="t").doubts()] == []
+    for rows in ([settings, *phases("end")], [*phases("end"), settings]):
+        assert [*progress(*rows, topic="t").doubts()] == [no_phases(["steady", "recovery", "final"])]
+
+
 @pytest.mark.parametrize(
     ("ids", "is_replaced"),
     [

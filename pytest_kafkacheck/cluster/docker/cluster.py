@@ -68,6 +68,8 @@ class DockerCluster:
         self._membership = membership
         self.require_faults: Callable[[Collection[str]], None] = lambda _: None
         """Raises CapabilityError for faults, by name, that this host cannot do."""
+        self.fault_rows: Callable[[], Callable[[Mapping[str, Any]], None]] = lambda: lambda _: None
+        """Called for each schedule of a test's own faults; returns a function that takes its rows."""
         self.start_process: Callable[..., subprocess.Popen[bytes]] = _no_test
         """Starts a program that ends with the test; see `pytest_kafkacheck.plugin.own_processes`."""
 

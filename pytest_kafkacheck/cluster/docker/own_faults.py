@@ -1,7 +1,7 @@
 """Faults around a test's own code: one for as long as a block lasts, or a schedule beside the block.
 
-They are carried out, proved and healed as in an experiment. What they did is not a history, so nobody judges it: the
-test's own assertions do.
+They are carried out, proved and healed as in an experiment. What they did is judged where the test records its own
+clients (`pytest_kafkacheck.recorder`); otherwise the test's own assertions judge.
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ Row = Mapping[str, Any]
 class RunningCluster(Cluster, Protocol):
     """require_faults  raises CapabilityError for faults, by name, that the host cannot do.
     refuse          raises UsageError for events that the cluster does not permit, whatever the host can do.
+    fault_rows      called for each schedule; returns a function that takes its rows.
     """
 
     require_faults: Callable[[Collection[str]], None]
+    fault_rows: Callable[[], Callable[[Row], None]]
 
     def refuse(self, events: Iterable[Event]) -> None: ...
 
@@ -53,12 +55,14 @@ class Beside:
     def __init__(self, schedule: Schedule, cluster: RunningCluster, seed: int) -> None:
         self.rows: list[Row] = []
         self._recorded = threading.Event()
+        self._take = cluster.fault_rows()
         self._stop = threading.Event()
         self._nemesis = Nemesis(schedule, cluster, topic="", seed=seed, record=self._record)
         self._task = in_thread(partial(self._nemesis.run, self._stop), "kafkacheck-own-faults")
 
     def _record(self, row: Row) -> None:
         self.rows.append(row)
+        self._take(row)
         self._recorded.set()
 
     def first(self) -> Row:

@@ -1,0 +1,147 @@
+"""The kinds of lines that no client writes: faults, settings of topics, samples of brokers, the course of a run."""
+
+from __future__ import annotations
+
+from workloads.history.lines.fields import OF_OTHERS, TOPIC, Kind, field, inside, needed
+from workloads.history.lines.types import (
+    ANY,
+    BOOLEAN,
+    COUNT,
+    NAME,
+    NODE,
+    NUMBER,
+    OBJECT,
+    OFFSET,
+    SMALL,
+    SPANS,
+    TEXT,
+    TIME,
+    TOKEN,
+    choice,
+    list_of,
+)
+
+CONTROL = (
+    Kind(
+        f="topic",
+        by="harness",
+        means="The settings of a topic. Needed for each topic whose records have keys: compaction may remove them.",
+        fields=(
+            *OF_OTHERS,
+            TOPIC,
+            inside("event", choice("created", "deleted", "recreated"), "absent: created"),
+            inside("config", OBJECT, 'effective settings by name, such as {"cleanup.policy": "delete"}'),
+            inside("id", TEXT, "the topic id; absent: unknown"),
+            inside("partitions", COUNT, "their number; absent: unknown"),
+            inside("replication_factor", COUNT, "absent: unknown"),
+        ),
+    ),
+    Kind(
+        f="fault",
+        by="nemesis",
+        means="A fault began (inject) or ended (heal): two lines with the same event.",
+        fields=(
+            *OF_OTHERS,
+            needed("fault", NAME, "its name, such as isolate", column="f"),
+            field("topic", NAME, "the topic that it concerns; absent: none alone"),
+            field("partition", COUNT, "the partition that it concerns; absent: none alone"),
+            inside("event", NAME, "which fault of the schedule", required=True),
+            inside("stage", choice("inject", "heal"), "which of both", required=True),
+            inside("target", ANY, "what it was aimed at", required=True),
+            inside("effective", BOOLEAN, "whether it was proved to be there, or to be gone", required=True),
+            inside("nodes", list_of(NODE), "the brokers that it hit; absent: none"),
+            inside("processes", list_of(TOKEN), "the clients that it hit; absent: none", refers="process"),
+            inside("evidence", OBJECT, "what proves it"),
+            inside("options", OBJECT, "of the fault; absent: its defaults"),
+            inside("planned", TIME, "when it was due; absent: it had no time"),
+            inside("active", SPANS, "of heal: when the fault was possibly, and when surely active"),
+            inside("removes_records", BOOLEAN, "whether it may remove records that were acknowledged"),
+        ),
+    ),
+    Kind(
+        f="sample",
+        by="probe",
+        means="A broker reported the state of a partition, or of the quorum.",
+        fields=(
+            needed("time", TIME, "when the response had arrived"),
+            field("asked", TIME, "before the request was sent; absent: unknown"),
+            field("process", TOKEN, "who asked; absent: nobody in particular", refers="process"),
+            field("kind", TEXT, "partition, quorum, or another one; absent: partition"),
+            field("node", NODE, "the broker that answered; absent: unknown"),
+            field("topic", NAME, "the topic"),
+            field("partition", COUNT, "the partition"),
+            field("leader", NODE, "-1 for none"),
+            field("leader_epoch", SMALL, "of the partition, or of the controller"),
+            field("isr", list_of(NODE), "the replicas in sync"),
+            field("log_start", OFFSET, "of the replica on node"),
+            field("high_watermark", OFFSET, "of the replica on node"),
+            field("log_end", OFFSET, "of the replica on node"),
+            field("last_stable", OFFSET, "of the replica on node"),
+            field("value", OBJECT, "anything else"),
+        ),
+    ),
+    Kind(
+        f="phase",
+        by="harness",
+        means="A phase of the run began: steady, recovery, final, end. A file with one needs all four.",
+        fields=(
+            *OF_OTHERS,
+            inside("phase", NAME, "which one", required=True),
+            inside("skipped", OFFSET, "sends that a rate left out before"),
+        ),
+    ),
+    Kind(
+        f="worker",
+        by="harness",
+        means="A client started or ended.",
+        fields=(
+            *OF_OTHERS,
+            inside("process", TOKEN, "the client", required=True, refers="process"),
+            inside("role", NAME, "what it does, such as producer", required=True),
+            inside(
+                "event",
+                choice("started", "stopped", "crashed", "killed"),
+                "killed: by a fault",
+                required=True,
+            ),
+            inside(
+                "poll_limit",
+                NUMBER,
+                "s, in which it gets what it can read; absent: it does not poll all logs",
+            ),
+            inside("reads_own", BOOLEAN, "whether it reads what it wrote"),
+            inside("trouble", TEXT, "why it crashed"),
+        ),
+    ),
+    Kind(
+        f="recovery",
+        by="harness",
+        means="Whether all brokers agreed again after the faults.",
+        fields=(
+            *OF_OTHERS,
+            inside("problem", TEXT, "the reason against it; absent: there was none"),
+            inside("limit", NUMBER, "s"),
+        ),
+    ),
+    Kind(
+        f="problem",
+        by="harness",
+        means="A step of the run failed: the verdict is unknown.",
+        fields=(
+            *OF_OTHERS,
+            inside("step", NAME, "which one", required=True),
+            inside("error", TEXT, "why", required=True),
+        ),
+    ),
+    Kind(
+        f="unread",
+        by="harness",
+        means="The final read of a partition could not begin.",
+        fields=(
+            *OF_OTHERS,
+            TOPIC,
+            needed("partition", COUNT, "the partition"),
+            inside("reason", TEXT, "why", required=True),
+        ),
+    ),
+)
