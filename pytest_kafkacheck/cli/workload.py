@@ -33,6 +33,7 @@ WORKLOADS = {
     "compacted": "Compacted",
     "copy": "Copy",
     "groups": "Groups",
+    "pipeline": "Pipeline",
     "rewind": "Rewind",
     "sessions": "Sessions",
     "transactions": "Transactions",
