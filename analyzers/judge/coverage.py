@@ -50,6 +50,8 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         session_reads=dict(run.count("read")),
         rereads=dict(run.count("rewind")),
         inspections=dict(run.count("inspect")),
+        outputs=run.count("output").total(),
+        pipelines=dict(run.count("pipeline")),
         faults=tuple(faults),
         leader_changes=run.leader_changes,
         isr_changes=run.isr_changes,

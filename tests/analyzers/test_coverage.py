@@ -61,7 +61,9 @@ def test_replicas_are_whole_again_after_the_heal() -> None:
 
 
 def test_every_kind_of_operation_is_counted() -> None:
-    names = ("send", "poll", "txn", "commit", "final-read", "read", "rewind", "inspect")
+    names = (
+        "send", "poll", "txn", "commit", "final-read", "read", "rewind", "inspect", "output", "pipeline",
+    )  # fmt: skip
     kinds = {name: Counter(ok=number, info=1) for number, name in enumerate(names, 1)}
     run = Tally(
         types=kinds,
@@ -85,6 +87,8 @@ def test_every_kind_of_operation_is_counted() -> None:
         session_reads={"ok": 6, "info": 1},
         rereads={"ok": 7, "info": 1},
         inspections={"ok": 8, "info": 1},
+        outputs=10,
+        pipelines={"ok": 10, "info": 1},
         committed=11,
         copies={"ok": 12},
         transfers={"ok": 13},
