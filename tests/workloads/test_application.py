@@ -71,7 +71,10 @@ def members(worker: WorkerProcess) -> int:
 
 
 def test_it_gets_what_its_placeholders_stand_for_and_its_output_is_kept(start: Start, tmp_path: Path) -> None:
-    program = "import os, sys; print(sys.argv[1:], os.environ['SINK'], os.getenv('KAFKACHECK_PARENT')); sys.stderr.write('oh\\n'); " + WAIT
+    program = (
+        "import os, sys; print(sys.argv[1:], os.environ['SINK'], os.getenv('KAFKACHECK_PARENT')); "
+        "sys.stderr.write('oh\\n'); " + WAIT
+    )
     worker = start(program, "{bootstrap}", "{source}", "{sink}", "{group}", "{instance}", '{"a": {x}}')
     has_begun(tmp_path)
     lines = printed(tmp_path).splitlines()
