@@ -44,7 +44,7 @@ class WorkerClients:
         self._alive(process).kill_by_fault()
 
     def stop(self, process: int) -> None:
-        self._alive(process).stop()
+        self._alive(process).stop_by_fault()
 
     def replace(self, process: int) -> int:
         return self._workers.replace(process)

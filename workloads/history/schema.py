@@ -170,8 +170,8 @@ OPERATIONS = pa.schema(
 ``phase``       by HARNESS: ``{"phase": "steady"|"faults"|"recovery"|"final"|"end", "skipped": int}`` began. `skipped`
                 sends of the workload's rate were left out before; absent if not counted.
 ``worker``      by HARNESS: ``{"role": ..., "process": number, "event": "started"|"stopped"|"crashed"|"killed"}``.
-                Ends are recorded a moment later; ``killed`` means by a fault. ``"problem": text`` says why its work
-                was not done as it should be, which it reported itself. ``started`` has ``"poll_limit": s`` for
+                Ends are recorded a moment later; ``killed`` means by a fault, which may have asked it to end.
+                ``"problem": text`` is what it reported about its work. ``started`` has ``"poll_limit": s`` for
                 a role that polls all of its logs until it is stopped: it gets records that it can read within this
                 time, however long its connections were cut before; and ``"reads_own": true`` for one that reads what
                 it has written, of which the verdict reports the staleness.

@@ -209,8 +209,8 @@ class WorkerPool:
 
     def _record_end(self, worker: WorkerProcess) -> None:
         """Called on the thread that watches the worker."""
-        event = "killed" if worker.killed else "crashed" if worker.trouble else "stopped"
-        self._record_event(worker, event)
+        event = "crashed" if worker.trouble else "killed" if worker.stopped_by_fault else "stopped"
+        self._record_event(worker, "killed" if worker.killed else event)
 
     def _record_event(self, worker: WorkerProcess, event: str) -> None:
         now = time.monotonic_ns()

@@ -32,6 +32,7 @@ class WorkerProcess:
     trouble  why it ended without being asked to; empty when it did not.
     problem  what the worker reports about its work, although it ends as it should; empty for nothing.
     killed   whether a fault killed it.
+    stopped_by_fault   whether a fault asked it to end.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class WorkerProcess:
         self.spec = spec
         self.counts: dict[str, int] = {}
         self.trouble = self.problem = ""
-        self.killed = False
+        self.killed = self.stopped_by_fault = False
         self.log = home / "logs" / f"client-{spec.process}.log"
         self._ended = ended
         self._ready, self._gone = threading.Event(), threading.Event()
@@ -100,6 +101,11 @@ class WorkerProcess:
     def stop(self) -> None:
         """Ask it to end after the operations that have begun."""
         self._send("stop")
+
+    def stop_by_fault(self) -> None:
+        """As `stop`, as part of an experiment: others of its role go on without it."""
+        self.stopped_by_fault = True
+        self.stop()
 
     def wait(self, timeout: float) -> bool:
         """Whether it is gone, and `ended` was called, after at most `timeout` seconds."""
