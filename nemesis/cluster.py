@@ -247,6 +247,9 @@ class Clients(Protocol):
     def members(self) -> Mapping[int, str]:
         """The consumer groups, by their short names, of those of these processes that are members of one."""
 
+    def instances(self) -> Mapping[int, int]:
+        """The numbers of those of these processes that are instances of a user's application."""
+
     def acknowledged(self) -> int:
         """Number of sends acknowledged so far."""
 
@@ -255,8 +258,11 @@ class Clients(Protocol):
         failure.
         """
 
+    def stop(self, process: int) -> None:
+        """Ask it to end after what it has begun; an application gets SIGTERM. Returns at once."""
+
     def replace(self, process: int) -> int:
-        """Start a replacement for a process that was killed. Returns its number once it is ready."""
+        """Start a replacement for a process that was killed or stopped. Returns its number once it is ready."""
 
     def pause(self, process: int) -> None: ...
 

@@ -84,7 +84,7 @@ def _surely_the_same(event: Event, other: Event, topology: Topology) -> bool:
 def _surely_same_client(here: Target, there: Target) -> bool:
     if "clients" in (here.kind, there.kind):
         return True
-    if here.kind == there.kind == "client":
+    if here.kind == there.kind and here.nodes and there.nodes:
         return here.nodes == there.nodes
     return (here.is_whole_role or there.is_whole_role) and here.role == there.role
 

@@ -14,6 +14,9 @@ class NoClients:
     def members(self) -> Mapping[int, str]:
         return {}
 
+    def instances(self) -> Mapping[int, int]:
+        return {}
+
     def acknowledged(self) -> int:
         return 0
 
@@ -23,7 +26,7 @@ class NoClients:
     def replace(self, process: int) -> int:
         raise LookupError(f"there is no client process {process}")
 
-    pause = resume = isolate = connect = kill
+    stop = pause = resume = isolate = connect = kill
 
     def paused(self, process: int) -> bool:
         raise LookupError(f"there is no client process {process}")

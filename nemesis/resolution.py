@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from nemesis.cluster import Cluster
-from nemesis.targets import Target
+from nemesis.targets import APP, Target
 from nemesis.views import CoordinatorKind, QuickView, View
 
 OF_LOG = frozenset({"leader", "follower", "isr", "out-of-sync", "partition"})
@@ -28,6 +28,7 @@ def resolve(
     rng: random.Random,
     clients: Mapping[int, str],
     members: Mapping[int, str],
+    instances: Mapping[int, int] | None = None,
 ) -> tuple[int, ...]:
     """The ids of the nodes, or the numbers of the client processes, that the target is now.
 
@@ -36,6 +37,7 @@ def resolve(
     rng      the event's own source of random choices.
     clients  the roles of running client processes, by number.
     members  the consumer groups of those of them that are members of one.
+    instances  the numbers of those of them that are instances of an application.
     A follower is the first in-sync one in assignment order. A target that names no nodes (a topic, a group) gives
     none. Raises Unresolved.
     """
@@ -55,7 +57,7 @@ def resolve(
     if target.kind in OF_LOG:
         return _of_log(target, view, topic)
     if target.family == "clients":
-        return _clients(target, rng, clients, members)
+        return _clients(target, rng, clients, members, instances or {})
     return ()
 
 
@@ -87,12 +89,18 @@ def _of_log(target: Target, view: View, main_topic: str) -> tuple[int, ...]:
 
 
 def _clients(
-    target: Target, rng: random.Random, clients: Mapping[int, str], members: Mapping[int, str]
+    target: Target,
+    rng: random.Random,
+    clients: Mapping[int, str],
+    members: Mapping[int, str],
+    instances: Mapping[int, int],
 ) -> tuple[int, ...]:
     if target.kind == "client":
         chosen = [process for process in clients if process == target.nodes[0]]
     elif target.kind == "clients":
         chosen = list(clients)
+    elif target.kind == APP and target.nodes:
+        chosen = [process for process, number in instances.items() if number == target.nodes[0]]
     elif target.kind == "member":
         chosen = sorted(process for process, group in members.items() if group == target.name)
         chosen = [rng.choice(chosen)] if chosen else []

@@ -68,4 +68,5 @@ class TargetSearch:
             rng=event.random(self._seed, "target"),
             clients=self._clients.roles(),
             members=self._clients.members(),
+            instances=self._clients.instances(),
         )

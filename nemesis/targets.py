@@ -32,18 +32,21 @@ ALLOWED = (
     "'coordinator:<group>', 'transaction-coordinator:<id>', 'one', 'random', 'minority', 'majority', 'all' (of the "
     "brokers); 'partition', 'topic', 'cluster', 'group:<group>', 'transaction:<id>' for faults of Kafka itself; "
     "'clients', 'producers', 'readers', 'sessions', 'producer', 'reader', 'session', 'roles:<role>', 'role:<role>', "
-    "'member:<group>', 'client:<process>' for faults of clients"
+    "'member:<group>', 'client:<process>', 'app', 'app:<instance>' for faults of clients"
 )
 
 _LOG = re.compile(r"(leader|follower|isr|out-of-sync|partition)(?::(?:([A-Za-z0-9._-]+)-)?([0-9]+))?")
 _TOPIC = re.compile(r"topic(?::([A-Za-z0-9._-]+))?")
 _NAMED = re.compile(r"(coordinator|transaction-coordinator|group|transaction|roles?|member):(\S+)")
-_CLIENT = re.compile(r"client:([0-9]+)")
+_CLIENT = re.compile(r"(client|app):([0-9]+)", re.ASCII)
 _NODES = re.compile(r"[0-9]+(,[0-9]+)*", re.ASCII)
 
 _SETS = ("controller", "controllers", "one", "random", "minority", "majority", "all")
 PLURALS = {"producers": "producer", "readers": "reader", "sessions": "session"}
 """Short names for all client processes of a role of `AppendLog`; 'roles:<role>' is the form for any role."""
+
+APP = "app"
+"""The role of the instances of a user's application, and the kind of the targets that mean them."""
 
 _KNOWN_TO_BROKERS = frozenset({"coordinator", "transaction-coordinator", "group", "transaction"})
 """Kinds of which the name is that of a group or of a transactional id."""
@@ -56,6 +59,7 @@ _FAMILIES: Mapping[str, TargetFamily] = {
     "transaction": "producer",
     "clients": "clients",
     "client": "clients",
+    APP: "clients",
     "role": "clients",
     "roles": "clients",
     "member": "clients",
@@ -68,7 +72,8 @@ class Target:
     """Made by `parse`.
 
     kind       the word before the colon; ``node`` for ids.
-    nodes      ids, where the kind is ``node``; the number of the process, where it is ``client``.
+    nodes      ids, where the kind is ``node``; the number of the process, where it is ``client``; of the instance,
+               where it is ``app`` (none: all instances).
     topic      None for the workload's main topic.
     partition  None where the text has none, which means 0.
     name       of a group, a transactional id or a role of clients.
@@ -86,7 +91,17 @@ class Target:
         if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
             return cls(kind="node", nodes=(text,))
         if isinstance(text, str):
-            if text in _SETS or text in PLURALS or text in PLURALS.values() or text in ("cluster", "clients"):
+            if (
+                text in _SETS
+                or text in PLURALS
+                or text in PLURALS.values()
+                or text
+                in (
+                    "cluster",
+                    "clients",
+                    APP,
+                )
+            ):
                 return cls(kind=text)
             if _NODES.fullmatch(text):
                 nodes = tuple(map(int, text.split(",")))
@@ -100,7 +115,7 @@ class Target:
             if match := _NAMED.fullmatch(text):
                 return cls(kind=match[1], name=match[2])
             if match := _CLIENT.fullmatch(text):
-                return cls(kind="client", nodes=(int(match[1]),))
+                return cls(kind=match[1], nodes=(int(match[2]),))
         raise ValueError(f"target {text!r}: allowed are {ALLOWED}")
 
     @property
@@ -112,12 +127,16 @@ class Target:
         """The role whose client processes are meant; None for a target of all clients, or of none."""
         if self.kind in ("role", "roles"):
             return self.name
+        if self.kind == APP:
+            return APP
         role = PLURALS.get(self.kind, self.kind)
         return role if role in PLURALS.values() else None
 
     @property
     def is_whole_role(self) -> bool:
         """Whether all client processes of the role are meant, and not one of them."""
+        if self.kind == APP:
+            return not self.nodes
         return self.kind == "roles" or self.kind in PLURALS
 
     def log(self, main_topic: str) -> tuple[str, int]:
@@ -128,8 +147,8 @@ class Target:
         match self.kind:
             case "node":
                 return ",".join(map(str, self.nodes))
-            case "client":
-                return f"client:{self.nodes[0]}"
+            case "client" | "app":
+                return ":".join([self.kind, *map(str, self.nodes)])
             case "topic":
                 return f"topic:{self.topic}" if self.topic else "topic"
         if self.name is not None:
@@ -207,6 +226,14 @@ def parse(value: str | int | Sequence[Sequence[int]]) -> Target | Groups:
     return Target.parse(value) if isinstance(value, (str, int)) else Groups.parse(value)
 
 
+def names_clients(value: object) -> bool:
+    """Whether it is a target of client processes. False for what is no target at all, which others refuse."""
+    try:
+        return isinstance(value, str) and Target.parse(value).family == "clients"
+    except ValueError:
+        return False
+
+
 def check(target: Target | Groups, topology: Topology) -> None:
     """Raises ValueError, naming the target and what is allowed, for a target that can never be resolved there."""
     what = f"target {str(target)!r}"
@@ -273,6 +300,11 @@ def _check_clients(target: Target, topology: Topology, what: str) -> None:
     total = sum(topology.clients.values())
     if target.kind == "client" and target.nodes[0] >= total:
         raise ValueError(f"{what}: the workload has no such process; allowed: 0 to {total - 1}")
+    if target.kind == APP and target.nodes and 0 < topology.clients.get(APP, 0) <= target.nodes[0]:
+        raise ValueError(
+            f"{what}: the application has {topology.clients[APP]} instances; allowed: app, or app:0 to "
+            f"app:{topology.clients[APP] - 1}"
+        )
     if (role := target.role) is not None and not topology.clients.get(role):
         present = ", ".join(name for name, number in topology.clients.items() if number)
         raise ValueError(f"{what}: the workload has no {role}; allowed: clients, or those of {present}")

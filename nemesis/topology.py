@@ -16,6 +16,7 @@ class Topology:
     any_topic    whether there may be other topics, of which nothing is known.
     replicas     replication factor of these topics; with any_topic, the highest that one can have.
     clients      role to number of client processes, such as {"producer": 2}; they have the numbers from 0 on.
+    commands     those of these roles whose processes run a command of the user.
     members      consumer group, by its short name, to number of client processes that are its members.
     transactions  transactional ids, by their short names.
     release      (major, minor) of Kafka.
@@ -29,6 +30,7 @@ class Topology:
     any_topic: bool = False
     replicas: int = 1
     clients: Mapping[str, int] = field(default_factory=dict)
+    commands: frozenset[str] = frozenset()
     members: Mapping[str, int] = field(default_factory=dict)
     transactions: tuple[str, ...] = ()
     release: tuple[int, int] = (4, 1)

@@ -26,6 +26,7 @@ HOMES = {
     "Finding": "analyzers.verdict.finding",
     "Generated": "nemesis.generate",
     "Groups": "workloads.groups",
+    "Pipeline": "workloads.pipeline",
     "Rewind": "workloads.rewind",
     "InfrastructureError": "pytest_kafkacheck.errors",
     "KafkacheckError": "pytest_kafkacheck.errors",

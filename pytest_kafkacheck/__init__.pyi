@@ -54,6 +54,7 @@ from nemesis.faults.restart import restart as restart
 from nemesis.faults.rolling_restart import rolling_restart as rolling_restart
 from nemesis.faults.slow_disk import slow_disk as slow_disk
 from nemesis.faults.stop import stop as stop
+from nemesis.faults.stop_client import stop_client as stop_client
 from nemesis.faults.wipe import wipe as wipe
 from nemesis.generate import Generated as Generated
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec as ClusterSpec
@@ -71,6 +72,7 @@ from workloads.clients.protocol import Ending as Ending
 from workloads.compacted import Compacted as Compacted
 from workloads.copying import Copy as Copy
 from workloads.groups import Groups as Groups
+from workloads.pipeline import Pipeline as Pipeline
 from workloads.rewind import Rewind as Rewind
 from workloads.roles.context import WorkerContext as WorkerContext
 from workloads.roles.sending import Sending as Sending
@@ -103,6 +105,7 @@ __all__ = [
     "Groups",
     "InfrastructureError",
     "KafkacheckError",
+    "Pipeline",
     "Rewind",
     "Run",
     "Sending",
@@ -167,6 +170,7 @@ __all__ = [
     "sequence",
     "slow_disk",
     "stop",
+    "stop_client",
     "storm",
     "wipe",
 ]

@@ -46,5 +46,6 @@ FAULT_FUNCTIONS = {
     "rolling_restart": "nemesis.faults.rolling_restart",
     "slow_disk": "nemesis.faults.slow_disk",
     "stop": "nemesis.faults.stop",
+    "stop_client": "nemesis.faults.stop_client",
     "wipe": "nemesis.faults.wipe",
 }

@@ -7,6 +7,7 @@ WORKLOAD_NAMES = {
     "compacted": "Compacted",
     "copy": "Copy",
     "groups": "Groups",
+    "pipeline": "Pipeline",
     "rewind": "Rewind",
     "sessions": "Sessions",
     "transactions": "Transactions",

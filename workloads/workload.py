@@ -93,6 +93,7 @@ class WorkerSpec:
     options  what its role asks for; JSON-able.
     group    the consumer group of which it is a member, by its short name (`Workload.aliases`); targets such as
              ``member:orders`` mean such processes.
+    instance  of an application of the user, its number; a process that replaces it has the same one. None for others.
     """
 
     role: WorkerRole
@@ -101,6 +102,7 @@ class WorkerSpec:
     library: str = DEFAULT_LIBRARY
     options: Mapping[str, Any] = field(default_factory=dict)
     group: str | None = None
+    instance: int | None = None
 
 
 class Workload(Protocol):
@@ -143,6 +145,12 @@ class Workload(Protocol):
         """The topic that targets such as ``leader`` mean. Default: the first."""
         return self.topics(run)[0].name
 
+    def topics_of_others(self, run: str) -> frozenset[str]:  # noqa: ARG002 - there are none by default
+        """Those of its topics to which programs write that are not its workers: final reads, which expect records of
+        workers, leave them out. Default: none.
+        """
+        return frozenset()
+
     def aliases(self, run: str) -> Mapping[str, str]:  # noqa: ARG002 - there are none by default
         """Short names of groups and transactional ids, to which schedules refer, with their names in a run, which
         contain `run`: with ``{"orders": f"orders-{run}"}``, ``kill("coordinator:orders")`` means that group.
@@ -170,6 +178,11 @@ class Workload(Protocol):
         roles that do not observe, in one stage.
         """
         return (tuple(dict.fromkeys(each.role.name for each in self.workers() if not each.role.observes)),)
+
+    @property
+    def stop_limit(self) -> float:
+        """Seconds for the workers of a stage to end. Default: 20."""
+        return 20.0
 
     @property
     def acknowledges(self) -> bool:

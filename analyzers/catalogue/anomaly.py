@@ -10,7 +10,9 @@ from analyzers.catalogue.evidence import Evidence
 from analyzers.catalogue.subject import LOG, Subject
 
 Severity = Literal["invalid", "unknown", "note"]
-Family = Literal["log", "sessions", "order", "transactions", "groups", "metadata", "availability"]
+Family = Literal[
+    "log", "sessions", "order", "transactions", "groups", "applications", "metadata", "availability"
+]
 
 FAMILIES: tuple[Family, ...] = get_args(Family)
 """In the order of verdicts and documents."""

@@ -24,6 +24,7 @@ WHAT_HAPPENS = {
     "power-loss": "loses power",
     "wipe": "loses its disk",
     "kill-client": "is killed",
+    "stop-client": "is asked to end",
     "pause-client": "is frozen",
     "isolate-client": "is cut off from the brokers",
 }
@@ -42,6 +43,7 @@ WHAT_ENDS = {
     "power-loss": "{} is started again",
     "wipe": "{} is started again",
     "kill-client": "{} is started again",
+    "stop-client": "{} is started again",
     "pause-client": "{} continues",
     "isolate-client": "the network between {} and the brokers is restored",
 }

@@ -37,6 +37,8 @@ class RunProgress:
     """The partitions whose final read could not begin, with the reason."""
     crashed: list[str] = field(default_factory=list)
     """The reason for each client process that ended unexpectedly."""
+    problems: list[str] = field(default_factory=list)
+    """What client processes report about their work."""
     running: dict[int | None, str] = field(default_factory=dict)
     """Client process to role, of processes without a recorded end."""
     killed: set[int | None] = field(default_factory=set)
@@ -99,6 +101,8 @@ class RunProgress:
                 self.running.pop(process, None)
                 if event == "crashed":
                     self.crashed.append(str(fields.get("trouble", "no reason was reported")))
+                if problem := fields.get("problem"):
+                    self.problems.append(str(problem))
                 if event == "killed":
                     self.killed.add(process)
 
@@ -125,6 +129,8 @@ class RunProgress:
             )
         for trouble in self.crashed:
             yield f"A client process ended early: {trouble}. Records that it would have seen are missing."
+        for problem in self.problems:
+            yield f"{_unstopped(problem)}."
         if self.phase not in (None, "end"):
             yield f"The run was interrupted in its phase {self.phase}: the history ends there."
         elif self.is_recorded and (missing := [each for each in PHASES if each not in self.phases]):

@@ -55,6 +55,8 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         rereads=dict(run.count("rewind")),
         searches=dict(run.count("search")),
         inspections=dict(run.count("inspect")),
+        outputs=run.count("output").total(),
+        pipelines=dict(run.count("pipeline")),
         faults=tuple(faults),
         leader_changes=run.leader_changes,
         isr_changes=run.isr_changes,

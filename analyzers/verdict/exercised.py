@@ -107,6 +107,10 @@ class Exercised:
     """Searches for an offset by time, by completion type."""
     inspections: Mapping[str, int] = field(default_factory=dict)
     """Descriptions of topics by brokers, by completion type."""
+    outputs: int = 0
+    """Names of inputs in the records that an application wrote."""
+    pipelines: Mapping[str, int] = field(default_factory=dict)
+    """Partitions that an application reads, by whether all of its outputs are known."""
     faults: tuple[FaultExercised, ...] = ()
     leader_changes: int = 0
     isr_changes: int = 0

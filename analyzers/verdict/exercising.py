@@ -26,6 +26,7 @@ _BY_PROMISE: Mapping[str, tuple[str, ...]] = {
         "excess-duplicates", "orphaned-partition",
     ),
     "copies": ("lost-copy", "duplicate-copy"),
+    "outputs": ("missing-output", "unprocessed-input", "duplicate-output", "reordered-output", "invented-output"),
     "snapshots": ("wrong-total",),
     "compaction": ("risen-key",),
     "inspections": ("forgotten-change",),

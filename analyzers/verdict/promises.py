@@ -164,6 +164,12 @@ def _copies(exercised: Exercised) -> str | None:
     return _not_after("copy of a record was acknowledged", exercised, lambda fault: not fault.copies_after)
 
 
+def _outputs(exercised: Exercised) -> str | None:
+    if not exercised.pipelines.get("ok", 0):
+        return "what the application wrote is not known as a whole."
+    return None if exercised.outputs else "the application wrote nothing."
+
+
 def _snapshots(exercised: Exercised) -> str | None:
     if exercised.snapshots_of_transfers:
         return None
@@ -266,6 +272,12 @@ PROMISES: Mapping[str, Promise] = {
             ),
             concerns=lambda exercised: bool(exercised.copies),
             missing=_copies,
+        ),
+        Promise(
+            name="outputs",
+            exercised_by="an application wrote records, and all of them were read after it had ended",
+            concerns=lambda exercised: bool(exercised.pipelines or exercised.outputs),
+            missing=_outputs,
         ),
         Promise(
             name="snapshots",

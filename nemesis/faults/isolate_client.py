@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from nemesis.event import OPEN, Event
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.steps.client_process import LIMIT, AffectsClient
+from nemesis.targets import Groups, Target
+from nemesis.topology import Topology
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +18,14 @@ class IsolateClient(AffectsClient):
     name = "isolate-client"
     proved_by = "the process tried to send or receive, and nothing passed"
     end_proved_by = "the process is connected; it was not before the heal"
+
+    def check(self, topology: Topology, target: Target | Groups) -> None:
+        role = target.role if isinstance(target, Target) else None
+        if role in topology.commands:
+            raise ValueError(
+                f"the connections of {role} cannot be cut from inside its process, which is a program of yours; use "
+                f"pause, or a fault of the brokers' network such as cut_clients"
+            )
 
     def inject(self, context: FaultContext) -> None:
         context.clients.isolate(context.node_id)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from nemesis.event import OPEN, Event
 from nemesis.fault import Draw
 from nemesis.fault_context import FaultContext
+from nemesis.faults.kill_client import kill_client
 from nemesis.steps.ended_process import EndsProcess, end_process
+from nemesis.targets import names_clients
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,5 +25,7 @@ class Kill(EndsProcess):
 
 
 def kill(target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
-    """SIGKILL to the broker; it is started again at the end."""
+    """SIGKILL to the broker, or to client processes such as ``app:1``; it is started again at the end."""
+    if names_clients(target):
+        return kill_client(str(target), at=at, after=after, lasting=lasting)
     return Event.of(Kill(), target, at=at, after=after, lasting=lasting)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from nemesis.event import OPEN, Event
 from nemesis.fault import Draw, Fault
 from nemesis.fault_context import FaultContext, Proof
+from nemesis.faults.pause_client import pause_client
 from nemesis.steps.ended_process import note_process, was_down_by_itself
 from nemesis.steps.served_before import served_before
 from nemesis.steps.serving import verify_serving
+from nemesis.targets import names_clients
 
 LIMIT = 5.0
 """Seconds for a process to be observed in its new state."""
@@ -72,5 +74,7 @@ class Pause(Fault):
 
 
 def pause(target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
-    """Every thread of the broker stands still, by the cgroup freezer or by SIGSTOP."""
+    """Every thread of the broker, or of client processes such as ``app:1``, stands still, by freezer or SIGSTOP."""
+    if names_clients(target):
+        return pause_client(str(target), at=at, after=after, lasting=lasting)
     return Event.of(Pause(), target, at=at, after=after, lasting=lasting)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from nemesis.event import OPEN, Event
 from nemesis.fault import Draw
 from nemesis.fault_context import FaultContext, Proof
+from nemesis.faults.stop_client import stop_client
 from nemesis.steps.ended_process import KILLED, EndsProcess, end_process
+from nemesis.targets import names_clients
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,5 +30,7 @@ class Stop(EndsProcess):
 
 
 def stop(target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:
-    """Controlled shutdown (SIGTERM); the broker is started again at the end."""
+    """Controlled shutdown (SIGTERM) of the broker, or of client processes such as ``app:1``; a start at the end."""
+    if names_clients(target):
+        return stop_client(str(target), at=at, after=after, lasting=lasting)
     return Event.of(Stop(), target, at=at, after=after, lasting=lasting)

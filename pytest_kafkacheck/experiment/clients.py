@@ -30,11 +30,21 @@ class WorkerClients:
             if worker.spec.group is not None
         }
 
+    def instances(self) -> Mapping[int, int]:
+        return {
+            process: worker.spec.instance
+            for process, worker in self._workers.workers.items()
+            if worker.spec.instance is not None
+        }
+
     def acknowledged(self) -> int:
         return self._workers.acknowledged()
 
     def kill(self, process: int) -> None:
         self._alive(process).kill_by_fault()
+
+    def stop(self, process: int) -> None:
+        self._alive(process).stop_by_fault()
 
     def replace(self, process: int) -> int:
         return self._workers.replace(process)

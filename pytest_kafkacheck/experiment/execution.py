@@ -125,7 +125,7 @@ class _Execution:
                 self._wait_until(lambda: False, self._experiment.cooldown, workers)
             for roles in workload.stop_order:
                 with step("stop"):
-                    workers.stop(*roles)
+                    workers.stop(*roles, limit=workload.stop_limit)
             operations.phase("final", skipped=workers.total("skipped"))
             with step("final-read"):
                 self._read_finally(workers)
@@ -226,7 +226,9 @@ class _Execution:
         """Read each partition that can be read, and record why another one cannot."""
         self._say("reading everything once more with fresh clients")
         began = time.monotonic_ns()
-        ends, unread = log_ends(self._cluster, self._topics.logs, limit=self._experiment.recovery_limit)
+        others = self._experiment.workload.topics_of_others(self._run)
+        logs = [each for each in self._topics.logs if each[0] not in others]
+        ends, unread = log_ends(self._cluster, logs, limit=self._experiment.recovery_limit)
         for log_, reason in sorted(unread.items()):
             self._operations.unread(log_, reason, invoked=began)
             self._say(f"{log_[0]}-{log_[1]} cannot be read: {reason}")

@@ -103,6 +103,9 @@ class Experiment:
             clients=Counter(
                 worker.role.name for worker in self.workload.workers() if not worker.role.observes
             ),
+            commands=frozenset(
+                worker.role.name for worker in self.workload.workers() if worker.instance is not None
+            ),
             members=members,
             # A name is that of a group, or a transactional id.
             transactions=tuple(name for name in self.workload.aliases("check") if name not in members),

@@ -15,7 +15,7 @@ from nemesis.conflicts import conflict
 from nemesis.event import Event
 from nemesis.faults.corrupt import Corrupt
 from nemesis.faults.partition import Partition
-from nemesis.targets import Groups, Target
+from nemesis.targets import APP, Groups, Target
 from nemesis.topology import Topology
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -150,6 +150,8 @@ def _named(event: Event, hit: Mapping[str, Any], others: tuple[Event, ...], expe
 def _by_id(event: Event, hit: Mapping[str, Any], topology: Topology) -> Target | None:
     target, fault = event.target, event.fault
     if isinstance(target, Groups):
+        return None
+    if target.kind == APP:  # it names its processes already, also those that replaced others
         return None
     if target.family == "clients":
         processes = _ids(hit.get("processes"))

@@ -69,7 +69,9 @@ def test_replicas_are_whole_again_after_the_heal() -> None:
 
 
 def test_every_kind_of_operation_is_counted() -> None:
-    names = ("send", "poll", "txn", "commit", "final-read", "read", "rewind", "inspect", "search")
+    names = (
+        "send", "poll", "txn", "commit", "final-read", "read", "rewind", "inspect", "search", "output", "pipeline",
+    )  # fmt: skip
     kinds = {name: Counter(ok=number, info=1) for number, name in enumerate(names, 1)}
     run = Tally(
         types=kinds,
@@ -94,6 +96,8 @@ def test_every_kind_of_operation_is_counted() -> None:
         rereads={"ok": 7, "info": 1},
         inspections={"ok": 8, "info": 1},
         searches={"ok": 9, "info": 1},
+        outputs=10,
+        pipelines={"ok": 11, "info": 1},
         committed=11,
         copies={"ok": 12},
         transfers={"ok": 13},

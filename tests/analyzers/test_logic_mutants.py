@@ -40,7 +40,7 @@ DONE = Exercised(
     sends={"ok": 3}, transactions={"ok": 2}, committed=1, copies={"ok": 1}, commits={"ok": 1}, faults=(FAULT,),
     transfers={"ok": 2}, snapshots=2, whole_snapshots=2, snapshots_of_transfers=1,
     session_reads={"ok": 1}, rereads={"ok": 1}, searches={"ok": 1}, inspections={"ok": 1},
-    brokers=(1, 2), sampled=(1, 2, 3),
+    brokers=(1, 2), sampled=(1, 2, 3), outputs=1, pipelines={"ok": 1},
     readers=(ReaderExercised(process=3, polls=4, last=2.0),),
 )  # fmt: skip
 RUNS = (
@@ -49,6 +49,10 @@ RUNS = (
     replace(DONE, committed=0),
     replace(DONE, copies={"fail": 2}),
     replace(DONE, copies={}),
+    replace(DONE, outputs=0),
+    replace(DONE, pipelines={"info": 2}),
+    replace(DONE, pipelines={}),
+    replace(DONE, outputs=0, pipelines={}),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", copies_after=0))),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", reads_after=0))),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", transactions_after=0))),

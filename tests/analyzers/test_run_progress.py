@@ -113,6 +113,9 @@ def test_missing_phases_are_named() -> None:
          "A client process ended early: out of memory. Records that it would have seen are missing."),
         (("worker", {"event": "crashed", "process": 3}),
          "A client process ended early: no reason was reported. Records that it would have seen are missing."),
+        (("worker", {"event": "stopped", "process": 3, "problem": "app:0 ended by itself."}),
+         "app:0 ended by itself."),
+        (("worker", {"event": "killed", "process": 3, "problem": "app:0 is stuck"}), "app:0 is stuck."),
     ],
 )  # fmt: skip
 def test_each_failure_of_a_run_is_a_doubt(row: Noted, sentence: str) -> None:

@@ -222,6 +222,26 @@ def test_roles_are_resolved_to_nodes(cluster) -> None:
     assert len(found("majority")) == 2
 
 
+def test_instances_of_an_application_are_resolved_by_their_numbers(cluster) -> None:
+    """Process 7 replaced the first one of instance 1."""
+
+    def found(text: str) -> tuple[int, ...]:
+        return resolve(
+            Target.parse(text), cluster, view=cluster, topic="log", clients={0: "producer", 1: "app", 7: "app"},
+            members={}, instances={1: 0, 7: 1}, rng=RNG,
+        )  # fmt: skip
+
+    assert found("app") == found("roles:app") == (1, 7)
+    assert (found("app:0"), found("app:1")) == ((1,), (7,))
+    with pytest.raises(Unresolved, match="no client process is app:2"):
+        found("app:2")
+    for text in ("app", "app:1"):
+        assert str(Target.parse(text)) == Target.parse(text).to_json() == text
+        assert Target.parse(text).role == "app"
+    assert Target.parse("app").is_whole_role
+    assert not Target.parse("app:1").is_whole_role
+
+
 def test_clients_are_resolved_by_role_and_number(cluster) -> None:
     roles = {0: "producer", 1: "producer", 2: "reader", 3: "counter", 4: "counter"}
     groups = {2: "orders", 3: "billing", 4: "orders"}

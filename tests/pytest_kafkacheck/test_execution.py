@@ -73,7 +73,7 @@ class FakePool:
     def describe(self) -> str:
         return "1 producer"
 
-    def stop(self, *_: str) -> None: ...
+    def stop(self, *_: str, limit: float = 0) -> None: ...
 
     def final_reads(self, ends: Any, *, limit: float) -> None:
         assert limit > 0

@@ -26,6 +26,8 @@ from workloads.clients.requests import Leadership
 from workloads.history.compaction.compact import compact
 from workloads.history.schema import HARNESS, NEMESIS
 from workloads.history.writer import Writer
+from workloads.pipeline import Pipeline
+from workloads.workload import Workload
 
 LAYOUT = {0: (2, 3, 1), 1: (3, 1, 2), 2: (1, 2, 3)}
 
@@ -36,7 +38,7 @@ def run_of(
     hit: Mapping[str, Mapping[str, Any]],
     *,
     layout: Mapping[int, Sequence[int]] | None = LAYOUT,
-    workload: AppendLog | None = None,
+    workload: Workload | None = None,
 ) -> Experiment:
     bounds = Bounds(unavailable=20)
     experiment = Experiment(workload=workload or AppendLog(), faults=faults, seed=5, bounds=bounds)
@@ -123,6 +125,18 @@ def test_a_single_client_is_named_by_its_process_and_several_are_not(tmp_path: P
     )
     events = replayed(tmp_path, symbolic=False).schedule.events
     assert [str(event.target) for event in events] == ["client:1", "producers"]
+
+
+def test_an_instance_of_an_application_names_its_processes_already(tmp_path: Path) -> None:
+    """The process that replaced its first one would have another number in the replay."""
+    run_of(
+        tmp_path,
+        [kill("app:1", at=1, lasting=1), kill("app:1", at=3, lasting=1)],
+        {"kill-client-0": {"nodes": [], "processes": [2]}, "kill-client-1": {"nodes": [], "processes": [7]}},
+        workload=Pipeline(command=["a", "{bootstrap}", "{source}", "{sink}"], partitions=3, instances=2),
+    )
+    events = replayed(tmp_path, symbolic=False).schedule.events
+    assert [str(event.target) for event in events] == ["app:1", "app:1"]
 
 
 def test_a_node_that_was_added_and_removed_is_not_named(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ BOUNDS = f"{CLUSTER}/test_bounds.py::test_an_outage_is_measured_against_the_boun
 LEFT_DOWN = (
     f"{CLUSTER}/test_unrecovered.py::test_a_run_whose_cluster_does_not_recover_is_judged_by_what_it_recorded"
 )
+PIPELINE = "examples/test_pipeline.py"
+APPLICATIONS = f"{CLUSTER}/test_pipeline.py"
 
 SEEN: Mapping[str, str] = {
     "lost-write": WRITTEN_ANEW,
@@ -63,6 +65,11 @@ SEEN: Mapping[str, str] = {
     "lost-copy": f"{CLUSTER}/test_copy.py::test_at_most_once_loses_copies",
     "orphaned-partition": MEMBERS,
     "duplicate-copy": f"{CLUSTER}/test_copy.py::test_at_least_once_repeats_copies",
+    "missing-output": f"{PIPELINE}::test_an_application_that_commits_first_loses_outputs",
+    "duplicate-output": f"{PIPELINE}::test_an_application_that_starts_again_repeats_outputs",
+    "reordered-output": f"{PIPELINE}::test_an_application_that_sets_orders_aside_changes_their_order",
+    "invented-output": f"{APPLICATIONS}::test_an_application_that_writes_something_else",
+    "unprocessed-input": f"{APPLICATIONS}::test_an_application_that_stops_working",
     "forgotten-change": f"{CLUSTER}/test_faulty_clients.py::test_a_program_that_deletes_topics_of_others",
     "unavailable": LEFT_DOWN,
     "slow-recovery": BOUNDS,

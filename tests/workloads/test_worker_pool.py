@@ -11,16 +11,19 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_kafkacheck.experiment.clients import WorkerClients
 from tests.support.real_cluster import wait_until
 from workloads.append_log import READER, SESSION, AppendLog
 from workloads.clients.connection import Address
 from workloads.history.schema import OBSERVATIONS
 from workloads.history.writer import segment
+from workloads.pipeline import APP
 from workloads.reference import Reference
 from workloads.roles.pace import Pace
 from workloads.roles.producer import CHUNK, IN_FLIGHT, limits
@@ -183,6 +186,44 @@ def test_a_pool_records_starts_crashes_and_stops(tmp_path: Path, silent: Address
     events = [(row["value"]["process"], row["value"]["event"]) for row in rows]
     assert sorted(events) == [(0, "crashed"), (0, "started"), (1, "started"), (1, "stopped")]
     assert all(row["f"] == "worker" for row in rows)
+
+
+def test_a_worker_that_a_fault_stops_did_not_stop_early_by_itself(tmp_path: Path, silent: Address) -> None:
+    rows: list[Mapping[str, Any]] = []
+    with pool(tmp_path, silent, rows, spec("probe", 0), spec("probe", 1)) as both:
+        both.go()
+        clients = WorkerClients(both)
+        clients.stop(0)
+        assert both._workers[0].wait(60)
+        with pytest.raises(LookupError, match="client process 0 is gone"):
+            clients.stop(0)
+        both.stop()
+    ends = [row["value"] for row in rows if row["value"]["event"] != "started"]
+    assert [(end["process"], end["event"]) for end in ends] == [(0, "killed"), (1, "stopped")]
+
+
+def test_a_worker_that_reports_a_problem_is_described_with_it(tmp_path: Path, silent: Address) -> None:
+    rows: list[Mapping[str, Any]] = []
+    options = {
+        "command": ["no-such-program"],
+        "env": {},
+        "source": "log",
+        "sink": "log",
+        "group": "g",
+        "instance": 0,
+    }
+    app = WorkerSpec(role=APP, process=0, options=options, instance=0)
+    with pytest.raises(WorkerPoolError, match=r"^app:0 \(no-such-program\): there is no program"):
+        pool(tmp_path, silent, rows, app).__enter__()
+    assert [row["value"]["event"] for row in rows] == ["started", "stopped"]
+    assert rows[-1]["value"]["problem"].startswith("app:0 (no-such-program): there is no program")
+
+
+def test_instances_of_an_application_are_known_by_number(tmp_path: Path, silent: Address) -> None:
+    rows: list[Mapping[str, Any]] = []
+    specs = (spec("probe", 0), replace(spec("probe", 1), instance=4))
+    with pool(tmp_path, silent, rows, *specs) as both:
+        assert WorkerClients(both).instances() == {1: 4}
 
 
 def test_a_worker_that_hangs_is_killed_at_the_limit(tmp_path: Path, silent: Address) -> None:

@@ -84,7 +84,8 @@ OPERATIONS = pa.schema(
         ("process", pa.int32()),  # a client, NEMESIS or HARNESS
         ("session", pa.int32()),
         # read | final-read | position-lost | rewind | search | alter | deletion | inspect | txn | init |
-        # subscribe | member | commit | <fault name> | phase | worker | topic | recovery | problem | unread
+        # subscribe | member | commit | output | pipeline | <fault name> | phase | worker | topic | recovery |
+        # problem | unread
         ("f", pa.string()),
         ("type", pa.string()),  # ok | fail | info
         ("invoked", pa.int64()),  # ns
@@ -158,6 +159,13 @@ A ``deletion`` has two.
                 that a rebalance takes away, ``"auto": true`` for an automatic commit, which the library reports only
                 when it has ended. `invoked` of an automatic commit is when the library was first allowed to make it,
                 and the polls below its offsets were on disk then; `generation` is null if a rebalance came between.
+``output``      a committed record that an application of the user wrote, read after it had ended: `topic`,
+                `partition` and `start_offset` are its own; one row per input that it names, with the input's value:
+                ``{"source": int or null, "written": ns}``. `source` is null if it names none, or no record of the
+                run; `written` is its timestamp on the clock of the history, null if it has none.
+``pipeline``    what is known of the application at the end, one row per partition of its source: ``{"sink": topic,
+                "guarantee": "at-least-once"|"at-most-once"|"exactly-once"|"order-per-key"}``; `end_offset` is the
+                position that `group` had committed, null if unknown. ``info``: not all of its outputs are known.
 ``<fault>``     by NEMESIS, one row for inject and one for heal: ``{"event": id, "stage": "inject"|"heal",
                 "target": as in the schedule, "nodes": [ids], "effective": bool, "evidence": {...}}``; type ``info``.
                 ``"options"`` are those of the fault as the schedule has them; absent if all have their defaults.
@@ -170,7 +178,8 @@ A ``deletion`` has two.
 ``phase``       by HARNESS: ``{"phase": "steady"|"faults"|"recovery"|"final"|"end", "skipped": int}`` began. `skipped`
                 sends of the workload's rate were left out before; absent if not counted.
 ``worker``      by HARNESS: ``{"role": ..., "process": number, "event": "started"|"stopped"|"crashed"|"killed"}``.
-                Ends are recorded a moment later; ``killed`` means by a fault. ``started`` has ``"poll_limit": s`` for
+                Ends are recorded a moment later; ``killed`` means by a fault, which may have asked it to end.
+                ``"problem": text`` is what it reported about its work. ``started`` has ``"poll_limit": s`` for
                 a role that polls all of its logs until it is stopped: it gets records that it can read within this
                 time, however long its connections were cut before; and ``"reads_own": true`` for one that reads what
                 it has written, of which the verdict reports the staleness.

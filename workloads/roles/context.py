@@ -76,6 +76,11 @@ class WorkerContext:
         self._report("ready")
         self.go.wait()
 
+    def problem(self, text: str) -> None:
+        """Report in one line why the work cannot be done, or not as it should be. The run is then not valid, and its
+        verdict cites the first such line of each process."""
+        self._report(f"problem {' '.join(text.split())}")
+
     def progress(self) -> None:
         self._report(f"progress {json.dumps(dict(self.counts))}")
 

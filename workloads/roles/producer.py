@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable, Sequence
 from itertools import islice
 from math import ceil
 
+from workloads.clients.protocol import Log
+from workloads.keys import Keyed
 from workloads.load import drawn_logs, highest, largest
 from workloads.roles.context import WorkerContext
 from workloads.roles.pace import Paces
@@ -37,8 +40,14 @@ def produce(context: WorkerContext) -> None:
     absent, all topics), skew (of the load on its partitions, see `workloads.load.shares`; if absent, they get records
     in turn), and those of `Sending`.
     """
+    send_until_stopped(context, Sending(context, context.records()))
+
+
+def send_until_stopped(
+    context: WorkerContext, sending: Sending, keyed: Callable[[Sequence[Log]], Sequence[Keyed]] = lambda _: ()
+) -> None:
+    """keyed: gives the keys of sends to these logs; none by default. Options as for `produce`."""
     options = context.options
-    sending = Sending(context, context.records())
     if sending.connect():
         context.ready()
     logs = drawn_logs(
@@ -57,7 +66,8 @@ def produce(context: WorkerContext) -> None:
         wanted = room if due is None else min(room, due)
         if is_time and wanted > 0:
             count = min(wanted, chunk)
-            sending.send([*islice(logs, count)], paces.take(count))
+            chosen = [*islice(logs, count)]
+            sending.send(chosen, paces.take(count), keyed=keyed(chosen))
             last = now
     sending.finish(DRAIN_LIMIT)
 

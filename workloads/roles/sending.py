@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tenacity import (
     RetryError,
@@ -31,11 +31,16 @@ class Sending:
 
     Options of the worker: acks, idempotence, record_size (see `workloads.load.Sizes`), client (settings of the
     library's producer).
+
+    body  of the record with this value and this key, for an application that reads it; see `Keyed.body`.
     """
 
-    def __init__(self, context: WorkerContext, records: Records) -> None:
+    def __init__(
+        self, context: WorkerContext, records: Records, *, body: Callable[[int, int], bytes] | None = None
+    ) -> None:
         self._context = context
         self._records = records
+        self._body = body
         self._open: dict[int, Sends] = {}
         self._ends: dict[Log, int] = {}
         self._epochs: dict[Log, int] = {}
@@ -98,6 +103,8 @@ class Sending:
         run = context.run
         for (place, (op, log, source, key)), size in zip(enumerate(sends), self._sizes, strict=False):
             payload = encode(run, *log, op, size=size, source=source)
+            if self._body is not None and key is not None:
+                key = key._replace(body=self._body(op, key.key))
             self._open[op] = sends
             # Nearer to the effect than the time before the flush.
             sends.invoked[place] = time.monotonic_ns()

@@ -1,9 +1,9 @@
 """The program of a worker process, started by `WorkerProcess` as ``python -P -m workloads.workers.main``.
 
 It reads lines from standard input: its order as JSON, then ``go``, ``isolate``, ``connect``, ``stop`` and the names
-of phases that begin. It writes the lines ``ready``, ``progress {json}`` and ``done {json}``. The end of the input
-means that the parent has died; the process then ends at once. On Linux the kernel kills it with its parent, because a
-paused process reads no input.
+of phases that begin. It writes the lines ``ready``, ``problem TEXT``, ``progress {json}`` and ``done {json}``. The
+end of the input means that the parent has died; the process then ends at once. On Linux the kernel kills it with its
+parent, because a paused process reads no input.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CRASHED, ABANDONED = 70, 71
 
 def main() -> int:
     """The exit status: 0 when the role returned, CRASHED when it raised (see standard error)."""
-    if parent := os.environ.get(PARENT):
+    if parent := os.environ.pop(PARENT, None):
         end_with_parent(int(parent))
     log_to_stderr()
     collect_garbage_seldom()

@@ -122,8 +122,8 @@ class WorkerPool:
         return any(worker.is_alive for worker in self._workers)
 
     def crashed(self) -> tuple[str, ...]:
-        """A line for each worker that ended without being asked to, or not properly."""
-        return tuple(worker.trouble for worker in self._workers if worker.trouble)
+        """A line for each worker that ended without being asked to, or not properly, or that reports a problem."""
+        return tuple(text for worker in self._workers if (text := worker.trouble or worker.problem))
 
     def describe(self) -> str:
         """Such as ``2 producers, 1 reader (producer 1 ended with status 70)``."""
@@ -193,6 +193,8 @@ class WorkerPool:
         deadline = time.monotonic() + READY_LIMIT
         for worker in workers:
             if not worker.wait_ready(max(0.0, deadline - time.monotonic())):
+                if worker.problem:
+                    raise WorkerPoolError(worker.problem)
                 raise WorkerPoolError(
                     f"{worker} was not ready after {READY_LIMIT:.0f} s"
                     f"{' (' + worker.trouble + ')' if worker.trouble else ''}; see {worker.log}"
@@ -207,8 +209,8 @@ class WorkerPool:
 
     def _record_end(self, worker: WorkerProcess) -> None:
         """Called on the thread that watches the worker."""
-        event = "killed" if worker.killed else "crashed" if worker.trouble else "stopped"
-        self._record_event(worker, event)
+        event = "crashed" if worker.trouble else "killed" if worker.stopped_by_fault else "stopped"
+        self._record_event(worker, "killed" if worker.killed else event)
 
     def _record_event(self, worker: WorkerProcess, event: str) -> None:
         now = time.monotonic_ns()
@@ -220,6 +222,8 @@ class WorkerPool:
             value["reads_own"] = True
         if worker.trouble:
             value["trouble"] = worker.trouble
+        if worker.problem:
+            value["problem"] = worker.problem
         self._record(
             {
                 "f": "worker",

@@ -23,12 +23,16 @@ ROOT = Path(__file__).resolve().parents[2]
 class WorkerProcess:
     """Starts on construction. Ends after `stop` or `kill`, or when this process ends, even while it is paused.
 
+    It leads a process group, to which the processes that its role starts belong: signals go to all of them.
+
     order    what all workers of a run get: run, home, brokers and topics; JSON-able. None: `begin` sends it.
     home     the run's directory, for its log.
     ended    called once, on a thread of its own, when the process is gone.
     counts   the last counters that the worker reported.
     trouble  why it ended without being asked to; empty when it did not.
+    problem  what the worker reports about its work, although it ends as it should; empty for nothing.
     killed   whether a fault killed it.
+    stopped_by_fault   whether a fault asked it to end.
     """
 
     def __init__(
@@ -41,8 +45,8 @@ class WorkerProcess:
     ) -> None:
         self.spec = spec
         self.counts: dict[str, int] = {}
-        self.trouble = ""
-        self.killed = False
+        self.trouble = self.problem = ""
+        self.killed = self.stopped_by_fault = False
         self.log = home / "logs" / f"client-{spec.process}.log"
         self._ended = ended
         self._ready, self._gone = threading.Event(), threading.Event()
@@ -98,6 +102,11 @@ class WorkerProcess:
         """Ask it to end after the operations that have begun."""
         self._send("stop")
 
+    def stop_by_fault(self) -> None:
+        """As `stop`, as part of an experiment: others of its role go on without it."""
+        self.stopped_by_fault = True
+        self.stop()
+
     def wait(self, timeout: float) -> bool:
         """Whether it is gone, and `ended` was called, after at most `timeout` seconds."""
         return self._gone.wait(min(timeout, threading.TIMEOUT_MAX))
@@ -111,31 +120,35 @@ class WorkerProcess:
 
     def pause(self) -> None:
         """SIGSTOP."""
-        self._process.send_signal(signal.SIGSTOP)
+        self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
         """SIGCONT."""
-        self._process.send_signal(signal.SIGCONT)
+        self._signal(signal.SIGCONT)
 
     @property
     def is_paused(self) -> bool:
-        """From the kernel's state of the process."""
-        try:
-            return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] in "Tt"
-        except OSError:
-            return False
+        """From the kernel's states of the processes in its group."""
+        states = group_states(self.pid)
+        return bool(states) and set(states) <= {"T", "t"}
 
     def kill_by_fault(self) -> None:
         """SIGKILL as part of an experiment: it is not recorded as trouble. Returns when the process is gone."""
         self.killed = True
-        self._process.kill()
+        self._signal(signal.SIGKILL)
         self._gone.wait()
 
     def kill(self, why: str = "") -> None:
         """SIGKILL. `why` is kept as its trouble."""
         if self.is_alive:
             self.trouble = self.trouble or why
-            self._process.kill()
+            self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        # Its number belongs to nobody else before the watcher has waited for it, and after that nothing is sent.
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, number)
 
     def _send(self, line: str) -> None:
         assert self._process.stdin is not None
@@ -153,9 +166,14 @@ class WorkerProcess:
                     self._ready.set()
                 case "progress":
                     self.counts = json.loads(rest)
+                case "problem":
+                    self.problem = self.problem or rest
                 case "done":
                     self.counts = json.loads(rest)
                     self._done = True
+        # What its role started ends with it, before its number may belong to another process.
+        os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        self._signal(signal.SIGKILL)
         status = self._process.wait()
         assert self._process.stdin is not None
         with self._lock, suppress(BrokenPipeError):
@@ -169,6 +187,20 @@ class WorkerProcess:
             self._gone.set()
             # Last, so that `wait_ready` of a process that has ended returns.
             self._ready.set()
+
+
+def group_states(group: int) -> list[str]:
+    """The kernel's states of the processes in a group, such as S or T; none where there is no such group or no /proc.
+    Zombies, which have ended, are left out."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, of_process = each.read_text().rpartition(")")[2].split()[:3]
+        except (OSError, ValueError):  # it has just ended
+            continue
+        if int(of_process) == group and state != "Z":
+            found.append(state)
+    return found
 
 
 def _assignment(spec: WorkerSpec) -> dict[str, Any]:

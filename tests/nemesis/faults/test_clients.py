@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 
 from nemesis.targets import parse
-from pytest_kafkacheck import isolate_client, kill_client, pause_client
+from pytest_kafkacheck import isolate_client, kill_client, pause_client, stop_client
 from tests.support.fault_cases import Case, on_clients
 
 CASES: dict[str, Case] = {
     "kill-client": Case(
         make=lambda **t: kill_client("client:0", **t), breaks=on_clients("kill"), heal=on_clients("replace")
+    ),
+    "stop-client": Case(
+        make=lambda **t: stop_client("client:0", **t), breaks=on_clients("stop"), heal=on_clients("replace")
     ),
     "pause-client": Case(
         make=lambda **t: pause_client("client:0", **t), breaks=on_clients("pause"), heal=on_clients("resume")

@@ -9,6 +9,7 @@ class FakeClients:
     """Two producers, a reader and a session.
 
     groups   of processes that are members of one, by number.
+    numbers  of processes that are instances of an application.
     ignores  names of requests without effect.
     fails    name of a request to the exception that it raises.
     """
@@ -16,6 +17,7 @@ class FakeClients:
     def __init__(self) -> None:
         self.running = {0: "producer", 1: "producer", 2: "reader", 3: "session"}
         self.groups: dict[int, str] = {}
+        self.numbers: dict[int, int] = {}
         self.standing: set[int] = set()
         self.alone: dict[int, int] = {}
         self.acks: Callable[[], int] = lambda: 0
@@ -35,11 +37,18 @@ class FakeClients:
     def members(self) -> Mapping[int, str]:
         return {process: group for process, group in self.groups.items() if process in self.running}
 
+    def instances(self) -> Mapping[int, int]:
+        return {process: number for process, number in self.numbers.items() if process in self.running}
+
     def acknowledged(self) -> int:
         return self.acks()
 
     def kill(self, process: int) -> None:
         if self._acts("kill", process):
+            self.dead = {**getattr(self, "dead", {}), process: self.running.pop(process)}
+
+    def stop(self, process: int) -> None:
+        if self._acts("stop", process):
             self.dead = {**getattr(self, "dead", {}), process: self.running.pop(process)}
 
     def replace(self, process: int) -> int:

@@ -1,0 +1,167 @@
+"""What an application makes of its inputs: each output is there, as often and in the order that it promises."""
+
+from __future__ import annotations
+
+from analyzers.catalogue.anomaly import Anomaly
+from analyzers.catalogue.check import Check
+from analyzers.catalogue.evidence import Moment, Number, Offset, Text, Value
+
+MISSING_OUTPUT = Check(
+    anomaly=Anomaly(
+        name="missing-output",
+        family="applications",
+        rank=10,
+        evidence={
+            "value": Value("the input: writer and sequence number"),
+            "offset": Offset("the offset of the input"),
+            "position": Offset("the position that the application's group had committed; null: unknown"),
+            "sink": Text("the topic without an output of it"),
+        },
+        sentence="input(s) that the application passed without an output",
+        definition=(
+            "A record that the final read found in the source of an application has no output in its sink, and the "
+            "application has passed it: it lies below the position that its group had committed in its partition at "
+            "the end or, where no position is known, below an input of its partition with an output; counted per "
+            "input. The application does not promise at-most-once. All committed records of the sink were read after "
+            "it had ended."
+        ),
+        means="The application went past an input for good, and nothing came of it.",
+        promised=(
+            "By the application: at-least-once, exactly-once or order-per-key. Kafka redelivers every record above "
+            "the committed position."
+        ),
+        causes=(
+            "Positions that are committed before the work is done, as automatic commits do with work that goes on "
+            "elsewhere; results of sends that nobody waits for; errors that are logged and skipped; a filter."
+        ),
+        look_further=(
+            "The faults that were active when the input was fed, and what the application printed then "
+            "(`logs/client-app-*.log`)."
+        ),
+    ),
+    over="inputs",
+    where="made = 0 and passed and guarantee in ('at-least-once', 'exactly-once', 'order-per-key')",
+    time="fed",
+)
+
+UNPROCESSED_INPUT = Check(
+    anomaly=Anomaly(
+        name="unprocessed-input",
+        family="applications",
+        rank=50,
+        severity="unknown",
+        evidence={
+            "value": Value("the input: writer and sequence number"),
+            "offset": Offset("the offset of the input"),
+            "position": Offset("the position that the application's group had committed; null: unknown"),
+            "sink": Text("the topic without an output of it"),
+        },
+        sentence="input(s) that the application had not reached at the end",
+        definition=(
+            "A record that the final read found in the source of an application has no output in its sink, and the "
+            "application had not passed it (see missing-output); counted per input."
+        ),
+        means="The application was stuck, too slow or gone, so that what becomes of the input is unknown.",
+        promised="Nothing about time.",
+        causes=(
+            "An application that ended or hangs; instances that wait for the session of a killed member to expire, "
+            "for longer than `quiet`; a rate that it cannot follow."
+        ),
+        look_further="What it printed (`logs/client-app-*.log`); a longer `quiet`, a lower `rate`.",
+    ),
+    over="inputs",
+    where="made = 0 and not passed",
+    time="fed",
+)
+
+DUPLICATE_OUTPUT = Check(
+    anomaly=Anomaly(
+        name="duplicate-output",
+        family="applications",
+        rank=20,
+        evidence={
+            "value": Value("the input: writer and sequence number"),
+            "offset": Offset("the offset of the input"),
+            "outputs": Number("the number of its outputs", "made"),
+            "sink": Text("the topic with its outputs"),
+            "first": Text("partition and offset of one", "concat(first.sink_partition, ' at ', first.at)"),
+            "second": Text("those of another one", "concat(second.sink_partition, ' at ', second.at)"),
+            "fed": Moment("when the input was sent"),
+        },
+        sentence="input(s) with more than one output",
+        definition=(
+            "Two or more committed records in the sink of an application name the same record of its source, which "
+            "lies there once; counted per input. The application promises exactly-once or at-most-once. The time is "
+            "that of the second output, by its timestamp."
+        ),
+        means="An input was processed more than once, and readers of committed records get each result.",
+        promised="By the application: exactly-once or at-most-once.",
+        causes=(
+            "Positions that are committed after the results, outside of their transaction; a crash in between; "
+            "a member that goes on after its partitions were given to another one; retries of a producer without "
+            "idempotence."
+        ),
+        look_further="The faults at the time of the second output, and which instance printed what then.",
+    ),
+    over="inputs",
+    where="made > 1 and offset = last_offset and guarantee in ('exactly-once', 'at-most-once')",
+    time="second.written",
+)
+
+REORDERED_OUTPUT = Check(
+    anomaly=Anomaly(
+        name="reordered-output",
+        family="applications",
+        rank=30,
+        evidence={
+            "value": Value("the input: writer and sequence number"),
+            "offset": Offset("the offset of the input"),
+            "overtaker": Offset("the offset of a later input of the same key whose output comes first"),
+            "key": Number("the number of the key"),
+            "sink": Text("the topic of the outputs"),
+            "output": Text("partition and offset of its output", "concat(sink_partition, ' at ', at)"),
+        },
+        sentence="input(s) whose output comes after that of a later one of the same key",
+        definition=(
+            "The first output of an input in a partition of the sink comes after the first output there of an input "
+            "with the same key and a higher offset in the same partition of the source; counted per input and "
+            "partition of the sink. The application promises order-per-key. Repetitions do not count. The time is "
+            "that of the output, by its timestamp."
+        ),
+        means="A reader of the output learns of the events of a key in another order than they were fed.",
+        promised="By the application: order-per-key. Kafka keeps the order of each partition.",
+        causes=(
+            "Several sends in flight that are retried without idempotence; work in parallel within a partition; an "
+            "input that failed, was set aside and tried again later."
+        ),
+        look_further="The outputs of the key around it, and the settings of the application's producer.",
+    ),
+    over="output_order",
+    where="overtaker > offset",
+    time="written",
+)
+
+INVENTED_OUTPUT = Check(
+    anomaly=Anomaly(
+        name="invented-output",
+        family="applications",
+        rank=40,
+        evidence={"offset": Offset("the offset of the output")},
+        sentence="output(s) of nothing that was fed",
+        definition=(
+            "A committed record in the sink of an application names no record of its source, or one that the run did "
+            "not send there; counted per record of the sink. Not reported where no output names any input: the run "
+            "is then unknown. The time is that of the output, by its timestamp."
+        ),
+        means="The application wrote something that it did not make from its inputs.",
+        promised="By the application: each output belongs to an input.",
+        causes=(
+            "Records of errors, or of another kind, in the same topic; a token that the application changed; inputs "
+            "of another topic. A function `identify` can leave records out."
+        ),
+        look_further="The record itself: its key, value and headers.",
+    ),
+    over="named_outputs",
+    where="strange",
+    time="written",
+)

@@ -1,0 +1,110 @@
+"""Per input of an application: its outputs, whether the application has passed it, and the order of outputs."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from analyzers.facts.columns import POLLED
+from analyzers.facts.fact import fact
+from analyzers.history.load import History
+
+PIPELINES = """
+    pipelines as (
+        select run, topic, partition, end_offset as position, get_json_object(value, '$.sink') as sink,
+            get_json_object(value, '$.guarantee') as guarantee
+        from {operations} where f = 'pipeline' and type = 'ok'
+    )
+"""
+"""A common table expression: the logs that an application reads, of runs whose outputs were all read."""
+
+OUTPUTS = """
+    outputs as (
+        select distinct run, topic as sink, partition as sink_partition, start_offset as at,
+            cast(get_json_object(value, '$.source') as bigint) as value,
+            cast(get_json_object(value, '$.written') as bigint) as written
+        from {operations} where f = 'output'
+    )
+"""
+"""A common table expression: the records that an application wrote, one row per input that a record names."""
+
+INPUTS = f"""
+    inputs as (
+        select run, topic, partition, value, min(offset) filter (where f = 'poll') as offset,
+            max(offset) filter (where f = 'poll') as last_offset, min(invoked) filter (where f = 'send') as fed,
+            max(key) as key
+        from {{records}} left semi join pipelines using (run, topic, partition)
+        where value is not null and (f = 'send' or (final and {POLLED}))
+        group by run, topic, partition, value
+    )
+"""
+"""A common table expression: the records in these logs; `offset` is null for one that no final read found."""
+
+
+@fact(needs="pipeline")
+def inputs(history: History) -> DataFrame:
+    """One row per record that the final read found in a log that an application reads.
+
+    Columns: value, offset, last_offset, fed (ns, when it was sent), sink, guarantee, position (which the group
+    committed at the end; null if unknown); of its outputs: made (how many), first, second (structs of
+    sink_partition, at and written: ns, as the record's timestamp has it); passed: whether the application did not
+    stop before it: its offset is below the position or, if that is unknown, below one with an output.
+    """
+    return history.sql(f"""
+        with {PIPELINES}, {OUTPUTS}, {INPUTS}, made as (
+            select run, sink, value, array_sort(collect_list(struct(sink_partition, at, written))) as got
+            from outputs group by run, sink, value
+        ), joined as (
+            select run, topic, partition, value, offset, last_offset, fed, sink, guarantee, position,
+                coalesce(size(got), 0) as made, get(got, 0) as first, get(got, 1) as second
+            from inputs join pipelines using (run, topic, partition) left join made using (run, sink, value)
+            where offset is not null
+        ), reached as (
+            select *, max(if(made > 0, offset, null)) over (partition by run, topic, partition) as reached
+            from joined
+        )
+        select *, coalesce(offset < coalesce(position, reached), false) as passed from reached
+    """)
+
+
+@fact(needs="pipeline")
+def output_order(history: History) -> DataFrame:
+    """One row per input with an output and partition of the sink, of applications that keep the order of keys.
+
+    Columns: value, offset, fed, key, sink, sink_partition, at (the offset of its first output there), written (ns),
+    overtaker: the highest offset of the inputs with the same key whose first output there comes before; may be null.
+    """
+    return history.sql(f"""
+        with {PIPELINES}, {OUTPUTS}, {INPUTS}, placed as (
+            select run, topic, partition, key, value, min(offset) as offset, min(fed) as fed, sink, sink_partition,
+                min(struct(at, written)) as first
+            from inputs join pipelines using (run, topic, partition) join outputs using (run, sink, value)
+            where guarantee = 'order-per-key' and key is not null and offset is not null
+            group by run, topic, partition, key, value, sink, sink_partition
+        )
+        select *, first.at as at, first.written as written, max(offset) over (
+            partition by run, topic, partition, key, sink, sink_partition order by first.at
+            range between unbounded preceding and 1 preceding
+        ) as overtaker
+        from placed
+    """)
+
+
+@fact(needs="pipeline")
+def named_outputs(history: History) -> DataFrame:
+    """One row per record in the sink of an application.
+
+    Columns: topic, partition, offset (in the sink), written (ns), strange: whether it names something that is no
+    record that was sent to the logs of the source.
+    """
+    return history.sql(f"""
+        with {PIPELINES}, {OUTPUTS}, fed as (
+            select distinct run, sink, value, true as is_known
+            from {{records}} join pipelines using (run, topic, partition) where f = 'send'
+        ), sinks as (
+            select distinct run, sink from pipelines
+        )
+        select run, sink as topic, sink_partition as partition, at as offset, min(written) as written,
+            bool_or(is_known is null) as strange
+        from outputs join sinks using (run, sink) left join fed using (run, sink, value)
+        group by run, sink, sink_partition, at
+    """)

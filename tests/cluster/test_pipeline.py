@@ -1,0 +1,93 @@
+"""Applications that are not set up as they should be, on real brokers: never valid, and said in one line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_kafkacheck import InfrastructureError, Pipeline
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.run import Run
+
+pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(300)]
+
+BAD = str(Path(__file__).parents[1] / "support" / "bad_application.py")
+
+Execute = Callable[[Experiment], Run]
+
+
+def names_no_input(*_: Any) -> Iterable[str]:
+    return []
+
+
+def fails(*_: Any) -> Iterable[str]:
+    raise KeyError("id")
+
+
+def experiment(flaw: str, **values: Any) -> Experiment:
+    command = [sys.executable, BAD, flaw, "{bootstrap}", "{source}", "{sink}", "{group}"]
+    few: dict[str, Any] = {"quiet": 4.0, "settle": 12.0, "restarts": 1, "command": command}
+    return Experiment(workload=Pipeline(**few | values), duration=2, cooldown=0.5, expect="unknown")
+
+
+def doubt(run: Run, *parts: str) -> str:
+    """The one reason that has these parts."""
+    assert run.result == "unknown"
+    (found,) = (each for each in run.verdict.unknowns if all(part in each for part in parts))
+    assert "\n" not in found
+    assert "Traceback" not in run.text()
+    return found
+
+
+def test_an_application_that_cannot_be_started(kafkacheck: Execute) -> None:
+    command = ["no-such-program", "{bootstrap}", "{source}", "{sink}"]
+    with pytest.raises(InfrastructureError, match="there is no program 'no-such-program'"):
+        kafkacheck(experiment("", command=command))
+
+
+def test_an_application_that_ends_at_once(kafkacheck: Execute) -> None:
+    run = kafkacheck(experiment("ends at once"))
+    doubt(run, "app:0", "ended by itself with status 1, and was started 2 times; its last output: no licence")
+
+
+def test_an_application_that_writes_garbage(kafkacheck: Execute) -> None:
+    run = kafkacheck(experiment("writes garbage"))
+    doubt(run, "The outputs cannot be judged: none of the", "names an input", "value b'\\xff\\x00{'")
+
+
+def test_an_application_that_writes_elsewhere(kafkacheck: Execute) -> None:
+    run = kafkacheck(experiment("writes elsewhere"))
+    assert run.result != "valid"
+    (found,) = (each for each in run.verdict.unknowns if "the application wrote nothing to sink-" in each)
+    assert "Traceback" not in run.text()
+    assert "\n" not in found
+
+
+def test_an_application_that_is_never_quiet(kafkacheck: Execute) -> None:
+    doubt(kafkacheck(experiment("never quiet")), "was not quiet 12 s after the last input")
+
+
+def test_an_application_that_stops_working(kafkacheck: Execute) -> None:
+    run = kafkacheck(experiment("stops working"))
+    assert run.result == "unknown"
+    assert "unprocessed-input" in {finding.anomaly for finding in run.verdict.findings}
+
+
+def test_an_application_that_writes_something_else(kafkacheck: Execute) -> None:
+    run = kafkacheck(experiment("writes something else"))
+    run.assert_invalid("invented-output")
+    assert {finding.anomaly for finding in run.verdict.findings} == {"invented-output"}
+
+
+@pytest.mark.parametrize(
+    ("identify", "said"),
+    [(names_no_input, "identify found nothing"), (fails, "identify raised KeyError ('id') for offset")],
+)
+def test_a_function_that_does_not_identify(
+    kafkacheck: Execute, identify: Callable[..., Iterable[str]], said: str
+) -> None:
+    doubt(kafkacheck(experiment("none", identify=identify)), "The outputs cannot be judged", said)

@@ -1,0 +1,138 @@
+"""Definitions of the anomalies of an application's outputs in plain Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from tests.support.oracles.rows import Oracle, Row, Tables, intact, log, polls, sends
+from tests.support.random_histories.pipelines import pipeline_history
+
+
+class Input(NamedTuple):
+    value: int
+    offsets: set[int]
+    key: Any
+
+
+class Made(NamedTuple):
+    partition: int
+    offset: int
+    value: int | None
+
+
+def pipelines(tables: Tables) -> list[Row]:
+    rows = [o for o in tables["operations"] if o["f"] == "pipeline" and o["type"] == "ok"]
+    return [row | json.loads(row["value"]) for row in rows]
+
+
+def outputs(tables: Tables, sink: str) -> set[Made]:
+    rows = [o for o in tables["operations"] if o["f"] == "output" and o["topic"] == sink]
+    return {Made(o["partition"], o["start_offset"], json.loads(o["value"])["source"]) for o in rows}
+
+
+def inputs(tables: Tables, of: Row) -> Iterator[Input]:
+    """Those that the final read found in the log."""
+    found: dict[int, set[int]] = {}
+    for row in intact(polls(tables["records"])):
+        if row["final"] and log(row) == log(of):
+            found.setdefault(row["value"], set()).add(row["offset"])
+    for value, offsets in found.items():
+        keys = {
+            row.get("key")
+            for row in tables["records"]
+            if row["value"] == value and row.get("key") is not None
+        }
+        yield Input(value, offsets, max(keys, default=None))
+
+
+def of_input(tables: Tables, pipeline: Row, value: int) -> list[Made]:
+    return [made for made in outputs(tables, pipeline["sink"]) if made.value == value]
+
+
+def has_passed(tables: Tables, pipeline: Row, one: Input) -> bool:
+    position = pipeline.get("end_offset")
+    if position is None:
+        reached = [
+            min(each.offsets) for each in inputs(tables, pipeline) if of_input(tables, pipeline, each.value)
+        ]
+        position = max(reached, default=0)
+    return min(one.offsets) < position
+
+
+def without_output(tables: Tables) -> Iterator[tuple[Row, Input]]:
+    for pipeline in pipelines(tables):
+        for one in inputs(tables, pipeline):
+            if not of_input(tables, pipeline, one.value):
+                yield pipeline, one
+
+
+def missing(tables: Tables) -> int:
+    return sum(
+        has_passed(tables, pipeline, one)
+        for pipeline, one in without_output(tables)
+        if pipeline["guarantee"] != "at-most-once"
+    )
+
+
+def unprocessed(tables: Tables) -> int:
+    return sum(not has_passed(tables, *each) for each in without_output(tables))
+
+
+def repeated(tables: Tables) -> int:
+    return sum(
+        len(of_input(tables, pipeline, one.value)) > 1
+        for pipeline in pipelines(tables)
+        if pipeline["guarantee"] in ("exactly-once", "at-most-once")
+        for one in inputs(tables, pipeline)
+        if len(one.offsets) == 1
+    )
+
+
+def firsts(tables: Tables, pipeline: Row, value: int) -> dict[int, int]:
+    """Partition of the sink to the offset of the first output there."""
+    found: dict[int, int] = {}
+    for made in of_input(tables, pipeline, value):
+        found[made.partition] = min(made.offset, found.get(made.partition, made.offset))
+    return found
+
+
+def reordered(tables: Tables) -> int:
+    broken = 0
+    for pipeline in pipelines(tables):
+        if pipeline["guarantee"] != "order-per-key":
+            continue
+        every = [one for one in inputs(tables, pipeline) if one.key is not None]
+        placed = {one.value: firsts(tables, pipeline, one.value) for one in every}
+        for one in every:
+            broken += sum(
+                any(
+                    other.key == one.key
+                    and min(other.offsets) > min(one.offsets)
+                    and placed[other.value].get(partition, at) < at
+                    for other in every
+                )
+                for partition, at in placed[one.value].items()
+            )
+    return broken
+
+
+def invented(tables: Tables) -> int:
+    broken = 0
+    for sink in {pipeline["sink"] for pipeline in pipelines(tables)}:
+        logs = {log(pipeline) for pipeline in pipelines(tables) if pipeline["sink"] == sink}
+        fed = {row["value"] for row in sends(tables["records"]) if log(row) in logs}
+        strange = {(made.partition, made.offset) for made in outputs(tables, sink) if made.value not in fed}
+        broken += len(strange)
+    return broken
+
+
+RANDOM = pipeline_history
+ORACLES: dict[str, Oracle] = {
+    "missing-output": missing,
+    "unprocessed-input": unprocessed,
+    "duplicate-output": repeated,
+    "reordered-output": reordered,
+    "invented-output": invented,
+}

@@ -1,0 +1,53 @@
+"""Random histories of an application between two topics."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import strategies as st
+
+ONE = 1 << 40
+GUARANTEE = st.sampled_from(
+    ["at-least-once", "at-most-once", "exactly-once", "exactly-once", *["order-per-key"] * 4]
+)
+SELDOM = st.sampled_from([False] * 7 + [True])
+KEY = st.sampled_from([1, 1, 1, 1, 2, None])
+OFTEN_ZERO = st.sampled_from([0, 0, 0, 1])
+
+
+@st.composite
+def pipeline_history(draw: st.DrawFn, story: Any) -> Any:
+    """Up to four inputs in up to two partitions, and a few outputs."""
+    s = story()
+    counts = [draw(st.sampled_from([4, 4, 3, 1])), draw(OFTEN_ZERO)]
+    value = ONE
+    for partition, count in enumerate(counts):
+        found = {}
+        for offset in range(count):
+            kind = draw(st.sampled_from(["ok"] * 6 + ["info", "fail"]))
+            if not draw(SELDOM):
+                s.send(value, offset, type=kind, key=draw(KEY), partition=partition)
+            if not draw(SELDOM):
+                found[offset] = value
+            value += 1
+        if found and draw(SELDOM):
+            found[count] = found[min(found)]
+        if not draw(SELDOM):
+            s.final(found, end=count, partition=partition)
+    inputs = st.integers(0, value - ONE - 1)
+    for _ in range(draw(st.sampled_from([6, 8, 4, 2, 0]))):
+        source = draw(st.sampled_from([None, ONE + 50])) if draw(SELDOM) else ONE + draw(inputs)
+        s.operation(
+            "output", process=8, topic=draw(st.sampled_from(["o"] * 5 + ["p"])), partition=draw(OFTEN_ZERO),
+            start_offset=draw(st.integers(0, 7)), value=json.dumps({"source": source, "written": 50}),
+        )  # fmt: skip
+    guarantee = draw(GUARANTEE)
+    for partition in range(2):
+        if not draw(SELDOM):
+            s.operation(
+                "pipeline", process=8, type="info" if draw(SELDOM) else "ok", partition=partition, group="a",
+                end_offset=draw(st.sampled_from([None, None, 1, 2, 3, 4])),
+                value=json.dumps({"sink": "o", "guarantee": guarantee}),
+            )  # fmt: skip
+    return s

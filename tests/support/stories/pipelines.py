@@ -1,0 +1,239 @@
+"""Histories of an application between two topics: missing, repeated, reordered and invented outputs, near misses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+ONE = 1 << 40  # values of process 1, which feeds
+KEY = 7
+
+
+def fed(s: Any, count: int = 3, *, found: int | None = None, key: int | None = KEY) -> Any:
+    """Inputs at the offsets 0, 1, ..., of which the final read found so many."""
+    for offset in range(count):
+        s.send(ONE + offset, offset, at=(offset + 1, offset + 2), key=key)
+    found = count if found is None else found
+    return s.final({offset: ONE + offset for offset in range(found)}, end=found)
+
+
+def output(
+    s: Any, at: int, *of: int | None, partition: int = 0, topic: str = "o", written: int | None = None
+) -> Any:
+    """A record of the sink that names the inputs at these offsets; None: something else."""
+    for offset in of:
+        about = {
+            "source": None if offset is None else ONE + offset,
+            "written": 100 + at if written is None else written,
+        }
+        s.operation(
+            "output", process=8, topic=topic, partition=partition, start_offset=at, value=json.dumps(about)
+        )
+    return s
+
+
+def application(
+    s: Any, guarantee: str = "at-least-once", *, position: int | None = None, kind: str = "ok",
+    sink: str = "o", partition: int = 0,
+) -> Any:  # fmt: skip
+    value = json.dumps({"sink": sink, "guarantee": guarantee})
+    return s.operation(
+        "pipeline", process=8, type=kind, partition=partition, end_offset=position, group="a", value=value
+    )
+
+
+def made(s: Any, *of: int, **more: Any) -> Any:
+    """One output each, at the offsets 0, 1, ..."""
+    for at, offset in enumerate(of):
+        output(s, at, offset, **more)
+    return s
+
+
+def each_has_an_output(s: Any) -> Any:
+    return application(made(fed(s), 0, 1, 2), "exactly-once", position=3)
+
+
+def one_without_an_output(s: Any) -> Any:
+    """Twice, the position tells that the application has passed it."""
+    return application(made(fed(s, 4), 0, 2), position=4)
+
+
+def passed_as_a_later_output_shows(s: Any) -> Any:
+    return application(made(fed(s), 0, 2), "order-per-key")
+
+
+def without_an_output_in_exactly_once(s: Any) -> Any:
+    return application(made(fed(s), 0, 1), "exactly-once", position=3)
+
+
+def lost_at_most_once(s: Any) -> Any:
+    return application(made(fed(s), 0, 2), "at-most-once", position=3)
+
+
+def not_reached_at_most_once(s: Any) -> Any:
+    return application(made(fed(s), 0, 1), "at-most-once", position=2)
+
+
+def above_the_position(s: Any) -> Any:
+    """The position is that of the first of the two, which comes next."""
+    return application(made(fed(s, 4), 0, 1), position=2)
+
+
+def a_later_output_below_the_position(s: Any) -> Any:
+    """The group has committed offset 1, so it gets the input again, although a later one has its output."""
+    return application(made(fed(s), 0, 2), position=1)
+
+
+def behind_the_last_output(s: Any) -> Any:
+    """Without a position, nothing shows whether the application has passed it."""
+    return application(made(fed(s), 0, 1))
+
+
+def no_outputs_and_no_position(s: Any) -> Any:
+    return application(output(fed(s, 2), 0, 9, topic="p"), sink="o")
+
+
+def fed_and_lost(s: Any) -> Any:
+    """The final read of the source does not find it: that is no fault of the application."""
+    return application(made(fed(s, 3, found=2), 0, 1), position=3)
+
+
+def outputs_that_are_not_all_known(s: Any) -> Any:
+    return application(made(fed(s), 0), "exactly-once", position=3, kind="info")
+
+
+def of_unknown_outcome(s: Any) -> Any:
+    """The final read found the input, so that it counts."""
+    s.send(ONE + 3, None, at=(4, 5), type="info")
+    fed(s, 3)
+    s.poll(ONE + 3, 3, process=99, final=True)
+    s.operations[-1]["end_offset"] = 4
+    return application(made(s, 0, 1, 2), position=4)
+
+
+def made_twice(s: Any, guarantee: str = "exactly-once") -> Any:
+    return application(output(made(fed(s), 0, 1, 2), 5, 1), guarantee, position=3)
+
+
+def made_twice_at_most_once(s: Any) -> Any:
+    """Three outputs of one input, in two partitions."""
+    return made_twice(output(s, 0, 1, partition=1), "at-most-once")
+
+
+def made_twice_at_least_once(s: Any) -> Any:
+    return made_twice(s, "at-least-once")
+
+
+def made_twice_in_order(s: Any) -> Any:
+    """The application went back: the first outputs of a key are in order."""
+    fed(s)
+    made(s, 0, 1, 0, 1, 2)
+    return application(s, "order-per-key", position=3)
+
+
+def made_of_an_input_that_is_there_twice(s: Any) -> Any:
+    fed(s)
+    s.poll(ONE + 1, 3, process=99, final=True)
+    s.operations[-1]["end_offset"] = 4
+    return application(output(made(s, 0, 1, 2), 3, 1), "exactly-once", position=4)
+
+
+def made_in_another_topic_as_well(s: Any) -> Any:
+    """What another application makes of it."""
+    return application(output(made(fed(s), 0, 1, 2), 5, 1, topic="p"), "exactly-once", position=3)
+
+
+def one_output_of_several_inputs(s: Any) -> Any:
+    """And one that names the same input two times."""
+    output(fed(s), 0, 0, 1)
+    return application(output(s, 1, 2, 2), "exactly-once", position=3)
+
+
+def in_another_order(s: Any, guarantee: str = "order-per-key") -> Any:
+    """The second and the third come after the fourth."""
+    return application(made(fed(s, 4), 0, 3, 1, 2), guarantee, position=4)
+
+
+def in_another_order_at_least_once(s: Any) -> Any:
+    return in_another_order(s, "at-least-once")
+
+
+def several_keys_in_another_order(s: Any) -> Any:
+    """Each key is in order. Some inputs have no key."""
+    for offset, key in enumerate((1, 2, 1, 2, None, None)):
+        s.send(ONE + offset, offset, at=(offset + 1, offset + 2), key=key)
+    s.final({offset: ONE + offset for offset in range(6)}, end=6)
+    return application(made(s, 1, 3, 0, 2, 5, 4), "order-per-key", position=6)
+
+
+def one_key_in_two_partitions(s: Any) -> Any:
+    """Between partitions of the sink, there is no order."""
+    output(fed(s), 9, 0)
+    output(output(s, 3, 1, partition=1), 4, 2, partition=1)
+    return application(s, "order-per-key", position=3)
+
+
+def several_of_a_key_in_one_output(s: Any) -> Any:
+    return application(output(output(fed(s), 0, 2, 1), 1, 0, 2), "order-per-key", position=3)
+
+
+def inputs_of_two_partitions_in_another_order(s: Any) -> Any:
+    """The offsets of two logs have no order between them, though the keys are the same."""
+    found = {}
+    for offset, key in enumerate((None, None, KEY)):
+        s.send(ONE + 10 + offset, offset, at=(offset + 1, offset + 2), key=key, partition=1)
+        found[offset] = ONE + 10 + offset
+    s.final(found, end=3, partition=1)
+    application(made(fed(s, 2), 12, 0, 1, 10, 11), "order-per-key", position=2)
+    return application(s, "order-per-key", position=3, partition=1)
+
+
+def of_nothing(s: Any) -> Any:
+    """One names nothing, one an input that was never sent, one also an input that was."""
+    output(made(fed(s), 0, 1, 2), 3, None)
+    output(s, 4, 77)
+    return application(output(s, 5, 1, 78), position=3)
+
+
+def of_an_input_that_was_refused(s: Any) -> Any:
+    """Whoever sent it knows of it."""
+    s.send(ONE + 3, None, at=(4, 5), type="fail")
+    return application(output(made(fed(s), 0, 1, 2), 3, 3), position=3)
+
+
+def of_nothing_in_another_topic(s: Any) -> Any:
+    return application(output(made(fed(s), 0, 1, 2), 3, None, topic="p"), position=3)
+
+
+PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
+    each_has_an_output: {},
+    one_without_an_output: {"missing-output": 2},
+    passed_as_a_later_output_shows: {"missing-output": 1},
+    without_an_output_in_exactly_once: {"missing-output": 1},
+    lost_at_most_once: {},
+    not_reached_at_most_once: {"unprocessed-input": 1},
+    above_the_position: {"unprocessed-input": 2},
+    a_later_output_below_the_position: {"unprocessed-input": 1},
+    behind_the_last_output: {"unprocessed-input": 1},
+    no_outputs_and_no_position: {"unprocessed-input": 2},
+    fed_and_lost: {"lost-write": 1},
+    outputs_that_are_not_all_known: {},
+    of_unknown_outcome: {"missing-output": 1},
+    made_twice: {"duplicate-output": 1},
+    made_twice_at_most_once: {"duplicate-output": 1},
+    made_twice_at_least_once: {},
+    made_twice_in_order: {},
+    made_of_an_input_that_is_there_twice: {"duplicate": 1},
+    made_in_another_topic_as_well: {},
+    one_output_of_several_inputs: {},
+    in_another_order: {"reordered-output": 2},
+    in_another_order_at_least_once: {},
+    several_keys_in_another_order: {},
+    one_key_in_two_partitions: {},
+    several_of_a_key_in_one_output: {"reordered-output": 1},
+    inputs_of_two_partitions_in_another_order: {},
+    of_nothing: {"invented-output": 3},
+    of_an_input_that_was_refused: {},
+    of_nothing_in_another_topic: {},
+}

@@ -1,0 +1,196 @@
+"""The application of a user as a worker process: it is started, struck, started again and ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.real_cluster import wait_until
+from workloads.pipeline import APP
+from workloads.roles.application import environment, filled
+from workloads.workers.process import WorkerProcess, group_states
+from workloads.workload import WorkerSpec
+
+ROOT = str(Path(__file__).parents[2])
+WAIT = "import time, sys; print('begun', flush=True); time.sleep(600)"
+WITH_CHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(600)'])"
+DEAF = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {WAIT}"
+
+Start = Callable[..., WorkerProcess]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    started: list[WorkerProcess] = []
+
+    def start(
+        program: str, *arguments: str, command: list[str] | None = None, **options: Any
+    ) -> WorkerProcess:
+        given = {
+            "command": command or [sys.executable, "-u", "-c", program, *arguments],
+            "env": {"SINK": "{sink}"},
+            "source": "s",
+            "sink": "o",
+            "group": "g",
+            "instance": 3,
+            "restarts": 0,
+            "stop_limit": 5.0,
+            **options,
+        }
+        order = {"run": "r", "home": str(tmp_path), "brokers": {1: ["h", 9]}, "topics": {"s-r": 1, "o-r": 1}}
+        worker = WorkerProcess(WorkerSpec(role=APP, process=0, options=given), order, home=tmp_path)
+        started.append(worker)
+        assert worker.wait_ready(60) or worker.problem
+        worker.go()
+        return worker
+
+    yield start
+    for worker in started:
+        worker.kill()
+        worker.wait(60)
+
+
+def printed(home: Path) -> str:
+    file = home / "logs" / "client-app-3.log"
+    return file.read_text() if file.exists() else ""
+
+
+def has_begun(home: Path) -> None:
+    wait_until(lambda: "begun" in printed(home))
+
+
+def members(worker: WorkerProcess) -> int:
+    return len(group_states(worker.pid))
+
+
+def test_it_gets_what_its_placeholders_stand_for_and_its_output_is_kept(start: Start, tmp_path: Path) -> None:
+    program = (
+        "import os, sys; print(sys.argv[1:], os.environ['SINK'], os.getenv('KAFKACHECK_PARENT')); "
+        "sys.stderr.write('oh\\n'); " + WAIT
+    )
+    worker = start(program, "{bootstrap}", "{source}", "{sink}", "{group}", "{instance}", '{"a": {x}}')
+    has_begun(tmp_path)
+    lines = printed(tmp_path).splitlines()
+    assert lines[0] == "['h:9', 's-r', 'o-r', 'g-r', '3', '{\"a\": {x}}'] o-r None"
+    assert lines[1:] == ["oh", "begun"]
+    worker.stop()
+    assert worker.wait(60)
+    assert (worker.trouble, worker.problem) == ("", "")
+
+
+def test_a_program_that_is_not_there_is_named(start: Start) -> None:
+    worker = start("", command=["no-such-program", "x"])
+    assert worker.wait(60)
+    assert "app:3 (no-such-program x): there is no program 'no-such-program'" in worker.problem
+    assert not worker.trouble
+
+
+def test_one_that_ends_by_itself_is_started_again_and_then_given_up(start: Start) -> None:
+    worker = start("import sys; print('first'); print('no \\x07 broker\\n'); sys.exit(3)", restarts=1)
+    assert worker.wait(60)
+    assert (
+        "ended by itself with status 3, and was started 2 times; its last output: no ? broker"
+        in worker.problem
+    )
+    worker = start("", command=[sys.executable, "-c", "import os; os.kill(os.getpid(), 6)"])
+    assert worker.wait(60)
+    assert (
+        "ended by itself with signal 6, and was started 1 times; its last output: no ? broker"
+        in worker.problem
+    )
+
+
+def test_one_that_prints_nothing(start: Start) -> None:
+    worker = start("raise SystemExit")
+    assert worker.wait(60)
+    assert worker.problem.endswith(
+        "ended by itself with status 0, and was started 1 times; it printed nothing"
+    )
+
+
+def test_a_file_that_cannot_be_executed_is_named(start: Start, tmp_path: Path) -> None:
+    file = tmp_path / "app"
+    file.write_text("#!/no/such/interpreter\n")
+    file.chmod(0o755)
+    worker = start("", command=[str(file)])
+    assert worker.wait(60)
+    assert f"'{file}' cannot be started: No such file" in worker.problem
+
+
+def test_one_that_ignores_sigterm_is_killed_and_reported(start: Start, tmp_path: Path) -> None:
+    worker = start(DEAF, stop_limit=0.5)
+    has_begun(tmp_path)
+    worker.stop()
+    assert worker.wait(60)
+    assert "did not end within 0.5 s after SIGTERM, and was killed; its last output: begun" in worker.problem
+    assert group_states(worker.pid) == []
+
+
+@pytest.mark.parametrize("program", [WAIT, WITH_CHILD], ids=["alone", "with a child of its own"])
+def test_faults_of_the_worker_are_faults_of_the_application(start: Start, program: str) -> None:
+    worker = start(program)
+    number = 2 if program == WAIT else 3
+    wait_until(lambda: members(worker) == number)
+    worker.pause()
+    wait_until(lambda: worker.is_paused)
+    assert set(group_states(worker.pid)) == {"T"}
+    worker.resume()
+    wait_until(lambda: not worker.is_paused)
+    assert "T" not in group_states(worker.pid)
+    worker.kill_by_fault()
+    wait_until(lambda: members(worker) == 0)
+    assert (worker.trouble, worker.problem) == ("", "")
+
+
+def test_it_is_not_paused_as_long_as_the_application_runs(start: Start) -> None:
+    worker = start(WAIT)
+    wait_until(lambda: members(worker) == 2)
+    os.kill(worker.pid, signal.SIGSTOP)
+    wait_until(lambda: "T" in group_states(worker.pid))
+    assert not worker.is_paused
+    os.kill(worker.pid, signal.SIGCONT)
+
+
+def test_what_the_application_leaves_running_ends_with_it(start: Start) -> None:
+    worker = start("import subprocess, sys; subprocess.Popen(['sleep', '600'])")
+    assert worker.wait(60)
+    wait_until(lambda: members(worker) == 0)
+
+
+def test_it_ends_with_a_worker_that_is_killed_alone(start: Start, tmp_path: Path) -> None:
+    """As the kernel does when the harness is killed."""
+    worker = start("import os; print(os.getpid(), 'begun', flush=True); import time; time.sleep(600)")
+    has_begun(tmp_path)
+    child = int(printed(tmp_path).split()[0])
+    os.kill(worker.pid, signal.SIGKILL)
+    wait_until(lambda: not _runs(child))
+
+
+def _runs(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_the_command_that_binds_it_to_its_parent_ends_where_the_parent_is_gone() -> None:
+    file = str(Path(ROOT) / "workloads" / "workers" / "bound_command.py")
+    ended = subprocess.run(
+        [sys.executable, "-I", "-S", file, "1", "echo", "x"], capture_output=True, text=True
+    )
+    assert (ended.returncode, ended.stdout) == (1, "")
+
+
+def test_it_gets_the_environment_of_the_test() -> None:
+    ours = {"A": "1", "PYTHONPATH": f"{ROOT}{os.pathsep}/x"}
+    assert environment(ours) == {"A": "1", "PYTHONPATH": "/x"}
+    assert environment({"PYTHONPATH": ROOT}) == {}
+    assert environment({"PYTHONPATH": "/x"}) == {"PYTHONPATH": "/x"}
+    assert filled("{a}{b}{}", {"a": "1"}) == "1{b}{}"

@@ -1,0 +1,239 @@
+"""What is waited for at the end of a pipeline, and what is recorded of the output."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workloads.test_transactions import rows
+from workloads.clients.kafka_python.outputs import Output
+from workloads.clients.protocol import Log
+from workloads.reference import NotLoadable
+from workloads.roles import output_audit, output_wait
+from workloads.roles.context import WorkerContext
+from workloads.roles.output_source import UNNAMED, OutputSource, UnknownIdentity, excerpt
+
+SINK = ("o-r", 0)
+OPTIONS = {
+    "source": "s", "sink": "o", "group": "g", "identify": None, "guarantee": "exactly-once", "quiet": 10.0,
+    "settle": 60.0,
+}  # fmt: skip
+
+
+def output(offset: int, value: bytes = b"1", timestamp: int | None = 5) -> Output:
+    return Output(SINK, offset, timestamp, None, value, ())
+
+
+class FakeConsumer:
+    """Gives one of the lists at each poll."""
+
+    def __init__(self, polls: Sequence[list[Output]]) -> None:
+        self._polls = [*polls]
+        self.positions: dict[Log, int] = {SINK: 0}
+        self.closed = False
+
+    def only(self, logs: tuple[Log, ...]) -> None:
+        assert logs == (SINK,)
+
+    def outputs(self, _: float) -> list[Output]:
+        polled = self._polls.pop(0) if self._polls else []
+        if polled:
+            self.positions[SINK] = polled[-1].offset + 1
+        return polled
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class FakeSource:
+    """An output names the inputs whose numbers are its value."""
+
+    group, sink = "g-r", "o-r"
+
+    def __init__(self, polls: Sequence[list[Output]], **scripted: Any) -> None:
+        self.made = FakeConsumer(polls)
+        self.scripted = {
+            "inputs": 2, "has_passed": False, "positions": {("s-r", 0): 7}, "ends": (3, 3),
+            "has_function": False, **scripted,
+        }  # fmt: skip
+        self.has_function = self.scripted["has_function"]
+
+    def consumer(self) -> FakeConsumer:
+        return self.made
+
+    def inputs(self) -> int:
+        return int(self.scripted["inputs"])
+
+    def has_passed(self) -> bool:
+        return bool(self.scripted["has_passed"])
+
+    def positions(self) -> dict[Log, int]:
+        return dict(self.scripted["positions"])
+
+    def sink_ends(self, *, committed: bool = False) -> dict[Log, int]:
+        ends = self.scripted["ends"]
+        if isinstance(ends, Exception):
+            raise ends
+        return {SINK: ends[0] if committed else ends[1]}
+
+    def named(self, output: Output) -> list[int]:
+        if output.value == b"bad":
+            raise UnknownIdentity("identify raised")
+        return [*map(int, (output.value or b"").split())]
+
+
+class World:
+    """A worker context whose clock moves by 0.2 s at each look."""
+
+    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.reports: list[str] = []
+        order = {
+            "role": "x", "process": 8, "session": None, "run": "r", "home": str(home), "brokers": {1: ["h", 9]},
+            "topics": {"s-r": 1, "o-r": 1}, "options": dict(OPTIONS), "library": "kafka-python",
+        }  # fmt: skip
+        self.home, self.now = home, 0.0
+        self.context = WorkerContext(order, report=self.reports.append)
+        self.context.go.set()
+        self.context.stop.set()
+        monkeypatch.setattr(self.context.gone, "wait", lambda _: False)
+        self._monkeypatch = monkeypatch
+        for module in (output_wait, output_audit):
+            monkeypatch.setattr(module.time, "monotonic", self._monotonic)
+
+    def _monotonic(self) -> float:
+        self.now += 0.2
+        return self.now
+
+    def has(self, source: Any) -> FakeSource:
+        def made(_: WorkerContext) -> Any:
+            if isinstance(source, Exception):
+                raise source
+            return source
+
+        for module in (output_wait, output_audit):
+            self._monkeypatch.setattr(module, "OutputSource", made)
+        return source  # type: ignore[no-any-return]
+
+    @property
+    def problems(self) -> list[str]:
+        return [line.removeprefix("problem ") for line in self.reports if line.startswith("problem")]
+
+    def recorded(self) -> list[dict[str, Any]]:
+        output_audit.record_outputs(self.context)
+        self.context.close()
+        return rows(self.home, "operations")
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(tmp_path, monkeypatch)
+
+
+def test_it_waits_for_an_output_of_each_input_and_then_for_a_short_quiet(world: World) -> None:
+    source = world.has(FakeSource([[output(0)], *[[]] * 20, [output(1, b"2")]]))
+    output_wait.wait_for_outputs(world.context)
+    assert source.made.closed
+    assert 21 * 0.2 + output_wait.SHORT_QUIET <= world.now < 21 * 0.2 + output_wait.SHORT_QUIET + 2
+    assert world.problems == []
+
+
+def test_an_input_may_come_late_as_long_as_the_output_was_not_quiet_for_long(world: World) -> None:
+    world.has(FakeSource([[output(0)]]))
+    output_wait.wait_for_outputs(world.context)
+    assert OPTIONS["quiet"] < world.now < OPTIONS["quiet"] + 2  # type: ignore[operator]
+    assert world.problems == []
+
+
+def test_a_group_that_has_committed_everything_makes_nothing_more(world: World) -> None:
+    world.has(FakeSource([[output(0)]], has_passed=True))
+    output_wait.wait_for_outputs(world.context)
+    assert world.now < output_wait.SHORT_QUIET + output_wait.ASK_AGAIN + 2
+
+
+def test_what_names_no_input_is_no_output_of_one(world: World) -> None:
+    world.has(FakeSource([[output(0), output(1, b"-1")]]))
+    output_wait.wait_for_outputs(world.context)
+    assert world.now > OPTIONS["quiet"]  # type: ignore[operator]
+
+
+def test_an_output_that_is_never_quiet_is_a_problem(world: World) -> None:
+    world.has(FakeSource([[output(at)] for at in range(1000)]))
+    output_wait.wait_for_outputs(world.context)
+    (problem,) = world.problems
+    assert problem.startswith("The output o-r was not quiet 60 s after the last input: it had ")
+    assert "records that name 1 of 2 inputs" in problem
+
+
+@pytest.mark.parametrize("source", [NotLoadable("x"), FakeSource([[output(0, b"bad")]])])
+def test_a_function_that_fails_ends_the_wait_and_is_reported_once(world: World, source: Any) -> None:
+    world.has(source)
+    output_wait.wait_for_outputs(world.context)
+    assert world.problems == []
+
+
+def test_each_input_that_an_output_names_has_a_row(world: World) -> None:
+    polls = [[output(0, b"1 2")], [output(1, b""), output(2, b"-1", None), output(3)]]
+    world.has(FakeSource(polls))
+    found = world.recorded()
+    made = [(each["start_offset"], json.loads(each["value"])["source"]) for each in found[:-1]]
+    assert made == [(0, 1), (0, 2), (1, None), (2, None)], "the record at the end belongs to somebody else"
+    assert [json.loads(each["value"])["written"] is None for each in found[:-1]] == [False] * 3 + [True]
+    last = found[-1]
+    assert (last["f"], last["type"], last["topic"], last["end_offset"]) == ("pipeline", "ok", "s-r", 7)
+    assert (last["group"], json.loads(last["value"])) == ("g-r", {"sink": "o-r", "guarantee": "exactly-once"})
+    assert world.problems == []
+
+
+def test_a_function_may_leave_records_out(world: World) -> None:
+    world.has(FakeSource([[output(0), output(1, b""), output(2, b"-1")]], has_function=True))
+    assert [each["start_offset"] for each in world.recorded()[:-1]] == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (FakeSource([], ends=(0, 0)), "the application wrote nothing to o-r"),
+        (FakeSource([[output(0, b""), output(2, b"")]]),
+         "none of the 2 records of o-r names an input by the header kafkacheck or by its token: let the application "
+         "pass one of them on, or set identify. The last one: key None, value b'', headers none"),
+        (FakeSource([[output(2, b"")]], has_function=True), "The last one: identify found nothing"),
+        (FakeSource([[output(0, b"bad")]]), "identify raised"),
+        (FakeSource([[output(0)]]), "o-r-0 was not read to its end, 3, within 60 s"),
+        (FakeSource([], ends=(1, 3)), "a transaction is open in o-r-0 at offset 1, 60 s after the application ended"),
+        (FakeSource([], ends=TimeoutError("no leader")), "no leader"),
+        (NotLoadable("no file"), "identify cannot be loaded: no file"),
+    ],
+)  # fmt: skip
+def test_outputs_that_are_not_all_known_are_a_problem(world: World, source: Any, said: str) -> None:
+    world.has(source)
+    last = world.recorded()[-1]
+    (problem,) = world.problems
+    assert problem.startswith("The outputs cannot be judged: ")
+    assert said in problem
+    assert (last["f"], last["type"]) == ("pipeline", "info")
+    assert said in last["error"]
+
+
+def test_what_the_function_of_the_user_raises_is_said_with_the_output(world: World) -> None:
+    world.context.options["identify"] = {
+        "module": __name__.rpartition(".")[2],
+        "name": "raises",
+        "file": __file__,
+    }
+    source = OutputSource(world.context)
+    assert (source.group, source.sink, source.has_function) == ("g-r", "o-r", True)
+    with pytest.raises(
+        UnknownIdentity, match=r"identify raised KeyError \('id'\) for offset 4 of o-r-0: key None"
+    ):
+        source.named(output(4))
+    long = output(0, b"x" * 500)
+    assert len(excerpt(long)) < 250
+    assert UNNAMED < 0
+
+
+def raises(*_: Any) -> list[str]:
+    raise KeyError("id")

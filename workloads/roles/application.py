@@ -1,0 +1,166 @@
+"""The application of a user: runs its command, starts it again when it ends by itself, and ends it with SIGTERM."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from workloads.roles.context import WorkerContext
+
+LOOK = 0.1
+"""Seconds between two looks at whether it runs."""
+
+PAUSE = 1.0
+"""Seconds before it is started again."""
+
+KILL_LIMIT = 5.0
+"""Seconds for a process to be gone after SIGKILL."""
+
+LAST_BYTES = 8192
+"""Of its output, in which its last lines are looked for."""
+
+LONGEST = 300
+"""Characters of its last output that are cited."""
+
+ROOT = Path(__file__).resolve().parents[2]
+
+BOUND_COMMAND = ROOT / "workloads" / "workers" / "bound_command.py"
+"""Runs a command that ends with its parent. By its path: it has to start without this package."""
+
+
+def run_application(context: WorkerContext) -> None:
+    """Run the command until `context.stop` is set.
+
+    Options: command, env (each text with the placeholders {bootstrap}, {source}, {sink}, {group}, {instance}),
+    source, sink (names of topics), group, instance, restarts (how often it is started again after it ended by
+    itself), stop_limit (seconds for it to end after SIGTERM).
+
+    Its process belongs to the group of the worker process, so that a fault of the worker is one of the application.
+    """
+    options, counts = context.options, context.counts
+    application = Application(context)
+    if reason := application.why_not():
+        context.problem(f"{application}: {reason}")
+        return
+    context.ready()
+    restarts: int = options["restarts"]
+    while not context.stop.is_set():
+        application.start()
+        counts["starts"] += 1
+        while application.status() is None and not context.stop.wait(LOOK):
+            pass
+        if context.stop.is_set():
+            break
+        if counts["starts"] > restarts:
+            context.problem(
+                f"{application} ended by itself with {_described(application.status())}, and was started "
+                f"{counts['starts']} times; {application.last_output()}"
+            )
+            return
+        context.stop.wait(PAUSE)
+    if not application.end(options["stop_limit"]):
+        context.problem(
+            f"{application} did not end within {options['stop_limit']:g} s after SIGTERM, and was killed; "
+            f"{application.last_output()}"
+        )
+
+
+class Application:
+    """One instance. Its standard output and error are in ``logs/client-app-<instance>.log``."""
+
+    def __init__(self, context: WorkerContext) -> None:
+        options = context.options
+        self._instance = options["instance"]
+        values = {
+            "bootstrap": ",".join(map(str, context.bootstrap)),
+            "source": f"{options['source']}-{context.run}",
+            "sink": f"{options['sink']}-{context.run}",
+            "group": f"{options['group']}-{context.run}",
+            "instance": str(self._instance),
+        }
+        self._command = [filled(each, values) for each in options["command"]]
+        self._env = environment(os.environ) | {
+            name: filled(each, values) for name, each in options["env"].items()
+        }
+        self._log = context.home / "logs" / f"client-app-{self._instance}.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __str__(self) -> str:
+        text = shlex.join(self._command)
+        return f"app:{self._instance} ({text if len(text) < LONGEST else text[:LONGEST] + '...'})"
+
+    def why_not(self) -> str | None:
+        """Why the command cannot be started; None where nothing is known against it."""
+        program = self._command[0]
+        if shutil.which(program, path=self._env.get("PATH")) is None:
+            return f"there is no program {program!r} that can be executed, seen from {Path.cwd()}"
+        return None
+
+    def start(self) -> None:
+        # From the main thread, which lives as long as the worker process. The kernel takes it for the parent.
+        binding = [sys.executable, "-I", "-S", str(BOUND_COMMAND), str(os.getpid())]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*binding, *self._command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=self._env,
+            )
+
+    def status(self) -> int | None:
+        """As `subprocess.Popen.poll`."""
+        return None if self._process is None else self._process.poll()
+
+    def end(self, limit: float) -> bool:
+        """SIGTERM, then SIGKILL. Whether it needed no SIGKILL."""
+        if self._process is None or self._process.poll() is not None:
+            return True
+        self._process.terminate()
+        try:
+            self._process.wait(limit)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(KILL_LIMIT)
+            return False
+        return True
+
+    def last_output(self) -> str:
+        """The last line that it printed, as a clause."""
+        try:
+            with self._log.open("rb") as log:
+                log.seek(max(0, self._log.stat().st_size - LAST_BYTES))
+                lines = log.read().decode(errors="replace").split("\n")
+        except OSError:
+            lines = []
+        last = next((line.strip() for line in reversed(lines) if line.strip()), None)
+        if last is None:
+            return "it printed nothing"
+        readable = "".join(each if each.isprintable() else "?" for each in last)
+        return f"its last output: {readable[-LONGEST:]}"
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """With the values of its placeholders. Other braces stay."""
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+def environment(ours: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the harness, without what it sets for its workers."""
+    env = dict(ours)
+    first, _, rest = env.get("PYTHONPATH", "").partition(os.pathsep)
+    if first == str(ROOT):
+        env.pop("PYTHONPATH")
+        env |= {"PYTHONPATH": rest} if rest else {}
+    return env
+
+
+def _described(status: int | None) -> str:
+    return f"status {status}" if status is None or status >= 0 else f"signal {-status}"

@@ -1,0 +1,153 @@
+"""Records what an application wrote, once it has ended: every committed record of its sink."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from workloads.clients.kafka_python.outputs import Output
+from workloads.clients.protocol import Log
+from workloads.reference import NotLoadable
+from workloads.roles.context import WorkerContext
+from workloads.roles.output_source import UNNAMED, OutputSource, UnknownIdentity, excerpt
+
+
+class Incomplete(Exception):
+    """The outputs are not all known. The message says why."""
+
+
+def record_outputs(context: WorkerContext) -> None:
+    """Once `context.stop` is set, record the rows ``output`` and ``pipeline`` of the operations table.
+
+    Options: guarantee, settle (seconds to read everything), and those of `OutputSource`.
+    """
+    context.ready()
+    context.stop.wait()
+    if not context.gone.is_set():
+        OutputAudit(context).record()
+
+
+class OutputAudit:
+    def __init__(self, context: WorkerContext) -> None:
+        self._context = context
+        self._writer = context.writer("operations")
+        self._settle: float = context.options["settle"]
+        self._epoch = time.time_ns() - time.monotonic_ns()
+        self._outputs = self._named = 0
+        self._unnamed = ""
+        """What one of the outputs that name no input holds."""
+
+    def record(self) -> None:
+        context, options = self._context, self._context.options
+        began, doubt = time.monotonic_ns(), None
+        group, positions = None, {}
+        sink = f"{options['sink']}-{context.run}"
+        try:
+            source = OutputSource(context)
+            group, positions = source.group, source.positions()
+            self._read(source)
+            self._require_names(sink)
+        except (Incomplete, TimeoutError, UnknownIdentity) as error:
+            doubt = str(error)
+        except NotLoadable as error:
+            doubt = f"identify cannot be loaded: {error}"
+        if doubt is not None:
+            context.problem(f"The outputs cannot be judged: {doubt}")
+        value = {"sink": sink, "guarantee": options["guarantee"]}
+        for log in context.logs_of(options["source"]):
+            self._row("pipeline", log, value, began, error=doubt, end_offset=positions.get(log), group=group)
+
+    def _read(self, source: OutputSource) -> None:
+        ends, consumer = self._stable_ends(source), source.consumer()
+        deadline = time.monotonic() + self._settle
+        try:
+            while left := [log for log, end in ends.items() if consumer.positions[log] < end]:
+                topic, partition = left[0]
+                if self._context.gone.is_set() or time.monotonic() > deadline:
+                    raise Incomplete(
+                        f"{topic}-{partition} was not read to its end, {ends[left[0]]}, within {self._settle:g} s"
+                    )
+                consumer.only(tuple(left))
+                began = time.monotonic_ns()
+                for output in consumer.outputs(0.2):
+                    if output.offset < ends[output.log]:
+                        self._record_output(source, output, began)
+        finally:
+            consumer.close()
+
+    def _stable_ends(self, source: OutputSource) -> dict[Log, int]:
+        """The ends of the sink, once no transaction is open there."""
+        deadline = time.monotonic() + self._settle
+        while True:
+            stable, ends = source.sink_ends(committed=True), source.sink_ends()
+            held = [log for log in ends if stable[log] < ends[log]]
+            if not held:
+                return stable
+            if self._context.gone.wait(0.5) or time.monotonic() > deadline:
+                (topic, partition), *_ = held
+                raise Incomplete(
+                    f"a transaction is open in {topic}-{partition} at offset {stable[held[0]]}, {self._settle:g} s "
+                    f"after the application ended. Set its transaction.timeout.ms to less than that"
+                )
+
+    def _record_output(self, source: OutputSource, output: Output, began: int) -> None:
+        named = source.named(output)
+        self._outputs += 1
+        self._named += any(value != UNNAMED for value in named)
+        if not named and source.has_function:
+            return
+        if not named:
+            self._unnamed = excerpt(output)
+        for value in named or [UNNAMED]:
+            about = {
+                "source": None if value == UNNAMED else value,
+                "written": self._written(output.timestamp),
+            }
+            self._row("output", output.log, about, began, start_offset=output.offset)
+
+    def _written(self, timestamp: int | None) -> int | None:
+        """A timestamp in ms since the epoch on the clock of the history, ns."""
+        return None if timestamp is None or timestamp < 0 else timestamp * 1_000_000 - self._epoch
+
+    def _require_names(self, sink: str) -> None:
+        """An application that wrote nothing that can be judged is more likely not set up as it should be."""
+        if not self._outputs:
+            raise Incomplete(
+                f"the application wrote nothing to {sink}: it may have done nothing, or have written elsewhere; "
+                f"the name of the topic is in the placeholder {{sink}}"
+            )
+        if not self._named:
+            raise Incomplete(
+                f"none of the {self._outputs:,} records of {sink} names an input by the header kafkacheck or by its "
+                f"token: let the application pass one of them on, or set identify. The last one: "
+                f"{self._unnamed or 'identify found nothing'}"
+            )
+
+    def _row(
+        self,
+        f: str,
+        log: Log,
+        value: Mapping[str, Any],
+        invoked: int,
+        *,
+        error: str | None = None,
+        **more: Any,
+    ) -> None:
+        context, (topic, partition) = self._context, log
+        self._writer.append(
+            run=context.run,
+            op=context.op(),
+            process=context.process,
+            session=context.session,
+            f=f,
+            type="ok" if error is None else "info",
+            invoked=invoked,
+            completed=time.monotonic_ns(),
+            topic=topic,
+            partition=partition,
+            value=json.dumps(value),
+            error=error,
+            **more,
+        )

@@ -1,0 +1,100 @@
+"""What those who read the output of an application have in common: where logs end, and what an output names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from workloads.clients.kafka_python.outputs import GroupPositions, Output, OutputConsumer
+from workloads.clients.leaders import Leaders
+from workloads.clients.protocol import Log
+from workloads.clients.requests import EARLIEST, LATEST
+from workloads.reference import Reference
+from workloads.roles.context import WorkerContext
+from workloads.tokens import TokenFinder
+
+ANSWER_LIMIT = 10.0
+"""Seconds for a leader to report where its log begins or ends."""
+
+UNNAMED = -1
+"""In place of the value of an input: an output names something that is no record of the run."""
+
+
+class UnknownIdentity(Exception):
+    """The function of the user failed. The message says for which output."""
+
+
+class OutputSource:
+    """Source and sink of an application, as a worker sees them that goes on after it was asked to stop.
+
+    Options of the worker: source, sink (names of topics), group (short name, or None), identify (reference to a
+    function, or None). The constructor raises NotLoadable for a function that is not there.
+    """
+
+    def __init__(self, context: WorkerContext) -> None:
+        options = context.options
+        self._context = context
+        self._leaders = Leaders(context.brokers, context.topics, stop=context.gone)
+        self._identify = (
+            None if options["identify"] is None else Reference.from_json(options["identify"]).load()
+        )
+        self._source, self._sink = context.logs_of(options["source"]), context.logs_of(options["sink"])
+        self.sink = f"{options['sink']}-{context.run}"
+        self.group = None if options["group"] is None else f"{options['group']}-{context.run}"
+        self._finder = TokenFinder(context.run, f"{options['source']}-{context.run}", self._identify)
+
+    @property
+    def has_function(self) -> bool:
+        """Whether a function of the user says what an output names. It may say: nothing."""
+        return self._identify is not None
+
+    def consumer(self) -> OutputConsumer:
+        """Of the whole sink. Raises TimeoutError when its leaders do not answer."""
+        starts = {log: self._leaders.offset(log, at=EARLIEST, limit=ANSWER_LIMIT) for log in self._sink}
+        return OutputConsumer(bootstrap=self._context.bootstrap, start=starts)
+
+    def sink_ends(self, *, committed: bool = False) -> dict[Log, int]:
+        """committed: the last stable offsets. Raises TimeoutError."""
+        return self._ends(self._sink, committed)
+
+    def inputs(self) -> int:
+        """The number of records in the source. Raises TimeoutError."""
+        starts = (self._leaders.offset(log, at=EARLIEST, limit=ANSWER_LIMIT) for log in self._source)
+        return sum(self._ends(self._source).values()) - sum(starts)
+
+    def positions(self) -> dict[Log, int]:
+        """Those of the application's group in the source; none where they are not known."""
+        if self.group is None:
+            return {}
+        try:
+            return GroupPositions(self._context.bootstrap, self.group).of(self._source)
+        except OSError:
+            return {}
+
+    def has_passed(self) -> bool:
+        """Whether the group has committed the end of every partition of the source."""
+        positions = self.positions()
+        if not positions:
+            return False
+        return all(end == positions.get(log, 0) for log, end in self._ends(self._source).items())
+
+    def named(self, output: Output) -> list[int]:
+        """The values of the inputs that an output names. Raises UnknownIdentity."""
+        try:
+            return self._finder.find(output.key, output.value, output.headers)
+        except Exception as error:
+            topic, partition = output.log
+            raise UnknownIdentity(
+                f"identify raised {type(error).__name__} ({error}) for offset {output.offset} of "
+                f"{topic}-{partition}: {excerpt(output)}"
+            ) from error
+
+    def _ends(self, logs: Iterable[Log], committed: bool = False) -> dict[Log, int]:
+        return {
+            log: self._leaders.offset(log, at=LATEST, committed=committed, limit=ANSWER_LIMIT) for log in logs
+        }
+
+
+def excerpt(output: Output) -> str:
+    """What it holds, for a message."""
+    key, value = (repr(part)[:100] for part in (output.key, output.value))
+    return f"key {key}, value {value}, headers {', '.join(name for name, _ in output.headers) or 'none'}"
