@@ -96,7 +96,7 @@ def test_every_kind_of_operation_is_counted() -> None:
         rereads={"ok": 7, "info": 1},
         inspections={"ok": 8, "info": 1},
         searches={"ok": 9, "info": 1},
-        outputs=10,
+        outputs=11,
         pipelines={"ok": 11, "info": 1},
         committed=11,
         copies={"ok": 12},

@@ -89,6 +89,7 @@ SECOND = replace(ISOLATE, event="e2")
          "no copy of a record was acknowledged after the end of isolate leader (e2)."),
         ("outputs", {"outputs": 0}, "the application wrote nothing."),
         ("outputs", {"pipelines": {"info": 2}}, "what the application wrote is not known as a whole."),
+        ("outputs", {"pipelines": {}}, "what the application wrote is not known as a whole."),
         ("snapshots", {"snapshots": 1200, "snapshots_of_transfers": 0},
          "no snapshot of all accounts was completed that began after a commit had been acknowledged, of 1,200."),
         ("compaction", {"compacted": 0}, "compaction removed none of 10 acknowledged records."),
