@@ -8,10 +8,10 @@ SOURCES := pytest_kafkacheck nemesis workloads analyzers tests examples benchmar
 demo: setup
 	$(BIN)/kafkacheck demo
 
-# Tests on clusters mostly wait, so three workers share two cores, see tests/support/work_units.py.
+# Tests on clusters mostly wait, so two workers share the tests, see tests/support/work_units.py.
 test: .venv/ready
 	$(MAKE) --jobs=2 --output-sync=target lint images
-	$(BIN)/pytest -n 3 -m "not nightly" --durations=40 tests examples
+	$(BIN)/pytest -n 2 -m "not nightly" --durations=40 tests examples
 
 # The releases that `make test` needs.
 images: .venv/ready

@@ -78,6 +78,7 @@ def test_b_starts_on_a_clean_cluster(kafkacheck_cluster, monkeypatch):
 """
 
 
+@pytest.mark.nightly
 def test_a_killed_worker_leaves_a_clean_cluster(
     session: Any, project: Path, owned: Callable[[int], list[str]]
 ) -> None:

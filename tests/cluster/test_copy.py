@@ -92,6 +92,7 @@ def test_at_least_once_repeats_copies(kafkacheck: Callable[[Experiment], Run]) -
     assert max(copies(run).values()) > 1
 
 
+@pytest.mark.nightly
 def test_at_most_once_loses_copies(kafkacheck: Callable[[Experiment], Run]) -> None:
     """A copier is killed between its positions and its copies."""
     workload = Copy(guarantee="at-most-once", work=1, batch=500, session_timeout=2, topic_config=SAFE)

@@ -55,6 +55,7 @@ def test_members_that_leave_and_join_are_valid(kafkacheck: Callable[[Experiment]
     assert min(events["assigned"], events["revoked"]) > workload.partitions
 
 
+@pytest.mark.nightly
 def test_groups_of_one_get_every_record_and_a_schedule_names_them(
     kafkacheck: Callable[[Experiment], Run],
 ) -> None:

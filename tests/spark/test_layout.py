@@ -141,6 +141,7 @@ def test_buckets_are_ignored_when_one_is_far_larger(spark: Any, folder: Path) ->
     assert load(spark, sources(spark, [folder / "hot"])).registered is None
 
 
+@pytest.mark.nightly
 def test_a_history_at_a_uri(spark: Any, folder: Path, tmp_path: Path) -> None:
     uris = [(folder / run).as_uri() for run in ("one", "whole")]
     for uri in uris:

@@ -40,6 +40,7 @@ def mutants(check: Check) -> list[Check]:
     ]
 
 
+@pytest.mark.nightly
 def test_no_check_can_be_altered_unnoticed(loaded: Any, stories: dict[str, Any]) -> None:
     """All mutants of all checks run over the planted stories in one job; the findings of each must differ."""
     altered = [mutant for check in ALL for mutant in mutants(check)]

@@ -119,6 +119,7 @@ def test_safe_histories_give_no_finding(spark: Any, write: Any, story: Any, tmp_
     assert all(each.acks and each.polls and each.transactions and each.commits for each in coverage)
 
 
+@pytest.mark.nightly
 def test_each_promise_that_is_broken_is_found(judged: Any, story: Any) -> None:
     broken: dict[str, Cluster] = {}
     for flaw in FLAWS:

@@ -165,6 +165,7 @@ def limited(run: Path, *, limit: int, memory: int) -> subprocess.CompletedProces
     )
 
 
+@pytest.mark.nightly
 def test_a_history_several_times_larger_than_memory(tmp_path: Path) -> None:
     # The work itself takes up to 124 MB; a thread that begins while another one ends takes 8 MB for its stack.
     limit = 144 << 20
