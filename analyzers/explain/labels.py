@@ -38,7 +38,8 @@ class Labels:
     def reader(self, row: Row) -> str:
         """From a row with process, session and final."""
         name = self.client(row.process)
-        session = "" if row.session is None else f", session {row.session}"
+        is_named = row.session is None or name == f"session {row.session}"
+        session = "" if is_named else f", session {row.session}"
         return f"{name}{session}{', final read' * bool(row.final and not name.startswith('final'))}"
 
     def write(self, value: int | None) -> str:

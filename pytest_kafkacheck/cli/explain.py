@@ -84,7 +84,8 @@ def _explain_findings(
     """One occurrence of an anomaly, or of each, with the rows of the history around it."""
     from pytest_kafkacheck.spark import Spark, parse_settings
 
-    spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf))
+    # A warm-up judges a history of its own, which takes longer than one explanation.
+    spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf), warmed=False)
     try:
         spark.start()
         from analyzers.catalogue.bounds import NONE

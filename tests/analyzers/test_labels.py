@@ -11,7 +11,7 @@ from analyzers.explain.labels import Labels
 from analyzers.explain.time_axis import Entry, Moment
 
 WRITE = (2 << 40) + 7115
-LABELS = Labels(began=10**9, clients={2: "producer 0", 9: "reader 1", 99: "final 0"})
+LABELS = Labels(began=10**9, clients={2: "producer 0", 9: "reader 1", 7: "session 4", 99: "final 0"})
 
 
 @dataclass
@@ -37,6 +37,8 @@ def test_a_write_has_its_number_and_its_name() -> None:
         (Row(9), "reader 1"),
         (Row(9, session=4), "reader 1, session 4"),
         (Row(9, final=True), "reader 1, final read"),
+        (Row(7, session=4), "session 4"),
+        (Row(7, session=5), "session 4, session 5"),
         (Row(8, final=None), "process 8"),
         (Row(99, final=True), "final 0"),
     ],
