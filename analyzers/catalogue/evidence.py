@@ -42,6 +42,10 @@ class Evidence:
         """The value in JSON. began: ns, of the run's first operation; None where the run has none."""
         return computed
 
+    def from_json(self, value: Any, began: int) -> Any:  # noqa: ARG002
+        """The value that Spark computed. Raises TypeError for what `to_json` does not return."""
+        return value
+
     def to_text(self, value: Any) -> str:
         """The value in JSON, as text. Accepts any JSON value: verdicts of other versions are printed, too."""
         return "unknown" if value is None else str(value)
@@ -92,6 +96,9 @@ class Span(Evidence):
     def to_json(self, computed: Any, began: int | None) -> Any:  # noqa: ARG002
         return None if computed is None else computed / NANOSECONDS
 
+    def from_json(self, value: Any, began: int) -> Any:  # noqa: ARG002
+        return None if value is None else round(value * NANOSECONDS)
+
     def to_text(self, value: Any) -> str:
         return f"{value:.3f} s" if _is_number(value) else super().to_text(value)
 
@@ -103,6 +110,9 @@ class Moment(Span):
 
     def to_json(self, computed: Any, began: int | None) -> Any:
         return None if computed is None or began is None else (computed - began) / NANOSECONDS
+
+    def from_json(self, value: Any, began: int) -> Any:
+        return None if value is None else round(value * NANOSECONDS) + began
 
     def explain(self, computed: Any, began: int | None) -> str:
         value = self.to_json(computed, began)
@@ -125,6 +135,9 @@ class Listing(Evidence):
 
     def to_json(self, computed: Any, began: int | None) -> Any:  # noqa: ARG002
         return None if computed is None else json.loads(computed)
+
+    def from_json(self, value: Any, began: int) -> Any:  # noqa: ARG002
+        return None if value is None else json.dumps(value, separators=(",", ":"))
 
     def to_text(self, value: Any) -> str:
         return ", ".join(map(str, value)) or "none" if isinstance(value, list) else super().to_text(value)

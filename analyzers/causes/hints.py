@@ -37,8 +37,8 @@ HINTS: tuple[Hint, ...] = (
         kind="truncation",
         circumstance=UNCLEAN_ELECTION,
         setting=("unclean.leader.election.enable", "true"),
-        why="unclean.leader.election.enable=true allows a replica outside the ISR, without its last records, to lead",
-        change="unclean.leader.election.enable=false, the default",
+        why="unclean.leader.election.enable=true lets a replica lead that left the ISR and lacks the last records",
+        change="unclean.leader.election.enable=false, the default, with min.insync.replicas=2",
         source="Kafka documentation, topic configs: unclean.leader.election.enable",
     ),
     Hint(
@@ -52,7 +52,7 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         kind="truncation",
         setting=("acks", "1"),
-        why="acks=1 is answered before any follower has the record; min.insync.replicas does not apply to it",
+        why="acks=1 is answered before any follower has the record, so the next leader may lack it",
         change="acks=all with min.insync.replicas=2",
         source=ACKS,
     ),

@@ -22,6 +22,11 @@ MOST_CAUSES = 2
 MOST_STEPS = 8
 """Of one cause, so that the story fits on a screen."""
 
+MOST_EFFECTS = 3
+"""Sentences about findings without a known cause, which may be unrelated."""
+
+TORN = "torn-transaction"
+
 MOST_SENTENCES = {"unknown": 5, "invalid": 2}
 """Reasons why not everything is known that are shown, by result; the details have all of them."""
 
@@ -86,9 +91,13 @@ def _steps(steps: Sequence[Step], most: int) -> Iterator[str]:
 
 
 def _effects(cause: Cause, judged: dict[str, Finding]) -> Iterator[str]:
-    """The worst finding as a sentence, and the others by name: they are the same event seen from elsewhere."""
-    worst, *others = [each for name, each in judged.items() if name in cause.findings]
-    yield f"{INDENT}→ {cause.findings[worst.anomaly]:,} {worst.summary}"
+    """The worst finding as a sentence, and the others by name: they are the same event seen from elsewhere. A torn
+    transaction breaks another promise, and has its sentence, too. So have several findings without a known cause."""
+    found = [each for name, each in judged.items() if name in cause.findings]
+    first = MOST_EFFECTS if cause.kind == "unknown" else 1
+    shown = [each for number, each in enumerate(found) if number < first or each.anomaly == TORN]
+    yield from (f"{INDENT}→ {cause.findings[each.anomaly]:,} {each.summary}" for each in shown)
+    others = [each for each in found if each not in shown]
     if not others:
         return
     names = ", ".join(f"{each.anomaly} {cause.findings[each.anomaly]:,}" for each in others)

@@ -143,13 +143,25 @@ def _cuts(evidence: LogEvidence, proof: Sequence[Extent], run: RunEvidence) -> l
         key = before.node, before.log_end
         if after.log_end is not None and after.log_end < before.log_end:
             successor = _end_of_successor(evidence.changes, before)
-            offset = after.log_end if successor is None else min(after.log_end, successor)
+            known = [
+                after.log_end,
+                successor,
+                _lowest(proof, run.period(after.time)) if _is_first(after, cuts) else None,
+            ]
+            offset = min(each for each in known if each is not None)
             cuts[key] = _Cut(before=leading, after=after, offset=offset)
             continue
         lowest = _lowest(proof, run.period(after.time))
         if before.leads and lowest is not None and _is_overruled(evidence.changes, before, after, lowest):
             cuts[key] = _Cut(before=leading, after=after, offset=lowest)
     return list(cuts.values())
+
+
+def _is_first(after: Sample, cuts: Mapping[tuple[int, int], _Cut]) -> bool:
+    """Whether a replica that leads has less than before, for the first time in this log.
+
+    It may have appended new records before it was asked, so the findings show better where its log was cut."""
+    return after.leads and not cuts
 
 
 def _end_of_successor(changes: Sequence[Change], before: Sample) -> int | None:
@@ -263,14 +275,15 @@ def _steps(cause: Cause, evidence: LogEvidence, cut: _Cut, run: RunEvidence) -> 
                 yield Step(time=run.at(change.after.time), text=text)
                 break
     if cause.election is not None:
-        text = election_text(cause.election, evidence.log, offset=cut.offset)
+        remark, reason = "", ""
         if UNCLEAN_ELECTION in cause.circumstances:
-            text += " (unclean: it was not in the ISR before)"
+            remark = " (unclean: it was not in the ISR before)"
         elif ELIGIBLE_REPLICA in cause.circumstances:
             minimum = run.settings[MINIMUM]
-            text += (
+            reason = (
                 f"; it had left the ISR, and may lead while the ISR is below min.insync.replicas={minimum}"
             )
+        text = election_text(cause.election, evidence.log, offset=cut.offset, remark=remark, reason=reason)
         yield Step(time=cause.election.time, text=text)
     follows = cut.after.leader >= 0 and not cut.after.leads
     how = (

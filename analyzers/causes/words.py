@@ -171,10 +171,13 @@ def _brokers(nodes: Sequence[int], leader: tuple[int, str] | None) -> str:
     return f"brokers {', '.join(others)} and {last}" if others else f"broker {last}"
 
 
-def election_text(election: Election, log: str, *, offset: int | None = None) -> str:
+def election_text(
+    election: Election, log: str, *, offset: int | None = None, remark: str = "", reason: str = ""
+) -> str:
+    """offset: where its log ends, exclusive. remark, reason: of how it was elected."""
     isr = f", ISR {braces(election.isr)}" if election.isr else ""
-    place = f", from offset {offset:,}" if offset is not None else ""
-    return f"broker {election.leader} leads {log}, epoch {election.epoch}{place}{isr}"
+    place = f"; its log ends at {offset:,}" if offset is not None else ""
+    return f"broker {election.leader} leads {log}, epoch {election.epoch}{isr}{remark}{place}{reason}"
 
 
 def in_order(steps: Iterable[Step]) -> tuple[Step, ...]:

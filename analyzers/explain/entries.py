@@ -8,8 +8,8 @@ from pyspark.sql import Row
 
 from analyzers.explain.evidence import log as evidence
 from analyzers.explain.evidence.log import Log
-from analyzers.explain.names import process_name, reader_name, value_name
-from analyzers.explain.time_axis import Entry, TimeAxis
+from analyzers.explain.labels import Labels
+from analyzers.explain.time_axis import Entry
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.load import History
 
@@ -18,12 +18,12 @@ IN_TRANSACTION = {"ok": "committed", "fail": "not committed", "info": "not known
 """The outcome of a send within a transaction is that of the transaction."""
 
 
-def send_entries(history: History, rows: Sequence[Row]) -> Iterator[Entry]:
+def send_entries(history: History, rows: Sequence[Row], labels: Labels) -> Iterator[Entry]:
     for row in rows:
         log, who, value = (
             Log(topic=row.topic, partition=row.partition),
-            process_name(row.process),
-            value_name(row.value),
+            labels.client(row.process),
+            labels.write(row.value),
         )
         yield Entry(time=row.invoked, order=1, who=who, what=f"sends {value} to {log}")
         attempts = f" (attempts: {row.error})" if row.error else ""
@@ -40,20 +40,20 @@ def send_entries(history: History, rows: Sequence[Row]) -> Iterator[Entry]:
                 yield Entry(time=row.completed, order=3, who=f"broker {leader.node}", what=what)
 
 
-def poll_entries(rows: Sequence[Row]) -> Iterator[Entry]:
+def poll_entries(rows: Sequence[Row], labels: Labels) -> Iterator[Entry]:
     for row in rows:
         log = Log(topic=row.topic, partition=row.partition)
         epoch = "" if row.leader_epoch is None else f", epoch {row.leader_epoch}"
         kind = "" if row.type == "ok" else f" ({row.type})"
         times = "" if row.times == 1 else f", {row.times:,} times in total"
-        what = f"polls {value_name(row.value)} from {log} at offset {row.offset}{epoch}{kind}{times}"
-        yield Entry(time=row.time, order=4, who=reader_name(row), what=what)
+        what = f"polls {labels.write(row.value)} from {log} at offset {row.offset}{epoch}{kind}{times}"
+        yield Entry(time=row.time, order=4, who=labels.reader(row), what=what)
 
 
-def deletion_entries(rows: Sequence[Row]) -> Iterator[Entry]:
+def deletion_entries(rows: Sequence[Row], labels: Labels) -> Iterator[Entry]:
     """Of the operations that are deletions of records."""
     for row in (row for row in rows if row.f == "deletion"):
-        log, who = Log(topic=row.topic, partition=row.partition), process_name(row.process)
+        log, who = Log(topic=row.topic, partition=row.partition), labels.client(row.process)
         what = f"the deletion of the records of {log} below offset {row.end_offset}"
         if row.completed is None:
             yield Entry(time=row.invoked, order=0, who=who, what=f"requests {what}")
@@ -62,10 +62,10 @@ def deletion_entries(rows: Sequence[Row]) -> Iterator[Entry]:
             yield Entry(time=row.completed, order=5, who=who, what=f"{outcome}: {what}")
 
 
-def read_entries(rows: Sequence[Row]) -> Iterator[Entry]:
+def read_entries(rows: Sequence[Row], labels: Labels) -> Iterator[Entry]:
     """Of the operations that are reads."""
     for row in (row for row in rows if row.f != "deletion"):
-        read, who = f"{row.f} of {row.topic}-{row.partition}", process_name(row.process)
+        read, who = f"{row.f} of {row.topic}-{row.partition}", labels.client(row.process)
         yield Entry(
             time=row.invoked, order=0, who=who, what=f"begins a {read} from offset {row.start_offset}"
         )
@@ -75,10 +75,10 @@ def read_entries(rows: Sequence[Row]) -> Iterator[Entry]:
             yield Entry(time=row.completed, order=5, who=who, what=what)
 
 
-def leader_entries(rows: Sequence[Row], first: int, axis: TimeAxis) -> Iterator[Entry]:
+def leader_entries(rows: Sequence[Row], first: int, labels: Labels) -> Iterator[Entry]:
     """first: where the timeline begins, ns. Older samples are shown there."""
     for row in rows:
-        since = "" if row.time >= first else f", since {axis.at(row.time).removeprefix('at ')}"
+        since = "" if row.time >= first else f", since {labels.at(row.time).removeprefix('at ')}"
         what = f"{_leadership(row)}{since}"
         yield Entry(time=max(row.time, first), order=0, who=f"broker {row.node}", what=what)
 

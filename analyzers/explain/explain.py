@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 from pyspark.sql import functions as F
 
@@ -25,8 +26,9 @@ from analyzers.explain.explanation import Explanation, Surroundings
 from analyzers.explain.facts import facts
 from analyzers.explain.groups import NAMES as OF_GROUPS
 from analyzers.explain.groups import of_group
+from analyzers.explain.labels import Labels
 from analyzers.explain.slots import reader_line, slots
-from analyzers.explain.time_axis import Entry, TimeAxis
+from analyzers.explain.time_axis import Entry
 from analyzers.explain.transactions import of_stable_offsets, of_transaction
 from analyzers.history.fault_events import FaultEvent, fault_events
 from analyzers.history.load import History
@@ -40,6 +42,9 @@ VALUES = ("value", "other_value")
 OFFSETS = ("offset", "last_offset", "previous", "skipped")
 OPERATIONS = ("op", "read_op")
 
+STATEMENTS = 3
+"""At the same time: each takes longer to be planned by the driver than to be executed."""
+
 
 def explain(history: History, found: Found, number: int, *, around: int = 3) -> Explanation:
     """Explain occurrence `number`, from 1, of an anomaly that was found in the history of one run.
@@ -47,36 +52,52 @@ def explain(history: History, found: Found, number: int, *, around: int = 3) -> 
     found   has at least `number` examples.
     around  the number of offsets to show on either side.
     """
-    axis = TimeAxis(_began(history))
-    if found.anomaly in CYCLES:
-        return _explain_cycle(history, found, number, axis)
+    with ThreadPoolExecutor(STATEMENTS) as pool:
+        return _explain(history, found, number, around, pool)
+
+
+def _explain(history: History, found: Found, number: int, around: int, pool: Executor) -> Explanation:
+    began, known = pool.submit(_began, history), pool.submit(_known, history)
     example = found.examples[number - 1]
+    if found.anomaly in CYCLES:
+        labels = Labels(began=began.result(), clients=known.result().clients)
+        return _explain_cycle(history, found, number, labels, known.result().events)
     if example.get("topic") is None or example.get("partition") is None:
-        return _explain_without_log(history, found, number, axis)
+        labels = Labels(began=began.result(), clients=known.result().clients)
+        return _explain_without_log(found, number, labels, known.result().events)
     log = Log(topic=example["topic"], partition=example["partition"])
     values = [example[name] for name in VALUES if example.get(name) is not None]
     ops = [example[name] for name in OPERATIONS if example.get(name) is not None]
-    sends, polls = evidence.sends(history, values), evidence.polls(history, values)
-    operations = evidence.operations(history, log, ops)
+    asked = (
+        pool.submit(evidence.sends, history, values),
+        pool.submit(evidence.polls, history, values),
+        pool.submit(evidence.operations, history, log, ops),
+    )
+    sends, polls, operations = (each.result() for each in asked)
     offsets = _offsets(example, sends, polls)
-    readers = evidence.readers(history, log, offsets, around)
-
+    near = (
+        pool.submit(evidence.readers, history, log, offsets, around),
+        pool.submit(evidence.slots, history, log, offsets, around),
+    )
+    events = known.result().events
+    labels = Labels(began=began.result(), clients=known.result().clients)
+    surroundings = pool.submit(_surroundings, history, found.anomaly, log, example, labels)
     entries = [
-        *send_entries(history, sends.rows),
-        *poll_entries(polls.rows),
-        *read_entries(operations.rows),
+        *send_entries(history, sends.rows, labels),
+        *poll_entries(polls.rows, labels),
+        *read_entries(operations.rows, labels),
     ]
     times = [entry.time for entry in entries]
     if example["time"] is not None:
         times += [example["time"], example["time"] + (example.get("lasted") or 0)]
     first, last = (min(times), max(times)) if times else (0, 0)
     changes = evidence.changes(history, log, first, last)
-    events = _fault_events(history)
-    more = _surroundings(history, found.anomaly, log, example, axis)
+    readers, seen = near[0].result(), near[1].result()
+    more = surroundings.result()
     entries += [
-        *leader_entries(changes.rows, first, axis),
+        *leader_entries(changes.rows, first, labels),
         *fault_entries(events, first, last),
-        *deletion_entries(operations.rows),
+        *deletion_entries(operations.rows, labels),
         *more.entries,
     ]
     if example["time"] is not None:
@@ -90,13 +111,13 @@ def explain(history: History, found: Found, number: int, *, around: int = 3) -> 
         "readers near the finding": readers,
     }
     return Explanation(
-        **_headline(history, found, number, axis),
+        **_headline(found, number, labels),
         subject=ANOMALIES[found.anomaly].about(example),
         log=log,
-        line=axis.timeline(entries),
+        line=labels.timeline(entries),
         tables=more.tables,
-        slots=tuple(slots(evidence.slots(history, log, offsets, around), offsets, values, around, axis)),
-        readers=tuple(reader_line(row) for row in readers.rows),
+        slots=tuple(slots(seen, offsets, values, around, labels)),
+        readers=tuple(reader_line(row, labels) for row in readers.rows),
         notes=(
             *(
                 f"{what}: the first {len(excerpt.rows)} of {excerpt.total:,} are shown"
@@ -108,30 +129,34 @@ def explain(history: History, found: Found, number: int, *, around: int = 3) -> 
     )
 
 
-def _explain_cycle(history: History, found: Found, number: int, axis: TimeAxis) -> Explanation:
+def _explain_cycle(
+    history: History, found: Found, number: int, labels: Labels, events: Sequence[FaultEvent]
+) -> Explanation:
     example = found.examples[number - 1]
-    cycle = of_cycle(history, found.anomaly, find_cycle(history, found.anomaly, number), axis)
+    cycle = of_cycle(history, found.anomaly, find_cycle(history, found.anomaly, number), labels)
     times = [*(entry.time for entry in cycle.entries), example["time"]]
     what = f"{found.anomaly}: the first transaction of the cycle begins"
     entries = [
         *cycle.entries,
-        *fault_entries(_fault_events(history), min(times), max(times)),
+        *fault_entries(events, min(times), max(times)),
         Entry(time=example["time"], order=9, who="finding", what=what),
     ]
     return Explanation(
-        **_headline(history, found, number, axis),
+        **_headline(found, number, labels),
         subject=None,
         log=None,
-        line=axis.timeline(entries),
+        line=labels.timeline(entries),
         tables=cycle.tables,
         notes=cycle.notes,
     )
 
 
-def _explain_without_log(history: History, found: Found, number: int, axis: TimeAxis) -> Explanation:
+def _explain_without_log(
+    found: Found, number: int, labels: Labels, events: Sequence[FaultEvent]
+) -> Explanation:
     """Of a subject that is no log, such as a node or a group: the evidence, and the faults at that time."""
     example = found.examples[number - 1]
-    at, events = example["time"], _fault_events(history)
+    at = example["time"]
     entries: list[Entry] = []
     if at is not None:
         what = f"{found.anomaly} {faults_at_text(events, at)}"
@@ -140,14 +165,14 @@ def _explain_without_log(history: History, found: Found, number: int, axis: Time
             Entry(time=at, order=9, who="finding", what=what),
         ]
     return Explanation(
-        **_headline(history, found, number, axis),
+        **_headline(found, number, labels),
         subject=ANOMALIES[found.anomaly].about(example),
         log=None,
-        line=axis.timeline(entries),
+        line=labels.timeline(entries),
     )
 
 
-def _headline(history: History, found: Found, number: int, axis: TimeAxis) -> dict[str, Any]:
+def _headline(found: Found, number: int, labels: Labels) -> dict[str, Any]:
     """The fields that every explanation has."""
     anomaly = ANOMALIES[found.anomaly]
     return {
@@ -156,19 +181,19 @@ def _headline(history: History, found: Found, number: int, axis: TimeAxis) -> di
         "number": number,
         "count": found.count,
         "summary": anomaly.summary(found.count),
-        "facts": facts(anomaly, found.examples[number - 1], began=axis.began, clients=_clients(history)),
+        "facts": facts(anomaly, found.examples[number - 1], began=labels.began, clients=labels.clients),
     }
 
 
 def _surroundings(
-    history: History, anomaly: str, log: Log, example: Mapping[str, int | None], axis: TimeAxis
+    history: History, anomaly: str, log: Log, example: Mapping[str, int | None], labels: Labels
 ) -> Surroundings:
     if anomaly in OF_GROUPS:
-        return of_group(history, log, example, axis)
+        return of_group(history, log, example, labels)
     if anomaly == "read-above-lso":
         return of_stable_offsets(history, log, example)
     if example.get("transaction") is not None:
-        return of_transaction(history, example, axis)
+        return of_transaction(history, example, labels)
     return Surroundings()
 
 
@@ -186,14 +211,21 @@ def _began(history: History) -> int | None:
     return min(known, default=None)
 
 
-def _clients(history: History) -> dict[int, str]:
+class _Known(NamedTuple):
+    clients: Mapping[int, str]
     """Names by process number, of the clients that a harness started."""
+    events: tuple[FaultEvent, ...]
+
+
+def _known(history: History) -> _Known:
+    """What the harness and the nemesis recorded."""
     progress = RunProgress()
-    for row in history.operations.where((F.col("process") == HARNESS) & (F.col("f") == "worker")).collect():
-        progress.note(row.f, row.value)
-    return client_names(progress.roles)
-
-
-def _fault_events(history: History) -> tuple[FaultEvent, ...]:
-    rows = history.operations.where(F.col("process") == NEMESIS).collect()
-    return fault_events(sorted(rows, key=lambda row: (row.invoked, row.op)))
+    of_worker = (F.col("process") == HARNESS) & (F.col("f") == "worker")
+    rows = history.operations.where(of_worker | (F.col("process") == NEMESIS)).collect()
+    for row in rows:
+        if row.process == HARNESS:
+            progress.note(row.f, row.value)
+    of_nemesis = sorted(
+        (row for row in rows if row.process == NEMESIS), key=lambda row: (row.invoked, row.op)
+    )
+    return _Known(clients=client_names(progress.roles), events=fault_events(of_nemesis))

@@ -10,8 +10,8 @@ from analyzers.catalogue.registry import CATALOGUE
 from analyzers.explain.evidence import groups as evidence
 from analyzers.explain.evidence.log import Log
 from analyzers.explain.explanation import Surroundings, Table
-from analyzers.explain.names import process_name
-from analyzers.explain.time_axis import Entry, TimeAxis
+from analyzers.explain.labels import Labels
+from analyzers.explain.time_axis import Entry
 from analyzers.history.load import History
 
 NAMES = frozenset(each.name for each in CATALOGUE if each.family == "groups")
@@ -26,7 +26,7 @@ EVENTS = {"assigned": "is assigned", "revoked": "revokes", "lost": "loses"}
 OUTCOMES = {"ok": "acknowledged", "fail": "failed", "info": "outcome unknown"}
 
 
-def of_group(history: History, log: Log, example: Mapping[str, int | None], axis: TimeAxis) -> Surroundings:
+def of_group(history: History, log: Log, example: Mapping[str, int | None], labels: Labels) -> Surroundings:
     """For a finding of the anomalies in `NAMES`."""
     began = example["time"]
     assert began is not None
@@ -47,14 +47,14 @@ def of_group(history: History, log: Log, example: Mapping[str, int | None], axis
     with_group = len(names) > 1
     return Surroundings(
         entries=(
-            *_member_entries(members.rows, axis, with_group),
-            *_commit_entries([row for _, row in committed], log, with_group),
+            *_member_entries(members.rows, labels, with_group),
+            *_commit_entries([row for _, row in committed], log, with_group, labels),
             *(
-                Entry(time=row.time, order=7, who=process_name(row.process), what=f"ends: {row.event}")
+                Entry(time=row.time, order=7, who=labels.client(row.process), what=f"ends: {row.event}")
                 for row in ends.rows
             ),
         ),
-        tables=tuple(_owners(members.rows, ends.rows, log, example, axis, with_group)),
+        tables=tuple(_owners(members.rows, ends.rows, log, example, labels, with_group)),
         notes=tuple(
             f"{what}: the nearest {len(excerpt.rows)} of {excerpt.total:,} are shown"
             for what, excerpt in (("membership events", members), ("commits", commits))
@@ -63,7 +63,7 @@ def of_group(history: History, log: Log, example: Mapping[str, int | None], axis
     )
 
 
-def _member_entries(rows: Sequence[Row], axis: TimeAxis, with_group: bool) -> Iterator[Entry]:
+def _member_entries(rows: Sequence[Row], labels: Labels, with_group: bool) -> Iterator[Entry]:
     for row in rows:
         log = "" if row.topic is None else f" {row.topic}-{row.partition}"
         generation = "" if row.generation is None else f" in generation {row.generation}"
@@ -71,19 +71,19 @@ def _member_entries(rows: Sequence[Row], axis: TimeAxis, with_group: bool) -> It
         settings = {"group.instance.id": row.instance, "auto.offset.reset": row.policy}
         known = ", ".join(f"{name}={each}" for name, each in settings.items() if each is not None)
         known = f" with {known}" if known and row.event == "assigned" else ""
-        begun = "" if row.completed in (None, row.invoked) else f" (begun {axis.at(row.invoked)})"
+        begun = "" if row.completed in (None, row.invoked) else f" (begun {labels.at(row.invoked)})"
         failed = "" if row.type == "ok" else f" ({row.type})"
         yield Entry(
             time=row.invoked if row.completed is None else row.completed,
             order=1 if row.event in OWNERSHIP_ENDS else 2,
-            who=_member(row, with_group),
+            who=_member(row, with_group, labels),
             what=f"{EVENTS.get(row.event, row.event)}{log}{generation}{start}{known}{begun}{failed}",
         )
 
 
-def _commit_entries(rows: Sequence[Row], log: Log, with_group: bool) -> Iterator[Entry]:
+def _commit_entries(rows: Sequence[Row], log: Log, with_group: bool, labels: Labels) -> Iterator[Entry]:
     for row in rows:
-        who = _member(row, with_group)
+        who = _member(row, with_group, labels)
         generation = "" if row.generation is None else f" in generation {row.generation}"
         reset = " (a deliberate reset)" if row.reset else ""
         pending = "" if row.transaction is None else f" in transaction {row.transaction}"
@@ -101,7 +101,7 @@ def _owners(
     process_ends: Sequence[Row],
     log: Log,
     example: Mapping[str, int | None],
-    axis: TimeAxis,
+    labels: Labels,
     with_group: bool,
 ) -> Iterator[Table]:
     """The owners of the log, as far as the rows show them."""
@@ -117,11 +117,11 @@ def _owners(
         if row.op == example.get("op"):
             marked.add(len(lines))
         lines.append((
-            _member(row, with_group),
+            _member(row, with_group, labels),
             "" if row.generation is None else str(row.generation),
-            axis.at(row.completed if row.completed is not None else row.invoked),
+            labels.at(row.completed if row.completed is not None else row.invoked),
             "" if row.start_offset is None else str(row.start_offset),
-            "(unknown)" if end is None else f"{end[1]} {axis.at(end[0])}",
+            "(unknown)" if end is None else f"{end[1]} {labels.at(end[0])}",
         ))  # fmt: skip
     if lines:
         headings = ("who", "generation", "assigned", "start offset", "until")
@@ -136,5 +136,5 @@ def _end(row: Row, later: Sequence[Row], process_ends: Sequence[Row]) -> tuple[i
     return min((each for each in (ended, *died) if each is not None and each[0] >= row.invoked), default=None)
 
 
-def _member(row: Row, with_group: bool) -> str:
-    return f"{process_name(row.process)}{f', group {row.group}' if with_group else ''}"
+def _member(row: Row, with_group: bool, labels: Labels) -> str:
+    return f"{labels.client(row.process)}{f', group {row.group}' if with_group else ''}"

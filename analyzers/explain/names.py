@@ -1,8 +1,6 @@
-"""How values, operations and clients are named in an explanation."""
+"""How values and operations are numbered in the tables of an explanation."""
 
 from __future__ import annotations
-
-from pyspark.sql import Row
 
 from workloads.history.schema import VALUE_BITS
 
@@ -17,13 +15,3 @@ def value_name(value: int | None) -> str:
 def operation_name(op: int) -> str:
     """An operation as process:sequence if its id has that form, else as a plain number."""
     return value_name(op) if 0 < op >> VALUE_BITS < 1 << 20 else str(op)
-
-
-def process_name(process: int) -> str:
-    return f"process {process}"
-
-
-def reader_name(row: Row) -> str:
-    """From a row with process, session and final."""
-    session = "" if row.session is None else f", session {row.session}"
-    return f"process {row.process}{session}{', final read' * bool(row.final)}"

@@ -14,8 +14,10 @@ from analyzers.history.incarnations import by_incarnation, cuts, topic_changes
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import Location, sources
 from analyzers.judge.cycles import CYCLES, find_cycles
+from analyzers.judge.examples import computed_example
 from analyzers.judge.find import Found, find
 from analyzers.verdict.finding import rank
+from analyzers.verdict.verdict import Verdict
 
 
 class CannotExplain(LookupError):
@@ -34,21 +36,39 @@ def explanations(
     number: int = 1,
     bounds: Bounds = NONE,
     around: int = 3,
+    stored: Verdict | None = None,
 ) -> Iterator[Explanation]:
     """Explain occurrence `number` of an anomaly, or for None of each anomaly in the run, worst first.
 
     run     a directory with the history of one run. bounds  those of the run's experiment: exceeding one is an
     anomaly, too. around  the number of offsets to show on either side. Raises NoSuchFinding if there is no such
     occurrence, and CannotExplain if the search for it failed. For None, anomalies with fewer occurrences are left
-    out."""
+    out.
+
+    stored  the run's verdict: an occurrence that is among its examples is not looked for again."""
     directories = sources(spark, [run])
     history = load(spark, directories)
     try:
         logs = by_incarnation(history, cuts(topic_changes(history, directories)))
-        for found in _find(logs, anomaly, number, bounds):
+        known = _stored(stored, anomaly, number)
+        for found in [known] if known is not None else _find(logs, anomaly, number, bounds):
             yield explain(logs, found, number, around=around)
     finally:
         release(spark, history)
+
+
+def _stored(verdict: Verdict | None, anomaly: str | None, number: int) -> Found | None:
+    """The finding of a stored verdict, if the occurrence is among its examples; a cycle has to be searched again."""
+    if verdict is None or verdict.began is None or anomaly in (None, *CYCLES):
+        return None
+    for each in verdict.findings:
+        if each.anomaly == anomaly and number <= len(each.examples):
+            try:
+                examples = [computed_example(anomaly, example, verdict.began) for example in each.examples]
+            except (KeyError, TypeError):
+                return None  # The verdict is one of another version.
+            return Found(run=verdict.run, anomaly=anomaly, count=each.count, examples=tuple(examples))
+    return None
 
 
 def _find(history: History, anomaly: str | None, number: int, bounds: Bounds) -> list[Found]:

@@ -10,8 +10,9 @@ from analyzers.explain.evidence import transactions as evidence
 from analyzers.explain.evidence.excerpt import Excerpt
 from analyzers.explain.evidence.log import Log
 from analyzers.explain.explanation import Surroundings, Table
-from analyzers.explain.names import operation_name, process_name, value_name
-from analyzers.explain.time_axis import Entry, TimeAxis
+from analyzers.explain.labels import Labels
+from analyzers.explain.names import operation_name, value_name
+from analyzers.explain.time_axis import Entry
 from analyzers.history.load import History
 
 OUTCOMES = {
@@ -23,7 +24,7 @@ OUTCOMES = {
 RECORD_OUTCOMES = {"ok": "committed", "fail": "not visible", "info": "unknown"}
 
 
-def of_transaction(history: History, example: Mapping[str, int | None], axis: TimeAxis) -> Surroundings:
+def of_transaction(history: History, example: Mapping[str, int | None], labels: Labels) -> Surroundings:
     """For a finding that names a transaction."""
     op, time = example["transaction"], example["time"]
     assert op is not None
@@ -31,9 +32,9 @@ def of_transaction(history: History, example: Mapping[str, int | None], axis: Ti
     moment = time if time is not None else rows[0].invoked if rows else 0
     inits = evidence.inits(history, sorted({row.name for row in rows if row.name is not None}), moment)
     sent = evidence.sent_records(history, op, example.get("value"))
-    table = _records(history, op, sent, example.get("value"), example.get("reader"), axis)
+    table = _records(history, op, sent, example.get("value"), example.get("reader"), labels)
     return Surroundings(
-        entries=(*life_entries(rows), *_claim_entries(inits.rows)),
+        entries=(*life_entries(rows, labels), *_claim_entries(inits.rows, labels)),
         tables=(table,) if sent.rows else (),
         notes=tuple(
             f"{what}: the {which} {len(excerpt.rows)} of {excerpt.total:,} are shown"
@@ -68,10 +69,10 @@ def of_stable_offsets(history: History, log: Log, example: Mapping[str, int | No
     )
 
 
-def life_entries(rows: Sequence[Row]) -> Iterator[Entry]:
+def life_entries(rows: Sequence[Row], labels: Labels) -> Iterator[Entry]:
     """The begin and the end of each transaction."""
     for row in rows:
-        who, which = process_name(row.process), f"transaction {operation_name(row.op)}"
+        who, which = labels.client(row.process), f"transaction {operation_name(row.op)}"
         begins = f"begins {which} (id {row.name}, epoch {row.epoch})"
         yield Entry(time=row.invoked, order=0, who=who, what=begins)
         if row.ending is not None:
@@ -86,9 +87,9 @@ def outcome(row: Row) -> str:
     return "outcome unknown" if row.type == "info" else OUTCOMES.get((row.type, row.outcome), str(row.type))
 
 
-def _claim_entries(rows: Sequence[Row]) -> Iterator[Entry]:
+def _claim_entries(rows: Sequence[Row], labels: Labels) -> Iterator[Entry]:
     for row in rows:
-        who = process_name(row.process)
+        who = labels.client(row.process)
         yield Entry(time=row.invoked, order=0, who=who, what=f"claims the transactional id {row.name}")
         if row.completed is not None:
             answer = f"epoch {row.epoch}" if row.type == "ok" else row.type
@@ -96,20 +97,20 @@ def _claim_entries(rows: Sequence[Row]) -> Iterator[Entry]:
 
 
 def _records(
-    history: History, op: int, sent: Excerpt, value: int | None, reader: int | None, axis: TimeAxis
+    history: History, op: int, sent: Excerpt, value: int | None, reader: int | None, labels: Labels
 ) -> Table:
     """reader: the process that should have read `value`; -1 for the final reads."""
     readers = evidence.readers(history, [row.value for row in sent.rows])
     rows, marked = [], set()
     for position, row in enumerate(sent.rows):
-        read_by = _readers(readers.get(row.value))
+        read_by = _readers(readers.get(row.value), labels)
         if row.value == value:
             marked.add(position)
             if reader is not None:
-                read_by += f"; not by {'the final reads' if reader == -1 else process_name(reader)}"
+                read_by += f"; not by {'the final reads' if reader == -1 else labels.client(reader)}"
         rows.append((
             value_name(row.value), f"{row.topic}-{row.partition}", "" if row.offset is None else str(row.offset),
-            axis.at(row.invoked), RECORD_OUTCOMES[row.type], read_by,
+            labels.at(row.invoked), RECORD_OUTCOMES[row.type], read_by,
         ))  # fmt: skip
     return Table(
         title=f"Records of transaction {operation_name(op)}, and their readers",
@@ -119,11 +120,11 @@ def _records(
     )
 
 
-def _readers(row: Row | None) -> str:
+def _readers(row: Row | None, labels: Labels) -> str:
     if row is None:
         return "no process"
     named = ", ".join(
-        f"{process_name(each.process)}{', final read' * each.final}{' (uncommitted)' * (not each.committed)}"
+        f"{labels.client(each.process)}{', final read' * each.final}{' (uncommitted)' * (not each.committed)}"
         for each in row.named
     )
     more = f" and others, {row.number:,} processes in total" if row.number > evidence.NAMED_READERS else ""

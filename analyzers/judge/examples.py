@@ -1,4 +1,4 @@
-"""The examples of a finding, as they appear in JSON."""
+"""The examples of a finding, as they appear in JSON, and back."""
 
 from __future__ import annotations
 
@@ -21,3 +21,19 @@ def example_json(anomaly: str, example: Mapping[str, Any], began: int | None) ->
         for name, value in example.items()
     }
     return {**evidence, "time": seconds(example["time"], began)}
+
+
+def computed_example(anomaly: str, example: Mapping[str, Any], began: int) -> dict[str, Any]:
+    """The example as Spark computed it, from that of a stored verdict. Raises TypeError or KeyError for another one.
+
+    Times in s have digits enough: a float distinguishes ns over days.
+    """
+    columns = ANOMALIES[anomaly].columns
+    names = [*columns, *(name for name in example if name not in {*columns, "time", "faults"})]
+    evidence = {
+        name: columns[name].from_json(example[name], began) if name in columns else example[name]
+        for name in names
+        if name in example
+    }
+    time = example["time"]
+    return {**evidence, "time": None if time is None else round(time * 1e9) + began}

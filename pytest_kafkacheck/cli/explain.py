@@ -64,11 +64,11 @@ def _explain(options: argparse.Namespace, run: StoredRun, anomaly: str | None, n
     console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console = Console(highlight=False, emoji=False, width=WIDTH)
-    verdict = RunDirectory(Path(run.home)).read_verdict() if anomaly is None else None
-    if verdict is not None and (verdict.causes or not verdict.findings):
+    verdict = RunDirectory(Path(run.home)).read_verdict()
+    if anomaly is None and verdict is not None and (verdict.causes or not verdict.findings):
         _print_overview(verdict, run, console)
     else:
-        _explain_findings(options, run, console, anomaly, number)
+        _explain_findings(options, run, console, anomaly, number, verdict)
 
 
 def _print_overview(verdict: Verdict, run: StoredRun, console: Console) -> None:
@@ -80,12 +80,18 @@ def _print_overview(verdict: Verdict, run: StoredRun, console: Console) -> None:
 
 
 def _explain_findings(
-    options: argparse.Namespace, run: StoredRun, console: Console, anomaly: str | None, number: int
+    options: argparse.Namespace,
+    run: StoredRun,
+    console: Console,
+    anomaly: str | None,
+    number: int,
+    stored: Verdict | None,
 ) -> None:
     """One occurrence of an anomaly, or of each, with the rows of the history around it."""
     from pytest_kafkacheck.spark import Spark, parse_settings
 
-    spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf))
+    # A warm-up judges a history of its own, which takes longer than one explanation.
+    spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf), warmed=False)
     try:
         spark.start()
         from analyzers.catalogue.bounds import NONE
@@ -102,6 +108,7 @@ def _explain_findings(
                 number=number,
                 bounds=bounds,
                 around=options.around,
+                stored=stored,
             ):
                 is_empty = False
                 for part in parts(explanation):

@@ -95,8 +95,8 @@ def test_a_random_schedule_with_another_workload_is_valid(
             name=f"{type(workload).__name__}-{seed}",
             workload=workload,
             faults=Generated(seed=seed, length=25, events=5, lasting=(2, 6), clients=True),
-            # A transaction without an answer is given up after 10 s.
-            cooldown=14 if isinstance(workload, (Copy, Bank, Transactions)) else 3,
+            # A transaction without an answer is given up after 10 s, and a group waits 6 s for a lost member.
+            cooldown=14 if isinstance(workload, (Copy, Bank, Transactions, Groups)) else 3,
         )
     )
     run.assert_valid()

@@ -37,7 +37,7 @@ def test_without_a_sample_of_the_new_leader_others_tell_of_it() -> None:
     cause = cut(LOST, of=of)
     assert cause is not None
     assert cause.election == Election(leader=0, epoch=1, time=5.0, isr=(3, 0))
-    assert "broker 0 leads t-0, epoch 1, from offset 10, ISR {0, 3}" in texts(cause)
+    assert "broker 0 leads t-0, epoch 1, ISR {0, 3}; its log ends at 10" in texts(cause)
     assert "broker 1 follows broker 0 and has truncated its log from 20 to 10" in texts(cause)
 
 

@@ -131,3 +131,30 @@ def test_a_cut_is_not_placed_by_findings_of_a_later_period() -> None:
         began=0, extents=found, changes=late, events=EVENTS, boundaries=boundaries_of(EVENTS)
     )
     assert derive(evidence)[0].cuts[0].offset == 10
+
+
+LOST_DISK_TWICE = changes(
+    sample(1, 1, 1, 0, 20, isr=(1,), mark=20), sample(9, 1, 1, 1, 2, isr=(1,), mark=2),
+    sample(15, 1, 1, 1, 30, isr=(1,), mark=30), sample(19, 1, 1, 2, 27, isr=(1,), mark=27),
+)  # fmt: skip
+"""Broker 1 loses the end of its log, and once more. The first time, it has two new records when it is asked."""
+
+
+def test_where_a_leader_was_cut_shows_in_what_is_lost() -> None:
+    """It has new records when it is asked. What lies below them is part of the same truncation."""
+    found = [extent("lost-write", low=0), extent("nonmonotonic-send", low=0, high=1)]
+    run = RunEvidence(began=0, extents=found, changes=LOST_DISK_TWICE, events=[])
+    (cause,) = derive(run)
+    assert cause.cuts[0].offset == 0
+    assert cause.findings == {"lost-write": 10, "nonmonotonic-send": 10}
+
+
+def test_a_later_cut_of_a_leader_is_where_its_log_ended() -> None:
+    """Values below were lost by the first cut."""
+    later = replace(extent("lost-write", low=27, high=29, first=14, last=15), period=2)
+    events = [fault("wipe", 4, 8, nodes=(1,)), fault("wipe", 16, 18, nodes=(1,))]
+    run = RunEvidence(
+        began=0, extents=[extent("lost-write", low=0), later], changes=LOST_DISK_TWICE, events=events,
+        boundaries=boundaries_of(events),
+    )  # fmt: skip
+    assert [[cut.offset for cut in cause.cuts] for cause in derive(run)] == [[0], [27]]

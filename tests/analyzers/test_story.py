@@ -119,6 +119,36 @@ def test_an_invalid_story_leaves_most_doubts_to_the_details() -> None:
     ]
 
 
+def test_findings_of_an_unknown_cause_may_be_unrelated() -> None:
+    names = ("lost-write", "duplicate", "unseen", "foreign-record", "G1a")
+    unknown = Cause(kind="unknown", findings=dict.fromkeys(names, 5))
+    found = [finding(name, 5) for name in names if name != "unseen"]
+    lines = story(judge("r", findings=[*found, finding("expired", 1)], causes=[unknown])).splitlines()
+    assert lines[1:5] == [
+        *(f"          → 5 of {name}" for name in ("lost-write", "duplicate", "G1a")),
+        "          also: foreign-record 5",
+    ]
+
+
+def test_a_torn_transaction_has_a_sentence_whatever_led_to_it() -> None:
+    names = ("lost-write", "realtime-order", "torn-transaction")
+    cut = Cause(kind="truncation", findings=dict.fromkeys(names, 5))
+    lines = story(judge("r", findings=[finding(name, 5) for name in names], causes=[cut])).splitlines()
+    assert lines[1:4] == [
+        "          → 5 of lost-write",
+        "          → 5 of torn-transaction",
+        "          the same truncation also shows as: realtime-order 5",
+    ]
+
+
+def test_a_cause_of_what_is_allowed_is_left_out() -> None:
+    causes = [Cause(kind="unknown", findings={name: 5}) for name in ("duplicate", "lost-write")]
+    found = [finding("lost-write", 5), finding("duplicate", 5, allowed=True)]
+    lines = story(judge("r", findings=found, causes=causes)).splitlines()
+    assert [line for line in lines if "→" in line or "why" in line] == lines[1:]
+    assert len(lines) == 3
+
+
 def test_the_story_fits_on_a_screen_however_much_happened() -> None:
     """The first cause with its steps, the second one without, the others counted."""
     names = ("lost-write", "duplicate", "foreign-record")

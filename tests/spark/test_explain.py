@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from analyzers.explain import selection
+from analyzers.judge.analyze import analyze
 from pytest_kafkacheck.cli import main as cli
 from tests.support.stories.deletions import deleted_past_the_requested_offset
 from workloads.history.schema import VALUE_BITS
@@ -34,6 +36,8 @@ def sample(
 def zombie(s: Any) -> Any:
     """An isolated leader acknowledges two more writes; the next leader reuses one of their offsets."""
     place = {"topic": "orders"}
+    for process, role in ((2, "producer"), (3, "producer"), (10, "reader"), (99, "final")):
+        s.harness("worker", {"role": role, "process": process, "event": "started"}, at=(0, 0))
     s.send(WRITER, 0, at=seconds(0, 0.01), **place)
     s.send(WRITER + 1, 1, at=seconds(0.5, 0.51), **place)
     s.send(WRITER + 2, 2, at=seconds(1.0, 1.02), **place, error="timed out")
@@ -74,8 +78,19 @@ def test_the_output_is_as_the_documentation_shows_it(run: str, capsys: pytest.Ca
     second = explained(run, "lost-write/2", capsys=capsys)
     assert second[0].startswith("lost-write/2 of 2")
     assert (
-        second[1] == "  run zombie, orders-0: process 2, op 2:3 (process 2's 4th write), offset 3, value 2:3"
+        second[1]
+        == "  run zombie, orders-0: process 2 (producer 0), op 2:3 (producer 0's 4th write), offset 3, value 2:3"
     )
+
+
+def test_an_occurrence_of_the_stored_verdict_is_not_looked_for_again(
+    spark: Any, run: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_for = explained(run, "lost-write/2", capsys=capsys)
+    verdict = analyze(spark, [Path(run)])["zombie"]
+    (Path(run) / "verdict.json").write_text(verdict.to_json())
+    monkeypatch.delattr(selection, "find")
+    assert explained(run, "lost-write/2", capsys=capsys) == looked_for
 
 
 def test_a_run_without_anomalies_and_without_a_stored_verdict_says_why_it_is_unknown(

@@ -74,7 +74,7 @@ def test_every_kind_of_edge_has_its_reason(explained: Explain, story: Any) -> No
         "101 102 ww t-0 holds 1:0 of 101 at offset 0, and next 2:0 of 102 at offset 1",
     ]
     assert "102 send 2:1 t-1 0 acknowledged and committed" in under(lines, "Transactions of the cycle")
-    assert "4.900000 process 2 transaction 102: committed" in lines
+    assert "4.900 process 2 transaction 102: committed" in lines
 
 
 def test_a_torn_transaction_is_shown_with_all_records_and_their_readers(
@@ -85,7 +85,7 @@ def test_a_torn_transaction_is_shown_with_all_records_and_their_readers(
         "1:0 t-0 0 at 0.500 s committed process 10, process 99, final read",
         "1:1 t-0 1 at 1.500 s committed process 99, final read; not by process 10",
     ]
-    assert "7.500000 process 1 requests to commit transaction 101" in lines
+    assert "7.500 process 1 requests to commit transaction 101" in lines
 
 
 def test_a_long_transaction_is_cut_counted_and_still_shows_the_record_of_the_finding(
@@ -133,7 +133,7 @@ def test_two_owners_are_shown_side_by_side(explained: Explain, story: Any) -> No
         "process 5 1 at 1.900 s 0 lost at 4.900 s",
         "process 6 1 at 3.900 s 0 (unknown)",
     ]
-    assert "4.400000 process 5 acknowledged: commit of offset 1 of t-0 in generation 1" in lines
+    assert "4.400 process 5 acknowledged: commit of offset 1 of t-0 in generation 1" in lines
 
 
 def test_a_skip_after_a_crash_is_shown_with_the_crash(explained: Explain, story: Any) -> None:

@@ -21,7 +21,7 @@ def parts(explanation: Explanation) -> Iterator[object]:
     yield from table(
         "Timeline",
         ("s", "who", "what"),
-        [("?" if m.time is None else f"{m.time:.6f}", m.who, m.what) for m in explanation.line],
+        [("?" if m.time is None else f"{m.time:.3f}", m.who, m.what) for m in explanation.line],
         marked=[m.who == "finding" for m in explanation.line],
         right=(0,),
     )

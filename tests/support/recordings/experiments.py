@@ -14,11 +14,13 @@ from pytest_kafkacheck import (
     kill,
     partition,
     pause_client,
+    wipe,
 )
 from tests.support.recordings.each_once import EachOnce
 from tests.support.recordings.follower_reads import FollowerReads
 from tests.support.recordings.shared_work import SharedWork
 from tests.support.recordings.transfers import Transfers
+from tests.support.recordings.wrong_assignor import WrongAssignor
 
 FEW = {"partitions": 1, "producers": 1, "readers": 1, "sessions": 1, "rate": 20}
 
@@ -55,6 +57,13 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             AppendLog(**FEW, acks=1, topic_config=_settings(2, unclean=False)),
             *ALONE_THEN_LOST,
         ),
+        _experiment(
+            "last_disk",
+            AppendLog(**FEW, acks="all", topic_config=_settings(1, unclean=False)),
+            partition("leader", plane="replication", at=2, lasting=10),
+            wipe("leader", at=8, lasting=6),
+        ),
+        _experiment("wrong_assignor", WrongAssignor(), duration=5),
         _experiment(
             "duplicates",
             EachOnce(
