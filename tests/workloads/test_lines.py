@@ -188,8 +188,8 @@ def test_a_value_from_another_partition_is_misrouted_and_one_that_nobody_sent_is
         ("ok", "abort", "ok", ("fail", 9)),
         ("fail", "commit", "ok", ("fail", 9)),
         ("info", "commit", "ok", ("info", 9)),
-        ("info", "commit", "fail", ("fail", 9)),
-        ("ok", "commit", "fail", ("fail", 9)),
+        ("info", "commit", "fail", ("fail", 3)),
+        ("ok", "commit", "fail", ("fail", 3)),
     ],
 )
 def test_a_transaction_decides_about_its_sends_and_commits(

@@ -234,10 +234,10 @@ class _Rows:
         return row | {"value": json.dumps(value) if value else None}
 
     def _settle(self, line: Line, row: dict[str, Any]) -> None:
-        """What belongs to a transaction completes with it."""
+        """What belongs to a transaction completes with it, unless it was refused by itself."""
         token = line.fields.get("transaction")
         of = None if token is None else self._found.transactions.get(token)
-        if of is None:
+        if of is None or row["type"] == "fail":
             return
         known, row["type"] = row["type"], of.decide(row["type"])
         if row["type"] == "info":
