@@ -43,7 +43,7 @@ FAULTS = [
     isolate("leader:orders-0", at=6, lasting=6),
     pause("app:1", at=14, lasting=8),
     kill("coordinator:invoicing", at=24, lasting=5),
-    stop("app:1", at=32, lasting=1),
+    stop("app:1", at=32, lasting=6),
 ]
 
 

@@ -24,6 +24,7 @@ from pytest_kafkacheck.experiment.run_topics import RunTopics
 from workloads.append_log import AppendLog
 from workloads.clients.requests import EARLIEST, REPLICA, Leadership
 from workloads.history.compaction.compact import compact
+from workloads.pipeline import Pipeline
 from workloads.workers.pool import WorkerPoolError
 
 PHASES = ["steady", "recovery", "final", "end"]
@@ -154,6 +155,30 @@ def test_a_run_without_problems_records_its_phases_and_its_recovery(run: Run) ->
     assert (recovery["type"], recovery["value"]) == ("ok", {"problem": None, "limit": 60.0})
     assert FakePool.read == {"log-r": {0: (0, 10)}}
     assert FakePool.told == ["steady", "recovery"], "clients may have a rate of their own in these"
+
+
+def test_what_others_write_is_not_read_finally_and_stages_have_the_time_of_the_workload(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, int]] = []
+
+    def ends(_: Any, logs: list[tuple[str, int]], **__: Any) -> Any:
+        asked.extend(logs)
+        return {"orders-r": {0: (0, 10)}}, {}
+
+    limits: dict[str, float] = {}
+
+    def stop(_: FakePool, *roles: str, limit: float = 0) -> None:
+        limits.update(dict.fromkeys(roles, limit))
+
+    monkeypatch.setattr(module, "log_ends", ends)
+    monkeypatch.setattr(FakePool, "stop", stop)
+    command = ["a", "{bootstrap}", "{source}", "{sink}"]
+    workload = Pipeline(source="orders", command=command, partitions=2, settle=50, stop_timeout=9)
+    run.experiment = Experiment(workload=workload, cooldown=0, duration=0)
+    run.execute()
+    assert asked == [("orders-r", 0), ("orders-r", 1)]
+    assert limits == dict.fromkeys(("producer", "output-watcher", "app", "output-auditor"), 2 * 50 + 30)
 
 
 def test_a_cluster_that_does_not_recover_is_recorded(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
