@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from hypothesis import settings
 
+BY_DAY = "by-day"
+"""The profile of Hypothesis that tests have otherwise."""
+
 NIGHTLY = "nightly"
 """The profile of Hypothesis that `make nightly` chooses: pytest --hypothesis-profile=nightly."""
 
