@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from pyspark.sql import functions as F
@@ -46,18 +46,30 @@ STATEMENTS = 3
 """At the same time: each takes longer to be planned by the driver than to be executed."""
 
 
-def explain(history: History, found: Found, number: int, *, around: int = 3) -> Explanation:
+def explain(
+    history: History, found: Found, number: int, *, around: int = 3, began: int | None = None
+) -> Explanation:
     """Explain occurrence `number`, from 1, of an anomaly that was found in the history of one run.
 
     found   has at least `number` examples.
     around  the number of offsets to show on either side.
+    began   ns, of the run's first operation; None: the history is searched for it.
     """
     with ThreadPoolExecutor(STATEMENTS) as pool:
-        return _explain(history, found, number, around, pool)
+        first = pool.submit(_began, history) if began is None else _done(began)
+        return _explain(history, found, number, around, first, pool)
 
 
-def _explain(history: History, found: Found, number: int, around: int, pool: Executor) -> Explanation:
-    began, known = pool.submit(_began, history), pool.submit(_known, history)
+def _done(began: int) -> Future[int | None]:
+    future: Future[int | None] = Future()
+    future.set_result(began)
+    return future
+
+
+def _explain(
+    history: History, found: Found, number: int, around: int, began: Future[int | None], pool: Executor
+) -> Explanation:
+    known = pool.submit(_known, history)
     example = found.examples[number - 1]
     if found.anomaly in CYCLES:
         labels = Labels(began=began.result(), clients=known.result().clients)

@@ -51,8 +51,9 @@ def explanations(
     try:
         logs = by_incarnation(history, cuts(topic_changes(history, directories)))
         known = _stored(stored, anomaly, number)
+        began = stored.began if stored is not None and known is not None else None
         for found in [known] if known is not None else _find(logs, anomaly, number, bounds):
-            yield explain(logs, found, number, around=around)
+            yield explain(logs, found, number, around=around, began=began)
     finally:
         release(spark, history)
 

@@ -18,7 +18,6 @@ import pytest
 from analyzers.history.incarnations import by_incarnation, cuts, topic_changes
 from analyzers.history.load import History, load
 from analyzers.history.sources import sources
-from tests.spark.test_oracles import ORACLES
 from tests.support.mutation.explained import EXPLAINED
 from tests.support.mutation.facts import (
     MODULES,
@@ -31,7 +30,11 @@ from tests.support.mutation.facts import (
     users,
 )
 from tests.support.mutation.sites import Mutant
-from tests.support.random_histories.logs import draw_histories
+from tests.support.random_histories.compaction import compacted_history
+from tests.support.random_histories.copies import copy_history
+from tests.support.random_histories.groups import group_history
+from tests.support.random_histories.logs import draw_histories, log_history
+from tests.support.random_histories.transactions import transaction_history
 from tests.support.stories.planted import ALL, PLANTED
 from workloads.history.schema import TABLES
 
@@ -39,9 +42,6 @@ pytestmark = pytest.mark.spark
 
 HISTORIES = 80
 """Of each kind."""
-
-STRATEGIES = tuple(ORACLES)
-"""All kinds of random histories."""
 
 NO_FACTS = {"fact", "registry"}
 
@@ -54,7 +54,9 @@ SAMPLE = 12
 def stories_of(story: Any, random: int) -> dict[str, Any]:
     stories = {make.__name__: make(story()) for make in PLANTED}
     if random:
-        for strategy in STRATEGIES:
+        for strategy in (
+            log_history, group_history, transaction_history, copy_history, compacted_history,
+        ):  # fmt: skip
             drawn = draw_histories(strategy(story), random)
             stories |= {f"{strategy.__name__}-{name}": each for name, each in drawn.items()}
     return stories
