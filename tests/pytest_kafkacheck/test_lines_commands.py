@@ -37,7 +37,7 @@ def test_the_schema_lists_every_field_and_every_check(capsys: pytest.CaptureFixt
 
 
 def test_the_inputs_of_every_fact_are_known() -> None:
-    """A Spark test compares them with the plans."""
+    """If not: ``python -m tests.support.fact_inputs``. A nightly test compares them with the plans."""
     assert inputs().keys() == FACTS.keys()
 
 

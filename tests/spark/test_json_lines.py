@@ -259,6 +259,7 @@ def test_random_histories_have_the_same_findings_through_json_lines(
         assert found_again[run] == counts, (run, stories[run].rows(run))
 
 
+@pytest.mark.nightly
 def test_the_printed_needs_of_checks_are_those_of_their_facts(spark: Any) -> None:
-    """If not: ``python -m tests.support.fact_inputs``."""
+    """If not: ``python -m tests.support.fact_inputs``. By day, the names of the facts are compared."""
     assert inputs_of_facts(spark) == inputs()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.json_lines import final_read, poll, send, write_lines
+from workloads.history import schema
 from workloads.history.lines import types
 from workloads.history.lines.export import export_lines
 from workloads.history.lines.fields import Field, Kind
@@ -324,6 +326,14 @@ def test_what_a_history_lacks_is_said(tmp_path: Path) -> None:
 def test_a_whole_history_lacks_nothing(tmp_path: Path) -> None:
     imported(tmp_path, send("a", 1, 0), poll(3, "a"), *final_read(9, "a"))
     assert doubts(tmp_path / "home") == []
+
+
+def test_every_kind_of_operation_has_a_line() -> None:
+    """Of those that the schema of the history documents; otherwise a run with one cannot be exported."""
+    source = Path(schema.__file__).read_text()
+    documented = set(re.findall(r"^``([a-z-]+)``  +", source, re.MULTILINE))
+    assert {"read", "txn", "unread"} <= documented
+    assert documented <= KINDS.keys()
 
 
 def test_fields_that_say_nothing_if_absent_are_those_with_a_sentence() -> None:
