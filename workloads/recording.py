@@ -20,7 +20,7 @@ from workloads.payload import amount_of, decode, source_of
 _UNKNOWN = (None, None)
 """Broker and time of a record whose fetch is unknown."""
 
-_NO_KEY = (None, None)
+_NO_KEY = (None, None, None)
 """Key of a record without one, and whether it is a tombstone."""
 
 
@@ -195,7 +195,7 @@ class Records:
             ],
         }
         if any(keys):
-            each["key"], each["tombstone"] = zip(*[keyed or _NO_KEY for keyed in keys], strict=True)
+            each["key"], each["tombstone"], _ = zip(*[keyed or _NO_KEY for keyed in keys], strict=True)
         self._writer.extend(
             len(records),
             {

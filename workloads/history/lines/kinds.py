@@ -288,6 +288,22 @@ CLIENTS = (
         ),
     ),
     Kind(
+        f="deletion",
+        means=(
+            "An administrator asked the leader of a log to delete its records below end_offset. Two lines with the "
+            "same op: of type info and without an end when the request is sent, and one with the answer. fail: "
+            "refused before anything was deleted."
+        ),
+        fields=(
+            *OF_CLIENTS,
+            *LOG,
+            field("start_offset", OFFSET, "the start of the log before; absent: unknown"),
+            needed("end_offset", OFFSET, "the first offset that stays"),
+            inside("node", NODE, "the broker that was asked; absent: unknown"),
+            inside("low_watermark", OFFSET, "of the answer, if ok"),
+        ),
+    ),
+    Kind(
         f="inspect",
         means="A broker described a topic after it knew all changes.",
         fields=(
@@ -297,6 +313,40 @@ CLIENTS = (
             inside("exists", BOOLEAN, "whether it knows the topic; absent: it did not say"),
             inside("partitions", COUNT, "their number; absent: it did not say"),
             inside("retention_ms", INTEGER, "the setting; absent: it did not say"),
+        ),
+    ),
+    Kind(
+        f="output",
+        means=(
+            "A committed record that an application wrote, read after it had ended; one line for each input that it "
+            "was made from."
+        ),
+        fields=(
+            *OF_CLIENTS,
+            *LOG,
+            needed("start_offset", OFFSET, "the offset of the output"),
+            inside("source", TOKEN, "the value of the input; absent: of none that is known", refers="value"),
+            inside("written", TIME, "its timestamp; absent: it has none"),
+        ),
+    ),
+    Kind(
+        f="pipeline",
+        means=(
+            "What is known of an application at the end, for a partition of its input. info: not all of its outputs "
+            "are known."
+        ),
+        fields=(
+            *OF_CLIENTS,
+            *LOG,
+            inside("sink", NAME, "the topic of its outputs", required=True),
+            inside(
+                "guarantee",
+                choice("at-least-once", "at-most-once", "exactly-once", "order-per-key"),
+                "what it promises",
+                required=True,
+            ),
+            field("end_offset", OFFSET, "the position that its group had committed; absent: unknown"),
+            field("group", NAME, "its group; absent: unknown"),
         ),
     ),
 )
