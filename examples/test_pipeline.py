@@ -58,12 +58,6 @@ def test_the_invoices_of_a_customer_stay_in_order(kafkacheck):
     kafkacheck(Experiment(workload=workload, faults=FAULTS, cooldown=6)).assert_valid()
 
 
-@pytest.mark.nightly
-def test_each_order_has_exactly_one_invoice(kafkacheck):
-    workload = pipeline("exactly_once.py", "{group}-{instance}", guarantee="exactly-once")
-    kafkacheck(Experiment(workload=workload, faults=FAULTS, cooldown=6)).assert_valid()
-
-
 def crash(workload: Pipeline) -> Experiment:
     return Experiment(workload=workload, faults=[kill("app", at=3, lasting=1)], expect="invalid")
 

@@ -137,7 +137,7 @@ REORDERED_OUTPUT = Check(
         look_further="The outputs of the key around it, and the settings of the application's producer.",
     ),
     over="output_order",
-    where="overtaker > offset",
+    where="is_overtaken",
     time="written",
 )
 

@@ -71,7 +71,8 @@ def output_order(history: History) -> DataFrame:
     """One row per input with an output and partition of the sink, of applications that keep the order of keys.
 
     Columns: value, offset, fed, key, sink, sink_partition, at (the offset of its first output there), written (ns),
-    overtaker: the highest offset of the inputs with the same key whose first output there comes before; may be null.
+    overtaker: the highest offset of the inputs with the same key whose first output there comes before; may be null;
+    is_overtaken: whether that is a later input.
     """
     return history.sql(f"""
         with {PIPELINES}, {OUTPUTS}, {INPUTS}, placed as (
@@ -80,12 +81,14 @@ def output_order(history: History) -> DataFrame:
             from inputs join pipelines using (run, topic, partition) join outputs using (run, sink, value)
             where guarantee = 'order-per-key' and key is not null and offset is not null
             group by run, topic, partition, key, value, sink, sink_partition
+        ), ordered as (
+            select *, first.at as at, first.written as written, max(offset) over (
+                partition by run, topic, partition, key, sink, sink_partition order by first.at
+                range between unbounded preceding and 1 preceding
+            ) as overtaker
+            from placed
         )
-        select *, first.at as at, first.written as written, max(offset) over (
-            partition by run, topic, partition, key, sink, sink_partition order by first.at
-            range between unbounded preceding and 1 preceding
-        ) as overtaker
-        from placed
+        select *, coalesce(overtaker > offset, false) as is_overtaken from ordered
     """)
 
 
