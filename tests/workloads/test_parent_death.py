@@ -53,8 +53,8 @@ def test_a_child_whose_caller_is_interrupted_is_ended(monkeypatch: pytest.Monkey
     def interrupted(_: Future[Any]) -> None:
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(subprocess, "Popen", started)  # until the other thread has called it
     with monkeypatch.context() as patch:
-        patch.setattr(subprocess, "Popen", started)
         patch.setattr(Future, "result", interrupted)
         with pytest.raises(KeyboardInterrupt):
             spawn(CHILD)
