@@ -56,7 +56,7 @@ MOMENTARY = frozenset(
         "reset", "restart", "rolling-restart",
     }
 )  # fmt: skip
-"""Faults that are over as soon as they have happened: their end is told only where `WHAT_ENDS` has words for it."""
+"""Faults that happen at one moment. The story mentions their end only if `WHAT_ENDS` has words for it."""
 
 ELECTIONS = {
     False: "an election of the preferred leader is requested by hand, for {}",

@@ -23,7 +23,7 @@ STEPS = (
 )
 
 
-def told(*steps: Step) -> list[str]:
+def story_lines(*steps: Step) -> list[str]:
     cause = Cause(kind="unknown", findings={"lost-write": 1}, steps=steps)
     found = Finding(anomaly="lost-write", count=1, summary="of lost-write")
     return story(judge("r", findings=[found], causes=[cause])).splitlines()
@@ -42,7 +42,7 @@ def test_the_times_that_are_shown_add_up() -> None:
 
 
 def test_the_story_has_both_times() -> None:
-    assert told(*STEPS)[1:7] == [
+    assert story_lines(*STEPS)[1:7] == [
         "    1.0 s              the first write",
         "    2.0 s       fault  broker 1 is cut off",
         "    5.5 s      +3.5 s  broker 2 leads",
@@ -53,11 +53,11 @@ def test_the_story_has_both_times() -> None:
 
 
 def test_the_story_of_a_run_without_faults_has_one_time() -> None:
-    assert told(STEPS[0], STEPS[2])[1:3] == ["   1.0 s  the first write", "   5.5 s  broker 2 leads"]
+    assert story_lines(STEPS[0], STEPS[2])[1:3] == ["   1.0 s  the first write", "   5.5 s  broker 2 leads"]
 
 
 def test_the_fault_that_is_counted_from_may_stand_last() -> None:
-    assert told(STEPS[0], STEPS[1])[1:3] == [
+    assert story_lines(STEPS[0], STEPS[1])[1:3] == [
         "   1.0 s         the first write",
         "   2.0 s  fault  broker 1 is cut off",
     ]

@@ -62,7 +62,7 @@ def servers(mock: MockCluster) -> str:
 
 
 def test_kafka_python_clients(mock: MockCluster, recorded: Recorded, tmp_path: Path) -> None:
-    """Equal values are told apart, own headers stay, and what other programs wrote is left out."""
+    """Two records may have the same value, a record keeps its own headers, and records of others are left out."""
     recorder = recorded.recorder
     common = {**access(mock.bootstrap), "api_version": API_VERSION}
     plain = kafka.KafkaProducer(**common)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
+
+if TYPE_CHECKING:
+    from workloads.history.lines.fields import Field
 
 WIDTH = 160
 """Characters per line if the output is no terminal."""
@@ -78,14 +82,14 @@ def parts() -> Iterator[object]:
     yield "docs/json_lines.md says what else makes a history unknown."
 
 
-def _rows(fields: object) -> list[tuple[str, str, str]]:
+def _rows(fields: Iterable[Field]) -> list[tuple[str, str, str]]:
     return [
         (
             each.name + "*" * each.required,
             each.type.name,
             each.means if each.unknown is None else f"{each.means}; absent: nobody can say {each.unknown}",
         )
-        for each in fields  # type: ignore[attr-defined]
+        for each in fields
     ]
 
 

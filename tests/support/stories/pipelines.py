@@ -55,7 +55,7 @@ def each_has_an_output(s: Any) -> Any:
 
 
 def one_without_an_output(s: Any) -> Any:
-    """Twice, the position tells that the application has passed it."""
+    """Of two inputs without an output, both lie below the committed position."""
     return application(made(fed(s, 4), 0, 2), position=4)
 
 
@@ -197,7 +197,7 @@ def of_nothing(s: Any) -> Any:
 
 
 def of_an_input_that_was_refused(s: Any) -> Any:
-    """Whoever sent it knows of it."""
+    """The history has the refused send, so the output is not invented."""
     s.send(ONE + 3, None, at=(4, 5), type="fail")
     return application(output(made(fed(s), 0, 1, 2), 3, 3), position=3)
 

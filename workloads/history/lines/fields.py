@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from workloads.history.lines.types import NAME, TEXT, TIME, TOKEN, Type, choice
+from workloads.history.lines.types import COUNT, NAME, TEXT, TIME, TOKEN, Type, choice
 
 VERSION = 1
 """Of the schema."""
@@ -106,3 +106,5 @@ OF_OTHERS = (
 )
 
 TOPIC = needed("topic", NAME, "the topic")
+
+LOG = (TOPIC, needed("partition", COUNT, "the partition"))

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from workloads.history.lines.applications import APPLICATIONS
 from workloads.history.lines.control import CONTROL
-from workloads.history.lines.fields import OF_CLIENTS, TOPIC, Field, Kind, field, inside, needed
+from workloads.history.lines.fields import LOG, OF_CLIENTS, TOPIC, Field, Kind, field, inside, needed
+from workloads.history.lines.topics import TOPICS
 from workloads.history.lines.types import (
     BOOLEAN,
     COUNT,
@@ -22,8 +24,6 @@ from workloads.history.lines.types import (
     TOKEN,
     choice,
 )
-
-LOG = (TOPIC, needed("partition", COUNT, "the partition"))
 
 RANGE = (
     field("start_offset", OFFSET, "the first offset to read; absent: unknown"),
@@ -271,84 +271,8 @@ CLIENTS = (
             ),
         ),
     ),
-    Kind(
-        f="alter",
-        means="An administrator asked for a change of a topic.",
-        fields=(
-            *OF_CLIENTS,
-            TOPIC,
-            inside(
-                "change",
-                choice("create", "delete", "partitions", "config", "replicas"),
-                "what changes",
-                required=True,
-            ),
-            inside("partitions", COUNT, "their number after it; absent: as before"),
-            inside("retention_ms", INTEGER, "the setting after it; absent: as before"),
-        ),
-    ),
-    Kind(
-        f="deletion",
-        means=(
-            "An administrator asked the leader of a log to delete its records below end_offset. Two lines with the "
-            "same op: of type info and without an end when the request is sent, and one with the answer. fail: "
-            "refused before anything was deleted."
-        ),
-        fields=(
-            *OF_CLIENTS,
-            *LOG,
-            field("start_offset", OFFSET, "the start of the log before; absent: unknown"),
-            needed("end_offset", OFFSET, "the first offset that stays"),
-            inside("node", NODE, "the broker that was asked; absent: unknown"),
-            inside("low_watermark", OFFSET, "of the answer, if ok"),
-        ),
-    ),
-    Kind(
-        f="inspect",
-        means="A broker described a topic after it knew all changes.",
-        fields=(
-            *OF_CLIENTS,
-            TOPIC,
-            inside("node", NODE, "the broker", required=True),
-            inside("exists", BOOLEAN, "whether it knows the topic; absent: it did not say"),
-            inside("partitions", COUNT, "their number; absent: it did not say"),
-            inside("retention_ms", INTEGER, "the setting; absent: it did not say"),
-        ),
-    ),
-    Kind(
-        f="output",
-        means=(
-            "A committed record that an application wrote, read after it had ended; one line for each input that it "
-            "was made from."
-        ),
-        fields=(
-            *OF_CLIENTS,
-            *LOG,
-            needed("start_offset", OFFSET, "the offset of the output"),
-            inside("source", TOKEN, "the value of the input; absent: of none that is known", refers="value"),
-            inside("written", TIME, "its timestamp; absent: it has none"),
-        ),
-    ),
-    Kind(
-        f="pipeline",
-        means=(
-            "What is known of an application at the end, for a partition of its input. info: not all of its outputs "
-            "are known."
-        ),
-        fields=(
-            *OF_CLIENTS,
-            *LOG,
-            inside("sink", NAME, "the topic of its outputs", required=True),
-            inside(
-                "guarantee",
-                choice("at-least-once", "at-most-once", "exactly-once", "order-per-key"),
-                "what it promises",
-                required=True,
-            ),
-            field("end_offset", OFFSET, "the position that its group had committed; absent: unknown"),
-            field("group", NAME, "its group; absent: unknown"),
-        ),
-    ),
+    *TOPICS,
+    *APPLICATIONS,
 )
 
 KINDS: Mapping[str, Kind] = {kind.f: kind for kind in (*CLIENTS, *CONTROL)}

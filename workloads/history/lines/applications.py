@@ -1,0 +1,49 @@
+"""The kinds of lines about an application of the user, see `workloads.pipeline`."""
+
+from __future__ import annotations
+
+from workloads.history.lines.fields import LOG, OF_CLIENTS, Kind, field, inside, needed
+from workloads.history.lines.types import (
+    NAME,
+    OFFSET,
+    TIME,
+    TOKEN,
+    choice,
+)
+
+APPLICATIONS = (
+    Kind(
+        f="output",
+        means=(
+            "A committed record that an application wrote, read after it had ended; one line for each input that it "
+            "was made from."
+        ),
+        fields=(
+            *OF_CLIENTS,
+            *LOG,
+            needed("start_offset", OFFSET, "the offset of the output"),
+            inside("source", TOKEN, "the value of the input; absent: of none that is known", refers="value"),
+            inside("written", TIME, "its timestamp; absent: it has none"),
+        ),
+    ),
+    Kind(
+        f="pipeline",
+        means=(
+            "What is known of an application at the end, for a partition of its input. info: not all of its outputs "
+            "are known."
+        ),
+        fields=(
+            *OF_CLIENTS,
+            *LOG,
+            inside("sink", NAME, "the topic of its outputs", required=True),
+            inside(
+                "guarantee",
+                choice("at-least-once", "at-most-once", "exactly-once", "order-per-key"),
+                "what it promises",
+                required=True,
+            ),
+            field("end_offset", OFFSET, "the position that its group had committed; absent: unknown"),
+            field("group", NAME, "its group; absent: unknown"),
+        ),
+    ),
+)
