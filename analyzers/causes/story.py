@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from analyzers.causes.hints import SETTINGS, hint_for
@@ -27,6 +28,9 @@ MOST_EFFECTS = 3
 
 TORN = "torn-transaction"
 
+IN_SYNC = "in-sync replicas (ISR)"
+"""Stands for the first "ISR" of a story, so that it is explained where it is first read."""
+
 MOST_SENTENCES = {"unknown": 5, "invalid": 2}
 """Reasons why not everything is known that are shown, by result; the details have all of them."""
 
@@ -45,7 +49,8 @@ def story(verdict: Verdict, *, name: str = "") -> str:
         return "\n".join(lines)
     deciding = reasons(result=verdict.result, findings=verdict.findings, unknowns=())
     title = "  ".join([verdict.result.upper(), *([deciding] if deciding else [])])
-    return "\n".join(["   ".join([title, *run]), *_body(verdict), *_unknowns(verdict)])
+    body = "\n".join([*_body(verdict), *_unknowns(verdict)])
+    return "\n".join(["   ".join([title, *run]), re.sub(r"\bISR\b", IN_SYNC, body, count=1)])
 
 
 def _body(verdict: Verdict) -> Iterator[str]:

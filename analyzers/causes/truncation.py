@@ -271,7 +271,7 @@ def _steps(cause: Cause, evidence: LogEvidence, cut: _Cut, run: RunEvidence) -> 
     if LAST_REPLICA in cause.circumstances:
         for change in evidence.changes:
             if change.after.isr == (cut.before.node,) and change.after.time < cut.after.time:
-                text = f"ISR {braces(change.after.isr)}: broker {cut.before.node} is the only in-sync replica"
+                text = f"ISR {braces(change.after.isr)}: broker {cut.before.node} is the only one left"
                 yield Step(time=run.at(change.after.time), text=text)
                 break
     if cause.election is not None:

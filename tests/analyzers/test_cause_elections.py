@@ -95,16 +95,16 @@ def test_the_step_of_the_last_replica_is_the_first_before_the_cut() -> None:
     of = changes(OLD, NEW, replace(FOLLOWS, log_end=10), *alone, sample(3, 3, 1, 0, 20))
     cause = cut(LOST, of={LOG: [each for each in of[LOG] if each.after.node != 2]})
     assert cause is not None
-    alone_at = [step.time for step in cause.steps if "only in-sync replica" in step.text]
+    alone_at = [step.time for step in cause.steps if "only one left" in step.text]
     assert alone_at == [2.0]
     late = cut(LOST, of=changes(sample(1, 1, 1, 0, 20, isr=(1,)), sample(6, 1, 1, 1, 10, isr=(1,))))
     assert late is not None
     assert late.circumstances == (LAST_REPLICA, ABOVE_HIGH_WATERMARK)
-    assert [step.time for step in late.steps if "only in-sync replica" in step.text] == [1.0]
+    assert [step.time for step in late.steps if "only one left" in step.text] == [1.0]
     unseen = [Change(before=sample(1, 1, 1, 0, 20, isr=(1,)), after=sample(6, 1, 1, 1, 10, isr=(1,)))]
     late = cut(LOST, of={LOG: unseen})
     assert late is not None
     assert late.circumstances == (LAST_REPLICA, ABOVE_HIGH_WATERMARK)
-    assert not any("only in-sync replica" in text for text in texts(late)), (
+    assert not any("only one left" in text for text in texts(late)), (
         "it was seen only with the cut itself"
     )

@@ -258,7 +258,7 @@ def test_a_replica_that_was_alone_and_lost_its_disk() -> None:
     (cause,) = causes([extent("lost-write", low=0)], wiped, fault("wipe", 4, 8, nodes=(1,)))
     assert cause.circumstances == (LAST_REPLICA,)
     texts = [step.text for step in cause.steps]
-    assert "ISR {1}: broker 1 is the only in-sync replica" in texts
+    assert "ISR {1}: broker 1 is the only one left" in texts
     assert "broker 1 (leader of t-0, epoch 0) loses its disk" in texts
     assert "broker 1 has lost the end of its log: from 20 to 0" in texts
 

@@ -149,6 +149,19 @@ def test_a_cause_of_what_is_allowed_is_left_out() -> None:
     assert len(lines) == 3
 
 
+def test_the_isr_is_explained_where_it_is_first_read() -> None:
+    steps = (
+        Step(time=1.0, text="ISR {1}: broker 1 is alone"),
+        Step(time=2.0, text="ISR {1, 2}, and no DISR"),
+    )
+    cause = Cause(kind="truncation", findings={"lost-write": 3}, steps=steps)
+    told = story(judge("r", findings=[finding("lost-write", 3)], causes=[cause]))
+    assert [line.split(" s  ")[-1] for line in told.splitlines()[1:3]] == [
+        "in-sync replicas (ISR) {1}: broker 1 is alone",
+        "ISR {1, 2}, and no DISR",
+    ]
+
+
 def test_the_story_fits_on_a_screen_however_much_happened() -> None:
     """The first cause with its steps, the second one without, the others counted."""
     names = ("lost-write", "duplicate", "foreign-record")
