@@ -36,7 +36,7 @@ NOTHING_AROUND = AroundFault()
 def around_faults(history: History) -> dict[str, dict[str, AroundFault]]:
     """By run and event; without events around which nothing happened."""
     found: dict[str, dict[str, AroundFault]] = {}
-    for row in history.sql(_AROUND).collect():
+    for row in history.rows(_AROUND):
         counts = {
             name: count for name, count in row.asDict().items() if name not in ("run", "event", "groups")
         }

@@ -22,7 +22,7 @@ BEFORE = "start"
 
 def measure(history: History) -> list[Row]:
     """The input of `availabilities`, in one Spark job."""
-    return history.sql(_STATEMENT).collect()
+    return history.rows(_STATEMENT)
 
 
 def availabilities(rows: Sequence[Row], began: Mapping[str, int | None]) -> dict[str, Availability]:

@@ -22,7 +22,7 @@ from analyzers.judge.availability import availabilities, measure
 from analyzers.judge.causes import Collected, boundaries_of, collect
 from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
 from analyzers.judge.find import Crashed, Found, find
-from analyzers.judge.prefilter import find_suspicious_values, with_order
+from analyzers.judge.prefilter import find_disordered, find_suspicious_values, with_order
 from analyzers.judge.staleness import measured_runs, stalenesses
 from analyzers.judge.tally import Tally, has_removals, session_filter, tally
 from analyzers.spark.session import is_alive
@@ -92,10 +92,12 @@ def examine(
         history = replace(history, has_compaction=allows_compaction(topics))
         logs = by_incarnation(history, cuts(topics))
         # These jobs are independent, and for a small history most of the time is spent in Spark's driver.
-        with ThreadPoolExecutor(3, thread_name_prefix="kafkacheck-analysis") as pool:
+        with ThreadPoolExecutor(4, thread_name_prefix="kafkacheck-analysis") as pool:
             counting = pool.submit(tally, history)
             waiting = pool.submit(measure, history) if reports else None
             prefiltering = pool.submit(find_suspicious_values, logs, checks)
+            # Otherwise it is confined to the sessions that the tally names.
+            ordering = pool.submit(find_disordered, logs, checks) if logs.is_kept else None
             empty = [each.name for each in directories if is_empty(spark, each)]
         tallies = {name: Tally() for name in empty} | counting.result()
         for run in recreated(topics) & tallies.keys():
@@ -109,7 +111,9 @@ def examine(
             wanted,
             examples=examples,
             strict=strict,
-            prefilter=lambda *asked: with_order(prefiltering.result(), *asked),
+            prefilter=lambda history, asked: with_order(
+                prefiltering.result(), history, asked, ordering.result() if ordering else None
+            ),
             boundaries={run: boundaries_of(fault_events(each.nemesis)) for run, each in tallies.items()},
         )
         is_transactional = any(TRANSACTIONS in of_run for of_run in kinds.values())

@@ -15,13 +15,17 @@ from pyspark.sql import Row
 from pyspark.sql import functions as F
 
 from analyzers.catalogue.check import Check
+from analyzers.catalogue.suspicion import Grain
 from analyzers.facts.registry import FACTS
 from analyzers.history.load import History
-from analyzers.judge.prefilter_order import GRAINS, order_plan
+from analyzers.judge.prefilter_order import GRAINS, USERS, order_plan
 from analyzers.judge.prefilter_plan import RESIDUES, plan
 
 MAX_RESIDUES = 1_000
 """Up to this number of residues is looked up for each record. With more suspects, the whole run is examined."""
+
+Disordered = Mapping[str, frozenset[str]]
+"""By fact."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +80,7 @@ def find_suspicious_values(history: History, checks: Sequence[Check]) -> Suspect
     steps = plan(checks)
     if not steps.steps:
         return Suspects(checks=checks, runs={})
-    rows = history.sql(steps.sql()).collect()
+    rows = history.rows(steps.sql())
     values = _residues(row.suspicious_values for row in rows)
     offsets = _residues(row.shared_offsets for row in rows)
     conflicting = frozenset(row.run for row in rows if row.shared_offsets)
@@ -96,23 +100,36 @@ def find_suspicious_values(history: History, checks: Sequence[Check]) -> Suspect
     )
 
 
-def with_order(suspects: Suspects, history: History, checks: Sequence[Check]) -> Suspects:
-    """With those of conditions about sessions and leaders. One Spark job; none without such a condition."""
-    asked = [check for check in checks if check in suspects.checks]
-    steps = order_plan(asked, GRAINS if suspects.conflicting is not None else ["leader"])
-    if not steps.facts:
-        return suspects
-    # The name of a run may have braces.
-    of_sessions = history.session_filter.replace("{", "{{").replace("}", "}}")
-    statement = steps.sql(preamble="").replace("{session_filter}", of_sessions)
-    runs = _by_fact(steps.facts, history.sql(statement).collect())
+def with_order(
+    suspects: Suspects, history: History, checks: Sequence[Check], disordered: Disordered | None = None
+) -> Suspects:
+    """With those of conditions about sessions and leaders. disordered: as `find_disordered` returned them for all
+    checks; None: they are looked for now."""
+    if disordered is None or suspects.conflicting is None:
+        asked = [check for check in checks if check in suspects.checks]
+        grains: Sequence[Grain] = GRAINS if suspects.conflicting is not None else ["leader"]
+        disordered = find_disordered(history, asked, grains)
     return replace(
         suspects,
         runs={
             **suspects.runs,
-            **{fact: found | (suspects.conflicting or set()) for fact, found in runs.items()},
+            **{fact: found | (suspects.conflicting or set()) for fact, found in disordered.items()},
         },
     )
+
+
+def find_disordered(
+    history: History, checks: Sequence[Check], grains: Sequence[Grain] = GRAINS
+) -> Disordered:
+    """The runs of each fact that conditions about sessions and leaders do not rule out. One Spark job; none without
+    such a condition."""
+    steps = order_plan(checks, grains)
+    if not steps.facts:
+        return {}
+    # The name of a run may have braces.
+    of_sessions = USERS if history.is_kept else history.session_filter.replace("{", "{{").replace("}", "}}")
+    statement = steps.sql(preamble="").replace("{session_filter}", of_sessions)
+    return _by_fact(steps.facts, history.rows(statement))
 
 
 def _by_fact(facts: Sequence[str], rows: Sequence[Row]) -> dict[str, frozenset[str]]:

@@ -21,6 +21,19 @@ GRAINS: tuple[Grain, ...] = ("session", "leader")
 
 LOG_COLUMNS = ", ".join(LOG)
 
+USERS = f"""
+    array_contains((
+        select collect_list(user) from (
+            select {SESSION} as user from {{records}} group by {SESSION}
+            having bool_or({ACKED}) and ({SESSION} >= 0 or bool_or(f = 'poll'))
+            union
+            select {SESSION} from {{operations}} where f = 'read' and type = 'ok'
+        )
+    ), {SESSION})
+"""
+"""A condition on the records of one run, as `analyzers.judge.tally.session_filter` makes it of a tally. Here the
+statement itself looks for the sessions, so that it needs no other one and is the same for every run."""
+
 KEY = f"{LOG_COLUMNS}, session"
 
 # Of events in the same nanosecond, a completed read counts for one that begins. Polls and acknowledgements do not,

@@ -33,7 +33,7 @@ class Replication:
 def replication(history: History) -> dict[str, Replication]:
     """By run id, for every run with samples of partitions. Takes one Spark job."""
     of_logs: dict[str, dict[tuple[str, int], list[Row]]] = {}
-    for row in history.sql(_CHANGES).collect():
+    for row in history.rows(_CHANGES):
         of_logs.setdefault(row.run, {}).setdefault((row.topic, row.partition), []).append(row)
     return {
         run: Replication(

@@ -22,7 +22,7 @@ NO_SNAPSHOTS = Snapshots(0, 0, 0)
 
 def snapshots(history: History) -> dict[str, Snapshots]:
     """By run, of those with snapshots."""
-    rows = history.sql(_SNAPSHOTS).collect()
+    rows = history.rows(_SNAPSHOTS)
     return {row.run: Snapshots(row.taken, row.whole, row.later) for row in rows}
 
 

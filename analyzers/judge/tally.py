@@ -149,7 +149,7 @@ class Tally:
 def tally(history: History) -> dict[str, Tally]:
     """By run id, for every run with a row in any table. Takes one Spark job, two more if there were faults,
     and one more each if there were groups, and if there were transfers."""
-    rows = history.sql(_TALLY).collect()
+    rows = history.rows(_TALLY)
     tallies = {row.run: Tally() for row in rows}
     for run, counted in ((tallies[row.run], row.counted) for row in rows if row.counted is not None):
         # Topics are created before the load, with which the time of a run begins.
@@ -206,7 +206,7 @@ def tally(history: History) -> dict[str, Tally]:
         for name, observed in replication(history).items():
             tallies[name].replication = observed
     if any(run.count("subscribe") or run.count("commit") for run in tallies.values()):
-        for row in history.sql(_GROUPS).collect():
+        for row in history.rows(_GROUPS):
             run = tallies[row.run]
             if row.f == "subscribe":
                 run.subscribed.add((row.group, row.topic))

@@ -45,6 +45,11 @@ COMPILER: Mapping[Size, tuple[str, ...]] = {
 }
 
 
+# G1, the default with two cores, does some of its work beside the program. That is no gain where statements run side
+# by side on all cores, and pages of 2 MB are humongous for its regions of 1 MB.
+COLLECTOR: Mapping[Size, tuple[str, ...]] = {"small": ("-XX:+UseParallelGC",), "large": ()}
+
+
 def sql_settings(rows: int | None, *, cores: int | None = None) -> dict[str, str]:
     """The settings of a session for a number of records; None if it is not known.
 
@@ -118,4 +123,4 @@ def java_options(size: Size, *, scratch: Path, archive: Path | None) -> tuple[st
     shared = () if archive is None else (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off")
     # Without it, Spark stops in a JVM that goes on running and answers every request with an error.
     ends = "-XX:+ExitOnOutOfMemoryError"
-    return (f"-Djava.io.tmpdir={scratch}", ends, code, *COMPILER[size], *shared)
+    return (f"-Djava.io.tmpdir={scratch}", ends, code, *COLLECTOR[size], *COMPILER[size], *shared)

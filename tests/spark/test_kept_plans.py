@@ -1,0 +1,147 @@
+"""Plans that a session keeps: the same verdicts, one history at a time, and new plans where they would differ."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql.types import LongType, StructField, StructType
+
+from analyzers.history import load as loading
+from analyzers.history.load import load, release
+from analyzers.history.sources import sources
+from analyzers.judge.analyze import analyze
+from analyzers.spark.kept_plans import KeptPlans, kept_plans
+
+pytestmark = pytest.mark.spark
+
+RUNS = Path(__file__).parents[1] / "data" / "runs"
+RECORDED = [RUNS / name for name in ("acks_one", "torn_transfer", "follower_reads")]
+
+
+@pytest.fixture
+def reads_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small histories are not handed over as rows, so that their plans are kept."""
+    monkeypatch.setattr(loading, "HANDED_OVER", 0)
+
+
+@pytest.fixture
+def plans(spark: Any, tmp_path: Path) -> KeptPlans:
+    """Of tables with one column of numbers."""
+    return KeptPlans(spark, {"numbers": StructType([StructField("n", LongType())])}, tmp_path)
+
+
+def numbers(file: Path, *values: int) -> Path:
+    pq.write_table(pa.table({"n": pa.array(values, pa.int64())}), file)
+    return file
+
+
+@pytest.mark.usefixtures("reads_files")
+def test_verdicts_of_kept_plans_are_those_of_new_ones(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One run after another, so that each is judged by the plans that others left."""
+    kept = [analyze(spark, [run]) for run in RECORDED]
+    assert kept_plans(spark, {}) is not None
+    monkeypatch.setattr(loading, "kept_plans", lambda *_: None)
+    for run, verdicts in zip(RECORDED, kept, strict=True):
+        assert analyze(spark, [run]) == verdicts, run.name
+
+
+@pytest.mark.usefixtures("reads_files")
+def test_statements_are_planned_once(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    analyze(spark, RECORDED[:1])
+    planned: list[str] = []
+    monkeypatch.setattr(KeptPlans, "_planned", lambda _, statement: planned.append(statement))
+    analyze(spark, RECORDED[:1])
+    assert planned == []
+
+
+@pytest.mark.usefixtures("reads_files")
+def test_plans_are_kept_for_one_run_at_a_time_as_it_was_loaded(spark: Any) -> None:
+    first, second = RECORDED[:2]
+    both = load(spark, sources(spark, [first, second]))
+    assert not both.is_kept
+    held = load(spark, sources(spark, [first]))
+    beside = load(spark, sources(spark, [second]))
+    assert (held.is_kept, beside.is_kept) == (True, False)
+    assert not dataclasses.replace(held, records=held.records.where("f = 'send'")).is_kept
+    statement = "select run, count(*) as n from {records} group by run"
+    assert held.rows(statement) != beside.rows(statement)
+    release(spark, held)
+    after = load(spark, sources(spark, [second]))
+    assert after.is_kept
+    assert after.rows(statement) == beside.rows(statement)
+    release(spark, after)
+
+
+def test_rows_are_those_of_the_files_that_were_taken_last(plans: KeptPlans, tmp_path: Path) -> None:
+    statement = "select sum(n) as total from {numbers}"
+    some, more = numbers(tmp_path / "some.parquet", 1, 2), numbers(tmp_path / "more.parquet", 1 << 62, 3)
+    for files, total in (([some], 3), ([some, more], 6 + (1 << 62)), ([], None), ([more], 3 + (1 << 62))):
+        assert plans.take({"numbers": map(str, files)})
+        assert [row.total for row in plans.rows(statement)] == [total]
+        plans.give_back()
+
+
+def test_rows_have_the_types_that_spark_returns(spark: Any, plans: KeptPlans, tmp_path: Path) -> None:
+    statement = """
+        select n, if(n = 1, 'a', null) as text, n = 1 as is_one, cast(n as int) as small, array(n, null) as list,
+            if(
+                n = 1, named_struct('a', n, 'b', array(named_struct('c', cast(null as string), 'd', n))), null
+            ) as nested,
+            cast('ab' as binary) as bits
+        from {numbers}
+    """
+    file = numbers(tmp_path / "n.parquet", 1, 2)
+    assert plans.take({"numbers": [str(file)]})
+    expected = spark.sql(statement, numbers=spark.read.parquet(str(file))).collect()
+    assert plans.rows(statement) == expected
+    assert [row.nested and row.nested.b[0].d for row in plans.rows(statement)] == [1, None]
+    plans.give_back()
+
+
+def test_a_type_that_json_lacks_is_refused(plans: KeptPlans) -> None:
+    assert plans.take({"numbers": []})
+    with pytest.raises(TypeError, match="cannot return double"):
+        plans.rows("select cast(n as double) as half from {numbers}")
+    plans.give_back()
+
+
+def test_other_settings_have_plans_of_their_own(
+    spark: Any, plans: KeptPlans, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned: list[str] = []
+    plan = KeptPlans._planned
+
+    def noted(self: KeptPlans, statement: str) -> Any:
+        planned.append(statement)
+        return plan(self, statement)
+
+    monkeypatch.setattr(KeptPlans, "_planned", noted)
+    key = "spark.sql.shuffle.partitions"
+    before = spark.conf.get(key)
+    try:
+        for partitions in ("1", "2", "1"):
+            spark.conf.set(key, partitions)
+            assert plans.take({"numbers": []})
+            plans.rows("select n from {numbers}")
+            plans.give_back()
+    finally:
+        spark.conf.set(key, before)
+    assert len(planned) == 2
+
+
+def test_after_an_error_the_next_history_is_taken(plans: KeptPlans, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"no parquet")
+    assert plans.take({"numbers": [str(broken)]})
+    with pytest.raises(Exception, match="Parquet"):
+        plans.rows("select n from {numbers}")
+    plans.give_back()
+    with pytest.raises(KeyError):
+        plans.take({})
+    assert plans.take({"numbers": [str(numbers(tmp_path / "n.parquet", 5))]})
+    assert [row.n for row in plans.rows("select n from {numbers}")] == [5]
