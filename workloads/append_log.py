@@ -9,7 +9,7 @@ from typing import Any, Self, get_args
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
-from workloads.declaration import Allowed, Declaration
+from workloads.declaration import Allowed, Declaration, uses
 from workloads.load import Rate, Sizes
 from workloads.values import (
     check_acks,
@@ -63,6 +63,10 @@ class AppendLog(Workload):
         "own writes",
         page="#appendlog",
         judged_by=("log", "sessions", "order"),
+        uses=(
+            *uses("producer", "consumer"),
+            *uses("idempotence", applies=lambda workload: workload.idempotent),
+        ),
         allows=(
             Allowed(
                 anomalies=("duplicate", "nonmonotonic-send"),

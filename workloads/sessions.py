@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, get_args
 from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
-from workloads.declaration import Allowed, Declaration, Need
+from workloads.declaration import Allowed, Declaration, Need, uses
 from workloads.load import Sizes
 from workloads.values import (
     check_choice,
@@ -54,6 +54,10 @@ class Sessions(Workload):
         "followers",
         page="sessions.md",
         judged_by=("sessions", "log", "order"),
+        uses=(
+            *uses("producer", "idempotence", "consumer"),
+            *uses("rack", applies=lambda workload: workload.read_from == "follower"),
+        ),
         needs=(
             Need(
                 what="racks, and a rack-aware `replica.selector.class`",
