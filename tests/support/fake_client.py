@@ -1,4 +1,4 @@
-"""A client process without brokers: its logs, groups and transactions are files in a folder, which its processes share.
+"""A client process without brokers: logs, groups and transactions are files in a folder, which its processes share.
 
 Usage: fake_client.py FOLDER [--flaw NAME] [--after REQUESTS] [--without CAPABILITY ...]. It speaks the protocol of
 docs/client_protocol.md, and serves one client at a time, as a real one. A flaw is one way to break the protocol;
@@ -48,10 +48,14 @@ class Logs:
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     def append(self, topic: str, partition: int, line: dict[str, Any]) -> int:
-        offset = len(self.lines(topic, partition))
+        offset = self.end(topic, partition)
         with (self._folder / f"{topic}-{partition}.log").open("a") as file:
             file.write(json.dumps(line) + "\n")
         return offset
+
+    def end(self, topic: str, partition: int) -> int:
+        file = self._folder / f"{topic}-{partition}.log"
+        return file.read_bytes().count(b"\n") if file.exists() else 0
 
     def partitions(self, topic: str) -> int:
         """From the name of the topic, which ends with it, as in orders-2."""
@@ -84,7 +88,13 @@ class Client:
     """One producer, consumer or member at a time."""
 
     def __init__(self, logs: Logs, flaw: str | None, out: Any) -> None:
-        self._logs, self._flaw, self._out = logs, flaw, out
+        self._logs, self.flaw, self._out = logs, flaw, out
+        self._members = 0
+        self._reset()
+
+    def _reset(self) -> None:
+        self._members += 1
+        self._member = f"member-{os.getpid()}-{self._members}"
         self._role = ""
         self._config: dict[str, str] = {}
         self._positions: dict[tuple[str, int], int] = {}
@@ -106,7 +116,9 @@ class Client:
             raise Problem("INVALID_STATE", message=f"a {self._role} is open")
         if "no.such.setting" in config:
             raise Problem("INVALID_CONFIG", message="no.such.setting")
-        if config.get("bootstrap.servers") == "unreachable:1":
+        if config.get("acks", "all") not in ("all", "1", "0"):
+            raise Problem("INVALID_CONFIG", message="acks")
+        if config.get("bootstrap.servers") in ("unreachable:1", "127.0.0.1:1"):
             raise Problem("REQUEST_TIMED_OUT", retriable=True)
         self._role, self._config = role, config
         if role == "consumer":
@@ -127,21 +139,21 @@ class Client:
         return {}
 
     def send(self, records: list[dict[str, Any]]) -> None:
-        if self._flaw == "never-acks":
+        if self.flaw == "never-acks":
             return
         done = [self._send(each) for each in records]
         self.write({"done": done})
-        if self._flaw == "acks-twice":
+        if self.flaw == "acks-twice":
             self.write({"done": done})
 
     def _send(self, record: dict[str, Any]) -> dict[str, Any]:
         topic, partition = record["topic"], record["partition"]
         value = record.get("value")
-        if self._flaw == "unknown-error":
+        if self.flaw == "unknown-error":
             return {"n": record["n"], "error": {"name": "SOMETHING_NEW", "attempts": 1}}
-        if partition >= self._logs.partitions(topic) and self._flaw != "accepts-everything":
+        if partition >= self._logs.partitions(topic) and self.flaw != "accepts-everything":
             return {"n": record["n"], "error": {"name": "REQUEST_TIMED_OUT", "sent": False}}
-        is_small = "small" in topic and self._flaw != "accepts-everything"
+        is_small = "small" in topic and self.flaw != "accepts-everything"
         if is_small and value is not None and len(base64.b64decode(value)) > LARGEST:
             return {"n": record["n"], "error": {"name": "MESSAGE_TOO_LARGE", "attempts": 1}}
         if self._role == "transactional":
@@ -160,7 +172,9 @@ class Client:
         self._store_open()
         return {}
 
-    def add_offsets(self, offsets: list[dict[str, Any]], membership: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def add_offsets(
+        self, offsets: list[dict[str, Any]], membership: dict[str, Any], **_: Any
+    ) -> dict[str, Any]:
         if membership["generation"] != self._logs.state(membership["group"]).get("generation"):
             raise Problem("ILLEGAL_GENERATION")
         added = {f"{each['topic']}/{each['partition']}": each["offset"] for each in offsets}
@@ -181,14 +195,14 @@ class Client:
     def poll(self, **_: Any) -> dict[str, Any]:
         if self._role not in ("consumer", "member"):
             raise Problem("INVALID_STATE", message="no consumer is open")
-        if self._role == "member" and self._generation < 0:
-            self._join()
+        if self._role == "member":
+            self._rejoin()
         committed = self._config.get("isolation.level") == "read_committed"
         records, lost = [], []
         for (topic, partition), position in sorted(self._positions.items()):
             if self._only is not None and (topic, partition) not in self._only:
                 continue
-            if position > len(self._logs.lines(topic, partition)):
+            if position > self._logs.end(topic, partition):
                 lost.append(
                     {"topic": topic, "partition": partition, "position": position, "divergence": None}
                 )
@@ -200,19 +214,18 @@ class Client:
                 for offset, line in found
             ]
             self._positions[topic, partition] = behind
-        if self._flaw == "foreign-record":
+        if self.flaw == "foreign-record":
             records.append({"topic": "other-1", "partition": 0, "offset": 0, "value": None})
         answer = {"records": records, "positions": self._listed(), "lost": lost}
-        if self._flaw == "no-position":
+        if self.flaw == "no-position":
             del answer["positions"]
         if self._role == "member":
             events, self._events = self._events, []
-            member = f"member-{os.getpid()}"
-            answer |= {"events": events, "member": member, "generation": self._generation}
+            answer |= {"events": events, "member": self._member, "generation": self._generation}
         return answer
 
     def seek(self, topic: str, partition: int, offset: int) -> dict[str, Any]:
-        if self._flaw != "ignores-seek":
+        if self.flaw != "ignores-seek":
             self._positions[topic, partition] = offset
         return {}
 
@@ -230,29 +243,46 @@ class Client:
         return {}
 
     def close(self, **_: Any) -> dict[str, Any]:
-        events = [
-            {"event": "revoked", "at": time.monotonic_ns(), "topic": topic, "partition": partition}
-            for topic, partition in sorted(self._positions)
-        ]
-        is_member = self._role == "member"
-        self.__init__(self._logs, self._flaw, self._out)  # type: ignore[misc]
-        return {"events": events} if is_member else {}
+        events: list[dict[str, Any]] = []
+        if self._role == "member":
+            self._give_up()
+            events = self._events
+            group = self._config["group.id"]
+            state = self._logs.state(group)
+            left = [each for each in state.get("members", []) if each != self._member]
+            self._logs.store(group, state | {"members": left, "generation": state.get("generation", 0) + 1})
+        self._reset()
+        return {"events": events}
 
-    def _join(self) -> None:
+    def _rejoin(self) -> None:
+        """Join the group; and again after other members came or went, which shares its partitions anew."""
         group = self._config["group.id"]
         state = self._logs.state(group)
-        self._generation = state.get("generation", 0) + 1
-        self._logs.store(group, state | {"generation": self._generation})
-        for topic in self._topics:
-            for partition in range(self._logs.partitions(topic)):
-                end = len(self._logs.lines(topic, partition))
-                first = end if self._config["auto.offset.reset"] == "latest" else 0
-                start = state.get("offsets", {}).get(f"{topic}/{partition}", first)
-                self._positions[topic, partition] = start
-                self._events.append(
-                    {"event": "assigned", "topic": topic, "partition": partition, "start": start}
-                    | {"generation": self._generation, "at": time.monotonic_ns()}
-                )
+        members = state.get("members", [])
+        if self._member not in members:
+            members = sorted([*members, self._member])
+            state |= {"members": members, "generation": state.get("generation", 0) + 1}
+            self._logs.store(group, state)
+        if self._generation == state["generation"]:
+            return
+        self._give_up()
+        self._generation = state["generation"]
+        every = [(topic, number) for topic in self._topics for number in range(self._logs.partitions(topic))]
+        for topic, partition in every[members.index(self._member) :: len(members)]:
+            end = self._logs.end(topic, partition)
+            first = end if self._config["auto.offset.reset"] == "latest" else 0
+            start = state.get("offsets", {}).get(f"{topic}/{partition}", first)
+            self._positions[topic, partition] = start
+            self._note("assigned", topic, partition, start=start)
+
+    def _give_up(self) -> None:
+        for topic, partition in sorted(self._positions):
+            self._note("revoked", topic, partition)
+        self._positions = {}
+
+    def _note(self, event: str, topic: str, partition: int, **rest: Any) -> None:
+        at = {"generation": self._generation, "at": time.monotonic_ns()}
+        self._events.append({"event": event, "topic": topic, "partition": partition, **at, **rest})
 
     def _commit(self, group: str, offsets: dict[str, int]) -> None:
         state = self._logs.state(group)
@@ -260,7 +290,7 @@ class Client:
 
     def _check_fence(self) -> None:
         state = self._logs.state(f"txn-{self._config['transactional.id']}")
-        if state["epoch"] != self._epoch and self._flaw != "no-fence":
+        if state["epoch"] != self._epoch and self.flaw != "no-fence":
             raise Problem("PRODUCER_FENCED")
 
     def _store_open(self) -> None:
@@ -293,7 +323,11 @@ def main() -> None:
         out.write("Picked up JAVA_TOOL_OPTIONS: -Xmx1g\n")
     capabilities = [each for each in CAPABILITIES if each not in options.without]
     library = {"name": "fake", "version": "1.0"}
-    hello = {"protocol": 2 if flaw == "wrong-version" else 1, "library": library, "capabilities": capabilities}
+    hello = {
+        "protocol": 2 if flaw == "wrong-version" else 1,
+        "library": library,
+        "capabilities": capabilities,
+    }
     out.write(json.dumps(hello | {"clock": time.monotonic_ns()}) + "\n")
     out.flush()
     client = Client(Logs(options.folder), None, out)
@@ -301,7 +335,7 @@ def main() -> None:
     for line in sys.stdin:
         count += 1
         is_flawed = flaw is not None and count > options.after
-        client._flaw = flaw if is_flawed else None
+        client.flaw = flaw if is_flawed else None
         if is_flawed and flaw == "dies":
             sys.stderr.write("fatal: out of memory\n")
             sys.exit(1)
@@ -318,7 +352,7 @@ def main() -> None:
         try:
             request = json.loads(line)
             do, number = request.pop("do"), request.pop("id")
-        except (ValueError, KeyError, AttributeError):
+        except (ValueError, KeyError, AttributeError, TypeError):
             client.write({"id": None, "error": {"name": "INVALID_REQUEST", "message": line.strip()[:80]}})
             continue
         if do == "send":

@@ -62,7 +62,7 @@ class ClientProcess:
         self._failure: str | None = None
         self._ends = False
         self._number = 0
-        self._awaited: tuple[int, str] | None = None
+        self._awaited: tuple[int | None, str] | None = None
         self._lock = threading.Lock()
         self._began = time.monotonic_ns()
         env = user_program.environment(os.environ)
@@ -89,6 +89,10 @@ class ClientProcess:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
 
     @property
     def failure(self) -> str | None:
@@ -123,6 +127,13 @@ class ClientProcess:
         if answer.get("error") is not None:
             raise self.understood(do, lambda: parse_refusal(answer["error"]))
         return answer
+
+    def provoke(self, line: str) -> dict[str, Any]:
+        """Write a line that is no request, and return the answer. Raises as `call`."""
+        with self._lock:
+            self._awaited = (None, "no request")
+        self.write_line(line)
+        return self._answer(0.0, "no request")
 
     def tell(self, do: str, **fields: Any) -> None:
         """A request without an answer."""
@@ -183,8 +194,7 @@ class ClientProcess:
 
     def end(self, limit: float = 2.0) -> None:
         """Let it end by the end of its input; kill it after `limit` seconds."""
-        self._ends = True
-        self._close_input()
+        self.end_input()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(limit)
         self._process.kill()
@@ -193,10 +203,12 @@ class ClientProcess:
     def join(self) -> None:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(END_LIMIT)
-        self._close_input()
+        self.end_input()
         self._reader.join(END_LIMIT)
 
-    def _close_input(self) -> None:
+    def end_input(self) -> None:
+        """Nothing is asked any more: the process has to end."""
+        self._ends = True
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.close()
