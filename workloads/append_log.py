@@ -54,7 +54,8 @@ class AppendLog(Workload):
                     their position is not in the log any more
     client          settings of the library's producer in its own names, such as {"linger_ms": 5} of kafka-python
                     and {"linger.ms": 5} of confluent-kafka
-    library         name of the client library: "kafka-python", or "confluent-kafka", which is an extra
+    library         name of the client library: "kafka-python", "confluent-kafka", which is an extra, or a command
+                    such as "command:java -jar client.jar", see docs/client_protocol.md
     """
 
     declaration = Declaration(

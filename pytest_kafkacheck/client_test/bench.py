@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from pytest_kafkacheck.client_test.rule import Broken, expect
+from pytest_kafkacheck.client_test.broken import Broken, expect
 from workloads.clients.command import settings
 from workloads.clients.command.hello import Hello
 from workloads.clients.command.messages import Done, Refusal

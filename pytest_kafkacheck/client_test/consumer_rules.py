@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_kafkacheck.client_test.bench import Bench
-from pytest_kafkacheck.client_test.rule import Rule, expect
+from pytest_kafkacheck.client_test.broken import expect
+from pytest_kafkacheck.client_test.rule import Rule
 
 NEEDS = ("producer", "consumer")
 COUNT = 300

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from pytest_kafkacheck.client_test.bench import LIMIT, Bench, Started
-from pytest_kafkacheck.client_test.rule import Broken, Rule, expect
+from pytest_kafkacheck.client_test.broken import Broken, expect
+from pytest_kafkacheck.client_test.rule import Rule
 
 COMMIT: dict[str, Any] = {"timeout_ms": 4000, "limit": 4.0}
 CLOSE: dict[str, Any] = {"timeout_ms": 5000, "limit": 5.0}

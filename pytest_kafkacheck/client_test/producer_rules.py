@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pytest_kafkacheck.client_test.bench import Bench, Started, Stored, decoded, encoded, records
-from pytest_kafkacheck.client_test.rule import Rule, expect
+from pytest_kafkacheck.client_test.broken import expect
+from pytest_kafkacheck.client_test.rule import Rule
 from workloads.clients.command.messages import Done
 
 COUNT = 400

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_kafkacheck.client_test.bench import Bench, Started, records
-from pytest_kafkacheck.client_test.rule import Rule, expect
+from pytest_kafkacheck.client_test.broken import expect
+from pytest_kafkacheck.client_test.rule import Rule
 from workloads.clients.command.messages import Refusal
 
 NEEDS = ("transactions",)

@@ -72,7 +72,7 @@ def test_every_declaration_is_listed_by_help_in_its_order() -> None:
     commands = discover(FOLDER)
     text = cli.parser().format_help()
     positions = [
-        re.search(rf"^    {each.name} +{re.escape(each.help)}$", text, re.MULTILINE) for each in commands
+        re.search(rf"^    {each.name}\s+{re.escape(each.help)}$", text, re.MULTILINE) for each in commands
     ]
     assert all(positions)
     starts = [found.start() for found in positions if found]
