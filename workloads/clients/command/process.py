@@ -35,7 +35,7 @@ GRACE = 30.0
 SLICE = 1.0
 """Seconds of one wait. A limit counts slices, because a fault may stop this process and the client for longer."""
 
-LONGEST_LINE = 64 << 20
+LONGEST_LINE = 256 << 20
 """Bytes."""
 
 END_LIMIT = 5.0
