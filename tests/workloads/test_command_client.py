@@ -16,6 +16,7 @@ from tests.support.fake_client import FLAWS
 from workloads.clients.client_failure import ClientFailure
 from workloads.clients.command import process as processes
 from workloads.clients.command.library import CommandLibrary, introduce
+from workloads.clients.command.messages import Moved, Refusal
 from workloads.clients.connection import Address
 from workloads.clients.outcome import NOT_WRITTEN, REFUSED
 from workloads.clients.protocol import OUTSIDE, Completion, Ending, MemberEvent, Polled
@@ -331,3 +332,39 @@ def test_settings_that_follow_from_the_workload_are_ours() -> None:
             library.check_producer_setting(name)
     with pytest.raises(ValueError, match="commits within a poll"):
         library.check_member({"commits_in_poll": "auto"})
+
+
+def test_times_of_events_count_only_if_they_are_of_our_clock(make: Make) -> None:
+    """Otherwise a partition is given up when the request begins: two owners at a time are then never invented."""
+    one = member(make())
+    one.poll(0.1)
+    one.events()
+    began, now = one._opened + 10, one._opened + 20
+
+    def at(event: str, stated: int | None) -> int:
+        move = Moved(event, LOG, None, None, stated)
+        return int(one._event(move, began, now).at)
+
+    assert at("revoked", one._opened + 5) == one._opened + 5, "within an earlier request that failed"
+    assert (at("revoked", None), at("assigned", None)) == (began, now)
+    assert (at("revoked", now + 1), at("assigned", 3)) == (began, now)
+    one._has_clock = False
+    assert (at("revoked", began + 1), at("lost", began + 1), at("assigned", began + 1)) == (began, began, now)
+
+
+def test_a_poll_that_fails_for_good_makes_another_client(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = consumer(make())
+    process, call = reader._process, reader._process.call
+    calls: list[str] = []
+
+    def refusing(do: str, **fields: Any) -> dict[str, Any]:
+        calls.append(do)
+        if do == "poll" and len(calls) == 1:
+            raise Refusal("GROUP_AUTHORIZATION_FAILED")
+        answer: dict[str, Any] = call(do, **fields)
+        return answer
+
+    monkeypatch.setattr(process, "call", refusing)
+    assert reader.poll(0.1) == []
+    assert calls == ["poll", "close", "open", "only"]
+    assert (reader.assignment, reader.poll(0.1)) == (4, [])
