@@ -27,6 +27,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="brokers that are there; default: a cluster of one broker is started",
     )
     parser.add_argument("--kafka", metavar="VERSION", help="release of the cluster that is started")
+    parser.add_argument("--log", metavar="FILE", type=Path, help="append the client's standard error to it")
     add_security_option(parser)
     parser.add_argument(
         "command_line",
@@ -45,7 +46,7 @@ def _run(options: argparse.Namespace) -> int:
             "--kafka is the release of a cluster that is started; --bootstrap names one that is there"
         )
     with tempfile.TemporaryDirectory(prefix="kafkacheck-") as folder:
-        log = Path(folder) / "client.log"
+        log = options.log or Path(folder) / "client.log"
         with _brokers(options) as found, RealBrokers(found) as brokers:
             broken = run_rules(
                 options.command_line,

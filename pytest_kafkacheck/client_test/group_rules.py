@@ -84,8 +84,7 @@ def _shares(protocol: str, bench: Bench) -> None:
     _poll_until([two], lambda: len(two.owned) == 2, "the other member has both when one has left")
 
 
-def _outdated(protocol: str, bench: Bench) -> None:
-    """A commit while another joins is refused or accepted; it must not hang, and the client goes on."""
+def _seeks(protocol: str, bench: Bench) -> None:
     topic, group = bench.topic(1), bench.name()
     bench.write(topic, 0, 5)
     one = Watched(bench.member(topic, group, protocol))
@@ -124,6 +123,6 @@ RULES = tuple(
     for name, says, test in (
         ("member", "a member reports its partitions, commits, and the next one goes on from there", _goes_on),
         ("rebalance", "two members share the partitions, and one has all when the other has left", _shares),
-        ("seek", "a member goes on from where it is sent", _outdated),
+        ("seek", "a member goes on from where it is sent", _seeks),
     )
 )

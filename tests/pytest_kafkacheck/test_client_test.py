@@ -89,7 +89,7 @@ def test_every_flaw_has_a_rule() -> None:
 
 
 @pytest.mark.parametrize("flaw", BREAKS)
-def test_a_client_that_breaks_a_rule_is_told_which(
+def test_a_client_that_breaks_a_rule_is_named_with_it(
     tmp_path: Path, flaw: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "GRACE", 0.5)

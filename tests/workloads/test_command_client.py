@@ -1,4 +1,4 @@
-"""Clients as processes: what they send and get, and how failures of the process itself are told."""
+"""Clients as processes: what they send and get, and how failures of the process itself are reported."""
 
 from __future__ import annotations
 
@@ -293,7 +293,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("flaw", WRONG)
-def test_a_client_that_breaks_the_protocol_is_told_in_one_line(
+def test_a_client_that_breaks_the_protocol_is_reported_in_one_line(
     make: Make, flaw: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "GRACE", 0.6)
