@@ -3,24 +3,35 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pytest_kafkacheck nemesis workloads analyzers tests examples benchmarks docs/generate
 
-.PHONY: demo test test-fast lint images nightly setup clean
+JAVA_CLIENT := examples/java_client
+
+.PHONY: demo test test-fast lint images java-client nightly setup clean
 
 demo: setup
 	$(BIN)/kafkacheck demo
 
 # Tests on clusters mostly wait, so two workers share the tests, see tests/support/work_units.py.
 test: .venv/ready
-	$(MAKE) --jobs=2 --output-sync=target lint images
+	$(MAKE) --jobs=2 --output-sync=target lint images java-client
 	$(BIN)/pytest -n 2 -m "not nightly" --durations=40 tests examples
 
 # The releases that `make test` needs.
 images: .venv/ready
 	$(BIN)/kafkacheck setup --compose --kafka 4.1.1 2.8.2 3.9.2 4.3.0
 
+java-client: $(JAVA_CLIENT)/target/client.jar
+
+$(JAVA_CLIENT)/target/client.jar: $(JAVA_CLIENT)/pom.xml $(shell find $(JAVA_CLIENT)/src -type f)
+	@{ command -v mvn && command -v javac; } >/dev/null || \
+	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq maven default-jdk-headless; } || \
+	  { echo "the Java client needs Maven and a JDK: sudo apt-get install maven default-jdk-headless"; exit 2; }
+	mvn -q -B -f $(JAVA_CLIENT)/pom.xml package
+	@touch $@
+
 test-fast: .venv/ready lint
 	$(BIN)/pytest -n 2 -m "not spark and not cluster and not nightly"
 
-nightly: setup lint .venv-connect/ready
+nightly: setup lint java-client .venv-connect/ready
 	$(BIN)/kafkacheck setup --compose --kafka 2.8.2 3.9.2 4.1.1 4.2.1 4.3.0
 	$(BIN)/pytest --hypothesis-profile=nightly tests examples
 

@@ -8,7 +8,7 @@ from typing import Any, Self, get_args
 
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
-from workloads.declaration import Allowed, Declaration, Need
+from workloads.declaration import Allowed, Declaration, Need, uses
 from workloads.load import Rate
 from workloads.values import (
     check_choice,
@@ -57,6 +57,7 @@ class Admin(Workload):
         does="topics are created, deleted, enlarged, configured and moved, and records deleted, while others work",
         page="#admin",
         judged_by=("metadata", "log", "order"),
+        uses=uses("producer", "idempotence", "consumer"),
         needs=(
             Need(
                 what="Kafka 4.0 or later, which has no ZooKeeper mode",

@@ -9,7 +9,7 @@ from typing import Any, Self, get_args
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
-from workloads.declaration import Allowed, Declaration
+from workloads.declaration import Allowed, Declaration, uses
 from workloads.load import Rate, Sizes
 from workloads.values import (
     check_acks,
@@ -54,7 +54,8 @@ class AppendLog(Workload):
                     their position is not in the log any more
     client          settings of the library's producer in its own names, such as {"linger_ms": 5} of kafka-python
                     and {"linger.ms": 5} of confluent-kafka
-    library         name of the client library: "kafka-python", or "confluent-kafka", which is an extra
+    library         name of the client library: "kafka-python", "confluent-kafka", which is an extra, or a command
+                    such as "command:java -jar client.jar", see docs/client_protocol.md
     """
 
     declaration = Declaration(
@@ -63,6 +64,10 @@ class AppendLog(Workload):
         "own writes",
         page="#appendlog",
         judged_by=("log", "sessions", "order"),
+        uses=(
+            *uses("producer", "consumer"),
+            *uses("idempotence", applies=lambda workload: workload.idempotent),
+        ),
         allows=(
             Allowed(
                 anomalies=("duplicate", "nonmonotonic-send"),

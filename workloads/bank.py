@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from workloads.common_fields import check_common_fields, make_topic
-from workloads.declaration import Declaration
+from workloads.declaration import Declaration, uses
 from workloads.load import Rate
 from workloads.values import check_seconds, check_share, check_whole_number
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
@@ -49,6 +49,7 @@ class Bank(Workload):
         does="transfers between accounts over several topics, in transactions; snapshots of all accounts meanwhile",
         page="bank.md",
         judged_by=("wrong-total", "transactions", "log"),
+        uses=uses("transactions", "consumer", "read-committed"),
     )
 
     topics_written: int = 2

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from workloads.common_fields import check_common_fields, make_topic
-from workloads.declaration import Allowed, Declaration, Need
+from workloads.declaration import Allowed, Declaration, Need, uses
 from workloads.load import Rate, Sizes
 from workloads.values import (
     check_seconds,
@@ -68,6 +68,7 @@ class Compacted(Workload):
         does="keyed updates and tombstones on a compacted topic",
         page="#compacted",
         judged_by=("risen-key", "log", "order"),
+        uses=uses("producer", "idempotence", "headers", "consumer"),
         needs=(
             Need(
                 what="a short `log.cleaner.backoff.ms`, or a run of a minute",

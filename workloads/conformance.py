@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workloads.clients.library import check_library, library_names
+from workloads.clients.library import check_library, is_library, library_names
 from workloads.reference import Reference
 from workloads.topic_names import short_topics
 from workloads.workload import Topic, WorkerRole, WorkerSpec, Workload
@@ -73,9 +73,10 @@ def _check_workers(workload: Workload, kind: str) -> None:
         where = f"{kind}.workers: role {worker.role.name!r}"
         if worker.role.name in ROLES_OF_THE_HARNESS:
             raise ValueError(f"{where}: this name belongs to the final reads; choose another")
-        if worker.library not in library_names():
+        if not is_library(worker.library):
             raise ValueError(
-                f"{where}: no client library {worker.library!r}; there are {', '.join(library_names())}"
+                f"{where}: no client library {worker.library!r}; there are {', '.join(library_names())}, and "
+                f"command:..."
             )
         check_library(worker.library)
         if worker.group is not None and worker.group not in workload.aliases("a1"):
@@ -115,9 +116,10 @@ def _check_properties(workload: Workload, kind: str) -> None:
             raise ValueError(
                 f"{kind}.{name}={value!r}: expected {'text' if wanted is str else 'True or False'}"
             )
-    if workload.library not in library_names():
+    if not is_library(workload.library):
         raise ValueError(
-            f"{kind}.library={workload.library!r}: no such client library; there are {', '.join(library_names())}"
+            f"{kind}.library={workload.library!r}: no such client library; there are "
+            f"{', '.join(library_names())}, and command:..."
         )
     check_library(workload.library)
     allowed: Any = workload.allowed

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, get_args
 from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
-from workloads.declaration import Declaration
+from workloads.declaration import Declaration, assignor_uses, uses
 from workloads.groups import HEARTBEATS, SLOWEST_POLL, Assignor
 from workloads.load import Rate
 from workloads.values import (
@@ -77,6 +77,11 @@ class Copy(Workload):
         does="members of a group copy records from topic to topic, exactly once; they crash, stall and are replaced",
         page="copying.md",
         judged_by=("lost-copy", "duplicate-copy", "groups", "transactions", "log"),
+        uses=(
+            *uses("producer", "idempotence", "consumer", "read-committed", "group-classic"),
+            *assignor_uses(),
+            *uses("transactions", applies=lambda workload: workload.guarantee == "exactly-once"),
+        ),
     )
 
     partitions: int = 4

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 Applies = Callable[[Any], bool]
@@ -54,6 +55,36 @@ class Allowed:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Uses:
+    """What a workload uses of its client library. A client process states what it is capable of
+    (docs/client_protocol.md); one that lacks something is refused before a run starts.
+
+    capability  its name in the protocol.
+    applies     whether a workload uses it.
+    """
+
+    capability: str
+    applies: Applies = always
+
+
+def uses(*capabilities: str, applies: Applies = always) -> tuple[Uses, ...]:
+    return tuple(Uses(capability=each, applies=applies) for each in capabilities)
+
+
+def assignor_uses() -> tuple[Uses, ...]:
+    """Of a workload whose members share partitions by its field `assignor`."""
+    return tuple(
+        Uses(capability=f"assignor-{name}", applies=partial(_assigns_by, name))
+        for name in ("range", "roundrobin", "sticky", "cooperative-sticky")
+    )
+
+
+def _assigns_by(name: str, workload: Any) -> bool:
+    # The brokers decide with another protocol.
+    return getattr(workload, "protocol", "classic") == "classic" and bool(workload.assignor == name)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Declaration:
     """What a workload says about itself. The defaults are those of a workload that promises everything.
 
@@ -62,6 +93,7 @@ class Declaration:
     page       where it is described, as a link within docs.
     judged_by  names of families of anomalies, and of single ones, that it is about. All checks that find rows to
                judge apply, whatever it says.
+    uses       what it uses of its client library.
     example    values of the fields that have no default, for the documents.
     """
 
@@ -71,11 +103,16 @@ class Declaration:
     judged_by: tuple[str, ...] = ()
     needs: tuple[Need, ...] = ()
     allows: tuple[Allowed, ...] = ()
+    uses: tuple[Uses, ...] = ()
     example: Mapping[str, Any] = field(default_factory=dict)
 
     def allowed(self, workload: Any) -> frozenset[str]:
         """Names of the anomalies that this configuration allows."""
         return frozenset(name for each in self.allows if each.applies(workload) for name in each.anomalies)
+
+    def capabilities(self, workload: Any) -> frozenset[str]:
+        """What this configuration uses of its client library."""
+        return frozenset(each.capability for each in self.uses if each.applies(workload))
 
     def least_release(self, workload: Any) -> tuple[int, int]:
         """The first release of Kafka that has all that this configuration needs; (0, 0) for any."""

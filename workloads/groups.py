@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, get_args
 from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
-from workloads.declaration import Declaration, Need
+from workloads.declaration import Declaration, Need, assignor_uses, uses
 from workloads.load import Rate
 from workloads.values import (
     check_choice,
@@ -43,6 +43,7 @@ HEARTBEATS = 4
 SLOWEST_POLL = 10.0
 """Seconds of ``max.poll.interval.ms`` at least. A member polls five times a second, so only a fault can exceed it.
 kafka-python waits 5 s longer for a coordinator that does not answer a request to join."""
+
 
 MEMBER = WorkerRole("member", "workloads.roles.member:consume")
 
@@ -88,6 +89,13 @@ class Groups(Workload):
         does="members of consumer groups share a topic's partitions, commit, leave and join again",
         page="groups.md",
         judged_by=("groups", "log", "order"),
+        uses=(
+            *uses("producer", "idempotence", "consumer"),
+            *uses("group-classic", applies=lambda workload: workload.protocol == "classic"),
+            *uses("group-consumer", applies=lambda workload: workload.protocol == "consumer"),
+            *uses("static-members", applies=lambda workload: workload.static),
+            *assignor_uses(),
+        ),
         needs=(
             Need(
                 what="Kafka 4.0 or later",

@@ -9,7 +9,7 @@ from typing import Any, Self, get_args
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
-from workloads.declaration import Allowed, Declaration, Need
+from workloads.declaration import Allowed, Declaration, Need, uses
 from workloads.load import Rate, Sizes
 from workloads.values import (
     check_acks,
@@ -60,6 +60,7 @@ class Rewind(Workload):
         does="readers go back in a log, by offset and by time, and read the same records again",
         page="#rewind",
         judged_by=("log", "order", "wrong-offset-for-time"),
+        uses=uses("producer", "idempotence", "consumer"),
         needs=(
             Need(
                 what="a short `log.retention.check.interval.ms`",

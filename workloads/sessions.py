@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, get_args
 from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
-from workloads.declaration import Allowed, Declaration, Need
+from workloads.declaration import Allowed, Declaration, Need, uses
 from workloads.load import Sizes
 from workloads.values import (
     check_choice,
@@ -45,7 +45,8 @@ class Sessions(Workload):
                     is not in the log any more
     client          settings of the library's producer in its own names, such as {"linger_ms": 5} of kafka-python
                     and {"linger.ms": 5} of confluent-kafka
-    library         name of the client library: "kafka-python", or "confluent-kafka", which is an extra
+    library         name of the client library: "kafka-python", "confluent-kafka", which is an extra, or a command
+                    such as "command:java -jar client.jar", see docs/client_protocol.md
     """
 
     declaration = Declaration(
@@ -54,6 +55,10 @@ class Sessions(Workload):
         "followers",
         page="sessions.md",
         judged_by=("sessions", "log", "order"),
+        uses=(
+            *uses("producer", "idempotence", "consumer"),
+            *uses("rack", applies=lambda workload: workload.read_from == "follower"),
+        ),
         needs=(
             Need(
                 what="racks, and a rack-aware `replica.selector.class`",

@@ -8,7 +8,7 @@ from typing import Any, Self, get_args
 
 from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
-from workloads.declaration import Declaration, Need
+from workloads.declaration import Declaration, Need, uses
 from workloads.load import Rate, Sizes
 from workloads.values import (
     check_choice,
@@ -58,6 +58,7 @@ class Transactions(Workload):
         "committed and of all records",
         page="#transactions",
         judged_by=("transactions", "log", "order"),
+        uses=uses("transactions", "consumer", "read-committed"),
         needs=(
             Need(
                 what="a short `transaction.abort.timed.out.transaction.cleanup.interval.ms`",

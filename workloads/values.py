@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 from workloads.clients import library as libraries
-from workloads.clients.library import library, library_names
+from workloads.clients.library import is_library, library, library_names
 from workloads.load import PHASES, Sizes
 from workloads.workload import Layout
 
@@ -130,8 +130,8 @@ def check_topic_config(where: str, config: Any, replication_factor: int) -> None
 
 
 def check_library(where: str, name: Any) -> None:
-    if name not in library_names():
-        raise ValueError(f"{where}={name!r}: expected one of {', '.join(library_names())}")
+    if not is_library(name):
+        raise ValueError(f"{where}={name!r}: expected one of {', '.join(library_names())}, or command:...")
     libraries.check_library(name)
 
 

@@ -13,6 +13,7 @@ from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.experiment.client_commands import check_client_commands
 from pytest_kafkacheck.experiment.clusters.choose import choose_source
 from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
 from pytest_kafkacheck.experiment.clusters.keeper import Keep
@@ -121,6 +122,7 @@ class Harness:
             raise UsageError(f"expected an Experiment, got {experiment!r}")
         events = experiment.schedule.events
         self._source.check(experiment.cluster, events)
+        check_client_commands(experiment.workload)
         self.require_faults({event.fault.name for event in events})
 
     def run(self, experiment: Experiment, *, name: str = "", only: Sequence[str] = ()) -> Run:

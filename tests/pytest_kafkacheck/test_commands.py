@@ -72,7 +72,7 @@ def test_every_declaration_is_listed_by_help_in_its_order() -> None:
     commands = discover(FOLDER)
     text = cli.parser().format_help()
     positions = [
-        re.search(rf"^    {each.name} +{re.escape(each.help)}$", text, re.MULTILINE) for each in commands
+        re.search(rf"^    {each.name}\s+{re.escape(each.help)}$", text, re.MULTILINE) for each in commands
     ]
     assert all(positions)
     starts = [found.start() for found in positions if found]
@@ -84,7 +84,7 @@ def test_every_declaration_is_listed_by_help_in_its_order() -> None:
 
 @pytest.mark.parametrize("command", discover(FOLDER), ids=lambda command: command.name)
 def test_a_command_is_named_as_its_file(command: object) -> None:
-    module = import_module(f"{FOLDER}.{getattr(command, 'name')}")  # noqa: B009
+    module = import_module(f"{FOLDER}.{getattr(command, 'name').replace('-', '_')}")  # noqa: B009
     assert module.COMMAND is command
 
 

@@ -14,7 +14,8 @@ import pytest
 
 from tests.support.real_cluster import wait_until
 from workloads.pipeline import APP
-from workloads.roles.application import environment, filled
+from workloads.roles.application import filled
+from workloads.user_program import environment
 from workloads.workers.process import WorkerProcess, group_states
 from workloads.workload import WorkerSpec
 

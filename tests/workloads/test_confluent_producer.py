@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from tests.support.mock_cluster import PRODUCE, MockCluster, mock_cluster
-from workloads.clients.confluent import epochs
+from workloads.clients import asked_epochs as epochs
 from workloads.clients.confluent import producer as producers
 from workloads.clients.confluent.producer import ConfluentProducer, check_setting
 from workloads.clients.connection import Address

@@ -251,3 +251,27 @@ def test_librdkafka_takes_certificates_as_text() -> None:
     confluent_kafka.Producer({"bootstrap.servers": "", **settings})
     with pytest.raises(confluent_kafka.KafkaException, match=r"ssl\.key\.pem"):
         confluent_kafka.Producer({"bootstrap.servers": "", **settings, "ssl.key.pem": "no key"})
+
+
+def test_a_client_process_gets_settings_in_kafkas_own_names(ca: trustme.CA) -> None:
+    own, password = ca.issue_cert("me"), 'a"b\\c'
+    secure = Security(
+        protocol="SASL_SSL",
+        ca=pem(ca.cert_pem),
+        mechanism="SCRAM-SHA-512",
+        username="me",
+        password=password,
+        certificate=pem(own.cert_chain_pems[0]),
+        key=pem(own.private_key_pem),
+    )
+    settings = secure.kafka()
+    assert settings["sasl.jaas.config"] == (
+        "org.apache.kafka.common.security.scram.ScramLoginModule required "
+        'username="me" password="a\\"b\\\\c";'
+    )
+    assert settings["sasl.password"] == password
+    assert settings["ssl.truststore.certificates"] == pem(ca.cert_pem)
+    assert settings["ssl.keystore.key"] == pem(own.private_key_pem)
+    assert Security(protocol="SSL").kafka() == {"security.protocol": "SSL"}
+    plain = Security(protocol="SASL_PLAINTEXT", **SASL).kafka()  # type: ignore[arg-type]
+    assert "PlainLoginModule" in plain["sasl.jaas.config"]

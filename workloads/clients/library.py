@@ -1,7 +1,8 @@
 """Client libraries by name. Roles get their clients here, so another library is one file and no role changes.
 
 A library is a module in `workloads.clients.libraries` that binds ``LIBRARY``, a `Library`. The module's name is the
-library's, with ``-`` for ``_``. `kafka_python` is the one to copy.
+library's, with ``-`` for ``_``. `kafka_python` is the one to copy. A name such as ``command:java -jar client.jar`` is
+a client process in any language (`workloads.clients.command`, docs/client_protocol.md).
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import importlib.util
 import pkgutil
 from collections.abc import Iterable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from workloads.clients import libraries
+from workloads.clients.command import name as commands
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import Consumer, Log, Member, Producer, TransactionalProducer
 
@@ -112,13 +115,23 @@ def library_names() -> tuple[str, ...]:
     return tuple(sorted(each.name.replace("_", "-") for each in pkgutil.iter_modules(libraries.__path__)))
 
 
+def is_library(name: Any) -> bool:
+    """Whether it is the name of a library, or of a command."""
+    return isinstance(name, str) and (name.startswith(commands.PREFIX) or name in library_names())
+
+
 def check_library(name: str) -> None:
     """Raises ValueError for an unknown name, naming those there are, and for one that is not installed.
 
-    Loads nothing.
+    Loads nothing, and starts no command.
     """
+    if name.startswith(commands.PREFIX):
+        commands.words(name)
+        return
     if name not in library_names():
-        raise ValueError(f"no client library {name!r}; there are {', '.join(library_names())}")
+        raise ValueError(
+            f"no client library {name!r}; there are {', '.join(library_names())} and {commands.PREFIX}..."
+        )
     if name in EXTRAS:
         module, extra = EXTRAS[name]
         if importlib.util.find_spec(module) is None:
@@ -127,7 +140,12 @@ def check_library(name: str) -> None:
             )
 
 
-def library(name: str) -> Library:
-    """Raises ValueError as `check_library` does."""
+def library(name: str, *, log: Path | None = None) -> Library:
+    """Raises ValueError as `check_library` does. log: for what a command writes to its standard error."""
     check_library(name)
+    if name.startswith(commands.PREFIX):
+        return cast(
+            Library,
+            importlib.import_module("workloads.clients.command.library").CommandLibrary(name, log=log),
+        )
     return cast(Library, importlib.import_module(f"{libraries.__name__}.{name.replace('-', '_')}").LIBRARY)

@@ -85,6 +85,29 @@ class Security:
         }
         return {name: value for name, value in settings.items() if value is not None}
 
+    def kafka(self) -> dict[str, str]:
+        """Settings as Kafka's Java clients have them, for clients in any language; user and password are there twice,
+        so that nobody has to parse ``sasl.jaas.config``. Nothing is written to disk."""
+        settings: dict[str, str] = {"security.protocol": self.protocol}
+        if self.tls and self.ca is not None:
+            settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": self.ca}
+        if self.certificate is not None and self.key is not None:
+            settings |= {
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.certificate.chain": self.certificate,
+                "ssl.keystore.key": self.key,
+            }
+        if self.mechanism is not None and self.username is not None and self.password is not None:
+            module = "plain.PlainLoginModule" if self.mechanism == "PLAIN" else "scram.ScramLoginModule"
+            settings |= {
+                "sasl.mechanism": self.mechanism,
+                "sasl.username": self.username,
+                "sasl.password": self.password,
+                "sasl.jaas.config": f"org.apache.kafka.common.security.{module} required "
+                f"username={_quoted(self.username)} password={_quoted(self.password)};",
+            }
+        return settings
+
     def to_json(self) -> dict[str, str]:
         """All fields that are not None, secrets included."""
         return {name: value for name, value in asdict(self).items() if value is not None}
@@ -132,6 +155,11 @@ class Security:
         if (self.certificate is None) != (self.key is None):
             given, missing = ("certificate", "key") if self.key is None else ("key", "certificate")
             raise ValueError(f"Security.{given} without Security.{missing}: expected both or neither")
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 @lru_cache(maxsize=16)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 
+from workloads import user_program
 from workloads.roles.context import WorkerContext
 
 LOOK = 0.1
@@ -20,17 +18,6 @@ PAUSE = 1.0
 
 KILL_LIMIT = 5.0
 """Seconds for a process to be gone after SIGKILL."""
-
-LAST_BYTES = 8192
-"""Of its output, in which its last lines are looked for."""
-
-LONGEST = 300
-"""Characters of its last output that are cited."""
-
-ROOT = Path(__file__).resolve().parents[2]
-
-BOUND_COMMAND = ROOT / "workloads" / "workers" / "bound_command.py"
-"""Runs a command that ends with its parent. By its path: it has to start without this package."""
 
 
 def run_application(context: WorkerContext) -> None:
@@ -58,7 +45,7 @@ def run_application(context: WorkerContext) -> None:
             break
         if counts["starts"] > restarts:
             context.problem(
-                f"{application} ended by itself with {_described(application.status())}, and was started "
+                f"{application} ended by itself with {user_program.described(application.status())}, and was started "
                 f"{counts['starts']} times; {application.last_output()}"
             )
             return
@@ -84,29 +71,24 @@ class Application:
             "instance": str(self._instance),
         }
         self._command = [filled(each, values) for each in options["command"]]
-        self._env = environment(os.environ) | {
+        self._env = user_program.environment(os.environ) | {
             name: filled(each, values) for name, each in options["env"].items()
         }
         self._log = context.home / "logs" / f"client-app-{self._instance}.log"
         self._process: subprocess.Popen[bytes] | None = None
 
     def __str__(self) -> str:
-        text = shlex.join(self._command)
-        return f"app:{self._instance} ({text if len(text) < LONGEST else text[:LONGEST] + '...'})"
+        return f"app:{self._instance} ({user_program.shortened(shlex.join(self._command))})"
 
     def why_not(self) -> str | None:
         """Why the command cannot be started; None where nothing is known against it."""
-        program = self._command[0]
-        if shutil.which(program, path=self._env.get("PATH")) is None:
-            return f"there is no program {program!r} that can be executed, seen from {Path.cwd()}"
-        return None
+        return user_program.why_not(self._command[0], self._env)
 
     def start(self) -> None:
         # From the main thread, which lives as long as the worker process. The kernel takes it for the parent.
-        binding = [sys.executable, "-I", "-S", str(BOUND_COMMAND), str(os.getpid())]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*binding, *self._command],
+                user_program.bound(self._command),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -132,17 +114,7 @@ class Application:
 
     def last_output(self) -> str:
         """The last line that it printed, as a clause."""
-        try:
-            with self._log.open("rb") as log:
-                log.seek(max(0, self._log.stat().st_size - LAST_BYTES))
-                lines = log.read().decode(errors="replace").split("\n")
-        except OSError:
-            lines = []
-        last = next((line.strip() for line in reversed(lines) if line.strip()), None)
-        if last is None:
-            return "it printed nothing"
-        readable = "".join(each if each.isprintable() else "?" for each in last)
-        return f"its last output: {readable[-LONGEST:]}"
+        return user_program.last_output(self._log)
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
@@ -150,17 +122,3 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     for name, value in values.items():
         text = text.replace(f"{{{name}}}", value)
     return text
-
-
-def environment(ours: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the harness, without what it sets for its workers."""
-    env = dict(ours)
-    first, _, rest = env.get("PYTHONPATH", "").partition(os.pathsep)
-    if first == str(ROOT):
-        env.pop("PYTHONPATH")
-        env |= {"PYTHONPATH": rest} if rest else {}
-    return env
-
-
-def _described(status: int | None) -> str:
-    return f"status {status}" if status is None or status >= 0 else f"signal {-status}"

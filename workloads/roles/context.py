@@ -44,7 +44,9 @@ class WorkerContext:
         self.phase: str = order.get("phase", PHASES[0])
         self.counts: Counter[str] = Counter()
         self.go, self.stop, self.gone = threading.Event(), threading.Event(), threading.Event()
-        self._library = library(order["library"])
+        self._library = library(
+            order["library"], log=self.home / "logs" / f"client-{self.process}-command.log"
+        )
         self._report = report
         self._writers: dict[str, Writer] = {}
         self._ops = 0

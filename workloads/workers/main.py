@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
+from workloads.clients.client_failure import ClientFailure
 from workloads.clients.network_gate import GATE
 from workloads.load import PHASES
 from workloads.reference import Reference
@@ -36,7 +37,8 @@ CRASHED, ABANDONED = 70, 71
 
 
 def main() -> int:
-    """The exit status: 0 when the role returned, CRASHED when it raised (see standard error)."""
+    """The exit status: 0 when the role returned, or its client failed, which is reported as its problem; CRASHED when
+    it raised anything else (see standard error)."""
     if parent := os.environ.pop(PARENT, None):
         end_with_parent(int(parent))
     log_to_stderr()
@@ -56,6 +58,10 @@ def main() -> int:
     threading.Thread(target=_pulse, args=(context,), name="pulse", daemon=True).start()
     try:
         _function(order)(context)
+        context.close()
+    except ClientFailure as failure:
+        # What was under way has no completion in the history, so that its outcome is unknown.
+        context.problem(f"{context.role} {context.process}: {failure}")
         context.close()
     except Exception:
         traceback.print_exc()

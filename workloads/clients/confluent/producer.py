@@ -11,8 +11,8 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as Library
 
+from workloads.clients.asked_epochs import AskedEpochs
 from workloads.clients.confluent import outcome
-from workloads.clients.confluent.epochs import AskedEpochs
 from workloads.clients.confluent.settings import COMMON, CONNECT_TIMEOUT, access
 from workloads.clients.connection import Address
 from workloads.clients.outcome import Acks, Outcome

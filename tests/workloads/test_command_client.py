@@ -1,0 +1,370 @@
+"""Clients as processes: what they send and get, and how failures of the process itself are reported."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import fake_client
+from tests.support.fake_client import FLAWS
+from workloads.clients.client_failure import ClientFailure
+from workloads.clients.command import process as processes
+from workloads.clients.command.library import CommandLibrary, introduce
+from workloads.clients.command.messages import Moved, Refusal
+from workloads.clients.connection import Address
+from workloads.clients.outcome import NOT_WRITTEN, REFUSED
+from workloads.clients.protocol import OUTSIDE, Completion, Ending, MemberEvent, Polled
+from workloads.keys import Keyed
+
+BROKERS = (Address("files", 1),)
+"""Never asked, because the client has files."""
+
+TOPIC = "orders-2"
+LOG, OTHER = (TOPIC, 0), (TOPIC, 1)
+PROGRAM = str(Path(fake_client.__file__))
+
+Make = Callable[..., CommandLibrary]
+
+
+@pytest.fixture
+def make(tmp_path: Path, request: pytest.FixtureRequest) -> Make:
+    """A library of the fake client with these options."""
+
+    def made(*options: str) -> CommandLibrary:
+        name = " ".join(["command:", sys.executable, "-I", "-S", PROGRAM, str(tmp_path), *options])
+        library = CommandLibrary(name, log=tmp_path / "client.log")
+        request.addfinalizer(library.close)
+        return library
+
+    return made
+
+
+def producer(library: CommandLibrary, **settings: Any) -> Any:
+    return library.producer(
+        bootstrap=BROKERS, topics=(TOPIC,), acks="all", idempotence=True, settings=settings
+    )
+
+
+def consumer(library: CommandLibrary, *, committed: bool = False, start: int = 0) -> Any:
+    return library.consumer(
+        bootstrap=BROKERS, start={LOG: start, OTHER: 0}, committed=committed, assignment=3
+    )
+
+
+def member(library: CommandLibrary, **settings: Any) -> Any:
+    return library.member(
+        bootstrap=BROKERS, topics=(TOPIC,), group="g", settings={"assignor": "range", **settings}
+    )
+
+
+def transactional(library: CommandLibrary) -> Any:
+    return library.transactional(
+        bootstrap=BROKERS, topics=(TOPIC,), transactional_id="t", timeout=10, settings={}
+    )
+
+
+def take(one: Any, count: int) -> list[Completion]:
+    taken: list[Completion] = []
+    deadline = time.monotonic() + 20
+    while len(taken) < count and time.monotonic() < deadline:
+        taken += one.take(0.1)
+    assert len(taken) == count, taken
+    return taken
+
+
+def wrote(library: CommandLibrary, count: int) -> None:
+    one = producer(library)
+    for op in range(count):
+        one.send(op, LOG, str(op).encode())
+    take(one, count)
+    one.close(1)
+
+
+def test_each_send_ends_once_with_its_offset(make: Make) -> None:
+    one = producer(make())
+    ops = [op << 48 for op in range(100)]
+    for op in ops:
+        one.send(op, LOG, b"x")
+    assert one.in_flight == 100
+    taken = take(one, 100)
+    assert [each.op for each in taken] == ops
+    assert [each.outcome for each in taken] == [("ok", offset, None) for offset in range(100)]
+    assert (one.in_flight, one.problem(), one.take(0), one.close(1)) == (0, None, [], [])
+
+
+def test_an_error_fails_a_send_only_if_nothing_was_written(make: Make) -> None:
+    """It was not sent; one attempt was refused; an error that nobody knows promises nothing."""
+    one = producer(make())
+    one.send(1, (TOPIC, 7), b"x")
+    one.send(2, ("small-1", 0), b"x" * 2000)
+    one.send(3, LOG, b"x", Keyed(1 << 70))
+    outcomes = {each.op: each.outcome for each in take(one, 3)}
+    assert outcomes == {
+        1: ("fail", None, "REQUEST_TIMED_OUT"),
+        2: ("fail", None, "MESSAGE_TOO_LARGE"),
+        3: ("fail", None, "error"),
+    }
+    other = producer(make("--flaw", "unknown-error"))
+    other.send(4, LOG, b"x")
+    assert [each.outcome for each in take(other, 1)] == [("info", None, "SOMETHING_NEW")]
+
+
+def test_the_outcome_table_has_the_same_errors_in_kafkas_names() -> None:
+    import kafka.errors
+
+    from workloads.clients.command.outcome import REFUSED as names
+
+    differently = {"MESSAGE_SIZE_TOO_LARGE": "MESSAGE_TOO_LARGE", "INVALID_TOPIC": "INVALID_TOPIC_EXCEPTION"}
+    classes = [*REFUSED, *(name for name, origin in NOT_WRITTEN.items() if origin == "broker")]
+    ours = {getattr(kafka.errors, name).message for name in classes}
+    assert {differently.get(name, name) for name in ours} == names
+
+
+def test_without_completions_the_sends_of_a_closed_producer_are_unknown(make: Make) -> None:
+    one = producer(make("--flaw", "never-acks"))
+    one.send(1, LOG, b"x")
+    assert [each.outcome.type for each in one.close(0)] == ["info"]
+
+
+def test_a_process_serves_one_client_after_another(make: Make) -> None:
+    library = make()
+    wrote(library, 3)
+    (first,) = library._idle
+    reader = consumer(library)
+    assert library._idle == []
+    assert [(each.offset, each.payload, each.leader_epoch) for each in reader.poll(0.1)] == [
+        (0, b"0", 0), (1, b"1", 0), (2, b"2", 0),
+    ]  # fmt: skip
+    reader.close()
+    assert library._idle == [first]
+    library.close()
+    assert first._process.poll() is not None
+
+
+def test_a_reader_goes_where_it_is_sent_and_passes_markers(make: Make) -> None:
+    library = make()
+    wrote(library, 2)
+    one = transactional(library)
+    for op, outcome in ((5, "commit"), (6, "abort")):
+        one.begin()
+        one.send(op, LOG, str(op).encode())
+        take(one, 1)
+        assert one.end(outcome, 5) == Ending("ok")
+    assert (one.producer_id, one.epoch) == (7001, 0)
+    reader = consumer(make(), committed=True)
+    assert [each.payload for each in reader.poll(0.1)] == [b"0", b"1", b"5"]
+    assert reader.positions == {LOG: 6, OTHER: 0}
+    assert (reader.assignment, reader.leader_epoch(LOG), reader.leader_epoch(OTHER)) == (3, 0, -1)
+    reader.seek(LOG, 1)
+    assert (reader.assignment, reader.positions[LOG]) == (4, 1)
+    reader.only((OTHER,))
+    assert reader.poll(0.1) == []
+    reader.only((LOG, OTHER))
+    assert [each.offset for each in reader.poll(0.1)] == [1, 2]
+    with pytest.raises(ValueError, match="are not assigned"):
+        reader.only((("x", 0),))
+
+
+def test_a_position_counts_as_lost_when_it_was_refused_several_times(make: Make) -> None:
+    reader = consumer(make(), start=40)
+    for _ in range(5):
+        assert reader.lost() == []
+        reader.poll(0)
+    assert [(each.log, each.position, each.divergence) for each in reader.lost()] == [(LOG, 40, None)]
+    reader.seek(LOG, 0)
+    assert reader.lost() == []
+
+
+def test_a_member_commits_and_the_next_one_goes_on(make: Make) -> None:
+    library = make()
+    wrote(library, 4)
+    one = member(library)
+    assert (one.id, one.generation, one.membership, one.positions) == ("", None, None, {})
+    assert [each.offset for each in one.poll(0.1)] == [0, 1, 2, 3]
+    events: list[MemberEvent] = one.events()
+    assert [(each.event, each.log, each.start) for each in events] == [
+        ("assigned", LOG, 0),
+        ("assigned", OTHER, 0),
+    ]
+    assert all(each.at <= time.monotonic_ns() for each in events)
+    assert (one.id.startswith("member-"), one.generation, one.assignment) == (True, 1, 2)
+    assert one.commit({LOG: 3}, 1) == Ending("ok")
+    other = member(make())
+    other.poll(0.1)
+    assert one.commit({LOG: 4}, 1) == Ending("info", "ILLEGAL_GENERATION")
+    one.close()
+    assert {(each.event, each.log) for each in one.events()} == {("revoked", LOG), ("revoked", OTHER)}
+    assert one.positions == {}
+    assert [each.offset for each in other.poll(0.1)] == [3]
+    assert (other.generation, other.positions) == (3, {LOG: 4, OTHER: 0})
+
+
+def test_offsets_are_part_of_a_transaction_with_a_membership(make: Make) -> None:
+    library = make()
+    wrote(library, 4)
+    one, reader = transactional(library), member(library, committed=True)
+    reader.poll(0.1)
+    one.begin()
+    assert one.add_positions({LOG: 2}, None, 1) == Ending("fail", OUTSIDE)
+    assert one.add_positions({LOG: 2}, reader.membership, 1) == Ending("ok")
+    assert one.end("commit", 1) == Ending("ok")
+    reader.close()
+    again = member(library)
+    assert [each.offset for each in again.poll(0.1)] == [2, 3]
+
+
+def test_a_new_owner_of_an_id_fences_the_former_one(make: Make) -> None:
+    library = make()
+    one = transactional(library)
+    one.begin()
+    other = transactional(library)
+    assert other.epoch == 1
+    assert one.end("commit", 1) == Ending("info", "PRODUCER_FENCED")
+    with pytest.raises(ConnectionError, match="cannot begin a transaction: PRODUCER_FENCED"):
+        one.begin()
+
+
+def test_keys_tombstones_and_bodies_arrive_as_they_were_sent(make: Make) -> None:
+    library = make()
+    one = producer(library)
+    sent = [(b"payload", Keyed(5)), (b"gone", Keyed(5, tombstone=True)), (b"plain", None)]
+    for op, (payload, keyed) in enumerate(sent):
+        one.send(op, LOG, payload, keyed)
+    take(one, 3)
+    polled: list[Polled] = consumer(library).poll(0.1)
+    assert [(each.payload, each.keyed) for each in polled] == sent
+
+
+def test_brokers_that_do_not_answer_are_an_os_error_and_wrong_settings_a_failure(make: Make) -> None:
+    library = make()
+    with pytest.raises(ConnectionError, match="could not connect: REQUEST_TIMED_OUT"):
+        library.producer(
+            bootstrap=(Address("unreachable", 1),), topics=(), acks=1, idempotence=False, settings={}
+        )
+    with pytest.raises(ClientFailure, match=r"refuses its settings: INVALID_CONFIG: no\.such\.setting"):
+        producer(library, **{"no.such.setting": 1})
+
+
+def test_the_processs_end_ends_the_client(make: Make) -> None:
+    one = producer(make())
+    pid = one._process.pid
+    os.kill(pid, 9)
+    with pytest.raises(ClientFailure, match="ended by itself with signal 9"):
+        send_until_it_fails(one)
+
+
+def send_until_it_fails(one: Any) -> None:
+    for op in range(100):
+        one.send(op, LOG, b"x")
+        one.take(0.1)
+
+
+def use(library: CommandLibrary, *, consumes: bool) -> None:
+    if consumes:
+        consumer(library).poll(0.2)
+        return
+    one = producer(library)
+    one.send(1, LOG, b"x")
+    one.take(0.2)
+    one.take(0.5)
+    one.close(0.2)
+
+
+WRONG = {
+    "wrong-version": "speaks version 2, and kafkacheck speaks version 1",
+    "no-hello": "ended by itself with status 3; its last output: Exception in thread main",
+    "garbage-hello": "wrote a line that is no JSON object: Picked up JAVA_TOOL_OPTIONS: -Xmx1g",
+    "garbage": r"wrote a line that is no JSON object: \[main\] WARN something happened; it printed nothing",
+    "out-of-turn": r"answered out of turn, while request \d+ \(\w+\) was under way",
+    "unasked": "completed record 999999, which was not sent|completed records, and none were under way",
+    "dies": "ended by itself with status 1.*; its last output: fatal: out of memory",
+    "silent": "has not written its answer to '.*' within 1 s",
+    "no-position": "answer to 'poll' that is not in the form of the protocol: no field 'positions'",
+    "acks-twice": "completed record 1, which was not sent or is completed already",
+    "foreign-record": "returned a record of other-1-0, which is not polled",
+    "closes-output": "has closed its output",
+}
+
+
+@pytest.mark.parametrize("flaw", WRONG)
+def test_a_client_that_breaks_the_protocol_is_reported_in_one_line(
+    make: Make, flaw: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "GRACE", 0.6)
+    monkeypatch.setattr(processes, "END_LIMIT", 1.0)
+    after = "0" if flaw in ("no-position", "foreign-record") else "1"
+    library = make("--flaw", flaw, "--after", after)
+    with pytest.raises(ClientFailure, match=WRONG[flaw]) as caught:
+        use(library, consumes=after == "0")
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("client '"), caught.value
+    assert set(WRONG) <= set(FLAWS)
+
+
+def test_a_program_that_is_not_there_and_one_that_cannot_be_run() -> None:
+    with pytest.raises(ClientFailure, match="there is no program '/no/such/program' that can be executed"):
+        introduce("command:/no/such/program x")
+    with pytest.raises(ClientFailure, match=r"by itself with status 2; its last output: .*no_such_file"):
+        introduce(f"command:{sys.executable} no_such_file.py")
+    for name, problem in (("command: ", "expected a command"), ("command:a 'b", "No closing quotation")):
+        with pytest.raises(ValueError, match=problem):
+            CommandLibrary(name)
+
+
+def test_a_missing_capability_is_named(make: Make) -> None:
+    with pytest.raises(ClientFailure, match=r"\(fake 1.0\) has no transactions$"):
+        transactional(make("--without", "transactions"))
+    with pytest.raises(ClientFailure, match="has no assignor-sticky"):
+        member(make(), assignor="sticky")
+
+
+def test_settings_that_follow_from_the_workload_are_ours() -> None:
+    library = CommandLibrary("command:x")
+    library.check_producer_setting("linger.ms")
+    for name in ("acks", "ssl.truststore.location", "transactional.id"):
+        with pytest.raises(ValueError, match="kafkacheck sets this itself"):
+            library.check_producer_setting(name)
+    with pytest.raises(ValueError, match="commits within a poll"):
+        library.check_member({"commits_in_poll": "auto"})
+
+
+def test_times_of_events_count_only_if_they_are_of_our_clock(make: Make) -> None:
+    """Otherwise a partition is given up when the request begins: two owners at a time are then never invented."""
+    one = member(make())
+    one.poll(0.1)
+    one.events()
+    began, now = one._opened + 10, one._opened + 20
+
+    def at(event: str, stated: int | None) -> int:
+        move = Moved(event, LOG, None, None, stated)
+        return int(one._event(move, began, now).at)
+
+    assert at("revoked", one._opened + 5) == one._opened + 5, "within an earlier request that failed"
+    assert (at("revoked", None), at("assigned", None)) == (began, now)
+    assert (at("revoked", now + 1), at("assigned", 3)) == (began, now)
+    one._has_clock = False
+    assert (at("revoked", began + 1), at("lost", began + 1), at("assigned", began + 1)) == (began, began, now)
+
+
+def test_a_poll_that_fails_for_good_makes_another_client(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = consumer(make())
+    process, call = reader._process, reader._process.call
+    calls: list[str] = []
+
+    def refusing(do: str, **fields: Any) -> dict[str, Any]:
+        calls.append(do)
+        if do == "poll" and len(calls) == 1:
+            raise Refusal("GROUP_AUTHORIZATION_FAILED")
+        answer: dict[str, Any] = call(do, **fields)
+        return answer
+
+    monkeypatch.setattr(process, "call", refusing)
+    assert reader.poll(0.1) == []
+    assert calls == ["poll", "close", "open", "only"]
+    assert (reader.assignment, reader.poll(0.1)) == (4, [])

@@ -1,0 +1,179 @@
+"""The form of what is sent to a client, and of what it answers."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from workloads.clients.protocol import Log, LostPosition, Polled
+from workloads.keys import Keyed, from_wire, to_wire
+
+T = TypeVar("T")
+
+
+class Refusal(Exception):
+    """A client answered a request with an error.
+
+    name   Kafka's own name of the error, such as NOT_ENOUGH_REPLICAS, or another in this form.
+    sent   False: the client knows that no request with it was sent. None: it does not say.
+    attempts   how many requests with it were sent; None if it does not say.
+    retriable  whether it may succeed later.
+    aborted    of the end of a transaction: whether the client knows that the transaction was aborted.
+    message    in words.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        message: str = "",
+        sent: bool | None = None,
+        attempts: int | None = None,
+        retriable: bool = False,
+        aborted: bool = False,
+    ) -> None:
+        super().__init__(f"{name}: {message}" if message else name)
+        self.name, self.message = name, message
+        self.sent, self.attempts, self.retriable, self.aborted = sent, attempts, retriable, aborted
+
+
+class Done(NamedTuple):
+    """The completion of a record. offset: None where the broker gave none."""
+
+    number: int
+    offset: int | None
+    error: Refusal | None
+
+
+class Moved(NamedTuple):
+    """A partition that a member got or gave up. at: ns; None without a clock."""
+
+    event: Any
+    log: Log
+    start: int | None
+    generation: int | None
+    at: int | None
+
+
+def record(number: int, log: Log, payload: bytes, keyed: Keyed | None) -> dict[str, Any]:
+    """A record to send. Raises struct.error for a key of more than 64 bits."""
+    key, value, headers = to_wire(payload, keyed)
+    message: dict[str, Any] = {"n": number, "topic": log[0], "partition": log[1], "value": _text(value)}
+    if key is not None:
+        message["key"] = _text(key)
+    if headers:
+        message["headers"] = [
+            [name, _text(content.encode() if isinstance(content, str) else content)]
+            for name, content in headers
+        ]
+    return message
+
+
+def offsets(positions: Mapping[Log, int]) -> list[dict[str, Any]]:
+    return [
+        {"topic": topic, "partition": partition, "offset": offset}
+        for (topic, partition), offset in positions.items()
+    ]
+
+
+def logs(of: Iterable[Log]) -> list[dict[str, Any]]:
+    return [{"topic": topic, "partition": partition} for topic, partition in of]
+
+
+# The following functions raise KeyError, TypeError or ValueError for what has not the form of the protocol.
+
+
+def parse_refusal(error: Any) -> Refusal:
+    return Refusal(
+        _of(str, error["name"]),
+        message=_of(str, error.get("message", "")),
+        sent=_optional(bool, error.get("sent")),
+        attempts=_optional(int, error.get("attempts")),
+        retriable=_of(bool, error.get("retriable", False)),
+        aborted=_of(bool, error.get("aborted", False)),
+    )
+
+
+def parse_done(entry: Any) -> Done:
+    error = parse_refusal(entry["error"]) if entry.get("error") is not None else None
+    return Done(_of(int, entry["n"]), _optional(int, entry.get("offset")), error)
+
+
+def parse_records(answer: Mapping[str, Any]) -> list[Polled]:
+    return [_polled(each) for each in answer["records"]]
+
+
+def parse_positions(answer: Mapping[str, Any]) -> dict[Log, int]:
+    return {_log(each): _of(int, each["offset"]) for each in answer["positions"]}
+
+
+def parse_lost(answer: Mapping[str, Any]) -> list[LostPosition]:
+    return [
+        LostPosition(_log(each), _of(int, each["position"]), _optional(int, each.get("divergence")))
+        for each in answer.get("lost", ())
+    ]
+
+
+def parse_moves(answer: Mapping[str, Any]) -> list[Moved]:
+    moves = [
+        Moved(
+            each["event"],
+            _log(each),
+            _optional(int, each.get("start")),
+            _optional(int, each.get("generation")),
+            _optional(int, each.get("at")),
+        )
+        for each in answer.get("events", ())
+    ]
+    for move in moves:
+        if move.event not in ("assigned", "revoked", "lost"):
+            raise ValueError(f"event {move.event!r}")
+    return moves
+
+
+def parse_number(answer: Mapping[str, Any], name: str) -> int | None:
+    return _optional(int, answer.get(name))
+
+
+def parse_text(answer: Mapping[str, Any], name: str) -> str:
+    return _of(str, answer.get(name) or "")
+
+
+def _polled(each: Mapping[str, Any]) -> Polled:
+    epoch = _optional(int, each.get("epoch"))
+    headers = [(_of(str, name), _bytes(content)) for name, content in each.get("headers") or ()]
+    payload, keyed = from_wire(_bytes(each.get("key")), _bytes(each["value"]), headers)
+    return Polled(
+        _log(each),
+        _of(int, each["offset"]),
+        -1 if epoch is None else epoch,
+        payload,
+        None,
+        keyed,
+        _optional(int, each.get("timestamp")),
+    )
+
+
+def _log(each: Mapping[str, Any]) -> Log:
+    return _of(str, each["topic"]), _of(int, each["partition"])
+
+
+def _of(kind: Callable[..., T], value: Any) -> T:
+    # Not isinstance: True is an int.
+    if type(value) is not kind:
+        raise TypeError(f"{value!r} is not of the type {getattr(kind, '__name__', kind)}")
+    found: T = value
+    return found
+
+
+def _optional(kind: Callable[..., T], value: Any) -> T | None:
+    return None if value is None else _of(kind, value)
+
+
+def _text(content: bytes | None) -> str | None:
+    return None if content is None else b64encode(content).decode()
+
+
+def _bytes(text: Any) -> bytes | None:
+    return None if text is None else b64decode(_of(str, text), validate=True)
