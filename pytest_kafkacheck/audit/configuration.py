@@ -114,8 +114,13 @@ class Configuration:
 
     @property
     def minimum(self) -> int:
-        """The replicas that must be in sync for acks=all. Brokers apply no more than there are replicas."""
+        """The replicas that must be in sync for acks=all, no more than there are."""
         return min(self.min_isr, self.replication)
+
+    @property
+    def caps_minimum(self) -> bool:
+        """Whether brokers apply the replication factor where min.insync.replicas is above it (KAFKA-15583)."""
+        return self.number >= (3, 7, 0)
 
     @property
     def elects_uncleanly(self) -> bool:
@@ -156,8 +161,12 @@ class Configuration:
         found = []
         if self.min_isr > self.replication:
             found.append(
-                f"min.insync.replicas={self.min_isr} is above the replication factor {self.replication}; brokers "
-                f"apply {self.minimum}"
+                f"min.insync.replicas={self.min_isr} is above the replication factor {self.replication}; Kafka "
+                + (
+                    f"{self.version} applies {self.minimum}"
+                    if self.caps_minimum
+                    else f"{self.version} refuses all writes with acks=all"
+                )
             )
         if self.idempotence and self.acks != "all":
             found.append(

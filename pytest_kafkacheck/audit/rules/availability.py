@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from pytest_kafkacheck.audit.events import BROKER_EVENTS
 from pytest_kafkacheck.audit.mend import MIN_ISR, SPARE_REPLICA
 from pytest_kafkacheck.audit.rule import Rule
 
 MINIMUM = "Kafka documentation, topic configs: min.insync.replicas"
 
 RULES = (
+    Rule(
+        name="minimum-above-replication",
+        events=BROKER_EVENTS,
+        effect="unavailable",
+        applies=lambda c, _: c.acks == "all" and c.min_isr > c.replication and not c.caps_minimum,
+        why="min.insync.replicas={c.min_isr} is above the replication factor {c.replication}: Kafka {c.version} "
+        "refuses all writes with acks=all, with or without this event",
+        until="one of the two settings is changed",
+        mends=(MIN_ISR,),
+        sources=(MINIMUM, "faust-streaming/faust issue 390: NotEnoughReplicas on Kafka 3.2.0"),
+    ),
     Rule(
         name="no-spare-replica",
         events=("leader-killed", "leader-isolated", "leader-wiped", "power-loss-one", "rolling-restart"),
