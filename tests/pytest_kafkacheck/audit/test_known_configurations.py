@@ -48,3 +48,9 @@ def test_a_minimum_above_the_replication_factor_is_capped_since_3_7() -> None:
     assert [rule.name for rule in outcome(new, "leader-killed").rules] == ["no-spare-replica"]
     assert "refuses all writes" in old.problems()[0]
     assert "applies 2" in new.problems()[0]
+
+
+@pytest.mark.parametrize(("controllers", "effect"), [(1, "unavailable"), (2, "unavailable"), (3, "keeps")])
+def test_fewer_than_three_controllers_have_no_majority_without_one(controllers: int, effect: str) -> None:
+    one = Configuration(replication=3, min_isr=2, replicas_in_rack=1, controllers=controllers)
+    assert outcome(one, "rack-lost").effect == effect

@@ -14,8 +14,8 @@ from pytest_kafkacheck.audit.registry import all_rules
 from pytest_kafkacheck.audit.rule import Rule
 from tests.support.replication.scripts import SCRIPTS, play
 
-NOT_MODELLED = ("no-controller-quorum", "truncation-to-high-watermark")
-"""Controllers, and replication before leader epochs: tests of their own have them."""
+NOT_MODELLED = ("no-controller-quorum", "truncation-to-high-watermark", "minimum-above-replication")
+"""Controllers, replication before leader epochs, and a minimum above the replication factor: other tests have them."""
 
 SECOND_REASONS = {
     ("isr-of-one-wiped", "no-leader"),
