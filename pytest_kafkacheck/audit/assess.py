@@ -25,7 +25,7 @@ def outcome(configuration: Configuration, event: str) -> Outcome:
     return Outcome(
         event=event,
         effect=effect,
-        why=tuple(rule.reason(configuration) for rule in deciding),
+        why=tuple(rule.reason(configuration) for rule in deciding) or (EVENTS[event].kept,),
         until=next((rule.until for rule in deciding if rule.until), ""),
         also=tuple(rule.reason(configuration) for rule in rules if rule not in deciding),
         mends=_mends(configuration, event, deciding),

@@ -13,7 +13,7 @@ from pytest_kafkacheck.audit.rule import Effect, Rule
 class Outcome:
     """event    its name.
     effect   the worst one of the rules that apply; "keeps" where none does.
-    why      the reasons for this effect.
+    why      the reasons for this effect. The event is also the scenario of a matrix that shows it.
     until    when it is available again, for "unavailable".
     also     reasons of other rules, such as writes that are refused besides the loss of others.
     mends    together they prevent the effect; none where no setting does.

@@ -15,7 +15,7 @@ from pytest_kafkacheck.audit.rule import Rule
 from tests.support.replication.scripts import SCRIPTS, play
 
 NOT_MODELLED = ("no-controller-quorum", "truncation-to-high-watermark", "minimum-above-replication")
-"""Controllers, replication before leader epochs, and a minimum above the replication factor: other tests have them."""
+"""Controllers, replication before leader epochs, a minimum above the replication factor: other tests have them."""
 
 SECOND_REASONS = {
     ("isr-of-one-wiped", "no-leader"),
