@@ -43,6 +43,7 @@ class Judged:
             "origins": dict(self.subject.origins),
             "unknown": {name: list(values) for name, values in self.subject.unknown.items()},
             "problems": list(configuration.problems()),
+            "notes": list(self.subject.notes),
             "outcomes": [each.to_json() for each in self.outcomes],
         }
 

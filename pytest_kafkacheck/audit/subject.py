@@ -22,6 +22,7 @@ class Subject:
     origins   where a setting comes from, by field, such as "topic" or "--acks"; those without are assumed.
     unknown   fields that could not be read, with all values that they may have.
     events    names of those that concern it.
+    notes     sentences about it.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Subject:
     origins: Mapping[str, str] = field(default_factory=dict)
     unknown: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     events: tuple[str, ...] = tuple(EVENTS)
+    notes: tuple[str, ...] = ()
 
     @property
     def configuration(self) -> Configuration:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.audit_options import Stated, add_setting_options, stated
-from pytest_kafkacheck.cli.common.harness_options import add_security_option
+from pytest_kafkacheck.cli.common.harness_options import add_security_option, security_of
 from pytest_kafkacheck.cli.common.json_output import check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED, UNKNOWN
 from pytest_kafkacheck.errors import UsageError
@@ -25,6 +25,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--bootstrap",
         metavar="HOST:PORT,...",
         help="addresses of brokers of the cluster to read; nothing is changed. Without it, the options say all",
+    )
+    parser.add_argument(
+        "--topic", metavar="PATTERN", help="only topics of this name, such as 'orders*', and internal ones"
     )
     add_security_option(parser)
     parser.add_argument(
@@ -71,7 +74,37 @@ def status(report: Report) -> int:
 
 
 def _report(options: argparse.Namespace) -> Report:
-    return offline(stated(options))
+    said = stated(options)
+    if options.bootstrap is None:
+        if options.topic is not None or options.command_config is not None:
+            given = "--command-config" if options.topic is None else "--topic"
+            raise UsageError(f"{given} goes with --bootstrap only: without it, no cluster is read")
+        return offline(said)
+    return _read(options, said)
+
+
+def _read(options: argparse.Namespace, said: Stated) -> Report:
+    from pytest_kafkacheck.audit.live.asking import asking
+    from pytest_kafkacheck.audit.live.read import read_report
+    from pytest_kafkacheck.cluster.kafka.served_cluster import find, parse_bootstrap
+    from pytest_kafkacheck.errors import InfrastructureError
+
+    brokers = find(parse_bootstrap(options.bootstrap, security_of(options))).brokers
+    try:
+        return read_report(
+            sorted(brokers),
+            asking(brokers),
+            pattern=options.topic or "*",
+            settings=said.settings,
+            origins=said.origins,
+            unknown=said.unknown,
+        )
+    except OSError as error:
+        addresses = ", ".join(f"{node} at {address}" for node, address in sorted(brokers.items()))
+        raise InfrastructureError(
+            f"--bootstrap {options.bootstrap} answers, but none of the brokers that it names does: {addresses}: "
+            f"{error or type(error).__name__}. Run this where these addresses can be reached."
+        ) from error
 
 
 def offline(said: Stated) -> Report:

@@ -45,7 +45,7 @@ def _subject(judged: Judged, *, verbose: bool) -> Iterator[object]:
         yield Text(f"  {', '.join(known)}")
     if assumed:
         yield Text(f"  assumed, by default: {', '.join(assumed)}", style="dim")
-    yield from (Text(f"  {problem}", style="yellow") for problem in configuration.problems())
+    yield from (Text(f"  {line}", style="yellow") for line in (*configuration.problems(), *subject.notes))
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
     for heading in ("event", "scenario", "effect", "why", "what prevents it, and its cost"):
         grid.add_column(heading, overflow="fold")

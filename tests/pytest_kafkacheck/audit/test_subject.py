@@ -16,7 +16,10 @@ def test_what_holds_for_every_value_of_an_unknown_setting_is_said() -> None:
     )
     assert effects(certain) == {"leader-killed": "loses"}
     uncertain = Subject(
-        name="orders", settings={"replication": 3, "acks": "all"}, unknown=unknown, events=("isr-of-one-killed",)
+        name="orders",
+        settings={"replication": 3, "acks": "all"},
+        unknown=unknown,
+        events=("isr-of-one-killed",),
     )
     assert effects(uncertain) == {"isr-of-one-killed": "unknown"}
 
