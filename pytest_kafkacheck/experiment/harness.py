@@ -186,6 +186,10 @@ class Harness:
         """A cluster that serves, see `ClusterPool.cluster`."""
         return self._pool.cluster(spec, logs=logs, alone=alone)
 
+    def say(self, line: str) -> None:
+        """Report a line of progress."""
+        self._say(line)
+
     @property
     def directory(self) -> Path:
         """Where runs are kept."""

@@ -59,6 +59,17 @@ class Cell:
         return "keeps" if effect == "unknown" else effect
 
     @property
+    def windows(self) -> frozenset[int]:
+        """Positions of the faults during which it shows whether writes are accepted or refused."""
+        scenario = self.scenario
+        if scenario.window is None or not self.workload.acknowledges:
+            return frozenset()
+        rules = self.predicted.rules if self.expected == "unavailable" and self.stated is None else ()
+        return frozenset(scenario.refuses.get(rule.name, scenario.window) for rule in rules) or frozenset(
+            {scenario.window}
+        )
+
+    @property
     def impossible(self) -> str | None:
         """Why there is no such configuration of Kafka; None where there is."""
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_kafkacheck.errors import VerdictError
@@ -17,10 +17,11 @@ STATES: tuple[State, ...] = ("not as predicted", "not exercised", "not reproduce
 
 @dataclass(frozen=True)
 class CellResult:
-    """tries: what each run showed, the deciding one last."""
+    """tries: what each run showed, the deciding one last. looks: has an entry once a test has looked at the state."""
 
     cell: Cell
     tries: tuple[Shown, ...]
+    looks: list[str] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def shown(self) -> Shown:
@@ -81,6 +82,7 @@ class CellResult:
     def assert_as_predicted(self) -> None:
         """Raise VerdictError unless the cell showed what was expected of it."""
         __tracebackhide__ = True
+        self.looks.append("assert")
         if self.state != "as predicted":
             why = "; ".join(self.cell.predicted.why)
             raise VerdictError(

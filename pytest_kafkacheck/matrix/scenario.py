@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -36,6 +36,7 @@ class Scenario:
     """name         that of the event of the audit.
     faults       for a layout; times are seconds after the warm-up.
     window       position of the fault during which writes show whether the topic is available; None: all is down.
+    refuses      position of the fault during which writes are refused, by rule of the audit, where it is another one.
     disks        whether nodes need file systems of their own.
     controllers  separate controllers; 0: each broker is one. The scenario stops too many nodes for a majority.
     alone        whether a run has one cell only.
@@ -47,6 +48,7 @@ class Scenario:
     name: str
     faults: Callable[[Layout], list[Event]] = field(default=lambda _: [])
     window: int | None = None
+    refuses: Mapping[str, int] = field(default_factory=dict, hash=False)
     disks: bool = False
     controllers: int = 0
     alone: bool = False

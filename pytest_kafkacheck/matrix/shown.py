@@ -50,9 +50,8 @@ def shown(
     exercised, availability = verdict.exercised, verdict.availability
     found = {each.anomaly: each.count for each in verdict.findings if not each.allowed}
     written, lost = unacknowledged or (exercised.acks, found.get(LOST, 0))
-    window = None
-    if cell.scenario.window is not None and exercised.faults and cell.workload.acknowledges:
-        window = exercised.faults[cell.scenario.window].acks_during
+    in_order = sorted(exercised.faults, key=lambda fault: _position(fault.event))
+    acks = [in_order[index].acks_during for index in cell.windows] if in_order else []
     phases = {each.phase: each for each in availability.phases}
     steady = phases.get("steady" if cell.scenario.alone else "start")
     waits = [log.longest_wait for log in availability.logs]
@@ -67,12 +66,17 @@ def shown(
             name for name in found if name not in FOLLOWS_FROM_LOSS or (name != LOST and not lost)
         ),
         doubts=(*_faults(verdict), *verdict.unknowns),
-        acks_in_window=window,
+        acks_in_window=sum(acks) if acks else None,
         without_acks=max(waits, default=0.0) if cell.workload.acknowledges else None,
         throughput=rate,
         latency_median=None if steady is None else steady.latency_median,
         latency_99=None if steady is None else steady.latency_99,
     )
+
+
+def _position(event: str) -> int:
+    """Of an event in its schedule, which names it so: "kill-2"."""
+    return int(event.rpartition("-")[2])
 
 
 def _faults(verdict: Verdict) -> list[str]:

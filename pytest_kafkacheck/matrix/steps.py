@@ -16,6 +16,11 @@ OVER = 1.0
 """Seconds by which a cut ends after the leader has failed."""
 
 
+REFUSES = {"below-minimum": -2}
+"""After `shrink`: while the leader is alone. The cut of the last follower is the fault before that of the leader, and
+ends before another one can be elected."""
+
+
 def lag(layout: Layout, *, at: float) -> list[Event]:
     """Followers get no records from the leader for two seconds, and stay in the ISR."""
     return [

@@ -45,6 +45,13 @@ def markdown(results: Sequence[Mapping[str, Any]], impossible: Mapping[str, str]
     return "\n".join(lines) + "\n"
 
 
+def plain(results: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The table as lines of text, with columns as wide as needed."""
+    lines = [HEADINGS, *rows(results)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+
+
 def as_json(results: Sequence[Mapping[str, Any]], impossible: Mapping[str, str]) -> str:
     return json.dumps({"cells": list(results), "impossible": dict(impossible)}, indent=2) + "\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nemesis.event import Event
 from nemesis.faults.kill import kill
 from pytest_kafkacheck.matrix.scenario import LEADER, Layout, Scenario
-from pytest_kafkacheck.matrix.steps import shrink
+from pytest_kafkacheck.matrix.steps import REFUSES, shrink
 
 KILLED = 14.0
 
@@ -15,4 +15,4 @@ def _faults(layout: Layout) -> list[Event]:
     return [*cuts, kill(LEADER, at=alone, lasting=KILLED)]
 
 
-SCENARIO = Scenario(name="isr-of-one-killed", faults=_faults, window=-1)
+SCENARIO = Scenario(name="isr-of-one-killed", faults=_faults, window=-1, refuses=REFUSES)
