@@ -50,6 +50,8 @@ class Judged:
 
 @dataclass(frozen=True)
 class Report:
+    """problems: what could not be read, and what would help."""
+
     subjects: Sequence[Subject]
     problems: Sequence[Problem] = ()
 

@@ -26,12 +26,14 @@ LEAST_BROKERS = 3
 
 @dataclass(frozen=True)
 class Cell:
-    """stated: what the user expects; None: what the rules of the audit predict. in_rack: for rack-lost."""
+    """stated: what the user expects; None: what the rules of the audit predict. in_rack: for rack-lost. audited: what
+    an audit of a cluster says, of which the cell has only the settings that a scenario needs."""
 
     chosen: Chosen
     scenario: Scenario
     stated: Expected | None = None
     in_rack: int = 1
+    audited: Expected | None = None
 
     @property
     def id(self) -> str:
@@ -55,6 +57,8 @@ class Cell:
     def expected(self) -> Expected:
         if self.stated is not None:
             return self.stated
+        if self.audited is not None:
+            return self.audited
         effect = self.predicted.effect
         return "keeps" if effect == "unknown" else effect
 
@@ -85,12 +89,14 @@ class Cell:
     def cluster(self) -> ClusterSpec:
         """Cells of equal clusters may share one."""
         chosen = self.chosen
+        is_zookeeper = self.configuration.mode == "zookeeper"
         supports_elr = ELR in release_of(chosen.version).features
         features = {ELR: int(chosen.elr)} if chosen.elr is not None and supports_elr else {}
         return ClusterSpec(
             version=chosen.version,
             brokers=max(LEAST_BROKERS, chosen.replication),
-            controllers=self.scenario.controllers,
+            controllers=0 if is_zookeeper else self.scenario.controllers,
+            zookeepers=int(is_zookeeper),
             disk_mb=DISK_MB if self.scenario.disks else None,
             features=features,
         )

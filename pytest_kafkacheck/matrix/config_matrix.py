@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from pytest_kafkacheck.audit.configuration import Acks, Configuration
+from pytest_kafkacheck.audit.configuration import Acks, Configuration, Mode
 from pytest_kafkacheck.errors import UsageError
 from workloads.values import kafka_text
 
@@ -26,6 +26,7 @@ class Chosen:
     elr: bool | None
     topic_config: Mapping[str, str]
     name: str
+    mode: Mode | None = None
 
     def __hash__(self) -> int:
         """Settings of the topic are a mapping, which has no hash."""
@@ -44,6 +45,7 @@ class Chosen:
             flush_messages=None if flush is None else int(flush),
             version=self.version,
             elr=self.elr,
+            mode=self.mode,
         )
 
 
@@ -57,6 +59,7 @@ class ConfigMatrix:
     idempotence   of the producers; None: on with acks="all".
     version       Kafka releases.
     elr           eligible leader replicas on or off; None: the release's default.
+    mode          "kraft" or "zookeeper"; None: that in which the release is run by default.
     skip_impossible  run the rest where some combinations are impossible; otherwise these are refused, with a list.
     Raises UsageError for a setting without values.
 
@@ -77,11 +80,13 @@ class ConfigMatrix:
     idempotence: Sequence[bool | None] = (None,)
     version: Sequence[str] = ("4.1.1",)
     elr: Sequence[bool | None] = (None,)
+    mode: Sequence[Mode | None] = (None,)
     skip_impossible: bool = False
 
     def __post_init__(self) -> None:
         lists: dict[str, Any] = {
-            name: getattr(self, name) for name in ("acks", "replication", "idempotence", "version", "elr")
+            name: getattr(self, name)
+            for name in ("acks", "replication", "idempotence", "version", "elr", "mode")
         }
         if not isinstance(self.topic_config, Mapping):
             raise UsageError(
@@ -103,6 +108,7 @@ class ConfigMatrix:
             "idempotence": self.idempotence,
             "version": self.version,
             "elr": self.elr,
+            "mode": self.mode,
         }
         several = [name for name, values in axes.items() if len(values) > 1]
         found = []

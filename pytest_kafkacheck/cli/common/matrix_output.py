@@ -38,17 +38,24 @@ def write_matrix(
     options: argparse.Namespace, results: Sequence[CellResult], impossible: Mapping[str, str]
 ) -> int:
     """Print the table, write the files, and return the exit status."""
-    from rich.console import Console
-
-    from pytest_kafkacheck.cli.common.table import table
-    from pytest_kafkacheck.matrix.cell_result import worst_state
-    from pytest_kafkacheck.matrix.table import HEADINGS, as_csv, as_json, markdown, rows, summary
+    from pytest_kafkacheck.matrix.table import as_csv, as_json, markdown
 
     data = [result.to_json() for result in results]
     texts = {"json": as_json(data, impossible), "markdown": markdown(data, impossible), "csv": as_csv(data)}
     for name, text in texts.items():
         if (file := getattr(options, name)) is not None:
             file.write_text(text, encoding="utf-8")
+    print_matrix(results, impossible)
+    return matrix_status(results)
+
+
+def print_matrix(results: Sequence[CellResult], impossible: Mapping[str, str]) -> None:
+    from rich.console import Console
+
+    from pytest_kafkacheck.cli.common.table import table
+    from pytest_kafkacheck.matrix.table import HEADINGS, rows, summary
+
+    data = [result.to_json() for result in results]
     console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console = Console(highlight=False, emoji=False, width=WIDTH)
@@ -58,7 +65,13 @@ def write_matrix(
     for name, reason in impossible.items():
         console.print(f"impossible, not run: {name}: {reason}", markup=False)
     console.print(summary(data), markup=False)
-    match worst_state(results):
+
+
+def matrix_status(results: Sequence[CellResult]) -> int:
+    """Without any result, nothing is known."""
+    from pytest_kafkacheck.matrix.cell_result import worst_state
+
+    match worst_state(results) if results else None:
         case "as predicted":
             return AS_EXPECTED
         case "not as predicted":

@@ -80,3 +80,35 @@ def test_what_makes_no_sense_is_refused(
 ) -> None:
     assert main(["audit", *arguments.split()]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_cluster_that_does_not_answer_is_an_error_that_says_what_was_tried(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["audit", "--bootstrap", "localhost:1"]) == 4
+    said = capsys.readouterr().err
+    assert "No broker answers within 1.5 s: localhost:1: " in said
+    assert "No cluster is needed where options state its settings: --replication 3" in said
+
+
+def test_what_the_options_say_is_said_all_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "--bootstrap", "localhost:1", *SAFE]) == 3
+    said = " ".join(capsys.readouterr().out.split())
+    assert "of 11 events: unavailable 2, keeps 9" in said
+    assert "Not known --bootstrap localhost:1: No broker answers" in said
+    assert main(["audit", "--bootstrap", "localhost:1", "--replication", "1"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--topic orders", "--topic goes with --bootstrap only: without it, no cluster is read"),
+        ("--replication 3 --prove flood", "--prove: no scenario 'flood'; there are leader-killed,"),
+        ("--bootstrap localhost", "'localhost' is no address; expected HOST:PORT"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    capsys: pytest.CaptureFixture[str], arguments: str, said: str
+) -> None:
+    assert main(["audit", *arguments.split()]) == 2
+    assert said in capsys.readouterr().err
