@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_kafkacheck.audit.events import BROKER_EVENTS
 from pytest_kafkacheck.audit.mend import Mend
 from pytest_kafkacheck.audit.rule import Effect, Rule
 
@@ -35,6 +36,7 @@ class Outcome:
     def to_json(self) -> dict[str, Any]:
         return {
             "event": self.event,
+            "scenario": self.event if self.event in BROKER_EVENTS else None,
             "effect": self.effect,
             "why": list(self.why),
             "until": self.until,
