@@ -1,8 +1,8 @@
 """Which settings keep acknowledged writes when the ISR shrinks to the leader and then the leader is lost.
 
-acks × min.insync.replicas × unclean.leader.election.enable, all eight in one run: each has a topic and a producer. First
-the followers leave the ISR one after another, so that the leader is alone in it; then the leader is killed. What each
-cell shows on Kafka 4.1 (eligible leader replicas on):
+acks × min.insync.replicas × unclean.leader.election.enable, all eight in one run: each has a topic and a producer.
+First the followers leave the ISR one after another, so that the leader is alone in it; then the leader is killed.
+What each cell shows on Kafka 4.1 (eligible leader replicas on):
 
 - ``acks=all`` with ``min.insync.replicas=2`` keeps everything: alone, the leader refuses to acknowledge.
 - with ``min.insync.replicas=1`` the leader acknowledges alone, whatever acks says. If an unclean election is
