@@ -64,6 +64,10 @@ from pytest_kafkacheck.errors import KafkacheckError as KafkacheckError
 from pytest_kafkacheck.errors import UsageError as UsageError
 from pytest_kafkacheck.errors import VerdictError as VerdictError
 from pytest_kafkacheck.experiment.experiment import Experiment as Experiment
+from pytest_kafkacheck.matrix.cell import Cell as Cell
+from pytest_kafkacheck.matrix.cell_result import CellResult as CellResult
+from pytest_kafkacheck.matrix.config_matrix import ConfigMatrix as ConfigMatrix
+from pytest_kafkacheck.matrix.matrix import scenarios as scenarios
 from pytest_kafkacheck.run import Run as Run
 from workloads.admin import Admin as Admin
 from workloads.append_log import AppendLog as AppendLog
@@ -95,8 +99,11 @@ __all__ = [
     "Bounds",
     "Budget",
     "CapabilityError",
+    "Cell",
+    "CellResult",
     "ClusterSpec",
     "Compacted",
+    "ConfigMatrix",
     "Copy",
     "Ending",
     "Experiment",
@@ -167,6 +174,7 @@ __all__ = [
     "reset",
     "restart",
     "rolling_restart",
+    "scenarios",
     "sequence",
     "slow_disk",
     "stop",

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import runpy
 from pathlib import Path
-from traceback import extract_tb
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
@@ -16,6 +14,7 @@ from pytest_kafkacheck.cli.common.harness_options import (
     harness_options,
 )
 from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.python_file import bound_values
 from pytest_kafkacheck.cli.exit_status import status, worst
 from pytest_kafkacheck.errors import UsageError
 
@@ -57,23 +56,11 @@ def load(file: Path) -> list[Experiment]:
     """
     from pytest_kafkacheck.experiment.experiment import Experiment
 
-    if not file.is_file():
-        raise UsageError(f"{file}: no such file")
-    if file.suffix == ".json":
+    if file.is_file() and file.suffix == ".json":
         return [Experiment.read(file)]
-    if file.suffix != ".py":
+    if file.is_file() and file.suffix != ".py":
         raise UsageError(f"{file}: expected experiment.json of a run, or a Python file (.py)")
-    try:
-        names = runpy.run_path(str(file))
-    except (Exception, SystemExit) as error:
-        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(file)]
-        where = f"{file}, line {lines[-1]}," if lines else str(file)
-        raise UsageError(f"{where} cannot be run: {type(error).__name__}: {error}") from error
-    experiments: list[Experiment] = []
-    for value in names.values():
-        # A file may bind one experiment to two names. It is still run once.
-        if isinstance(value, Experiment) and not any(value is other for other in experiments):
-            experiments.append(value)
+    experiments = [value for value in bound_values(file) if isinstance(value, Experiment)]
     if not experiments:
         raise UsageError(
             f"{file}: binds no Experiment at its top level, such as `experiment = Experiment(...)`. "

@@ -134,6 +134,13 @@ class Harness:
         InfrastructureError when nothing was recorded, which is never a verdict. A CapabilityError, one of these, says
         that this host is not capable of one of the faults.
         """
+        home = self.record(experiment, name=name)
+        result = self.judge(home, only=only)
+        self._say(f"verdict: {result.result}")
+        return result
+
+    def record(self, experiment: Experiment, *, name: str = "") -> Path:
+        """Run an experiment and do not judge it. Returns the run's folder. Raises as `run` does."""
         self.check(experiment)
         spec = self._pool.actual_spec(experiment.cluster, logs=self._directory)
         if spec != experiment.cluster:
@@ -149,9 +156,7 @@ class Harness:
                     execute(experiment, cluster, run=run, home=home.path, say=self._say, stop=self._stop)
             finally:
                 cluster.save_logs(home.logs)
-        result = self.judge(home.path, only=only)
-        self._say(f"verdict: {result.result}")
-        return result
+        return home.path
 
     def judge(self, home: Path, *, only: Sequence[str] = ()) -> Run:
         """Judge the history in a run's folder, finished or interrupted, and write verdict.json. only: as in `run`."""
@@ -164,6 +169,13 @@ class Harness:
             (outcome,) = judge_all(self._spark, [stored], examples=EXAMPLES)
         return Run(home, outcome.verdicts[0])
 
+    def judge_runs(self, homes: Sequence[Path]) -> list[Run]:
+        """Judge the histories of several runs at once, in one job of Spark, and write their verdicts."""
+        self._spark.start()
+        runs = [StoredRun(home=home, rules=RunDirectory(home).read_judging_rules()) for home in homes]
+        outcomes = judge_all(self._spark, runs, examples=EXAMPLES)
+        return [Run(home, outcome.verdicts[0]) for home, outcome in zip(homes, outcomes, strict=True)]
+
     def judge_lines(self, lines: ImportedLines) -> Verdict:
         """Judge a history that was imported into the folder of a run."""
         self._spark.start()
@@ -175,6 +187,10 @@ class Harness:
     ) -> AbstractContextManager[DockerCluster]:
         """A cluster that serves, see `ClusterPool.cluster`."""
         return self._pool.cluster(spec, logs=logs, alone=alone)
+
+    def say(self, line: str) -> None:
+        """Report a line of progress."""
+        self._say(line)
 
     @property
     def directory(self) -> Path:

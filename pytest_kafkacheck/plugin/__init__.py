@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_kafkacheck.plugin.cells import _kafkacheck_cells as _kafkacheck_cells
+from pytest_kafkacheck.plugin.cells import check_matrix_file
+from pytest_kafkacheck.plugin.cells import pytest_collection_finish as pytest_collection_finish
 from pytest_kafkacheck.plugin.fixtures import _kafkacheck_harness as _kafkacheck_harness
 from pytest_kafkacheck.plugin.fixtures import _kafkacheck_scope as _kafkacheck_scope
 from pytest_kafkacheck.plugin.fixtures import kafkacheck as kafkacheck
@@ -27,4 +30,5 @@ from pytest_kafkacheck.plugin.xdist import pytest_testnodedown as pytest_testnod
 
 def pytest_configure(config: pytest.Config) -> None:
     check_options(config)
+    check_matrix_file(config)
     register_marker(config)

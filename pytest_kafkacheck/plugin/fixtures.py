@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import warnings
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_kafkacheck.plugin.cells import RESULT
 from pytest_kafkacheck.plugin.evidence import CLUSTER, OUTPUT, keep_evidence
 from pytest_kafkacheck.plugin.marker import marker_options
 from pytest_kafkacheck.plugin.options import directory_of, harness_options, scope_of
@@ -129,7 +131,13 @@ def kafkacheck(
 ) -> Iterator[Kafkacheck]:
     """Run experiments on real Kafka clusters: ``kafkacheck(Experiment(...)).assert_valid()``."""
     unknown = marker_options(request.node).unknown == "pass"
-    value = Kafkacheck(_kafkacheck_harness, name=request.node.name, unknown=unknown)
+    value = Kafkacheck(
+        _kafkacheck_harness,
+        name=request.node.name,
+        unknown=unknown,
+        cells=lambda: request.getfixturevalue("_kafkacheck_cells"),
+        record=lambda result: request.node.user_properties.append((RESULT, json.dumps(result.to_json()))),
+    )
     request.node.stash[RUNS] = value.runs
     yield value
     value.check_looked_at()

@@ -72,6 +72,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         help="A setting of Spark; may be repeated. Overrides ini kafkacheck_spark_conf",
     )
+    group.addoption(
+        "--kafkacheck-matrix",
+        metavar="FILE",
+        help="Write the results of the cells of matrices into this file: .md, .json or .csv",
+    )
     parser.addini(
         "kafkacheck_dir", "Folder in which runs are kept, relative to rootdir", default=".kafkacheck"
     )

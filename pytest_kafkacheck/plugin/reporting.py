@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_kafkacheck.plugin.cells import summarize_cells
 from pytest_kafkacheck.plugin.evidence import ENDED, keep_evidence
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def _shorten_message(report: pytest.TestReport, error: BaseException) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     _summarize_passed(terminalreporter, config)
+    summarize_cells(terminalreporter, config)
     if interrupted := config.stash.get(EVIDENCE, []):
         terminalreporter.section("kafkacheck: evidence of interrupted tests")
         for text in interrupted:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast, overload
 
 import pytest
+
+from pytest_kafkacheck.plugin.cells import CELLS
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.experiment.experiment import Experiment
     from pytest_kafkacheck.experiment.harness import Harness
+    from pytest_kafkacheck.matrix.cell import Cell
+    from pytest_kafkacheck.matrix.cell_result import CellResult
+    from pytest_kafkacheck.matrix.session_cells import SessionCells
     from pytest_kafkacheck.run import Run
 
 
@@ -28,23 +33,50 @@ def skipped_where_impossible() -> Iterator[None]:
 class Kafkacheck:
     """The fixture's value: call it with an experiment, get a `Run`."""
 
-    def __init__(self, harness: Harness, *, name: str, unknown: bool) -> None:
+    def __init__(
+        self,
+        harness: Harness,
+        *,
+        name: str,
+        unknown: bool,
+        cells: Callable[[], SessionCells],
+        record: Callable[[CellResult], None],
+    ) -> None:
         self.runs: list[Run] = []
+        self._cells, self._record = cells, record
+        self._results: list[CellResult] = []
         self._harness = harness
         self._name = name
         self._unknown = unknown
 
-    def __call__(self, experiment: Experiment) -> Run:
-        """Run an experiment on a real cluster and judge it; skip the test where the host cannot do a fault.
+    @overload
+    def __call__(self, experiment: Experiment) -> Run: ...
+    @overload
+    def __call__(self, experiment: Cell) -> CellResult: ...
+    def __call__(self, experiment: Experiment | Cell) -> Run | CellResult:
+        """Run an experiment, or a cell of a matrix, on a real cluster and judge it; skip the test where the host
+        cannot do a fault.
 
+        The first cell of several that can share a run, of all tests that are selected, runs all of them.
         Raises InfrastructureError when it recorded nothing to judge, UsageError when it makes no sense.
         """
         __tracebackhide__ = True
+        if type(experiment).__module__ == CELLS:
+            return self._cell(cast("Cell", experiment))
+        experiment = cast("Experiment", experiment)
         with skipped_where_impossible():
             run = self._harness.run(experiment, name=experiment.name or self._name)
         run.accept_unknown = self._unknown
         self.runs.append(run)
         return run
+
+    def _cell(self, cell: Cell) -> CellResult:
+        __tracebackhide__ = True
+        with skipped_where_impossible():
+            result = self._cells().result(cell)
+        self._results.append(result)
+        self._record(result)
+        return result
 
     def check_looked_at(self) -> None:
         """Fail the test if it ran an experiment, looked at no verdict, and the verdict is not valid.
@@ -56,3 +88,7 @@ class Kafkacheck:
                 self._harness.has_failed = True
                 reason = "the test looked at no verdict, and this one is not valid"
                 pytest.fail(f"{reason}: {run.text()}", pytrace=False)
+        for result in self._results:
+            if not result.looks and result.state != "as predicted":
+                reason = "the test did not call assert_as_predicted(), and the cell is not as predicted"
+                pytest.fail(f"{reason}: {result.cell.id}: {result.verdict}", pytrace=False)

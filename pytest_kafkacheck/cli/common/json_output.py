@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pytest_kafkacheck.errors import UsageError
@@ -15,7 +15,7 @@ def check_json(out: str | None) -> None:
         raise UsageError(f"--json {out}: its folder does not exist")
 
 
-def write_json(out: str, results: Sequence[object]) -> None:
+def write_json(out: str, results: Sequence[object] | Mapping[str, object]) -> None:
     """Write the results. Raises UsageError when the file cannot be written."""
     text = json.dumps(results, indent=2)
     if out == "-":

@@ -1,0 +1,76 @@
+"""The tables of docs/audit.md and docs/matrix.md, from the events, the rules and the scenarios."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from _blocks import replaced, table
+
+from pytest_kafkacheck.audit.events import EVENTS
+from pytest_kafkacheck.audit.registry import all_rules
+from pytest_kafkacheck.audit.rule import EFFECTS
+from pytest_kafkacheck.matrix.scenario import Layout, Scenario, all_scenarios
+
+SHOWN = Layout(replication=3, brokers=3)
+"""Three replicas on three brokers."""
+
+
+def generate(root: Path) -> dict[Path, str]:
+    docs = root / "docs"
+    audit, matrix = docs / "audit.md", docs / "matrix.md"
+    text = audit.read_text(encoding="utf-8")
+    for name, body in {"audit: events": _events(), "audit: rules": _rules()}.items():
+        text = replaced(text, name, body)
+    scenarios = replaced(matrix.read_text(encoding="utf-8"), "matrix: scenarios", _scenarios())
+    return {audit: text, matrix: scenarios}
+
+
+def _events() -> str:
+    rows = [[f"`{each.name}`", each.what, each.kept] for each in EVENTS.values()]
+    return table(["event", "what happens", "kept, where no rule applies, because"], rows)
+
+
+def _rules() -> str:
+    ordered = sorted(all_rules(), key=lambda rule: EFFECTS.index(rule.effect))
+    return table(
+        ["rule", "in", "effect", "why", "prevented by, together", "sources"],
+        [
+            [
+                f"`{rule.name}`",
+                ", ".join(f"`{event}`" for event in rule.events),
+                {"keeps": "none: a note"}.get(rule.effect, rule.effect),
+                re.sub(r"\{c\.\w+\}", "*n*", rule.why),
+                "; ".join(mend.setting for mend in rule.mends) or "–",
+                "; ".join(rule.sources),
+            ]
+            for rule in ordered
+        ],
+    )
+
+
+def _scenarios() -> str:
+    return table(
+        ["scenario", "what happens", "faults, with 3 replicas", "needs"],
+        [[f"`{each.name}`", each.what, _faults(each), _needs(each)] for each in all_scenarios().values()],
+    )
+
+
+def _faults(scenario: Scenario) -> str:
+    events = scenario.faults(SHOWN)
+    return (
+        "; ".join(
+            f"{event.at:g} s: `{event.fault.name}` {str(event.target).replace('|', 'from')} for {event.lasting:g} s"
+            for event in events
+        )
+        or "none"
+    )
+
+
+def _needs(scenario: Scenario) -> str:
+    needs = [
+        *(["disks of their own"] if scenario.disks else []),
+        *(["a separate controller"] if scenario.controllers else []),
+        *(["the cluster alone"] if scenario.alone else []),
+    ]
+    return ", ".join(needs) or "–"

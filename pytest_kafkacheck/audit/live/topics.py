@@ -1,0 +1,131 @@
+"""Topics: where their replicas are, and the settings that decide what they lose."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from kafka.protocol.metadata import MetadataRequest
+
+from pytest_kafkacheck.audit.live.asking import AskNode, any_of, refusal
+from pytest_kafkacheck.audit.live.brokers import Cluster
+from pytest_kafkacheck.audit.live.described import FILE, Described, describe_topics
+from pytest_kafkacheck.audit.report import Problem
+from pytest_kafkacheck.errors import UsageError
+
+MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
+FLUSH_MESSAGES, FLUSH_MS = "flush.messages", "flush.ms"
+SETTINGS = (MIN_ISR, UNCLEAN, FLUSH_MESSAGES, FLUSH_MS)
+
+NEVER = 2**63 - 1
+"""Value of a flush setting that is off."""
+
+SHOWN = 20
+"""Names of topics in a message."""
+
+
+@dataclass
+class ReadTopic:
+    """settings, origins, unknown: as `Subject` has them."""
+
+    name: str
+    internal: bool
+    partitions: int
+    settings: dict[str, Any] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
+    unknown: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    def put(self, name: str, value: object, origin: str) -> None:
+        self.settings[name], self.origins[name] = value, origin
+
+
+def read_topics(cluster: Cluster, send: AskNode, pattern: str) -> tuple[list[ReadTopic], list[Problem]]:
+    """Topics whose name matches the pattern, such as "orders*", and all internal ones.
+
+    Raises UsageError that names topics where none matches, OSError when no broker answers.
+    """
+    request = MetadataRequest(
+        version=9, topics=None, allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=False, include_topic_authorized_operations=False,
+    )  # fmt: skip
+    answer = any_of(cluster.nodes, send, request)
+    problems = [
+        refusal(
+            each.error_code,
+            "Describe",
+            tried=f"Metadata of topic {each.name}",
+            missing="its replicas are not known",
+        )
+        for each in answer.topics
+        if each.error_code
+    ]
+    there = [each for each in answer.topics if not each.error_code and each.partitions]
+    chosen = [each for each in there if each.is_internal or fnmatchcase(each.name, pattern)]
+    if not any(not each.is_internal for each in chosen) and (pattern != "*" or not chosen):
+        raise UsageError(_no_match(pattern, [each.name for each in there if not each.is_internal]))
+    found = [_replicas(each, cluster.racks) for each in sorted(chosen, key=lambda each: each.name)]
+    described, refused = describe_topics(cluster.nodes, send, [each.name for each in found], SETTINGS)
+    for topic in found:
+        _settings(topic, described.get(topic.name), cluster)
+    return found, [*problems, *refused]
+
+
+def _replicas(described: Any, racks: Mapping[int, str]) -> ReadTopic:
+    """By the partition with the fewest replicas, and by that with the most in one rack."""
+    topic = ReadTopic(described.name, described.is_internal, len(described.partitions))
+    counts = [len(each.replica_nodes) for each in described.partitions]
+    spread = f"partitions, of which some have {max(counts)}" if len(set(counts)) > 1 else "partitions"
+    topic.put("replication", min(counts), spread)
+    in_one = [_most_in_one(each.replica_nodes, racks) for each in described.partitions]
+    known = [each for each in in_one if each is not None]
+    if len(known) == len(in_one):
+        topic.put("replicas_in_rack", max(known), "broker.rack")
+    return topic
+
+
+def _most_in_one(replicas: Iterable[int], racks: Mapping[int, str]) -> int | None:
+    nodes = list(replicas)
+    if not all(node in racks for node in nodes):
+        return None
+    return max(Counter(racks[node] for node in nodes).values())
+
+
+def _settings(topic: ReadTopic, described: Described | None, cluster: Cluster) -> None:
+    replication = topic.settings["replication"]
+    if described is None:
+        topic.unknown = {
+            "min_isr": tuple(range(1, replication + 1)),
+            "unclean": (False, True),
+            "flush_messages": (None, 1),
+        }
+        return
+    if MIN_ISR in described:
+        topic.put("min_isr", int(described[MIN_ISR].value), described[MIN_ISR].origin)
+    if UNCLEAN in described:
+        value, source = described[UNCLEAN]
+        origin = described[UNCLEAN].origin
+        if cluster.settings.get("mode") == "kraft" and cluster.separate_controllers and source >= FILE:
+            # The value in effect comes from the controllers' own file, and no request reads that.
+            origin += "; the controllers' file decides, which cannot be read"
+        topic.put("unclean", value == "true", origin)
+    for field_name, name in (("flush_messages", FLUSH_MESSAGES), ("flush_ms", FLUSH_MS)):
+        if name in described and (number := int(described[name].value)) != NEVER:
+            topic.put(field_name, max(number, 1), described[name].origin)
+
+
+def alike(topics: Iterable[ReadTopic]) -> list[list[ReadTopic]]:
+    """Topics of which nothing differs but the name, together."""
+    groups: defaultdict[str, list[ReadTopic]] = defaultdict(list)
+    for topic in topics:
+        groups[repr((topic.internal, topic.settings, topic.origins, topic.unknown))].append(topic)
+    return list(groups.values())
+
+
+def _no_match(pattern: str, names: list[str]) -> str:
+    if not names:
+        return f"--topic {pattern}: this user sees no topic; it needs Describe on those to audit"
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"--topic {pattern}: matches none of {', '.join(sorted(names)[:SHOWN])}{more}"

@@ -1,0 +1,207 @@
+"""``kafkacheck audit``: what a cluster's configuration keeps, loses or refuses in each event."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_kafkacheck.cli.command import Command
+from pytest_kafkacheck.cli.common.audit_options import Stated, add_setting_options, stated
+from pytest_kafkacheck.cli.common.harness_options import (
+    add_directory_option,
+    add_security_option,
+    add_spark_options,
+    security_of,
+    spark_options,
+)
+from pytest_kafkacheck.cli.common.json_output import check_json, write_json
+from pytest_kafkacheck.cli.common.matrix_output import matrix_status, print_matrix
+from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED, UNKNOWN, worst
+from pytest_kafkacheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from pytest_kafkacheck.audit.report import Report
+    from pytest_kafkacheck.matrix.cell_result import CellResult
+
+WITHOUT_CLUSTER = (
+    "No cluster is needed where options state its settings: --replication 3 --min-isr 2 --acks all --unclean false "
+    "--version 4.1.1"
+)
+
+WIDTH = 180
+"""Characters per line if the output is no terminal."""
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--bootstrap",
+        metavar="HOST:PORT,...",
+        help="addresses of brokers of the cluster to read; nothing is changed. Without it, the options say all",
+    )
+    parser.add_argument(
+        "--topic", metavar="PATTERN", help="only topics of this name, such as 'orders*', and internal ones"
+    )
+    add_security_option(parser)
+    parser.add_argument(
+        "--prove",
+        metavar="SCENARIO",
+        nargs="*",
+        help="show the outcomes on clusters in Docker with these settings; default: of every event of brokers",
+    )
+    parser.add_argument(
+        "--json", metavar="OUT", help="write the result as JSON into this file; - for standard output"
+    )
+    parser.add_argument("--junitxml", metavar="FILE", type=Path, help="write the result as JUnit's XML")
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="also print what exactly happens in each event, side effects, and sources",
+    )
+    add_setting_options(parser)
+    add_spark_options(parser)
+    add_directory_option(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from pytest_kafkacheck.audit.junit import junit_xml
+    from pytest_kafkacheck.cli.common.audit_table import parts
+
+    check_json(options.json)
+    if options.prove:
+        require_scenarios(options.prove)
+    if options.junitxml is not None and not options.junitxml.resolve().parent.is_dir():
+        raise UsageError(f"--junitxml {options.junitxml}: its folder does not exist")
+    report = _report(options)
+    console = Console(highlight=False, emoji=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, emoji=False, width=WIDTH)
+    is_printed = options.json != "-"
+    if is_printed:
+        for part in parts(report, verbose=options.verbose):
+            console.print(part, markup=False)
+    if options.junitxml is not None:
+        options.junitxml.write_text(junit_xml(report), encoding="utf-8")
+    results = [] if options.prove is None else _prove(options, report)
+    if options.json is not None:
+        proof = {} if options.prove is None else {"proof": [result.to_json() for result in results]}
+        write_json(options.json, {**report.to_json(), **proof})
+    if options.prove is None:
+        return status(report)
+    if is_printed:
+        print_matrix(results, {})
+    agree = sum(result.state == "as predicted" for result in results)
+    say(f"{agree} of {len(results)} outcomes are shown as the audit says them")
+    return worst([status(report), matrix_status(results)])
+
+
+def status(report: Report) -> int:
+    """A loss is worse than something that could not be read."""
+    if report.loses:
+        return NOT_AS_EXPECTED
+    return UNKNOWN if report.problems else AS_EXPECTED
+
+
+def _prove(options: argparse.Namespace, report: Report) -> list[CellResult]:
+    """What clusters with the audited settings showed. Says what cannot be shown."""
+    from pytest_kafkacheck.audit.events import BROKER_EVENTS
+    from pytest_kafkacheck.experiment.harness import Harness
+    from pytest_kafkacheck.matrix.prove import cells_of
+    from pytest_kafkacheck.matrix.run_batch import check_cells, run_cells
+
+    proofs = [cells_of(subject, options.prove or BROKER_EVENTS) for subject in report.subjects]
+    cells = tuple(dict.fromkeys(cell for proof in proofs for cell in proof.cells))
+    for sentence in (sentence for proof in proofs for sentence in proof.left_out):
+        say(f"not shown: {sentence}")
+    if not cells:
+        return []
+    with Harness(options.dir, say=say, **spark_options(options)) as harness:
+        check_cells(harness, cells)
+        return run_cells(harness, cells, say=say)
+
+
+def _report(options: argparse.Namespace) -> Report:
+    said = stated(options)
+    if options.bootstrap is None:
+        if options.topic is not None or options.command_config is not None:
+            given = "--command-config" if options.topic is None else "--topic"
+            raise UsageError(f"{given} goes with --bootstrap only: without it, no cluster is read")
+        return offline(said)
+    return _read(options, said)
+
+
+def _read(options: argparse.Namespace, said: Stated) -> Report:
+    from pytest_kafkacheck.audit.live.asking import asking
+    from pytest_kafkacheck.audit.live.read import read_report
+    from pytest_kafkacheck.audit.report import Problem
+    from pytest_kafkacheck.cluster.kafka.served_cluster import find, parse_bootstrap
+    from pytest_kafkacheck.errors import InfrastructureError
+
+    addresses = parse_bootstrap(options.bootstrap, security_of(options))
+    try:
+        brokers = find(addresses).brokers
+    except InfrastructureError as error:
+        if "replication" not in said.settings:
+            raise InfrastructureError(f"{error} {WITHOUT_CLUSTER}") from error
+        # The options say enough for an answer all the same.
+        problem = Problem(
+            tried=f"--bootstrap {options.bootstrap}",
+            missing=str(error),
+            remedy="what is above follows from the options alone",
+        )
+        return replace(offline(said), problems=[problem])
+    try:
+        return read_report(
+            sorted(brokers),
+            asking(brokers),
+            pattern=options.topic or "*",
+            settings=said.settings,
+            origins=said.origins,
+            unknown=said.unknown,
+        )
+    except OSError as error:
+        named = ", ".join(f"{node} at {address}" for node, address in sorted(brokers.items()))
+        raise InfrastructureError(
+            f"--bootstrap {options.bootstrap} answers, but none of the brokers that it names does: {named}: "
+            f"{error or type(error).__name__}. Run this where these addresses can be reached."
+        ) from error
+
+
+def offline(said: Stated) -> Report:
+    """From options alone. Raises UsageError where these say too little."""
+    from pytest_kafkacheck.audit.report import Report
+    from pytest_kafkacheck.audit.subject import Subject
+
+    if "replication" not in said.settings:
+        raise UsageError(
+            "audit: expected --bootstrap HOST:PORT of a cluster to read, or its settings, of which --replication is "
+            f"the least. {WITHOUT_CLUSTER}"
+        )
+    return Report(
+        [Subject(name="stated settings", settings=said.settings, origins=said.origins, unknown=said.unknown)]
+    )
+
+
+def require_scenarios(names: Sequence[str]) -> None:
+    """Raises UsageError for a name that no scenario has."""
+    from pytest_kafkacheck.matrix.matrix import scenarios
+
+    try:
+        scenarios(*names)
+    except UsageError as error:
+        raise UsageError(f"--prove: {error}") from None
+
+
+COMMAND = Command(
+    name="audit",
+    help="what a configuration loses or refuses in failures",
+    order=25,
+    add_options=_add_options,
+    run=_run,
+)

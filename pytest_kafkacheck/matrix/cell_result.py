@@ -1,0 +1,112 @@
+"""What a cell showed, against what was expected of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pytest_kafkacheck.errors import VerdictError
+from pytest_kafkacheck.matrix.cell import Cell
+from pytest_kafkacheck.matrix.shown import Shown
+
+State = Literal["as predicted", "not as predicted", "not reproduced", "not exercised"]
+STATES: tuple[State, ...] = ("not as predicted", "not exercised", "not reproduced", "as predicted")
+"""The worst one first."""
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """tries: what each run showed, the deciding one last. looks: has an entry once a test has looked at the state."""
+
+    cell: Cell
+    tries: tuple[Shown, ...]
+    looks: list[str] = field(default_factory=list, compare=False, repr=False)
+
+    @property
+    def shown(self) -> Shown:
+        return self.tries[-1]
+
+    @property
+    def state(self) -> State:
+        """A loss that was expected and did not occur is no pass: the cell has shown nothing."""
+        shown, expected = self.shown, self.cell.expected
+        if expected == "loses" and shown.lost:
+            return "as predicted"
+        if shown.lost or shown.anomalies:
+            return "not as predicted"
+        if shown.doubts:
+            return "not exercised"
+        if expected == "loses":
+            return "not reproduced"
+        if shown.acks_in_window is not None and (shown.acks_in_window > 0) != (expected == "keeps"):
+            return "not as predicted"
+        return "as predicted"
+
+    @property
+    def needs_another_try(self) -> bool:
+        return self.state in ("not reproduced", "not exercised")
+
+    @property
+    def guarantee(self) -> str:
+        """Such as "kept 1,204 of 1,204", "broken: 510 of 1,373 lost", "not exercised: ..."."""
+        shown = self.shown
+        if shown.lost:
+            return f"broken: {shown.lost:,} of {shown.written:,} lost"
+        if shown.anomalies:
+            return f"broken: {', '.join(shown.anomalies)}"
+        if shown.doubts:
+            return f"not exercised: {shown.doubts[0]}"
+        return f"kept {shown.written:,} of {shown.written:,}"
+
+    @property
+    def verdict(self) -> str:
+        """The state with its reason, in one sentence."""
+        shown = self.shown
+        match self.state:
+            case "not reproduced":
+                times = "1 try" if len(self.tries) == 1 else f"{len(self.tries)} tries"
+                return f"loss not reproduced in {times}"
+            case "not as predicted" if not shown.lost and not shown.anomalies:
+                was = (
+                    f"{shown.acks_in_window:,} writes acknowledged"
+                    if shown.acks_in_window
+                    else "no write acknowledged"
+                )
+                return f"not as predicted: {was} during the fault, expected: {self.cell.expected}"
+            case "not as predicted":
+                return f"not as predicted: {self.guarantee}, expected: {self.cell.expected}"
+            case state:
+                return state
+
+    def assert_as_predicted(self) -> None:
+        """Raise VerdictError unless the cell showed what was expected of it."""
+        __tracebackhide__ = True
+        self.looks.append("assert")
+        if self.state != "as predicted":
+            why = "; ".join(self.cell.predicted.why)
+            raise VerdictError(
+                f"{self.cell.id}: {self.verdict}\n   shown     {self.guarantee}\n   expected  {self.cell.expected}"
+                f" ({'stated' if self.cell.stated else why})\n   runs      "
+                + ", ".join(each.path for each in self.tries)
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        cell, shown = self.cell, self.shown
+        return {
+            "cell": cell.id,
+            "scenario": cell.scenario.name,
+            "configuration": cell.describe(),
+            "expected": cell.expected,
+            "why": [] if cell.stated else list(cell.predicted.why),
+            "sources": [] if cell.stated else list(cell.predicted.sources),
+            "state": self.state,
+            "verdict": self.verdict,
+            "guarantee": self.guarantee,
+            "tries": len(self.tries),
+            **shown.to_json(),
+        }
+
+
+def worst_state(results: Sequence[CellResult]) -> State:
+    return min((each.state for each in results), key=STATES.index, default="as predicted")

@@ -1,0 +1,14 @@
+"""All brokers lose power at the same moment."""
+
+from __future__ import annotations
+
+from nemesis.event import Event
+from nemesis.faults.power_loss import power_loss
+from pytest_kafkacheck.matrix.scenario import Layout, Scenario
+
+
+def _faults(_: Layout) -> list[Event]:
+    return [power_loss("all", at=4.0, lasting=3.0)]
+
+
+SCENARIO = Scenario(name="power-loss", faults=_faults, disks=True)

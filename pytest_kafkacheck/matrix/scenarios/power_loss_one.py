@@ -1,0 +1,15 @@
+"""The leader loses power a second after its followers stopped getting records."""
+
+from __future__ import annotations
+
+from nemesis.event import Event
+from nemesis.faults.power_loss import power_loss
+from pytest_kafkacheck.matrix.scenario import LEADER, Layout, Scenario
+from pytest_kafkacheck.matrix.steps import lag
+
+
+def _faults(layout: Layout) -> list[Event]:
+    return [*lag(layout, at=1.0), power_loss(LEADER, at=2.0, lasting=12.0)]
+
+
+SCENARIO = Scenario(name="power-loss-one", faults=_faults, window=-1, disks=True)

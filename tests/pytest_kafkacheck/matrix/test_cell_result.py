@@ -1,0 +1,86 @@
+"""What runs of a cell showed, as a result."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_kafkacheck import ConfigMatrix, scenarios
+from pytest_kafkacheck.errors import VerdictError
+from pytest_kafkacheck.matrix.cell import Cell
+from pytest_kafkacheck.matrix.cell_result import CellResult, worst_state
+from pytest_kafkacheck.matrix.shown import Shown
+from pytest_kafkacheck.matrix.table import as_csv, as_json, markdown, plain, summary
+
+KEPT = Shown(path="runs/1", written=1204, lost=0, acks_in_window=7, without_acks=3.14, latency_median=0.002,
+             latency_99=0.01)  # fmt: skip
+LOST = replace(KEPT, lost=510)
+REFUSED = replace(KEPT, acks_in_window=0)
+
+
+def cell(scenario: str = "leader-killed", **values: Any) -> Cell:
+    return (ConfigMatrix(**{name: [value] for name, value in values.items()}) * scenarios(scenario)).cells[0]
+
+
+SAFE = cell()
+LOSING = cell(acks=1)
+REFUSING = cell("isr-of-one-killed")
+
+
+@pytest.mark.parametrize(
+    ("of", "shown", "state"),
+    [
+        (SAFE, KEPT, "as predicted"),
+        (SAFE, LOST, "not as predicted"),
+        (SAFE, REFUSED, "not as predicted"),
+        (SAFE, replace(KEPT, anomalies=("duplicate",)), "not as predicted"),
+        (SAFE, replace(KEPT, doubts=("kill of 1 had no effect",)), "not exercised"),
+        (LOSING, LOST, "as predicted"),
+        (LOSING, KEPT, "not reproduced"),
+        (LOSING, replace(LOST, doubts=("a reader stopped",)), "as predicted"),
+        (LOSING, replace(KEPT, doubts=("kill of 1 had no effect",)), "not exercised"),
+        (REFUSING, REFUSED, "as predicted"),
+        (REFUSING, KEPT, "not as predicted"),
+        (REFUSING, replace(LOST, acks_in_window=0), "not as predicted"),
+    ],
+)
+def test_the_state_of_a_cell(of: Cell, shown: Shown, state: str) -> None:
+    assert CellResult(of, (shown,)).state == state
+
+
+def test_a_loss_that_does_not_occur_is_no_pass_and_says_how_often_it_was_tried() -> None:
+    result = CellResult(LOSING, (KEPT, KEPT, KEPT))
+    assert result.needs_another_try
+    assert result.verdict == "loss not reproduced in 3 tries"
+    with pytest.raises(VerdictError, match="loss not reproduced in 3 tries"):
+        result.assert_as_predicted()
+    assert worst_state([CellResult(SAFE, (KEPT,)), result]) == "not reproduced"
+
+
+def test_a_failure_names_what_was_shown_what_was_expected_and_why() -> None:
+    with pytest.raises(VerdictError) as raised:
+        CellResult(SAFE, (LOST,)).assert_as_predicted()
+    said = str(raised.value)
+    assert "not as predicted: broken: 510 of 1,204 lost, expected: keeps" in said
+    assert "an in-sync follower has every acknowledged record" in said
+    assert "runs/1" in said
+
+
+def test_the_table_in_every_form() -> None:
+    results = [CellResult(SAFE, (KEPT,)).to_json(), CellResult(LOSING, (LOST,)).to_json()]
+    page = markdown(results, {"acks=1-idempotence=true": "needs acks=all"})
+    assert (
+        "| leader-killed | acks=all | keeps | kept 1,204 of 1,204 | as predicted | 3.1 s | – | 2.0 / 10.0 ms |"
+        in page
+    )
+    assert "- acks=1-idempotence=true: needs acks=all" in page
+    assert json.loads(as_json(results, {}))["cells"][1]["lost"] == 510
+    first, second = csv.DictReader(io.StringIO(as_csv(results)))
+    assert (first["acks"], first["lost"], second["acks"], second["lost"]) == ("all", "0", "1", "510")
+    assert plain(results)[0].startswith("scenario")
+    assert summary(results) == "2 cells: 2 as predicted"
