@@ -1,0 +1,79 @@
+"""An application: reads orders, writes an invoice of each, exactly once.
+
+The invoices of a batch and the positions behind it are one transaction. An error ends the process; its supervisor
+starts it again, it aborts what it had begun, and goes on from the positions of the last transaction. Each call to the
+client has a limit: Python runs the handler of SIGTERM only between two calls. In confluent-kafka.
+Usage: exactly_once.py BOOTSTRAP SOURCE SINK GROUP CLIENT [SECONDS OF WORK PER BATCH]
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+
+from confluent_kafka import Consumer, KafkaException, Producer
+
+bootstrap, source, sink, group, client, *rest = sys.argv[1:]
+work = float(rest[0]) if rest else 0.05
+running = True
+
+LIMIT = 5.0
+"""Seconds for one request. Without it, a client waits for a broker for ever."""
+
+
+def stop(*_):
+    global running
+    running = False
+
+
+signal.signal(signal.SIGTERM, stop)
+producer = Producer(
+    {
+        "bootstrap.servers": bootstrap,
+        "client.id": client,
+        "transactional.id": client,  # that of the process that it replaces: whose transaction is aborted then
+        "transaction.timeout.ms": 10_000,  # readers wait for a transaction that nobody goes on with
+    }
+)
+consumer = Consumer(
+    {
+        "bootstrap.servers": bootstrap,
+        "client.id": client,
+        "group.id": group,
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+        "isolation.level": "read_committed",  # also: begin at no position that a transaction may still change
+        "session.timeout.ms": 6000,
+        "heartbeat.interval.ms": 1000,
+    }
+)
+
+
+def process(orders):
+    producer.begin_transaction()
+    for order in orders:
+        invoice = json.dumps({"of": json.loads(order.value())["id"]}).encode()
+        producer.produce(sink, key=order.key(), value=invoice)
+    time.sleep(work)
+    positions = consumer.position(consumer.assignment())
+    producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), LIMIT)
+    producer.commit_transaction(LIMIT)  # raises when an invoice could not be written
+    print(f"{len(orders)} invoices", flush=True)
+
+
+try:
+    producer.init_transactions(LIMIT)
+    consumer.subscribe([source])
+    while running:
+        orders = consumer.consume(num_messages=50, timeout=0.2)
+        for order in orders:
+            if order.error():
+                raise KafkaException(order.error())
+        if orders:
+            process(orders)
+except KafkaException as error:
+    sys.exit(str(error))
+finally:
+    consumer.close()  # leaves the group, so that others need not wait for the session to expire
