@@ -186,6 +186,7 @@ class Pipeline(Workload):
             "quiet": self.quiet,
             "settle": self.settle,
             "guarantee": self.guarantee,
+            "instances": self.instances,
         }
         shapes: list[tuple[WorkerRole, dict[str, Any]]] = [
             (FEEDER, feeding),

@@ -34,6 +34,7 @@ from tests.support.random_histories.compaction import compacted_history
 from tests.support.random_histories.copies import copy_history
 from tests.support.random_histories.groups import group_history
 from tests.support.random_histories.logs import draw_histories, log_history
+from tests.support.random_histories.pipelines import pipeline_history
 from tests.support.random_histories.transactions import transaction_history
 from tests.support.stories.planted import ALL, PLANTED
 from workloads.history.schema import TABLES
@@ -55,7 +56,7 @@ def stories_of(story: Any, random: int) -> dict[str, Any]:
     stories = {make.__name__: make(story()) for make in PLANTED}
     if random:
         for strategy in (
-            log_history, group_history, transaction_history, copy_history, compacted_history,
+            log_history, group_history, transaction_history, copy_history, compacted_history, pipeline_history,
         ):  # fmt: skip
             drawn = draw_histories(strategy(story), random)
             stories |= {f"{strategy.__name__}-{name}": each for name, each in drawn.items()}

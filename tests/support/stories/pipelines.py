@@ -50,6 +50,19 @@ def made(s: Any, *of: int, **more: Any) -> Any:
     return s
 
 
+def watched(
+    s: Any, time: int, owner: str | None, position: int | None = None, *, partition: int = 0,
+    kind: str = "group",
+) -> Any:  # fmt: skip
+    """The coordinator of the application's group reported this."""
+    value = json.dumps({"group": "a", "owner": owner, "member": owner and f"m-{owner}", "position": position})
+    s.observations.append({
+        "process": 8, "time": time, "asked": time - 1, "kind": kind, "topic": "t", "partition": partition, "node": 1,
+        "value": value,
+    })  # fmt: skip
+    return s
+
+
 def each_has_an_output(s: Any) -> Any:
     return application(made(fed(s), 0, 1, 2), "exactly-once", position=3)
 
@@ -206,6 +219,72 @@ def of_nothing_in_another_topic(s: Any) -> Any:
     return application(output(made(fed(s), 0, 1, 2), 3, None, topic="p"), position=3)
 
 
+def handed_over(s: Any, *, partition: int = 0) -> Any:
+    """app:0, a rebalance, app:1, and a rebalance at the end. What other probes say of the log is nothing about it."""
+    for time, owner, position in (
+        (60, "app:1", 2), (2, "app:0", None), (20, "app:0", 1), (30, None, 2), (90, "app:1", 4), (300, None, 4),
+    ):  # fmt: skip
+        watched(s, time, owner, position, partition=partition)
+    watched(s, 91, "app:7", 9, partition=partition + 1)
+    return watched(s, 92, "app:8", 9, kind="other", partition=partition)
+
+
+def missing_before_and_after_a_handover(s: Any) -> Any:
+    """app:0 passed the second input, app:1 the third."""
+    return application(made(handed_over(fed(s, 4)), 0, 3), "exactly-once", position=4)
+
+
+def missing_and_nothing_after_it(s: Any) -> Any:
+    return application(made(handed_over(fed(s, 4)), 0, 1, 2), position=4)
+
+
+def missing_without_a_position_in_time(s: Any) -> Any:
+    """The group was watched until the position was 2; the third input had an owner when it was fed."""
+    fed(s, 5)
+    watched(watched(watched(s, 2, "app:0"), 4, "app:1", 2), 6, "app:2", 2)
+    return application(made(s, 0, 1, 4), position=5)
+
+
+def missing_and_watched_too_late(s: Any) -> Any:
+    """Nobody is known to have had the log when the input was fed."""
+    return application(made(watched(fed(s), 200, "app:0"), 0, 2))
+
+
+def not_reached_after_a_handover(s: Any) -> Any:
+    return application(made(handed_over(fed(s, 5)), 0, 1, 2), position=4)
+
+
+def made_by_two_owners(s: Any) -> Any:
+    """The first output at 21, the second at 61."""
+    handed_over(made(fed(s), 0, 2))
+    output(output(s, 5, 1, written=21), 6, 1, written=61)
+    return application(s, "exactly-once", position=3)
+
+
+def made_twice_in_a_rebalance(s: Any) -> Any:
+    handed_over(made(fed(s), 0, 2))
+    output(output(s, 5, 1, written=1), 6, 1, written=30)
+    return application(s, "at-most-once", position=3)
+
+
+def overtaken_after_a_handover(s: Any) -> Any:
+    """The second is written by app:0, the third by app:1, which is the later owner."""
+    handed_over(fed(s, 4))
+    output(output(s, 0, 0, written=20), 1, 3, written=40)
+    output(output(s, 2, 1, written=59), 3, 2, written=60)
+    return application(s, "order-per-key", position=4)
+
+
+def several_logs_that_have_owners(s: Any) -> Any:
+    """Of each log its own."""
+    fed(s, 4)
+    s.send(ONE + 20, 0, at=(1, 2), partition=1).send(ONE + 21, 1, at=(2, 3), partition=1)
+    s.final({0: ONE + 20, 1: ONE + 21}, end=2, partition=1)
+    watched(handed_over(s), 1, "app:5", 0, partition=1)
+    application(made(s, 0, 1, 3, 21), position=4)
+    return application(s, position=2, partition=1)
+
+
 PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     each_has_an_output: {},
     one_without_an_output: {"missing-output": 2},
@@ -233,6 +312,15 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     one_key_in_two_partitions: {},
     several_of_a_key_in_one_output: {"reordered-output": 1},
     inputs_of_two_partitions_in_another_order: {},
+    missing_before_and_after_a_handover: {"missing-output": 2},
+    missing_and_nothing_after_it: {"missing-output": 1},
+    missing_without_a_position_in_time: {"missing-output": 2},
+    missing_and_watched_too_late: {"missing-output": 1},
+    not_reached_after_a_handover: {"missing-output": 1, "unprocessed-input": 1},
+    made_by_two_owners: {"duplicate-output": 1},
+    made_twice_in_a_rebalance: {"duplicate-output": 1},
+    overtaken_after_a_handover: {"reordered-output": 2},
+    several_logs_that_have_owners: {"missing-output": 2},
     of_nothing: {"invented-output": 3},
     of_an_input_that_was_refused: {},
     of_nothing_in_another_topic: {},
