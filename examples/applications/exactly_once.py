@@ -1,8 +1,13 @@
 """An application: reads orders, writes an invoice of each, exactly once.
 
 The invoices of a batch and the positions behind it are one transaction. An error ends the process; its supervisor
-starts it again, it aborts what it had begun, and goes on from the positions of the last transaction. Each call to the
-client has a limit: Python runs the handler of SIGTERM only between two calls. In confluent-kafka.
+starts it again, it aborts what it had begun, and goes on from the positions of the last transaction. In
+confluent-kafka.
+
+Python runs the handler of SIGTERM only between two calls to the client, so each call has a limit. One of them does
+not keep to it: while the coordinator of the group does not answer, send_offsets_to_transaction() waits for ever
+(issue 5456 of librdkafka). So SIGALRM, which has no handler in Python, ends a process whose batch takes too long.
+
 Usage: exactly_once.py BOOTSTRAP SOURCE SINK GROUP CLIENT [SECONDS OF WORK PER BATCH]
 """
 
@@ -20,7 +25,10 @@ work = float(rest[0]) if rest else 0.05
 running = True
 
 LIMIT = 5.0
-"""Seconds for one request. Without it, a client waits for a broker for ever."""
+"""Seconds for one call."""
+
+BATCH_LIMIT = 8
+"""Seconds for a batch, and for leaving the group."""
 
 
 def stop(*_):
@@ -52,6 +60,7 @@ consumer = Consumer(
 
 
 def process(orders):
+    signal.alarm(BATCH_LIMIT)
     producer.begin_transaction()
     for order in orders:
         invoice = json.dumps({"of": json.loads(order.value())["id"]}).encode()
@@ -60,6 +69,7 @@ def process(orders):
     positions = consumer.position(consumer.assignment())
     producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), LIMIT)
     producer.commit_transaction(LIMIT)  # raises when an invoice could not be written
+    signal.alarm(0)
     print(f"{len(orders)} invoices", flush=True)
 
 
@@ -76,4 +86,5 @@ try:
 except KafkaException as error:
     sys.exit(str(error))
 finally:
+    signal.alarm(BATCH_LIMIT)
     consumer.close()  # leaves the group, so that others need not wait for the session to expire
