@@ -33,7 +33,7 @@ INPUTS = f"""
             max(offset) filter (where f = 'poll') as last_offset, min(invoked) filter (where f = 'send') as fed,
             max(key) as key
         from {{records}} left semi join pipelines using (run, topic, partition)
-        where value is not null and (f = 'send' or (final and {POLLED}))
+        where f = 'send' or (final and {POLLED})
         group by run, topic, partition, value
     )
 """
@@ -109,11 +109,11 @@ def output_order(history: History) -> DataFrame:
     """
     return history.sql(f"""
         with {PIPELINES}, {OUTPUTS}, {INPUTS}, {WATCHED}, placed as (
-            select run, topic, partition, key, value, min(offset) as offset, min(fed) as fed, sink, sink_partition,
+            select run, topic, partition, key, value, offset, fed, sink, sink_partition,
                 min(struct(at, written)) as first
             from inputs join pipelines using (run, topic, partition) join outputs using (run, sink, value)
-            where guarantee = 'order-per-key' and key is not null and offset is not null
-            group by run, topic, partition, key, value, sink, sink_partition
+            where guarantee = 'order-per-key' and key is not null
+            group by run, topic, partition, key, value, offset, fed, sink, sink_partition
         ), ordered as (
             select *, first.at as at, first.written as written, max(offset) over (
                 partition by run, topic, partition, key, sink, sink_partition order by first.at
@@ -140,8 +140,8 @@ def named_outputs(history: History) -> DataFrame:
         ), sinks as (
             select distinct run, sink from pipelines
         )
-        select run, sink as topic, sink_partition as partition, at as offset, min(written) as written,
+        select run, sink as topic, sink_partition as partition, at as offset, written,
             bool_or(is_known is null) as strange
         from outputs join sinks using (run, sink) left join fed using (run, sink, value)
-        group by run, sink, sink_partition, at
+        group by run, sink, sink_partition, at, written
     """)

@@ -28,7 +28,8 @@ def pipeline_history(draw: st.DrawFn, story: Any) -> Any:
         for offset in range(count):
             kind = draw(st.sampled_from(["ok"] * 6 + ["info", "fail"]))
             if not draw(SELDOM):
-                s.send(value, offset, type=kind, key=draw(KEY), partition=partition)
+                acknowledged = draw(st.integers(0, 4)) if draw(SELDOM) else offset
+                s.send(value, acknowledged, type=kind, key=draw(KEY), partition=partition)
             if not draw(SELDOM):
                 found[offset] = value
             value += 1

@@ -35,12 +35,25 @@ def output(
 
 def application(
     s: Any, guarantee: str = "at-least-once", *, position: int | None = None, kind: str = "ok",
-    sink: str = "o", partition: int = 0,
+    sink: str = "o", topic: str = "t", partition: int = 0,
 ) -> Any:  # fmt: skip
     value = json.dumps({"sink": sink, "guarantee": guarantee})
     return s.operation(
-        "pipeline", process=8, type=kind, partition=partition, end_offset=position, group="a", value=value
+        "pipeline",
+        process=8,
+        type=kind,
+        topic=topic,
+        partition=partition,
+        end_offset=position,
+        group="a",
+        value=value,
     )
+
+
+def fed_elsewhere(s: Any, value: int, offset: int, *, key: int | None = KEY, **log: Any) -> Any:
+    """An input of another log, which the final read found."""
+    s.send(value, offset, at=(offset + 1, offset + 2), key=key, **log)
+    return s.final({offset: value}, start=offset, end=offset + 1, **log)
 
 
 def made(s: Any, *of: int, **more: Any) -> Any:
@@ -285,6 +298,95 @@ def several_logs_that_have_owners(s: Any) -> Any:
     return application(s, position=2, partition=1)
 
 
+def a_second_topic_whose_outputs_go_on(s: Any) -> Any:
+    """Nothing shows whether the application has passed the last input of the first topic. It has passed the second
+    one, and the first one of the other topic, of which the next output was written earlier."""
+    fed(s, 4)
+    fed_elsewhere(s, ONE + 30, 4, topic="u")
+    fed_elsewhere(s, ONE + 31, 5, topic="u")
+    made(s, 0, 2)
+    output(s, 7, 31, written=50)
+    application(s, "order-per-key")
+    return application(s, "order-per-key", topic="u")
+
+
+def a_second_partition_whose_outputs_go_on(s: Any) -> Any:
+    fed(s, 4)
+    fed_elsewhere(s, ONE + 30, 4, partition=1)
+    fed_elsewhere(s, ONE + 31, 5, partition=1)
+    made(s, 0, 2)
+    output(s, 7, 31, written=50)
+    application(s, "order-per-key")
+    return application(s, "order-per-key", partition=1)
+
+
+def passed_long_before_the_last_output(s: Any) -> Any:
+    """Two outputs of later inputs; the first of them says when the application had gone on."""
+    fed(s, 4)
+    output(output(output(s, 0, 0, written=20), 1, 2, written=40), 2, 3, written=160)
+    return application(s, position=4)
+
+
+def inputs_of_two_topics_in_another_order(s: Any) -> Any:
+    """The offsets of two logs have no order between them, though the keys are the same."""
+    fed(s, 2)
+    fed_elsewhere(s, ONE + 30, 4, topic="u")
+    output(output(output(s, 0, 30), 1, 0), 2, 1)
+    application(s, "order-per-key", position=2)
+    return application(s, "order-per-key", position=5, topic="u")
+
+
+def in_order_before_a_repetition(s: Any) -> Any:
+    """The first input has a second output behind those of the others."""
+    return application(made(fed(s), 0, 1, 2, 0), "order-per-key", position=3)
+
+
+def acknowledged_at_other_offsets(s: Any) -> Any:
+    """The final read says where the inputs lie: the second and the third without outputs are above the position."""
+    for offset, (acknowledged, found) in enumerate(((0, 0), (1, 5), (9, 6))):
+        s.send(ONE + offset, acknowledged, at=(offset + 1, offset + 2), key=KEY)
+        s.final({found: ONE + offset}, start=found, end=found + 1)
+    return application(output(s, 0, 0), "exactly-once", position=3)
+
+
+def repeated_and_acknowledged_at_another_offset(s: Any) -> Any:
+    s.send(ONE, 9, at=(1, 2), key=KEY)
+    s.final({0: ONE}, end=1)
+    return application(made(s, 0, 0), "exactly-once", position=1)
+
+
+def fed_and_polled_and_lost(s: Any) -> Any:
+    """A reader got the input, but not the final read."""
+    s.send(ONE, 0, at=(1, 2), key=KEY).send(ONE + 1, 1, at=(2, 3), key=KEY)
+    s.poll(ONE, 0).poll(ONE + 1, 1)
+    s.final({0: ONE}, end=1)
+    return application(output(s, 0, 0), position=2)
+
+
+def found_in_another_partition(s: Any) -> Any:
+    """It was sent to a partition that the application does not read."""
+    fed(s, 1)
+    s.send(ONE + 20, 0, at=(2, 3), partition=1)
+    s.poll(ONE + 20, 1, process=99, final=True, error="misrouted")
+    s.operations[-1]["end_offset"] = 2
+    return application(output(s, 0, 0), position=2)
+
+
+def found_and_never_sent(s: Any) -> Any:
+    """The final read found it, and nobody is known to have sent it."""
+    fed(s, 1)
+    s.poll(ONE + 9, 1, process=99, final=True)
+    s.operations[-1]["end_offset"] = 2
+    return application(output(output(s, 0, 0), 1, 9), position=2)
+
+
+def changed_settings_of_the_sink(s: Any) -> Any:
+    """Not every operation on the sink is an output."""
+    application(made(fed(s), 0, 1, 2), "exactly-once", position=3)
+    change = json.dumps({"change": "config", "retention_ms": 3_600_000})
+    return s.operation("alter", topic="o", partition=0, start_offset=9, value=change)
+
+
 PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     each_has_an_output: {},
     one_without_an_output: {"missing-output": 2},
@@ -321,6 +423,17 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     made_twice_in_a_rebalance: {"duplicate-output": 1},
     overtaken_after_a_handover: {"reordered-output": 2},
     several_logs_that_have_owners: {"missing-output": 2},
+    a_second_topic_whose_outputs_go_on: {"missing-output": 2, "unprocessed-input": 1},
+    a_second_partition_whose_outputs_go_on: {"missing-output": 2, "unprocessed-input": 1},
+    passed_long_before_the_last_output: {"missing-output": 1},
+    inputs_of_two_topics_in_another_order: {},
+    in_order_before_a_repetition: {},
+    acknowledged_at_other_offsets: {"inconsistent-offsets": 2, "unprocessed-input": 2},
+    repeated_and_acknowledged_at_another_offset: {"inconsistent-offsets": 1, "duplicate-output": 1},
+    fed_and_polled_and_lost: {"lost-write": 1},
+    found_in_another_partition: {},
+    found_and_never_sent: {"phantom-read": 1, "invented-output": 1},
+    changed_settings_of_the_sink: {},
     of_nothing: {"invented-output": 3},
     of_an_input_that_was_refused: {},
     of_nothing_in_another_topic: {},
