@@ -50,7 +50,8 @@ WATCHED = """
         ) group by run, topic, partition
     )
 """
-"""A common table expression: per log, when the group's coordinator reported another owner or position."""
+"""A common table expression: per log, when the group's coordinator reported another owner or position. Facts join it
+last: the filters of checks come first then, so that few rows carry the array."""
 
 
 def owner(at: str) -> str:
@@ -77,10 +78,8 @@ def inputs(history: History) -> DataFrame:
             from outputs group by run, sink, value
         ), joined as (
             select run, topic, partition, value, offset, last_offset, fed, sink, guarantee, position,
-                coalesce(size(got), 0) as made, get(got, 0) as first, get(got, 1) as second, samples,
-                get(filter(samples, s -> s.position > offset), 0).time as passed_at
+                coalesce(size(got), 0) as made, get(got, 0) as first, get(got, 1) as second
             from inputs join pipelines using (run, topic, partition) left join made using (run, sink, value)
-                left join watched using (run, topic, partition)
             where offset is not null
         ), reached as (
             select *, max(if(made > 0, offset, null)) over (partition by run, topic, partition) as reached,
@@ -89,12 +88,16 @@ def inputs(history: History) -> DataFrame:
                     rows between 1 following and unbounded following
                 ) as next_written
             from joined
+        ), observed as (
+            select *, get(filter(samples, s -> s.position > offset), 0).time as passed_at,
+                get(reverse(samples), 0).time as last_time
+            from reached left join watched using (run, topic, partition)
         )
         select *, coalesce(offset < coalesce(position, reached), false) as passed,
             coalesce(next_written, passed_at) as gone_on,
             {owner("coalesce(passed_at, fed)")} as passed_by, {owner("first.written")} as first_by,
             {owner("second.written")} as second_by, {owner("last_time")} as last_by
-        from (select *, get(reverse(samples), 0).time as last_time from reached)
+        from observed
     """)
 
 

@@ -53,6 +53,7 @@ def run_application(context: WorkerContext) -> None:
     try:
         _run(context, application)
     finally:
+        context.limits = None  # their files go
         application.close()
 
 

@@ -120,8 +120,8 @@ def _pulse(context: WorkerContext) -> None:
             context.flush()
             network = context.network
             context.counts["isolated"], context.counts["blocked"] = int(network.is_closed), network.tried
-            if context.limits is not None:
-                for name, value in context.limits.counts().items():
+            if (limits := context.limits) is not None:
+                for name, value in limits.counts().items():
                     context.counts[name] = value
             context.progress()
     except Exception:
