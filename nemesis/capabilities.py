@@ -14,8 +14,15 @@ CAPABILITIES: dict[str, str] = {
     "throttle": "a limit of a control group on its writes to a block device (blkio.throttle, or io.max)",
     "clock": "access to another process's memory (the capability SYS_PTRACE) on x86-64",
     "freezer": "the freezer of control groups",
+    "packets": "control groups of version 2 on this host, and a BPF program that sees their packets",
+    "cpu": "the controller cpu of control groups on this host",
+    "memory": "the controller memory of control groups on this host",
 }
 """What each name in `Fault.needs` and `Fault.prefers` means."""
+
+
+OF_APPLICATIONS = frozenset({"packets", "cpu", "memory"})
+"""Those of this host, on which a user's application runs, and not of the engine's."""
 
 
 def faults_that_need(capability: str) -> tuple[str, ...]:

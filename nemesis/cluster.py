@@ -278,6 +278,25 @@ class Clients(Protocol):
     def isolated(self, process: int) -> int | None:
         """How often it has tried to send or receive since it was isolated; None when it is not isolated."""
 
+    def limit_cpu(self, process: int, cores: float | None) -> None:
+        """Limit the processor time of an instance of an application; None for no limit. Returns at once."""
+
+    def cpu_limit(self, process: int) -> float | None:
+        """Cores that the kernel lets it use; None for no limit."""
+
+    def throttled(self, process: int) -> int:
+        """How often the kernel has throttled it so far."""
+
+    def limit_memory(self, process: int, spare: int | None) -> None:
+        """Limit an instance of an application to what it uses and so many bytes; None for no limit. Returns at
+        once."""
+
+    def memory(self, process: int) -> tuple[int, int | None]:
+        """(bytes in use, including cached files; bytes allowed, None for no limit)."""
+
+    def memory_reached(self, process: int) -> int:
+        """How often it needed more memory than was allowed so far."""
+
 
 class Cluster(View, Protocol):
     @property

@@ -33,3 +33,17 @@ class NoClients:
 
     def isolated(self, process: int) -> int | None:
         raise LookupError(f"there is no client process {process}")
+
+    def limit_cpu(self, process: int, cores: float | None) -> None:  # noqa: ARG002 - for none
+        raise LookupError(f"there is no client process {process}")
+
+    def limit_memory(self, process: int, spare: int | None) -> None:  # noqa: ARG002 - for none
+        raise LookupError(f"there is no client process {process}")
+
+    def memory(self, process: int) -> tuple[int, int | None]:
+        raise LookupError(f"there is no client process {process}")
+
+    def cpu_limit(self, process: int) -> float | None:
+        raise LookupError(f"there is no client process {process}")
+
+    throttled = memory_reached = replace

@@ -234,6 +234,18 @@ def names_clients(value: object) -> bool:
         return False
 
 
+def names_application(value: object) -> bool:
+    """Whether it is a target of instances of a user's application by their own name, such as ``app:1``."""
+    return names_clients(value) and Target.parse(str(value)).role == APP
+
+
+def applications_only(topology: Topology, target: Target | Groups, instead: str) -> None:
+    """Raises ValueError unless the target is instances of a user's application. instead: what to use for others."""
+    role = target.role if isinstance(target, Target) else None
+    if role not in topology.commands:
+        raise ValueError(f"{target} is no application of yours; allowed: app, app:<instance>. {instead}")
+
+
 def check(target: Target | Groups, topology: Topology) -> None:
     """Raises ValueError, naming the target and what is allowed, for a target that can never be resolved there."""
     what = f"target {str(target)!r}"

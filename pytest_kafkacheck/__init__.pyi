@@ -17,6 +17,7 @@ from nemesis.faults.configure import configure as configure
 from nemesis.faults.configure_broker import configure_broker as configure_broker
 from nemesis.faults.corrupt import corrupt as corrupt
 from nemesis.faults.cpu import cpu as cpu
+from nemesis.faults.cpu_app import cpu_app as cpu_app
 from nemesis.faults.crash_loop import crash_loop as crash_loop
 from nemesis.faults.cut_clients import cut_clients as cut_clients
 from nemesis.faults.delay import delay as delay
@@ -29,6 +30,7 @@ from nemesis.faults.duplicate import duplicate as duplicate
 from nemesis.faults.elect import elect as elect
 from nemesis.faults.fence import fence as fence
 from nemesis.faults.isolate import isolate as isolate
+from nemesis.faults.isolate_app import isolate_app as isolate_app
 from nemesis.faults.isolate_client import isolate_client as isolate_client
 from nemesis.faults.kill import kill as kill
 from nemesis.faults.kill_client import kill_client as kill_client
@@ -36,6 +38,7 @@ from nemesis.faults.leader_storm import leader_storm as leader_storm
 from nemesis.faults.log_dir_failure import log_dir_failure as log_dir_failure
 from nemesis.faults.loss import loss as loss
 from nemesis.faults.memory import memory as memory
+from nemesis.faults.memory_app import memory_app as memory_app
 from nemesis.faults.oom import oom as oom
 from nemesis.faults.partition import bridge as bridge
 from nemesis.faults.partition import halves as halves
@@ -137,6 +140,7 @@ __all__ = [
     "configure_broker",
     "corrupt",
     "cpu",
+    "cpu_app",
     "crash_loop",
     "cut_clients",
     "delay",
@@ -151,6 +155,7 @@ __all__ = [
     "fence",
     "halves",
     "isolate",
+    "isolate_app",
     "isolate_client",
     "kill",
     "kill_client",
@@ -159,6 +164,7 @@ __all__ = [
     "loss",
     "majority_ring",
     "memory",
+    "memory_app",
     "oom",
     "overlap",
     "partition",

@@ -31,7 +31,7 @@ AUDITOR = WorkerRole("output-auditor", "workloads.roles.output_audit:record_outp
 
 RECORD = '{"id": "{token}", "customer": "{key}", "number": {number}}'
 
-PLACEHOLDERS = ("bootstrap", "source", "sink", "group", "instance")
+PLACEHOLDERS = ("bootstrap", "source", "sink", "group", "instance", "client")
 NEEDED = ("bootstrap", "source", "sink")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -186,6 +186,7 @@ class Pipeline(Workload):
             "quiet": self.quiet,
             "settle": self.settle,
             "guarantee": self.guarantee,
+            "instances": self.instances,
         }
         shapes: list[tuple[WorkerRole, dict[str, Any]]] = [
             (FEEDER, feeding),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 LAST_BYTES = 8192
@@ -20,10 +20,11 @@ BOUND_COMMAND = ROOT / "workloads" / "workers" / "bound_command.py"
 """Runs a command that ends with its parent. By its path: it has to start without this package."""
 
 
-def bound(command: Sequence[str]) -> list[str]:
+def bound(command: Sequence[str], groups: Iterable[Path] = ()) -> list[str]:
     """The command, started so that it ends with this process. Start it from a thread that lives as long as this
-    process: the kernel takes that thread for the parent."""
-    return [sys.executable, "-I", "-S", str(BOUND_COMMAND), str(os.getpid()), *command]
+    process: the kernel takes that thread for the parent. groups: folders of control groups that it enters first."""
+    entered = os.pathsep.join(map(str, groups))
+    return [sys.executable, "-I", "-S", str(BOUND_COMMAND), str(os.getpid()), entered, *command]
 
 
 def environment(ours: Mapping[str, str]) -> dict[str, str]:

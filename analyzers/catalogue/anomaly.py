@@ -33,6 +33,9 @@ class Anomaly:
     subject: Subject = LOG
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     """What an example holds besides its subject, its time and the faults active then; in the order of printing."""
+    since: str | None = None
+    """The name of the evidence, a `Moment`, that says when it may have begun: its faults are those active at any time
+    from then on. None: when it happened."""
 
     sentence: str
     """For the reader of a verdict. It follows the count, which decides about each ``(s)``."""

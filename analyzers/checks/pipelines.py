@@ -6,6 +6,11 @@ from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Moment, Number, Offset, Text, Value
 
+OWNER = (
+    "the instance that had the partition of the input {}, as the coordinator of its group reported it; a member's id "
+    "where it is no known instance"
+)
+
 MISSING_OUTPUT = Check(
     anomaly=Anomaly(
         name="missing-output",
@@ -16,14 +21,19 @@ MISSING_OUTPUT = Check(
             "offset": Offset("the offset of the input"),
             "position": Offset("the position that the application's group had committed; null: unknown"),
             "sink": Text("the topic without an output of it"),
+            "fed": Moment("when the input was sent"),
+            "owner": Text(
+                OWNER.format("when its group's position passed the input"), "passed_by", optional=True
+            ),
         },
+        since="fed",
         sentence="input(s) that the application passed without an output",
         definition=(
             "A record that the final read found in the source of an application has no output in its sink, and the "
             "application has passed it: it lies below the position that its group had committed in its partition at "
             "the end or, where no position is known, below an input of its partition with an output; counted per "
             "input. The application does not promise at-most-once. All committed records of the sink were read after "
-            "it had ended."
+            "it had ended. The time is that of the next output of its partition, by its timestamp."
         ),
         means="The application went past an input for good, and nothing came of it.",
         promised=(
@@ -35,13 +45,13 @@ MISSING_OUTPUT = Check(
             "elsewhere; results of sends that nobody waits for; errors that are logged and skipped; a filter."
         ),
         look_further=(
-            "The faults that were active when the input was fed, and what the application printed then "
+            "The faults between its feeding and the next output of its partition, and what the owner printed then "
             "(`logs/client-app-*.log`)."
         ),
     ),
     over="inputs",
     where="made = 0 and passed and guarantee in ('at-least-once', 'exactly-once', 'order-per-key')",
-    time="fed",
+    time="greatest(fed, gone_on)",
 )
 
 UNPROCESSED_INPUT = Check(
@@ -55,6 +65,7 @@ UNPROCESSED_INPUT = Check(
             "offset": Offset("the offset of the input"),
             "position": Offset("the position that the application's group had committed; null: unknown"),
             "sink": Text("the topic without an output of it"),
+            "owner": Text(OWNER.format("at the end"), "last_by", optional=True),
         },
         sentence="input(s) that the application had not reached at the end",
         definition=(
@@ -87,12 +98,16 @@ DUPLICATE_OUTPUT = Check(
             "first": Text("partition and offset of one", "concat(first.sink_partition, ' at ', first.at)"),
             "second": Text("those of another one", "concat(second.sink_partition, ' at ', second.at)"),
             "fed": Moment("when the input was sent"),
+            "made": Moment("when the first one was written", "first.written"),
+            "owner": Text(OWNER.format("when the first one was written"), "first_by", optional=True),
+            "second_owner": Text(OWNER.format("when the second one was"), "second_by", optional=True),
         },
+        since="made",
         sentence="input(s) with more than one output",
         definition=(
             "Two or more committed records in the sink of an application name the same record of its source, which "
             "lies there once; counted per input. The application promises exactly-once or at-most-once. The time is "
-            "that of the second output, by its timestamp."
+            "that of the second output, by its timestamp; the faults are those since the first one."
         ),
         means="An input was processed more than once, and readers of committed records get each result.",
         promised="By the application: exactly-once or at-most-once.",
@@ -101,7 +116,7 @@ DUPLICATE_OUTPUT = Check(
             "a member that goes on after its partitions were given to another one; retries of a producer without "
             "idempotence."
         ),
-        look_further="The faults at the time of the second output, and which instance printed what then.",
+        look_further="The faults between the two outputs, and what the owners printed then.",
     ),
     over="inputs",
     where="made > 1 and offset = last_offset and guarantee in ('exactly-once', 'at-most-once')",
@@ -120,7 +135,10 @@ REORDERED_OUTPUT = Check(
             "key": Number("the number of the key"),
             "sink": Text("the topic of the outputs"),
             "output": Text("partition and offset of its output", "concat(sink_partition, ' at ', at)"),
+            "fed": Moment("when the input was sent"),
+            "owner": Text(OWNER.format("when the output was written"), "written_by", optional=True),
         },
+        since="fed",
         sentence="input(s) whose output comes after that of a later one of the same key",
         definition=(
             "The first output of an input in a partition of the sink comes after the first output there of an input "

@@ -33,11 +33,30 @@ INPUTS = f"""
             max(offset) filter (where f = 'poll') as last_offset, min(invoked) filter (where f = 'send') as fed,
             max(key) as key
         from {{records}} left semi join pipelines using (run, topic, partition)
-        where value is not null and (f = 'send' or (final and {POLLED}))
+        where f = 'send' or (final and {POLLED})
         group by run, topic, partition, value
     )
 """
 """A common table expression: the records in these logs; `offset` is null for one that no final read found."""
+
+
+WATCHED = """
+    watched as (
+        select run, topic, partition, array_sort(collect_list(struct(time, owner, position))) as samples
+        from (
+            select run, topic, partition, time, get_json_object(value, '$.owner') as owner,
+                cast(get_json_object(value, '$.position') as bigint) as position
+            from {observations} where kind = 'group'
+        ) group by run, topic, partition
+    )
+"""
+"""A common table expression: per log, when the group's coordinator reported another owner or position. Facts join it
+last: the filters of checks come first then, so that few rows carry the array."""
+
+
+def owner(at: str) -> str:
+    """SQL over `samples`: the instance that had the log at that time, ns, or last before a rebalance; may be null."""
+    return f"get(reverse(filter(samples, s -> s.owner is not null and s.time <= {at})), 0).owner"
 
 
 @fact(needs="pipeline")
@@ -48,9 +67,13 @@ def inputs(history: History) -> DataFrame:
     committed at the end; null if unknown); of its outputs: made (how many), first, second (structs of
     sink_partition, at and written: ns, as the record's timestamp has it); passed: whether the application did not
     stop before it: its offset is below the position or, if that is unknown, below one with an output.
+    Where the group was watched: passed_at (ns, when a position behind it was reported first), and the instances that
+    had its log: passed_by (then, or when it was fed), first_by and second_by (when those outputs were written),
+    last_by (at the end). gone_on (ns): when the application surely went on without it: the first output of a later
+    input of its log or, without one, passed_at. All of these may be null.
     """
     return history.sql(f"""
-        with {PIPELINES}, {OUTPUTS}, {INPUTS}, made as (
+        with {PIPELINES}, {OUTPUTS}, {INPUTS}, {WATCHED}, made as (
             select run, sink, value, array_sort(collect_list(struct(sink_partition, at, written))) as got
             from outputs group by run, sink, value
         ), joined as (
@@ -59,10 +82,22 @@ def inputs(history: History) -> DataFrame:
             from inputs join pipelines using (run, topic, partition) left join made using (run, sink, value)
             where offset is not null
         ), reached as (
-            select *, max(if(made > 0, offset, null)) over (partition by run, topic, partition) as reached
+            select *, max(if(made > 0, offset, null)) over (partition by run, topic, partition) as reached,
+                min(first.written) over (
+                    partition by run, topic, partition order by offset
+                    rows between 1 following and unbounded following
+                ) as next_written
             from joined
+        ), observed as (
+            select *, get(filter(samples, s -> s.position > offset), 0).time as passed_at,
+                get(reverse(samples), 0).time as last_time
+            from reached left join watched using (run, topic, partition)
         )
-        select *, coalesce(offset < coalesce(position, reached), false) as passed from reached
+        select *, coalesce(offset < coalesce(position, reached), false) as passed,
+            coalesce(next_written, passed_at) as gone_on,
+            {owner("coalesce(passed_at, fed)")} as passed_by, {owner("first.written")} as first_by,
+            {owner("second.written")} as second_by, {owner("last_time")} as last_by
+        from observed
     """)
 
 
@@ -72,15 +107,16 @@ def output_order(history: History) -> DataFrame:
 
     Columns: value, offset, fed, key, sink, sink_partition, at (the offset of its first output there), written (ns),
     overtaker: the highest offset of the inputs with the same key whose first output there comes before; may be null;
-    is_overtaken: whether that is a later input.
+    is_overtaken: whether that is a later input; written_by: the instance that had the log of the input when the
+    output was written; may be null.
     """
     return history.sql(f"""
-        with {PIPELINES}, {OUTPUTS}, {INPUTS}, placed as (
-            select run, topic, partition, key, value, min(offset) as offset, min(fed) as fed, sink, sink_partition,
+        with {PIPELINES}, {OUTPUTS}, {INPUTS}, {WATCHED}, placed as (
+            select run, topic, partition, key, value, offset, fed, sink, sink_partition,
                 min(struct(at, written)) as first
             from inputs join pipelines using (run, topic, partition) join outputs using (run, sink, value)
-            where guarantee = 'order-per-key' and key is not null and offset is not null
-            group by run, topic, partition, key, value, sink, sink_partition
+            where guarantee = 'order-per-key' and key is not null
+            group by run, topic, partition, key, value, offset, fed, sink, sink_partition
         ), ordered as (
             select *, first.at as at, first.written as written, max(offset) over (
                 partition by run, topic, partition, key, sink, sink_partition order by first.at
@@ -88,7 +124,8 @@ def output_order(history: History) -> DataFrame:
             ) as overtaker
             from placed
         )
-        select *, coalesce(overtaker > offset, false) as is_overtaken from ordered
+        select *, coalesce(overtaker > offset, false) as is_overtaken, {owner("written")} as written_by
+        from ordered left join watched using (run, topic, partition)
     """)
 
 
@@ -106,8 +143,8 @@ def named_outputs(history: History) -> DataFrame:
         ), sinks as (
             select distinct run, sink from pipelines
         )
-        select run, sink as topic, sink_partition as partition, at as offset, min(written) as written,
+        select run, sink as topic, sink_partition as partition, at as offset, written,
             bool_or(is_known is null) as strange
         from outputs join sinks using (run, sink) left join fed using (run, sink, value)
-        group by run, sink, sink_partition, at
+        group by run, sink, sink_partition, at, written
     """)

@@ -84,6 +84,10 @@ class FaultEvent:
         """Whether the fault may have been active: from the start of its injection to the end of its healing."""
         return self.began is not None and self.began <= time and (self.ended is None or time <= self.ended)
 
+    def active_between(self, first: int, last: int) -> bool:
+        """Whether `active` at any time from the first to the last one."""
+        return self.began is not None and self.began <= last and (self.ended is None or first <= self.ended)
+
     def surely_active(self, time: int) -> bool:
         """Whether the fault was certainly active."""
         window = self.heal.surely if self.heal else None
@@ -133,9 +137,11 @@ def fault_events(rows: Iterable[Row]) -> tuple[FaultEvent, ...]:
     )
 
 
-def faults_at(events: Sequence[FaultEvent], time: int | None) -> tuple[str, ...]:
-    """The names of the faults that may have been active; none for an unknown time."""
-    return tuple(event.name() for event in events if time is not None and event.active(time))
+def faults_between(events: Sequence[FaultEvent], since: int | None, time: int | None) -> tuple[str, ...]:
+    """The names of the faults that may have been active at any time between these, or at the known one of them; none
+    where both are unknown."""
+    known = [moment for moment in (since, time) if moment is not None]
+    return tuple(event.name() for event in events if known and event.active_between(min(known), max(known)))
 
 
 def parse(row: Row) -> tuple[str, Stage, str]:

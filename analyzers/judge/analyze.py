@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from analyzers.catalogue.bounds import NONE, Bounds
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.registry import ANOMALIES, CHECKS, require_known
-from analyzers.history.fault_events import FaultEvent, fault_events, faults_at, lateness
+from analyzers.history.fault_events import FaultEvent, fault_events, faults_between, lateness
 from analyzers.history.sources import Location
 from analyzers.judge.causes import Collected, causes_of
 from analyzers.judge.coverage import exercised, unknowns
@@ -128,6 +129,12 @@ def _unrecovered(bounds: Bounds, events: Sequence[FaultEvent], available: Availa
         )
 
 
+def _faults(anomaly: str, example: Mapping[str, Any], events: Sequence[FaultEvent]) -> tuple[str, ...]:
+    """Names of the faults that may have been active when it happened, or since it began."""
+    since = ANOMALIES[anomaly].since
+    return faults_between(events, example[since] if since else example["time"], example["time"])
+
+
 def _finding(found: Found, counts: Tally, events: Sequence[FaultEvent], allowed: bool) -> Finding:
     return Finding(
         anomaly=found.anomaly,
@@ -137,7 +144,7 @@ def _finding(found: Found, counts: Tally, events: Sequence[FaultEvent], allowed:
         examples=tuple(
             {
                 **example_json(found.anomaly, example, counts.began),
-                "faults": list(faults_at(events, example["time"])),
+                "faults": list(_faults(found.anomaly, example, events)),
             }
             for example in found.examples
         ),

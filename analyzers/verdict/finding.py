@@ -32,7 +32,7 @@ class Finding:
     examples: tuple[Mapping[str, Any], ...] = ()
     """The first occurrences in time. Keys of every example: those of the anomaly's subject (mostly topic and
     partition), time (s since the run's first operation; null if unknown), faults (the names of those active at that
-    time). The catalogue explains the other keys of each anomaly."""
+    time, or since the anomaly began, see `Anomaly.since`). The catalogue explains the other keys of each anomaly."""
 
     def __post_init__(self) -> None:
         if self.anomaly not in ANOMALIES:

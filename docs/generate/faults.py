@@ -21,6 +21,9 @@ NEEDS = {
     "disks": "a disk",
     "throttle": "a limit on block devices",
     "clock": "x86-64, SYS_PTRACE",
+    "packets": "root, control groups v2",
+    "cpu": "root, control groups",
+    "memory": "root, control groups",
 }
 """What a cell of the last column says for each capability."""
 

@@ -10,7 +10,7 @@ import time
 
 from kafka import KafkaConsumer, KafkaProducer
 
-bootstrap, source, sink, group, *rest = sys.argv[1:]
+bootstrap, source, sink, group, client, *rest = sys.argv[1:]
 work = float(rest[0]) if rest else 0.05
 running = True
 
@@ -25,13 +25,16 @@ consumer = KafkaConsumer(
     source,
     bootstrap_servers=bootstrap.split(","),
     group_id=group,
+    client_id=client,
     enable_auto_commit=False,
     auto_offset_reset="earliest",
     session_timeout_ms=6000,
     heartbeat_interval_ms=1000,
     max_poll_records=50,
 )
-producer = KafkaProducer(bootstrap_servers=bootstrap.split(","), acks="all", enable_idempotence=True)
+producer = KafkaProducer(
+    bootstrap_servers=bootstrap.split(","), client_id=client, acks="all", enable_idempotence=True
+)
 while running:
     batches = consumer.poll(timeout_ms=200)
     orders = [order for each in batches.values() for order in each]

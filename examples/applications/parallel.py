@@ -10,7 +10,7 @@ import sys
 
 from kafka import KafkaConsumer, KafkaProducer
 
-bootstrap, source, sink, group = sys.argv[1:]
+bootstrap, source, sink, group, client = sys.argv[1:]
 running = True
 
 
@@ -24,13 +24,16 @@ consumer = KafkaConsumer(
     source,
     bootstrap_servers=bootstrap.split(","),
     group_id=group,
+    client_id=client,
     enable_auto_commit=False,
     auto_offset_reset="earliest",
     session_timeout_ms=6000,
     heartbeat_interval_ms=1000,
     max_poll_records=200,
 )
-producer = KafkaProducer(bootstrap_servers=bootstrap.split(","), acks="all", enable_idempotence=True)
+producer = KafkaProducer(
+    bootstrap_servers=bootstrap.split(","), client_id=client, acks="all", enable_idempotence=True
+)
 random.seed(0)
 while running:
     batches = consumer.poll(timeout_ms=500)

@@ -9,7 +9,9 @@ from nemesis.effects.reconciler import Resource
 from nemesis.event import OPEN, Event
 from nemesis.fault import Draw, Fault
 from nemesis.fault_context import FaultContext, Proof
+from nemesis.faults.cpu_app import cpu_app
 from nemesis.steps.serving import verify_serving
+from nemesis.targets import names_application
 from nemesis.validation import number
 
 
@@ -88,5 +90,8 @@ def _equal(cores: float | None, wanted: float | None) -> bool:
 def cpu(
     target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None, cores: float = 0.1
 ) -> Event:
-    """The process gets the time of ``cores`` cores, and stands still for the rest."""
+    """The process gets the time of ``cores`` cores, and stands still for the rest. Of an application, all processes
+    of an instance together."""
+    if names_application(target):
+        return cpu_app(str(target), at=at, after=after, lasting=lasting, cores=cores)
     return Event.of(Cpu(cores=cores), target, at=at, after=after, lasting=lasting)

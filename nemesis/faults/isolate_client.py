@@ -24,7 +24,7 @@ class IsolateClient(AffectsClient):
         if role in topology.commands:
             raise ValueError(
                 f"the connections of {role} cannot be cut from inside its process, which is a program of yours; use "
-                f"pause, or a fault of the brokers' network such as cut_clients"
+                f"isolate('{target}'), which cuts them in the kernel"
             )
 
     def inject(self, context: FaultContext) -> None:

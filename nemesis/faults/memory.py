@@ -15,7 +15,9 @@ from nemesis.effects.memory_limit import MEMORY, limit_above_use
 from nemesis.event import OPEN, Event
 from nemesis.fault import Fault
 from nemesis.fault_context import FaultContext, Proof
+from nemesis.faults.memory_app import memory_app
 from nemesis.steps.serving import verify_serving
+from nemesis.targets import names_application
 from nemesis.validation import count
 
 LIMIT = 10.0
@@ -118,6 +120,8 @@ def memory(
     target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None, spare_mb: int = 8
 ) -> Event:
     """The container may use no more memory than it uses now and ``spare_mb`` MiB. If it needs more, the kernel kills
-    the broker, which is started again at the end.
+    the broker, which is started again at the end. Of an application, all processes of an instance.
     """
+    if names_application(target):
+        return memory_app(str(target), at=at, after=after, lasting=lasting, spare_mb=spare_mb)
     return Event.of(Memory(spare_mb=spare_mb), target, at=at, after=after, lasting=lasting)

@@ -8,6 +8,9 @@ from workloads.clients.network_gate import GATED_LIBRARIES
 from workloads.workers.pool import WorkerPool
 from workloads.workers.process import WorkerProcess
 
+NO_LIMIT = -1
+"""In the counts of an application, see `workloads.applications.confinement`."""
+
 
 class WorkerClients:
     """Implements ``nemesis.cluster.Clients``. For a process that is gone each method raises LookupError."""
@@ -62,7 +65,7 @@ class WorkerClients:
         """Raises ValueError for a process whose library does not wait at the network gate: some of its own requests
         would, and be taken for a proof."""
         worker = self._alive(process)
-        if worker.spec.library not in GATED_LIBRARIES:
+        if worker.spec.instance is None and worker.spec.library not in GATED_LIBRARIES:
             raise ValueError(
                 f"client process {process} uses {worker.spec.library}, whose connections cannot be cut from inside "
                 f"the process; isolate-client works with {', '.join(sorted(GATED_LIBRARIES))}. Use pause-client, "
@@ -77,6 +80,27 @@ class WorkerClients:
         """Operations that the network gate blocked so far; None while the gate is open."""
         counts = self._alive(process).counts
         return counts.get("blocked", 0) if counts.get("isolated") else None
+
+    def limit_cpu(self, process: int, cores: float | None) -> None:
+        self._alive(process).limit("cpu", cores)
+
+    def cpu_limit(self, process: int) -> float | None:
+        limit = self._alive(process).counts.get("cpu_limit", NO_LIMIT)
+        return None if limit == NO_LIMIT else limit / 1000
+
+    def throttled(self, process: int) -> int:
+        return self._alive(process).counts.get("throttled", 0)
+
+    def limit_memory(self, process: int, spare: int | None) -> None:
+        self._alive(process).limit("memory", spare)
+
+    def memory(self, process: int) -> tuple[int, int | None]:
+        counts = self._alive(process).counts
+        limit = counts.get("memory_limit", NO_LIMIT)
+        return counts.get("memory_used", 0), None if limit == NO_LIMIT else limit
+
+    def memory_reached(self, process: int) -> int:
+        return self._alive(process).counts.get("memory_reached", 0)
 
     def _alive(self, process: int) -> WorkerProcess:
         try:

@@ -14,6 +14,7 @@ from typing import Any, cast
 from docker.errors import APIError
 
 from nemesis.aliases import Aliases
+from nemesis.capabilities import OF_APPLICATIONS
 from nemesis.run import Nemesis
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
@@ -65,6 +66,11 @@ def execute(
         _Execution(experiment, cluster, run=run, home=home, say=say, stop=stop).run_phases()
     except WorkerPoolError as error:
         raise InfrastructureError(str(error)) from error
+
+
+def confining(experiment: Experiment) -> frozenset[str]:
+    """What the faults need of the control groups of an application, see `WorkerContext.confined`."""
+    return frozenset().union(*(event.fault.needs for event in experiment.schedule.events)) & OF_APPLICATIONS
 
 
 class _Execution:
@@ -160,6 +166,7 @@ class _Execution:
             topics=workload.topics(self._run),
             record=self._operations.record,
             library=workload.library,
+            confined=confining(self._experiment),
         )
 
     def _require_records(self, workers: WorkerPool) -> None:

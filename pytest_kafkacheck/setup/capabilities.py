@@ -8,13 +8,14 @@ from typing import Any
 
 from docker.errors import DockerException
 
-from nemesis.capabilities import lacking
+from nemesis.capabilities import OF_APPLICATIONS, lacking
 from nemesis.registry import FAULTS
 from pytest_kafkacheck.cluster.docker import loop_devices, reaper
 from pytest_kafkacheck.cluster.docker.executing import execute
 from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.errors import CapabilityError, InfrastructureError
 from pytest_kafkacheck.setup.write_limit_trial import try_write_limit
+from workloads.applications.confinement import why_not
 
 LIMIT = 30
 """Seconds after which the container that tries the capabilities ends by itself."""
@@ -37,7 +38,8 @@ def missing_capabilities(client: Any, capabilities: Iterable[str]) -> dict[str, 
     capabilities  of `nemesis.capabilities`, and ``freezer`` and ``ipv6``, which no fault needs.
     """
     wanted = set(capabilities)
-    found: dict[str, str | None] = {}
+    found: dict[str, str | None] = {each: why_not(each) for each in sorted(wanted & OF_APPLICATIONS)}
+    wanted -= OF_APPLICATIONS
     if "disks" in wanted:
         found["disks"] = _try_disks(client)
     if "throttle" in wanted:

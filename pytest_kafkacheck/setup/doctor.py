@@ -36,6 +36,9 @@ REMEDIES = {
     + loop_devices.REMEDY,
     "throttle": "an engine on Linux that is not rootless, with the control group blkio (version 1) or io (version 2)",
     "clock": "an engine on x86-64 that may add the capability SYS_PTRACE",
+    "packets": "run the tests as root on Linux 5.7 or later, with control groups of version 2 mounted for writing",
+    "cpu": "run the tests as root on Linux, with the controller cpu of control groups mounted for writing",
+    "memory": "run the tests as root on Linux, with the controller memory of control groups mounted for writing",
 }
 """What to do about a missing capability."""
 

@@ -10,6 +10,7 @@ import pytest
 
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.bounds import Bounds
+from analyzers.catalogue.evidence import Moment
 from analyzers.catalogue.registry import (
     ANOMALIES,
     BOUND_CHECKS,
@@ -34,6 +35,13 @@ def test_an_entry_says_how_it_is_counted_and_reads_as_a_sentence(anomaly: Anomal
 @pytest.mark.parametrize("anomaly", CATALOGUE, ids=lambda anomaly: anomaly.name)
 def test_evidence_repeats_neither_the_subject_nor_what_every_example_has(anomaly: Anomaly) -> None:
     assert not anomaly.evidence.keys() & {*anomaly.subject.columns, "run", "time", "faults"}
+
+
+@pytest.mark.parametrize(
+    "anomaly", [each for each in CATALOGUE if each.since], ids=lambda anomaly: anomaly.name
+)
+def test_what_says_when_an_anomaly_may_have_begun_is_a_moment(anomaly: Anomaly) -> None:
+    assert isinstance(anomaly.evidence[str(anomaly.since)], Moment)
 
 
 STABLE = """

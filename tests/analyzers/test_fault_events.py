@@ -14,7 +14,7 @@ from analyzers.history.fault_events import (
     Stage,
     affected,
     fault_events,
-    faults_at,
+    faults_between,
     lateness,
     parse,
 )
@@ -167,10 +167,25 @@ def test_a_fault_is_certainly_active_where_its_healing_says_so(
 
 
 def test_faults_at_a_time_are_named() -> None:
-    assert faults_at([HEALED, OPEN], 50) == ("kill leader (nodes 2)",)
-    assert faults_at([HEALED, OPEN], 40) == ("kill leader (nodes 2)",) * 2
-    assert faults_at([HEALED, OPEN], 5) == ()
-    assert faults_at([OPEN], None) == ()
+    assert faults_between([HEALED, OPEN], 50, 50) == ("kill leader (nodes 2)",)
+    assert faults_between([HEALED, OPEN], 40, 40) == ("kill leader (nodes 2)",) * 2
+    assert faults_between([HEALED, OPEN], 5, 5) == ()
+    assert faults_between([OPEN], None, None) == ()
+
+
+@pytest.mark.parametrize("since", [5, 10, 25, 40])
+@pytest.mark.parametrize("time", [10, 35, 90])
+def test_faults_between_two_times_are_named_in_any_order_of_them(since: int, time: int) -> None:
+    """A record's timestamp may be that of another clock, so that the end seems to lie before the beginning."""
+    assert faults_between([HEALED], since, time) == ("kill leader (nodes 2)",)
+    assert faults_between([HEALED], time, since) == ("kill leader (nodes 2)",)
+
+
+def test_of_two_times_the_known_one_counts() -> None:
+    assert (
+        faults_between([HEALED], None, 40) == faults_between([HEALED], 40, None) == ("kill leader (nodes 2)",)
+    )
+    assert faults_between([HEALED], None, 41) == faults_between([HEALED], 5, 9) == ()
 
 
 def test_what_a_fault_affected_is_named() -> None:

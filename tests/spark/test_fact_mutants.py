@@ -33,7 +33,11 @@ from tests.support.mutation.sites import Mutant
 from tests.support.random_histories.compaction import compacted_history
 from tests.support.random_histories.copies import copy_history
 from tests.support.random_histories.groups import group_history
+from tests.support.random_histories.inspections import inspection_history
 from tests.support.random_histories.logs import draw_histories, log_history
+from tests.support.random_histories.pipelines import pipeline_history
+from tests.support.random_histories.searches import search_history
+from tests.support.random_histories.snapshots import snapshot_history
 from tests.support.random_histories.transactions import transaction_history
 from tests.support.stories.planted import ALL, PLANTED
 from workloads.history.schema import TABLES
@@ -42,6 +46,11 @@ pytestmark = pytest.mark.spark
 
 HISTORIES = 80
 """Of each kind."""
+
+STRATEGIES = (
+    log_history, group_history, transaction_history, copy_history, compacted_history, pipeline_history,
+    snapshot_history, search_history, inspection_history,
+)  # fmt: skip
 
 NO_FACTS = {"fact", "registry"}
 
@@ -54,9 +63,7 @@ SAMPLE = 12
 def stories_of(story: Any, random: int) -> dict[str, Any]:
     stories = {make.__name__: make(story()) for make in PLANTED}
     if random:
-        for strategy in (
-            log_history, group_history, transaction_history, copy_history, compacted_history,
-        ):  # fmt: skip
+        for strategy in STRATEGIES:
             drawn = draw_histories(strategy(story), random)
             stories |= {f"{strategy.__name__}-{name}": each for name, each in drawn.items()}
     return stories

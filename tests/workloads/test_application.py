@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support.real_cluster import wait_until
+from workloads.applications.confinement import why_not
 from workloads.pipeline import APP
 from workloads.roles.application import filled
 from workloads.user_program import environment
@@ -32,7 +34,12 @@ def start(tmp_path: Path) -> Iterator[Start]:
     started: list[WorkerProcess] = []
 
     def start(
-        program: str, *arguments: str, command: list[str] | None = None, **options: Any
+        program: str,
+        *arguments: str,
+        command: list[str] | None = None,
+        confined: tuple[str, ...] = (),
+        broker: tuple[str, int] = ("h", 9),
+        **options: Any,
     ) -> WorkerProcess:
         given = {
             "command": command or [sys.executable, "-u", "-c", program, *arguments],
@@ -45,7 +52,13 @@ def start(tmp_path: Path) -> Iterator[Start]:
             "stop_limit": 5.0,
             **options,
         }
-        order = {"run": "r", "home": str(tmp_path), "brokers": {1: ["h", 9]}, "topics": {"s-r": 1, "o-r": 1}}
+        order = {
+            "run": "r",
+            "home": str(tmp_path),
+            "brokers": {1: list(broker)},
+            "topics": {"s-r": 1, "o-r": 1},
+            "confined": confined,
+        }
         worker = WorkerProcess(WorkerSpec(role=APP, process=0, options=given), order, home=tmp_path)
         started.append(worker)
         assert worker.wait_ready(60) or worker.problem
@@ -150,6 +163,46 @@ def test_faults_of_the_worker_are_faults_of_the_application(start: Start, progra
     assert (worker.trouble, worker.problem) == ("", "")
 
 
+def test_faults_confine_the_application_and_not_its_worker(start: Start) -> None:
+    for each in ("packets", "cpu"):
+        if reason := why_not(each):
+            pytest.skip(f"this host cannot confine an application by {each}: {reason}")
+    with socket.create_server(("127.0.0.1", 0)) as broker:
+        broker.settimeout(30)
+        address = broker.getsockname()
+        program = (
+            "import socket, sys\n"
+            "while True:\n"
+            "    host, port = sys.argv[1].split(':')\n"
+            "    socket.create_connection((host, int(port))).close()\n"
+        )
+        worker = start(program, "{bootstrap}", confined=("packets", "cpu"), broker=address)
+        broker.accept()[0].close()
+        worker.isolate()
+        wait_until(lambda: bool(worker.counts.get("isolated") and worker.counts.get("blocked")))
+        worker.connect()
+        wait_until(lambda: not worker.counts["isolated"])
+        worker.limit("cpu", 0.02)
+        wait_until(lambda: worker.counts["cpu_limit"] == 20 and worker.counts["throttled"] > 0)
+        worker.limit("cpu", None)
+        wait_until(lambda: worker.counts["cpu_limit"] == -1)
+        worker.isolate()
+        wait_until(lambda: bool(worker.counts["isolated"]))
+        worker.stop()
+        assert worker.wait(60)
+    assert (worker.trouble, worker.problem) == ("", "")
+
+
+def test_an_application_that_cannot_be_isolated_says_so(start: Start) -> None:
+    if reason := why_not("packets"):
+        pytest.skip(f"this host cannot confine an application: {reason}")
+    worker = start(WAIT, confined=("packets",), broker=("no-such-host.invalid", 9))
+    worker.isolate()
+    wait_until(lambda: bool(worker.problem))
+    assert "app 0: isolate: the address of broker no-such-host.invalid:9 is unknown" in worker.problem
+    assert not worker.counts.get("isolated")
+
+
 def test_it_is_not_paused_as_long_as_the_application_runs(start: Start) -> None:
     worker = start(WAIT)
     wait_until(lambda: members(worker) == 2)
@@ -184,7 +237,7 @@ def _runs(process: int) -> bool:
 def test_the_command_that_binds_it_to_its_parent_ends_where_the_parent_is_gone() -> None:
     file = str(Path(ROOT) / "workloads" / "workers" / "bound_command.py")
     ended = subprocess.run(
-        [sys.executable, "-I", "-S", file, "1", "echo", "x"], capture_output=True, text=True
+        [sys.executable, "-I", "-S", file, "1", "", "echo", "x"], capture_output=True, text=True
     )
     assert (ended.returncode, ended.stdout) == (1, "")
 

@@ -19,7 +19,8 @@ from workloads.roles.output_source import UNNAMED, OutputSource, UnknownIdentity
 
 SINK = ("o-r", 0)
 OPTIONS = {
-    "source": "s", "sink": "o", "group": "g", "identify": None, "guarantee": "exactly-once", "quiet": 10.0,
+    "source": "s", "sink": "o", "group": "g", "identify": None, "instances": 2,
+    "guarantee": "exactly-once", "quiet": 10.0,
     "settle": 60.0,
 }  # fmt: skip
 

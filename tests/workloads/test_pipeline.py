@@ -9,7 +9,19 @@ import pytest
 
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.verdict.promises import PROMISES
-from pytest_kafkacheck import UsageError, isolate_client, kill, pause, stop
+from pytest_kafkacheck import (
+    UsageError,
+    cpu,
+    cpu_app,
+    isolate,
+    isolate_app,
+    isolate_client,
+    kill,
+    memory,
+    memory_app,
+    pause,
+    stop,
+)
 from pytest_kafkacheck.experiment.experiment import Experiment
 from workloads.conformance import check_workload
 from workloads.pipeline import Pipeline
@@ -130,12 +142,21 @@ def test_faults_name_the_application_and_its_instances() -> None:
         stop("app:0", at=5, lasting=1),
         kill("coordinator:application", at=7, lasting=1),
         kill("leader:invoices-0", at=9, lasting=1),
+        isolate("app:1", at=11, lasting=1),
+        cpu("app", at=13, lasting=1, cores=0.2),
+        memory("app:0", at=15, lasting=1, spare_mb=4),
+        isolate("producer", at=17, lasting=1),
     ]
     events = Experiment(workload=pipeline(instances=2), faults=faults).schedule.events
-    assert [(each.fault.name, str(each.target)) for each in events[:3]] == [
+    clients = [(each.fault.name, str(each.target)) for each in events if each.fault.family == "clients"]
+    assert clients == [
         ("kill-client", "app"),
         ("pause-client", "app:1"),
         ("stop-client", "app:0"),
+        ("isolate-app", "app:1"),
+        ("cpu-app", "app"),
+        ("memory-app", "app:0"),
+        ("isolate-client", "producer"),
     ]
 
 
@@ -147,7 +168,13 @@ def test_faults_name_the_application_and_its_instances() -> None:
             "the application has 2 instances; allowed: app, or app:0 to app:1",
         ),
         (lambda: isolate_client("app", at=1, lasting=1), "the connections of app cannot be cut from inside"),
-        (lambda: isolate_client("app:1", at=1, lasting=1), "use pause, or a fault of the brokers' network"),
+        (lambda: isolate_client("app:1", at=1, lasting=1), "use isolate('app:1'), which cuts them in"),
+        (
+            lambda: isolate_app("producer", at=1, lasting=1),
+            "producer is no application of yours; allowed: app",
+        ),
+        (lambda: cpu_app("client:0", at=1, lasting=1), "client:0 is no application of yours; allowed: app"),
+        (lambda: memory_app("readers", at=1, lasting=1), "the workload has no reader"),
         (lambda: kill("apps", at=1, lasting=1), "target 'apps': allowed are"),
     ],
 )

@@ -202,7 +202,9 @@ OBSERVATIONS = pa.schema(
         ("process", pa.int32()),
         ("time", pa.int64()),  # ns, when the response had arrived
         ("node", pa.int32()),  # the broker that answered; null if any could have
-        ("kind", pa.string()),  # partition | quorum | any other kind that a probe declares
+        # partition | quorum | group (of an application, see `workloads.roles.group_watch`) | any other kind that a
+        # probe declares
+        ("kind", pa.string()),
         ("topic", pa.string()),
         ("partition", pa.int32()),
         ("leader", pa.int32()),  # partition: -1 for none; quorum: the active controller

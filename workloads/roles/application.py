@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Mapping
 
 from workloads import user_program
+from workloads.applications.confinement import Confinement
+from workloads.applications.control_group import Unavailable
 from workloads.roles.context import WorkerContext
 
 LOOK = 0.1
@@ -23,14 +25,27 @@ KILL_LIMIT = 5.0
 def run_application(context: WorkerContext) -> None:
     """Run the command until `context.stop` is set.
 
-    Options: command, env (each text with the placeholders {bootstrap}, {source}, {sink}, {group}, {instance}),
-    source, sink (names of topics), group, instance, restarts (how often it is started again after it ended by
-    itself), stop_limit (seconds for it to end after SIGTERM).
+    Options: command, env (each text with the placeholders {bootstrap}, {source}, {sink}, {group}, {instance},
+    {client}), source, sink (names of topics), group, instance, restarts (how often it is started again after it ended
+    by itself), stop_limit (seconds for it to end after SIGTERM).
 
     Its process belongs to the group of the worker process, so that a fault of the worker is one of the application.
     """
+    options = context.options
+    try:
+        application = Application(context)
+    except Unavailable as error:
+        context.problem(f"app:{options['instance']} cannot be confined, as its faults ask for: {error}")
+        return
+    try:
+        _run(context, application)
+    finally:
+        context.limits = None  # their files go
+        application.close()
+
+
+def _run(context: WorkerContext, application: Application) -> None:
     options, counts = context.options, context.counts
-    application = Application(context)
     if reason := application.why_not():
         context.problem(f"{application}: {reason}")
         return
@@ -58,7 +73,10 @@ def run_application(context: WorkerContext) -> None:
 
 
 class Application:
-    """One instance. Its standard output and error are in ``logs/client-app-<instance>.log``."""
+    """One instance. Its standard output and error are in ``logs/client-app-<instance>.log``.
+
+    The constructor raises Unavailable where its processes cannot be confined as the faults of the run need it.
+    """
 
     def __init__(self, context: WorkerContext) -> None:
         options = context.options
@@ -69,6 +87,7 @@ class Application:
             "sink": f"{options['sink']}-{context.run}",
             "group": f"{options['group']}-{context.run}",
             "instance": str(self._instance),
+            "client": client_id(options["group"], context.run, self._instance),
         }
         self._command = [filled(each, values) for each in options["command"]]
         self._env = user_program.environment(os.environ) | {
@@ -76,6 +95,12 @@ class Application:
         }
         self._log = context.home / "logs" / f"client-app-{self._instance}.log"
         self._process: subprocess.Popen[bytes] | None = None
+        self._confinement: Confinement | None = None
+        if context.confined:
+            brokers = [address[:2] for address in context.bootstrap]
+            held = Confinement(context.run, self._instance, context.confined, brokers)
+            self._confinement = context.limits = held
+            context.network = held.gate or context.network
 
     def __str__(self) -> str:
         return f"app:{self._instance} ({user_program.shortened(shlex.join(self._command))})"
@@ -86,9 +111,10 @@ class Application:
 
     def start(self) -> None:
         # From the main thread, which lives as long as the worker process. The kernel takes it for the parent.
+        groups = () if self._confinement is None else self._confinement.folders
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                user_program.bound(self._command),
+                user_program.bound(self._command, groups),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -112,9 +138,19 @@ class Application:
             return False
         return True
 
+    def close(self) -> None:
+        """Once it has ended."""
+        if self._confinement is not None:
+            self._confinement.remove()
+
     def last_output(self) -> str:
         """The last line that it printed, as a clause."""
         return user_program.last_output(self._log)
+
+
+def client_id(group: str, run: str, instance: int) -> str:
+    """What {client} stands for. Members of groups whose client id contains it belong to the instance."""
+    return f"{group}-{run}-{instance}"
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:

@@ -7,11 +7,12 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from workloads.clients.connection import Address
 from workloads.clients.leaders import Leaders
 from workloads.clients.library import library
+from workloads.clients.network_gate import GATE
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import Consumer, Log, Member, Producer, TransactionalProducer
 from workloads.commits import Commits
@@ -21,6 +22,27 @@ from workloads.load import PHASES
 from workloads.recording import Reads, Records
 
 
+class Network(Protocol):
+    """A gate between a client and all brokers. `tried` counts what found it closed since it was closed."""
+
+    @property
+    def is_closed(self) -> bool: ...
+    @property
+    def tried(self) -> int: ...
+    def close(self) -> None: ...
+    def open(self) -> None: ...
+
+
+class Limits(Protocol):
+    """Of the processes that a role has started. The methods raise OSError."""
+
+    def limit(self, what: str, value: float | None) -> None:
+        """what: "cpu", in cores, or "memory", in bytes beyond those in use. None: no limit."""
+
+    def counts(self) -> Mapping[str, int]:
+        """What is in force, and what came of it, for `WorkerContext.counts`."""
+
+
 class WorkerContext:
     """Given to the function of a role. Other threads touch only `stop`, `gone` and `phase`.
 
@@ -28,6 +50,10 @@ class WorkerContext:
     stop    set when the role is to finish: operations that have begun may complete.
     gone    set as well when the parent process has died: finish at once.
     counts  reported to the parent several times a second; ``sends`` counts sends, ``acks`` acknowledged ones.
+    confined  what faults do to applications in this run: "packets", "cpu" and "memory", see
+              `workloads.applications.control_group`.
+    network   what is closed while a fault isolates the process.
+    limits    what faults limit; None for a role that starts no application.
     """
 
     def __init__(self, order: Mapping[str, Any], *, report: Callable[[str], None]) -> None:
@@ -42,6 +68,9 @@ class WorkerContext:
         self.topics: dict[str, int] = order["topics"]
         self.options: dict[str, Any] = order["options"]
         self.phase: str = order.get("phase", PHASES[0])
+        self.confined: tuple[str, ...] = tuple(order.get("confined", ()))
+        self.network: Network = GATE
+        self.limits: Limits | None = None
         self.counts: Counter[str] = Counter()
         self.go, self.stop, self.gone = threading.Event(), threading.Event(), threading.Event()
         self._library = library(

@@ -10,7 +10,9 @@ from typing import Any
 from workloads.clients.kafka_python.outputs import Output
 from workloads.clients.protocol import Log
 from workloads.reference import NotLoadable
+from workloads.roles.application import client_id
 from workloads.roles.context import WorkerContext
+from workloads.roles.group_watch import GroupWatch
 from workloads.roles.output_source import UNNAMED, OutputSource, UnknownIdentity, excerpt
 
 
@@ -19,11 +21,20 @@ class Incomplete(Exception):
 
 
 def record_outputs(context: WorkerContext) -> None:
-    """Once `context.stop` is set, record the rows ``output`` and ``pipeline`` of the operations table.
+    """Watch the application's group until `context.stop` is set. Then record the rows ``output`` and ``pipeline`` of
+    the operations table.
 
-    Options: guarantee, settle (seconds to read everything), and those of `OutputSource`.
+    Options: guarantee, settle (seconds to read everything), instances (their number), and those of `OutputSource`.
     """
+    options = context.options
     context.ready()
+    if options["group"] is not None:
+        group, source = f"{options['group']}-{context.run}", context.logs_of(options["source"])
+        clients = {
+            f"app:{number}": client_id(options["group"], context.run, number)
+            for number in range(options["instances"])
+        }
+        GroupWatch(context, group=group, source=source, clients=clients).watch()
     context.stop.wait()
     if not context.gone.is_set():
         OutputAudit(context).record()

@@ -1,6 +1,7 @@
-"""Runs a command that the kernel kills with its parent: ``python -I -S bound_command.py PARENT COMMAND...``.
+"""Runs a command that the kernel kills with its parent: ``python -I -S bound_command.py PARENT GROUPS COMMAND...``.
 
-A program that knows nothing of us cannot ask the kernel for that itself. The request survives exec. Imports nothing
+A program that knows nothing of us cannot ask the kernel for that itself. The request survives exec. Before that, the
+process enters the control groups GROUPS: folders, with colons between them, or nothing. Imports nothing
 of this package, because an application waits for it at each start.
 """
 
@@ -19,8 +20,14 @@ NOT_STARTED = 127
 
 def main(arguments: list[str]) -> int:
     """Only returns where the command cannot be started."""
-    parent, *command = arguments
+    parent, groups, *command = arguments
     runpy.run_path(PARENT_DEATH)["end_with_parent"](int(parent))
+    try:
+        for group in filter(None, groups.split(os.pathsep)):
+            (Path(group) / "cgroup.procs").write_text("0")
+    except OSError as error:
+        sys.stderr.write(f"the control group {group} cannot be entered: {error.strerror}\n")
+        return NOT_STARTED
     try:
         os.execvp(command[0], command)
     except OSError as error:

@@ -1,9 +1,10 @@
 """The program of a worker process, started by `WorkerProcess` as ``python -P -m workloads.workers.main``.
 
-It reads lines from standard input: its order as JSON, then ``go``, ``isolate``, ``connect``, ``stop`` and the names
-of phases that begin. It writes the lines ``ready``, ``problem TEXT``, ``progress {json}`` and ``done {json}``. The
-end of the input means that the parent has died; the process then ends at once. On Linux the kernel kills it with its
-parent, because a paused process reads no input.
+It reads lines from standard input: its order as JSON, then ``go``, ``isolate``, ``connect``, ``stop``,
+``limit WHAT VALUE`` (see `Limits`; without a value: no limit) and the names of phases that begin. It writes the lines
+``ready``, ``problem TEXT``, ``progress {json}`` and ``done {json}``. The end of the input means that the parent has
+died; the process then ends at once. On Linux the kernel kills it with its parent, because a paused process reads no
+input.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 from workloads.clients.client_failure import ClientFailure
-from workloads.clients.network_gate import GATE
 from workloads.load import PHASES
 from workloads.reference import Reference
 from workloads.roles.context import WorkerContext
@@ -87,21 +87,11 @@ def _function(order: Mapping[str, Any]) -> Callable[[WorkerContext], None]:
 
 def _obey(context: WorkerContext, orders: TextIO) -> None:
     for line in orders:
-        match line.strip():
-            case "go":
-                context.go.set()
-            case "isolate":
-                GATE.close()
-            case "connect":
-                GATE.open()
-            case phase if phase in PHASES:
-                context.phase = phase
-            case "stop":
-                # Operations that have begun may complete, and for that they need the network.
-                GATE.open()
-                context.stop.set()
-                context.go.set()
-    GATE.open()
+        try:
+            _follow(context, line.split())
+        except OSError as error:  # the fault that asked for it sees that it has no effect
+            context.problem(f"{context.role} {context.process}: {line.strip()}: {error}")
+    context.network.open()
     context.gone.set()
     context.stop.set()
     context.go.set()
@@ -109,12 +99,36 @@ def _obey(context: WorkerContext, orders: TextIO) -> None:
     os._exit(ABANDONED)
 
 
+def _follow(context: WorkerContext, words: list[str]) -> None:
+    """Raises OSError when the kernel refuses."""
+    match words:
+        case ["go"]:
+            context.go.set()
+        case ["isolate"]:
+            context.network.close()
+        case ["connect"]:
+            context.network.open()
+        case ["limit", what, *value] if context.limits is not None:
+            context.limits.limit(what, float(value[0]) if value else None)
+        case [phase] if phase in PHASES:
+            context.phase = phase
+        case ["stop"]:
+            # Operations that have begun may complete, and for that they need the network.
+            context.network.open()
+            context.stop.set()
+            context.go.set()
+
+
 def _pulse(context: WorkerContext) -> None:
     """Flushes rows even when no more are appended, and reports progress to the parent."""
     try:
         while not context.gone.wait(PULSE):
             context.flush()
-            context.counts["isolated"], context.counts["blocked"] = int(GATE.is_closed), GATE.tried
+            network = context.network
+            context.counts["isolated"], context.counts["blocked"] = int(network.is_closed), network.tried
+            if (limits := context.limits) is not None:
+                for name, value in limits.counts().items():
+                    context.counts[name] = value
             context.progress()
     except Exception:
         # The history cannot be written, which ends the worker, or the pipe is closed because the parent is dying.

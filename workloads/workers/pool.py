@@ -37,6 +37,7 @@ class WorkerPool:
     home     the run's directory, for history and logs.
     record   takes rows of the operations table as mappings: every start, stop and crash of a worker.
     library  client library of the final reads.
+    confined  see `WorkerContext`.
 
     Entering raises WorkerPoolError when a worker is not ready in time.
     """
@@ -51,6 +52,7 @@ class WorkerPool:
         topics: Sequence[Topic],
         record: Callable[[Mapping[str, Any]], None],
         library: str = DEFAULT_LIBRARY,
+        confined: Iterable[str] = (),
     ) -> None:
         self._specs = tuple(workers)
         self._order: dict[str, Any] = {
@@ -58,6 +60,7 @@ class WorkerPool:
             "home": str(home.resolve()),
             "brokers": {node: address.to_json() for node, address in brokers.items()},
             "topics": {topic.name: topic.partitions for topic in topics},
+            "confined": sorted(confined),
         }
         self._home = home
         self._record = record

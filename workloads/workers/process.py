@@ -118,6 +118,10 @@ class WorkerProcess:
     def connect(self) -> None:
         self._send("connect")
 
+    def limit(self, what: str, value: float | None) -> None:
+        """Limit what its role has started, see `workloads.roles.context.Limits`. It reports the state in `counts`."""
+        self._send(f"limit {what}" if value is None else f"limit {what} {value!r}")
+
     def pause(self) -> None:
         """SIGSTOP."""
         self._signal(signal.SIGSTOP)

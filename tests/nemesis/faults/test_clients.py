@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from nemesis.targets import parse
-from pytest_kafkacheck import isolate_client, kill_client, pause_client, stop_client
+from pytest_kafkacheck import (
+    cpu_app,
+    isolate_app,
+    isolate_client,
+    kill_client,
+    memory_app,
+    pause_client,
+    stop_client,
+)
 from tests.support.fault_cases import Case, on_clients
 
 CASES: dict[str, Case] = {
@@ -25,7 +33,34 @@ CASES: dict[str, Case] = {
         breaks=on_clients("isolate"),
         heal=on_clients("connect"),
     ),
+    "isolate-app": Case(
+        make=lambda **t: isolate_app("client:0", **t),
+        breaks=on_clients("isolate"),
+        heal=on_clients("connect"),
+    ),
+    "cpu-app": Case(
+        make=lambda **t: cpu_app("client:0", **t),
+        breaks=on_clients("limit-cpu"),
+        heal=on_clients("lift-cpu"),
+        valid=({"cores": 0.5},),
+        wrong=(({"cores": 0}, "cpu cores=0: expected a number, 0.01 or more"),),
+    ),
+    "memory-app": Case(
+        make=lambda **t: memory_app("client:0", **t),
+        breaks=on_clients("limit-memory"),
+        heal=on_clients("lift-memory"),
+        valid=({"spare_mb": 0},),
+        wrong=(({"spare_mb": -1}, "memory spare_mb=-1: expected a whole number, 0 or more"),),
+    ),
 }
+
+
+@pytest.mark.parametrize(("name", "lift"), [("cpu-app", "cores"), ("memory-app", "bytes")])
+def test_a_limit_that_another_one_lifted_is_reported(fake_run, name, lift) -> None:
+    fake_run.stop.arrange(5, getattr(fake_run.clients, lift).clear)
+    fake_run.carry_out(CASES[name].event())
+    assert fake_run.effective() == {(f"{name}-0", "inject"): True, (f"{name}-0", "heal"): False}
+    assert "ended_early" in fake_run.value(f"{name}-0", "heal")["evidence"]
 
 
 @pytest.mark.parametrize("asked", ["paused", "isolated"])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+USED = 40 << 20
+"""Bytes of memory that each process uses."""
+
 
 class FakeClients:
     """Two producers, a reader and a session.
@@ -20,6 +23,9 @@ class FakeClients:
         self.numbers: dict[int, int] = {}
         self.standing: set[int] = set()
         self.alone: dict[int, int] = {}
+        self.cores: dict[int, float | None] = {}
+        self.bytes: dict[int, int | None] = {}
+        self.counted = 0
         self.acks: Callable[[], int] = lambda: 0
         self.ignores: set[str] = set()
         self.fails: dict[str, Exception] = {}
@@ -82,3 +88,25 @@ class FakeClients:
         if process in self.alone:
             self.alone[process] += 1
         return self.alone.get(process)
+
+    def limit_cpu(self, process: int, cores: float | None) -> None:
+        if self._acts("limit-cpu" if cores is not None else "lift-cpu", process):
+            self.cores[process] = cores
+
+    def cpu_limit(self, process: int) -> float | None:
+        return self.cores.get(process)
+
+    def throttled(self, process: int) -> int:
+        self.counted += process in self.cores
+        return self.counted
+
+    def limit_memory(self, process: int, spare: int | None) -> None:
+        if self._acts("limit-memory" if spare is not None else "lift-memory", process):
+            self.bytes[process] = None if spare is None else USED + spare
+
+    def memory(self, process: int) -> tuple[int, int | None]:
+        return USED, self.bytes.get(process)
+
+    def memory_reached(self, process: int) -> int:
+        self.counted += process in self.bytes
+        return self.counted

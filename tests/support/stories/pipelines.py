@@ -35,18 +35,44 @@ def output(
 
 def application(
     s: Any, guarantee: str = "at-least-once", *, position: int | None = None, kind: str = "ok",
-    sink: str = "o", partition: int = 0,
+    sink: str = "o", topic: str = "t", partition: int = 0,
 ) -> Any:  # fmt: skip
     value = json.dumps({"sink": sink, "guarantee": guarantee})
     return s.operation(
-        "pipeline", process=8, type=kind, partition=partition, end_offset=position, group="a", value=value
+        "pipeline",
+        process=8,
+        type=kind,
+        topic=topic,
+        partition=partition,
+        end_offset=position,
+        group="a",
+        value=value,
     )
+
+
+def fed_elsewhere(s: Any, value: int, offset: int, *, key: int | None = KEY, **log: Any) -> Any:
+    """An input of another log, which the final read found."""
+    s.send(value, offset, at=(offset + 1, offset + 2), key=key, **log)
+    return s.final({offset: value}, start=offset, end=offset + 1, **log)
 
 
 def made(s: Any, *of: int, **more: Any) -> Any:
     """One output each, at the offsets 0, 1, ..."""
     for at, offset in enumerate(of):
         output(s, at, offset, **more)
+    return s
+
+
+def watched(
+    s: Any, time: int, owner: str | None, position: int | None = None, *, partition: int = 0,
+    kind: str = "group",
+) -> Any:  # fmt: skip
+    """The coordinator of the application's group reported this."""
+    value = json.dumps({"group": "a", "owner": owner, "member": owner and f"m-{owner}", "position": position})
+    s.observations.append({
+        "process": 8, "time": time, "asked": time - 1, "kind": kind, "topic": "t", "partition": partition, "node": 1,
+        "value": value,
+    })  # fmt: skip
     return s
 
 
@@ -206,6 +232,161 @@ def of_nothing_in_another_topic(s: Any) -> Any:
     return application(output(made(fed(s), 0, 1, 2), 3, None, topic="p"), position=3)
 
 
+def handed_over(s: Any, *, partition: int = 0) -> Any:
+    """app:0, a rebalance, app:1, and a rebalance at the end. What other probes say of the log is nothing about it."""
+    for time, owner, position in (
+        (60, "app:1", 2), (2, "app:0", None), (20, "app:0", 1), (30, None, 2), (90, "app:1", 4), (300, None, 4),
+    ):  # fmt: skip
+        watched(s, time, owner, position, partition=partition)
+    watched(s, 91, "app:7", 9, partition=partition + 1)
+    return watched(s, 92, "app:8", 9, kind="other", partition=partition)
+
+
+def missing_before_and_after_a_handover(s: Any) -> Any:
+    """app:0 passed the second input, app:1 the third."""
+    return application(made(handed_over(fed(s, 4)), 0, 3), "exactly-once", position=4)
+
+
+def missing_and_nothing_after_it(s: Any) -> Any:
+    return application(made(handed_over(fed(s, 4)), 0, 1, 2), position=4)
+
+
+def missing_without_a_position_in_time(s: Any) -> Any:
+    """The group was watched until the position was 2; the third input had an owner when it was fed."""
+    fed(s, 5)
+    watched(watched(watched(s, 2, "app:0"), 4, "app:1", 2), 6, "app:2", 2)
+    return application(made(s, 0, 1, 4), position=5)
+
+
+def missing_and_watched_too_late(s: Any) -> Any:
+    """Nobody is known to have had the log when the input was fed."""
+    return application(made(watched(fed(s), 200, "app:0"), 0, 2))
+
+
+def not_reached_after_a_handover(s: Any) -> Any:
+    return application(made(handed_over(fed(s, 5)), 0, 1, 2), position=4)
+
+
+def made_by_two_owners(s: Any) -> Any:
+    """The first output at 21, the second at 61."""
+    handed_over(made(fed(s), 0, 2))
+    output(output(s, 5, 1, written=21), 6, 1, written=61)
+    return application(s, "exactly-once", position=3)
+
+
+def made_twice_in_a_rebalance(s: Any) -> Any:
+    handed_over(made(fed(s), 0, 2))
+    output(output(s, 5, 1, written=1), 6, 1, written=30)
+    return application(s, "at-most-once", position=3)
+
+
+def overtaken_after_a_handover(s: Any) -> Any:
+    """The second is written by app:0, the third by app:1, which is the later owner."""
+    handed_over(fed(s, 4))
+    output(output(s, 0, 0, written=20), 1, 3, written=40)
+    output(output(s, 2, 1, written=59), 3, 2, written=60)
+    return application(s, "order-per-key", position=4)
+
+
+def several_logs_that_have_owners(s: Any) -> Any:
+    """Of each log its own."""
+    fed(s, 4)
+    s.send(ONE + 20, 0, at=(1, 2), partition=1).send(ONE + 21, 1, at=(2, 3), partition=1)
+    s.final({0: ONE + 20, 1: ONE + 21}, end=2, partition=1)
+    watched(handed_over(s), 1, "app:5", 0, partition=1)
+    application(made(s, 0, 1, 3, 21), position=4)
+    return application(s, position=2, partition=1)
+
+
+def a_second_topic_whose_outputs_go_on(s: Any) -> Any:
+    """Nothing shows whether the application has passed the last input of the first topic. It has passed the second
+    one, and the first one of the other topic, of which the next output was written earlier."""
+    fed(s, 4)
+    fed_elsewhere(s, ONE + 30, 4, topic="u")
+    fed_elsewhere(s, ONE + 31, 5, topic="u")
+    made(s, 0, 2)
+    output(s, 7, 31, written=50)
+    application(s, "order-per-key")
+    return application(s, "order-per-key", topic="u")
+
+
+def a_second_partition_whose_outputs_go_on(s: Any) -> Any:
+    fed(s, 4)
+    fed_elsewhere(s, ONE + 30, 4, partition=1)
+    fed_elsewhere(s, ONE + 31, 5, partition=1)
+    made(s, 0, 2)
+    output(s, 7, 31, written=50)
+    application(s, "order-per-key")
+    return application(s, "order-per-key", partition=1)
+
+
+def passed_long_before_the_last_output(s: Any) -> Any:
+    """Two outputs of later inputs; the first of them says when the application had gone on."""
+    fed(s, 4)
+    output(output(output(s, 0, 0, written=20), 1, 2, written=40), 2, 3, written=160)
+    return application(s, position=4)
+
+
+def inputs_of_two_topics_in_another_order(s: Any) -> Any:
+    """The offsets of two logs have no order between them, though the keys are the same."""
+    fed(s, 2)
+    fed_elsewhere(s, ONE + 30, 4, topic="u")
+    output(output(output(s, 0, 30), 1, 0), 2, 1)
+    application(s, "order-per-key", position=2)
+    return application(s, "order-per-key", position=5, topic="u")
+
+
+def in_order_before_a_repetition(s: Any) -> Any:
+    """The first input has a second output behind those of the others."""
+    return application(made(fed(s), 0, 1, 2, 0), "order-per-key", position=3)
+
+
+def acknowledged_at_other_offsets(s: Any) -> Any:
+    """The final read says where the inputs lie: the second and the third without outputs are above the position."""
+    for offset, (acknowledged, found) in enumerate(((0, 0), (1, 5), (9, 6))):
+        s.send(ONE + offset, acknowledged, at=(offset + 1, offset + 2), key=KEY)
+        s.final({found: ONE + offset}, start=found, end=found + 1)
+    return application(output(s, 0, 0), "exactly-once", position=3)
+
+
+def repeated_and_acknowledged_at_another_offset(s: Any) -> Any:
+    s.send(ONE, 9, at=(1, 2), key=KEY)
+    s.final({0: ONE}, end=1)
+    return application(made(s, 0, 0), "exactly-once", position=1)
+
+
+def fed_and_polled_and_lost(s: Any) -> Any:
+    """A reader got the input, but not the final read."""
+    s.send(ONE, 0, at=(1, 2), key=KEY).send(ONE + 1, 1, at=(2, 3), key=KEY)
+    s.poll(ONE, 0).poll(ONE + 1, 1)
+    s.final({0: ONE}, end=1)
+    return application(output(s, 0, 0), position=2)
+
+
+def found_in_another_partition(s: Any) -> Any:
+    """It was sent to a partition that the application does not read."""
+    fed(s, 1)
+    s.send(ONE + 20, 0, at=(2, 3), partition=1)
+    s.poll(ONE + 20, 1, process=99, final=True, error="misrouted")
+    s.operations[-1]["end_offset"] = 2
+    return application(output(s, 0, 0), position=2)
+
+
+def found_and_never_sent(s: Any) -> Any:
+    """The final read found it, and nobody is known to have sent it."""
+    fed(s, 1)
+    s.poll(ONE + 9, 1, process=99, final=True)
+    s.operations[-1]["end_offset"] = 2
+    return application(output(output(s, 0, 0), 1, 9), position=2)
+
+
+def changed_settings_of_the_sink(s: Any) -> Any:
+    """Not every operation on the sink is an output."""
+    application(made(fed(s), 0, 1, 2), "exactly-once", position=3)
+    change = json.dumps({"change": "config", "retention_ms": 3_600_000})
+    return s.operation("alter", topic="o", partition=0, start_offset=9, value=change)
+
+
 PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     each_has_an_output: {},
     one_without_an_output: {"missing-output": 2},
@@ -233,6 +414,26 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     one_key_in_two_partitions: {},
     several_of_a_key_in_one_output: {"reordered-output": 1},
     inputs_of_two_partitions_in_another_order: {},
+    missing_before_and_after_a_handover: {"missing-output": 2},
+    missing_and_nothing_after_it: {"missing-output": 1},
+    missing_without_a_position_in_time: {"missing-output": 2},
+    missing_and_watched_too_late: {"missing-output": 1},
+    not_reached_after_a_handover: {"missing-output": 1, "unprocessed-input": 1},
+    made_by_two_owners: {"duplicate-output": 1},
+    made_twice_in_a_rebalance: {"duplicate-output": 1},
+    overtaken_after_a_handover: {"reordered-output": 2},
+    several_logs_that_have_owners: {"missing-output": 2},
+    a_second_topic_whose_outputs_go_on: {"missing-output": 2, "unprocessed-input": 1},
+    a_second_partition_whose_outputs_go_on: {"missing-output": 2, "unprocessed-input": 1},
+    passed_long_before_the_last_output: {"missing-output": 1},
+    inputs_of_two_topics_in_another_order: {},
+    in_order_before_a_repetition: {},
+    acknowledged_at_other_offsets: {"inconsistent-offsets": 2, "unprocessed-input": 2},
+    repeated_and_acknowledged_at_another_offset: {"inconsistent-offsets": 1, "duplicate-output": 1},
+    fed_and_polled_and_lost: {"lost-write": 1},
+    found_in_another_partition: {},
+    found_and_never_sent: {"phantom-read": 1, "invented-output": 1},
+    changed_settings_of_the_sink: {},
     of_nothing: {"invented-output": 3},
     of_an_input_that_was_refused: {},
     of_nothing_in_another_topic: {},

@@ -61,12 +61,12 @@ CONTROL = (
     Kind(
         f="sample",
         by="probe",
-        means="A broker reported the state of a partition, or of the quorum.",
+        means="A broker reported the state of a partition, of the quorum, or of an application's group.",
         fields=(
             needed("time", TIME, "when the response had arrived"),
             field("asked", TIME, "before the request was sent; absent: unknown"),
             field("process", TOKEN, "who asked; absent: nobody in particular", refers="process"),
-            field("kind", TEXT, "partition, quorum, or another one; absent: partition"),
+            field("kind", TEXT, "partition, quorum, group, or another one; absent: partition"),
             field("node", NODE, "the broker that answered; absent: unknown"),
             field("topic", NAME, "the topic"),
             field("partition", COUNT, "the partition"),
@@ -77,7 +77,12 @@ CONTROL = (
             field("high_watermark", OFFSET, "of the replica on node"),
             field("log_end", OFFSET, "of the replica on node"),
             field("last_stable", OFFSET, "of the replica on node"),
-            field("value", OBJECT, "anything else"),
+            field(
+                "value",
+                OBJECT,
+                "anything else; of kind group: owner, the instance of an application that has the partition, and "
+                "position, which its group has committed",
+            ),
         ),
     ),
     Kind(
