@@ -105,6 +105,4 @@ def test_the_step_of_the_last_replica_is_the_first_before_the_cut() -> None:
     late = cut(LOST, of={LOG: unseen})
     assert late is not None
     assert late.circumstances == (LAST_REPLICA, ABOVE_HIGH_WATERMARK)
-    assert not any("only one left" in text for text in texts(late)), (
-        "it was seen only with the cut itself"
-    )
+    assert not any("only one left" in text for text in texts(late)), "it was seen only with the cut itself"
