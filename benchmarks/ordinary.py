@@ -124,7 +124,7 @@ def measure_session(recorded: Path, rounds: int) -> dict[str, Any]:
 
     seconds = []
     with tempfile.TemporaryDirectory() as scratch, Harness(Path(scratch)) as harness:
-        harness._spark.start()
+        harness._spark.start(expected=ORDINARY)  # a run knows it from its rate and its schedule
         harness._spark.session()
         for number in range(rounds):
             run = Path(shutil.copytree(recorded, Path(scratch) / f"run-{number}" / recorded.name))
