@@ -47,6 +47,8 @@ class EventRun:
         """When its heal should begin, in seconds of the clock; None for none."""
         self.is_proved = False
         """Whether the injection was verified before the heal began."""
+        self.is_cut_short = False
+        """Whether the heal was due before the verification of the injection had ended."""
         self.is_healing = False
         self.is_lifted = False
         """Whether its heal was carried out. It may not be proved yet."""
@@ -97,7 +99,9 @@ class EventRun:
             self.undo()
             self.is_lifted, lifted = True, self._now()
             proof = _joined(self.contexts, self._for_each(self.contexts, self.event.fault.verify_healed))
-            return Outcome(proof=Proof(proof.effective, {"lifted": lifted, **proof.evidence}))
+            # What the verification denied is not proved by anything else.
+            had_effect = self.is_cut_short and proof.had_effect
+            return Outcome(proof=Proof(proof.effective, {"lifted": lifted, **proof.evidence}, had_effect))
         except Exception as problem:
             return Outcome(proof=Proof(False), error=describe(problem))
         finally:
@@ -161,7 +165,8 @@ def _joined(contexts: tuple[FaultContext, ...], proofs: list[Proof]) -> Proof:
     by_node = {
         str(context.node_id): dict(proof.evidence) for context, proof in zip(contexts, proofs, strict=True)
     }
-    return Proof(all(proof.effective for proof in proofs), {"by_node": by_node})
+    had_effect = all(proof.had_effect for proof in proofs)
+    return Proof(all(proof.effective for proof in proofs), {"by_node": by_node}, had_effect)
 
 
 def _ended_early(proof: Proof) -> bool:

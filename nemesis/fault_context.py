@@ -19,12 +19,14 @@ from nemesis.targets import Groups, Target
 class Proof:
     """The result of a verification.
 
-    effective  whether the effect was observed.
-    evidence   the observations, as JSON values.
+    effective   whether the effect was observed.
+    evidence    the observations, as JSON values.
+    had_effect  of a heal: whether the observations until then show that the injection had its effect.
     """
 
     effective: bool
     evidence: Mapping[str, object] = field(default_factory=dict)
+    had_effect: bool = False
 
 
 @dataclass(kw_only=True)

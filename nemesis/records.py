@@ -45,6 +45,8 @@ def action_row(
         value["removes_records"] = True
     if planned is not None:
         value["planned"] = planned
+    if proof.had_effect:
+        value["had_effect"] = True
     if window is not None:
         value["active"] = dict(window)
     return {

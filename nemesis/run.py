@@ -237,6 +237,7 @@ class Nemesis:
             if run.due is not None and (
                 clock.is_stopped or clock.seconds() >= max(run.due + PROOF_END, earliest)
             ):
+                run.is_cut_short = True
                 return Proof(
                     False, {"proof": "it had not ended when the heal was due, or when the run was stopped"}
                 )

@@ -41,6 +41,8 @@ class Stage:
     possibly: Window | None = None
     surely: Window | None = None
     """Only of healing: when the fault may have been active, and when it certainly was."""
+    had_effect: bool = False
+    """Only of healing: whether it showed that the injection had its effect, whose verification had not ended."""
     planned: int | None = None
     """When it was due. None also for a history of an earlier version, which did not record it."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -73,6 +75,13 @@ class FaultEvent:
         return next((stage.options for stage in (self.inject, self.heal) if stage), {})
 
     @property
+    def took_effect(self) -> bool:
+        """Whether the effect was proved: when injected, or by what was counted until the heal."""
+        return self.inject is not None and (
+            self.inject.effective or (self.heal is not None and self.heal.had_effect)
+        )
+
+    @property
     def began(self) -> int | None:
         return self.inject.invoked if self.inject else None
 
@@ -102,7 +111,7 @@ class FaultEvent:
         what = f"The fault {self.fault} {self.target} ({self.event})"
         if self.inject is None:
             yield f"{what} has no record of its injection."
-        elif not self.inject.effective:
+        elif not self.took_effect:
             yield f"{what} did not take effect when injected, so it was not exercised."
         if self.heal is None:
             yield f"{what} has no record of its healing: the cluster may not have recovered."
@@ -164,6 +173,7 @@ def parse(row: Row) -> tuple[str, Stage, str]:
             processes=_numbers("processes", value.get("processes", [])),
             possibly=_window("possibly", active.get("possibly")),
             surely=_window("surely", active.get("surely")),
+            had_effect=value.get("had_effect") is True,
             planned=_optional_number("planned", value.get("planned")),
             options=dict(value.get("options", {})),
         )

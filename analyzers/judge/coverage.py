@@ -25,7 +25,7 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
                 target=event.target,
                 nodes=event.nodes,
                 processes=event.processes,
-                effective=event.inject is not None and event.inject.effective,
+                effective=event.took_effect,
                 healed=event.heal is not None and event.heal.effective,
                 began=seconds(event.began, run.began),
                 ended=seconds(event.ended, run.began),

@@ -74,7 +74,8 @@ class CutsLinks(Fault):
             context.network.heal(context.event)
 
     def verify_healed(self, context: FaultContext) -> Proof:
-        """Effective when no rule is left and every probe gets through, apart from what other faults cut."""
+        """Effective when no rule is left and every probe gets through, apart from what other faults cut. The
+        injection had its effect if every cut dropped packets."""
         cuts: frozenset[Cut] = context.notes.get("cuts", frozenset())
         dropped = context.notes.get("dropped", {})
         evidence: dict[str, object] = {"dropped": dropped}
@@ -104,7 +105,8 @@ class CutsLinks(Fault):
         if context.others:
             evidence["others"] = list(context.others)
         is_certain = "ended_early" not in evidence and "unread" not in context.notes
-        return Proof(not left and is_connected and is_certain, evidence)
+        had_effect = is_certain and bool(dropped) and all(dropped.values())
+        return Proof(not left and is_connected and is_certain, evidence, had_effect)
 
 
 def groups_of(context: FaultContext) -> Sequence[Sequence[int]]:

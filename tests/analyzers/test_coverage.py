@@ -54,6 +54,8 @@ def test_a_stage_counts_if_it_was_recorded_and_verified() -> None:
         (None, KILL.heal, (False, True)),
         (KILL.inject, None, (True, False)),
         (failed, KILL.heal, (False, True)),
+        (failed, replace(KILL.heal, had_effect=True), (True, True)),
+        (failed, None, (False, False)),
         (KILL.inject, failed, (True, False)),
     ):
         found = of_fault(replace(KILL, inject=inject, heal=heal))

@@ -46,10 +46,10 @@ def event(inject: Stage | None, heal: Stage | None) -> FaultEvent:
 def test_every_field_of_a_value_is_read() -> None:
     options = {"plane": "replication"}
     times = {"possibly": [1, 4], "surely": [2, 3]}
-    full = row(stage="heal", processes=[5], active=times, planned=9, options=options)
+    full = row(stage="heal", processes=[5], active=times, planned=9, options=options, had_effect=True)
     assert parse(full) == (
         "kill-0",
-        stage(processes=(5,), possibly=(1, 4), surely=(2, 3), planned=9, options=options),
+        stage(processes=(5,), possibly=(1, 4), surely=(2, 3), planned=9, options=options, had_effect=True),
         "heal",
     )
 
@@ -150,6 +150,7 @@ def test_a_fault_may_be_active_from_its_injection_to_the_end_of_its_healing(
     of: FaultEvent, times: dict[int, bool]
 ) -> None:
     assert {time: of.active(time) for time in times} == times
+    assert {time: of.active_between(time, time) for time in times} == times
 
 
 @pytest.mark.parametrize(
@@ -206,6 +207,8 @@ NOT_HEALED = "The fault kill leader (kill-0) was not verified as healed: the clu
         (HEALED, []),
         (event(None, stage()), [NO_INJECTION]),
         (event(stage(effective=False), stage()), [NOT_INJECTED]),
+        (event(stage(effective=False), stage(had_effect=True)), []),
+        (event(stage(effective=False, had_effect=True), None), [NOT_INJECTED, NO_HEAL]),
         (event(stage(), None), [NO_HEAL]),
         (event(stage(), stage(effective=False)), [NOT_HEALED]),
         (event(stage(effective=False), stage(effective=False)), [NOT_INJECTED, NOT_HEALED]),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 import pytest
 
 from nemesis.effects import network
 from nemesis.effects.nft import Cut, ruleset
+from nemesis.steps import cut_links
 from pytest_kafkacheck import isolate, kill, partition, pause
 
 PAIRS = [(1, 2), (1, 3), (2, 3)]
@@ -256,3 +258,37 @@ def test_an_unknown_plane_of_a_cluster_is_recorded(fake_run) -> None:
     fake_run.carry_out(partition(2, plane="replication", at=0, lasting=5))
     assert fake_run.row("partition-0", "inject")["error"] == "KeyError: 'replication'"
     assert fake_run.effective() == {("partition-0", "inject"): False, ("partition-0", "heal"): True}
+
+
+@pytest.mark.parametrize("deaf", [set(), {1}], ids=["dropped", "one rule missing"])
+def test_dropped_packets_prove_a_cut_whose_probes_had_not_ended_when_it_was_healed(
+    fake_run, monkeypatch, deaf
+) -> None:
+    for node in deaf:
+        fake_run.cluster.nodes[node].ignores_nft = True
+    tried = cut_links.probe
+
+    def slow(nodes, links):
+        answers = tried(nodes, links)
+        fake_run.stop.wait(3)
+        return answers
+
+    monkeypatch.setattr(cut_links, "probe", slow)
+    fake_run.carry_out(isolate(2, at=0, lasting=2))
+    inject, heal = (fake_run.value("isolate-0", stage) for stage in ("inject", "heal"))
+    assert (inject["effective"], list(inject["evidence"])) == (False, ["proof"])
+    assert heal.get("had_effect", False) is not bool(deaf)
+
+
+def test_dropped_packets_prove_nothing_that_the_probes_denied(fake_run, monkeypatch) -> None:
+    tried = cut_links.probe
+    monkeypatch.setattr(cut_links, "INJECT_LIMIT", 1.0)
+    monkeypatch.setattr(
+        cut_links,
+        "probe",
+        lambda nodes, links: tuple(replace(each, text="open") for each in tried(nodes, links)),
+    )
+    fake_run.carry_out(isolate(2, at=0, lasting=5))
+    assert fake_run.value("isolate-0", "inject")["effective"] is False
+    assert all(fake_run.value("isolate-0", "heal")["evidence"]["dropped"].values())
+    assert "had_effect" not in fake_run.value("isolate-0", "heal")

@@ -172,7 +172,9 @@ A ``deletion`` has two.
                 ``"planned": ns`` is when it was due; absent if it had no time, because its trigger did not come or
                 the run was stopped before.
                 The row of heal also has ``"active": {"possibly": [ns, ns], "surely": [ns, ns]}``: the time in which
-                the fault may have been active, and, if verified, in which it certainly was. A fault on clients has
+                the fault may have been active, and, if verified, in which it certainly was; and
+                ``"had_effect": true`` if it showed the effect of an injection whose verification had not ended.
+                A fault on clients has
                 ``"processes": [numbers]``, and one that may remove records that were acknowledged or read, as
                 deletion and retention do, has ``"removes_records": true``.
 ``phase``       by HARNESS: ``{"phase": "steady"|"faults"|"recovery"|"final"|"end", "skipped": int}`` began. `skipped`

@@ -55,6 +55,11 @@ CONTROL = (
             inside("options", OBJECT, "of the fault; absent: its defaults"),
             inside("planned", TIME, "when it was due; absent: it had no time"),
             inside("active", SPANS, "of heal: when the fault was possibly, and when surely active"),
+            inside(
+                "had_effect",
+                BOOLEAN,
+                "of heal: whether it showed the effect that inject had not proved in time",
+            ),
             inside("removes_records", BOOLEAN, "whether it may remove records that were acknowledged"),
         ),
     ),
