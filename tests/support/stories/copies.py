@@ -298,10 +298,35 @@ def copied_twice_from_an_unread_source(s: Any) -> Any:
     return output(s, WHOLE | {3: (FIVE + 3, 9), 4: (FIVE + 4, 9)})
 
 
+def not_copied_before_two_commits(s: Any) -> Any:
+    """The first one says when the group had passed the record."""
+    all_but_the_second(group_of_copiers(s))
+    return output(commit(s, 5, 3, (61, 62)), FOUND)
+
+
+def not_copied_before_another_assignment(s: Any) -> Any:
+    """It begins behind the record, and the first one did not."""
+    all_but_the_second(group_of_copiers(s))
+    member(s, 5, "assigned", (61, 62), start=3, generation=2, **EARLIEST)
+    return output(s, FOUND)
+
+
+def lost_although_another_final_read_found_it(s: Any) -> Any:
+    """That one was not completed."""
+    lost_before_it_was_copied(s)
+    now, s.now = s.now, 9_400
+    s.poll(ONE + 2, 2, process=96, final=True)
+    s.now = now
+    return s
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     each_copied_once: {},
     one_not_copied: {"lost-copy": 1},
     first_and_last_not_copied: {"lost-copy": 2},
+    not_copied_before_two_commits: {"lost-copy": 1},
+    not_copied_before_another_assignment: {"lost-copy": 1},
+    lost_although_another_final_read_found_it: {"lost-write": 1},
     none_committed: {},
     commit_without_completion: {},
     copy_that_failed: {"lost-copy": 1},
