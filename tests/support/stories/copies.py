@@ -320,6 +320,27 @@ def lost_although_another_final_read_found_it(s: Any) -> Any:
     return s
 
 
+def copied_twice_from_a_log_without_a_final_read(s: Any) -> Any:
+    """Where the record lies is known from the member that polled it."""
+    copied_twice(s)
+    s.records = [row for row in s.records if not (row.get("final") and row["topic"] == "t")]
+    s.operations = [row for row in s.operations if not (row["f"] == "final-read" and row["topic"] == "t")]
+    return s
+
+
+def foreign_record_that_was_not_copied(s: Any) -> Any:
+    """It is no record of the run."""
+    group_of_copiers(s, to=4)
+    now, s.now = s.now, 9_300
+    s.poll(None, 3, process=99, final=True, error="foreign")
+    s.now = now
+    for row in s.operations:
+        if row["f"] == "final-read":
+            row["end_offset"] = 4
+    copied(all_but_the_second(s), FIVE + 1, 1, 2)
+    return output(s, WHOLE)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     each_copied_once: {},
     one_not_copied: {"lost-copy": 1},
@@ -327,6 +348,8 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     not_copied_before_two_commits: {"lost-copy": 1},
     not_copied_before_another_assignment: {"lost-copy": 1},
     lost_although_another_final_read_found_it: {"lost-write": 1},
+    copied_twice_from_a_log_without_a_final_read: {"duplicate-copy": 1},
+    foreign_record_that_was_not_copied: {"foreign-record": 1},
     none_committed: {},
     commit_without_completion: {},
     copy_that_failed: {"lost-copy": 1},

@@ -8,6 +8,12 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         " 0) <> 1') -> _sources(history).join(_copied(history), RECORD, 'full')",
         "copies: 'coalesce(copied, 0) <> 1' -> 'coalesce(0) <> 1'",
     ),
+    "the join only saves work: other logs have no row in the end": (
+        "_sources: history.records.where(f\"value is not null and (f = 'send' or (offset is not "
+        "null and {POLLED}))\").join(F.broadcast(read.select(*LOG).distinct()), LOG, 'left_semi') "
+        "-> history.records.where(f\"value is not null and (f = 'send' or (offset is not null and "
+        '{POLLED}))")',
+    ),
     "the join only looks whether there is such a row": (
         "_sources: _copiers(history).select('run', 'group').distinct() -> "
         "_copiers(history).select('run', 'group')",
