@@ -80,7 +80,7 @@ def test_each_order_has_an_invoice_without_network_time_and_memory(kafkacheck):
     """The application is cut from all brokers, then gets little processor time, then little memory."""
     faults = [
         isolate("app:0", at=2, lasting=8),
-        cpu("app", at=12, lasting=4, cores=0.1),
+        cpu("app", at=12, lasting=4, cores=0.02),
         memory("app:1", at=18, lasting=6, spare_mb=0),
     ]
     workload = pipeline("copier.py", *ARGUMENTS)

@@ -298,10 +298,58 @@ def copied_twice_from_an_unread_source(s: Any) -> Any:
     return output(s, WHOLE | {3: (FIVE + 3, 9), 4: (FIVE + 4, 9)})
 
 
+def not_copied_before_two_commits(s: Any) -> Any:
+    """The first one says when the group had passed the record."""
+    all_but_the_second(group_of_copiers(s))
+    return output(commit(s, 5, 3, (61, 62)), FOUND)
+
+
+def not_copied_before_another_assignment(s: Any) -> Any:
+    """It begins behind the record, and the first one did not."""
+    all_but_the_second(group_of_copiers(s))
+    member(s, 5, "assigned", (61, 62), start=3, generation=2, **EARLIEST)
+    return output(s, FOUND)
+
+
+def lost_although_another_final_read_found_it(s: Any) -> Any:
+    """That one was not completed."""
+    lost_before_it_was_copied(s)
+    now, s.now = s.now, 9_400
+    s.poll(ONE + 2, 2, process=96, final=True)
+    s.now = now
+    return s
+
+
+def copied_twice_from_a_log_without_a_final_read(s: Any) -> Any:
+    """Where the record lies is known from the member that polled it."""
+    copied_twice(s)
+    s.records = [row for row in s.records if not (row.get("final") and row["topic"] == "t")]
+    s.operations = [row for row in s.operations if not (row["f"] == "final-read" and row["topic"] == "t")]
+    return s
+
+
+def foreign_record_that_was_not_copied(s: Any) -> Any:
+    """It is no record of the run."""
+    group_of_copiers(s, to=4)
+    now, s.now = s.now, 9_300
+    s.poll(None, 3, process=99, final=True, error="foreign")
+    s.now = now
+    for row in s.operations:
+        if row["f"] == "final-read":
+            row["end_offset"] = 4
+    copied(all_but_the_second(s), FIVE + 1, 1, 2)
+    return output(s, WHOLE)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     each_copied_once: {},
     one_not_copied: {"lost-copy": 1},
     first_and_last_not_copied: {"lost-copy": 2},
+    not_copied_before_two_commits: {"lost-copy": 1},
+    not_copied_before_another_assignment: {"lost-copy": 1},
+    lost_although_another_final_read_found_it: {"lost-write": 1},
+    copied_twice_from_a_log_without_a_final_read: {"duplicate-copy": 1},
+    foreign_record_that_was_not_copied: {"foreign-record": 1},
     none_committed: {},
     commit_without_completion: {},
     copy_that_failed: {"lost-copy": 1},

@@ -233,6 +233,56 @@ def tombstone_beside_a_topic_that_forgets_them(s: Any) -> Any:
     return final(read(write(s, 0, 1, 2), 0, 1, 2), 2)
 
 
+def writer_went_beyond_what_it_had_written(s: Any) -> Any:
+    """It polls in the assignment 0, and never polled the key: what it wrote is nothing that it got."""
+    compacted(s)
+    write(s, 0, 2)
+    s.send((2 << 40) + 1, 1, **RECORDS[1])
+    read(s, 2, process=1, assignment=0)
+    s.poll((2 << 40) + 1, 1, process=99, final=True, **RECORDS[1])
+    read(s, 2, process=99, final=True)
+    return s.operation("final-read", process=99, start_offset=0, end_offset=3)
+
+
+def writer_stopped_before_the_tombstone(s: Any) -> Any:
+    """It polled the key, and its own records behind the tombstone are nothing that it polled."""
+    return final(read(deleted(s), 0, process=1, assignment=0), 1, 2)
+
+
+def tombstone_in_an_aborted_transaction(s: Any) -> Any:
+    """A broker had acknowledged its offset."""
+    write(compacted(s), 0, 2)
+    s.send(ONE + 1, 1, type="fail", **RECORDS[1])
+    return final(read(s, 0, 2), 0, 2)
+
+
+def reader_passed_what_only_one_of_two_readers_had_to_get(s: Any) -> Any:
+    """A reader of committed records got the tombstone, so that this one has to. Another reader got it as well."""
+    write(compacted(s), 0, 1, 2, type="info")
+    read(s, 0, 1, 2, committed=False, process=12)
+    read(s, 0, 1, 2, committed=True, process=11)
+    return final(read(s, 0, 2, committed=True), 1, 2)
+
+
+def may_have_been_written_again_at_a_known_offset(s: Any) -> Any:
+    """The outcome of that send is unknown. A broker had acknowledged its offset."""
+    deleted(s).send(ONE + 6, 6, type="info", **RECORDS[6])
+    return final(read(s, 0, 2), 1, 2)
+
+
+def reader_passed_the_tombstone_of_a_key_with_a_foreign_record(s: Any) -> Any:
+    """The foreign record lies before the tombstone."""
+    write(compacted(s), 0, 7, 8)
+    s.poll(None, 1, key=4, error="foreign", process=12)
+    return final(read(s, 0, 8), 7, 8, end=9)
+
+
+def one_of_two_keys_may_have_been_written_again(s: Any) -> Any:
+    """Nothing is known of key 6, which was deleted as well. Key 4 has risen."""
+    write(deleted(s), 3, 4).send(ONE + 9, None, key=6, type="info")
+    return final(read(s, 0, 2, 3), 1, 2, 4, end=5)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     reader_passed_the_tombstone: {"risen-key": 1},
     reader_passed_a_tombstone_of_unknown_outcome: {"risen-key": 1},
@@ -242,6 +292,13 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     reader_of_committed_records_passed_the_tombstone: {"risen-key": 1},
     reader_passed_what_a_reader_of_committed_records_got: {"risen-key": 1},
     two_keys_and_two_readers: {"risen-key": 3},
+    writer_went_beyond_what_it_had_written: {},
+    writer_stopped_before_the_tombstone: {},
+    tombstone_in_an_aborted_transaction: {},
+    reader_passed_what_only_one_of_two_readers_had_to_get: {"risen-key": 1},
+    may_have_been_written_again_at_a_known_offset: {},
+    reader_passed_the_tombstone_of_a_key_with_a_foreign_record: {"risen-key": 1, "foreign-record": 1},
+    one_of_two_keys_may_have_been_written_again: {"risen-key": 1},
     reader_got_the_tombstone: {},
     reader_got_the_tombstone_without_knowing_it: {},
     reader_passed_tombstone_and_value: {},

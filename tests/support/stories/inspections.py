@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from workloads.history.schema import HARNESS
+
 
 def altered(
     s: Any, change: str, at: tuple[int, int], *, kind: str = "ok", topic: str = "side", **more: Any
@@ -97,6 +99,18 @@ def asked_in_vain(s: Any) -> Any:
     return s.operation("read", process=5, topic="side", start_offset=0, end_offset=1, at=(50, 60))
 
 
+def changed_when_the_broker_answered(s: Any) -> Any:
+    """The change began at that nanosecond, so that nobody knows what the broker had to report."""
+    return altered(inspected(created(s), True, partitions=1), "partitions", (60, 70), partitions=3)
+
+
+def described_by_others(s: Any) -> Any:
+    """What the harness found of the topic when it deleted it is no inspection."""
+    altered(created(s), "partitions", (11, 20), partitions=3)
+    deleted = json.dumps({"event": "deleted", "id": "a", "partitions": 2, "config": {}})
+    return s.operation("topic", process=HARNESS, topic="side", partition=None, value=deleted, at=(61, 62))
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     forgot_a_topic: {"forgotten-change": 1},
     kept_a_topic_that_was_deleted: {"forgotten-change": 1},
@@ -109,4 +123,6 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     changed_later: {},
     refused: {},
     asked_in_vain: {},
+    changed_when_the_broker_answered: {},
+    described_by_others: {},
 }

@@ -104,10 +104,16 @@ def searched_for_a_record_of_another_log(s: Any) -> Any:
     return final(searched(s, 0, 2, value=ONE + 1))
 
 
+def searched_too_far_back_for_a_record_that_nobody_got(s: Any) -> Any:
+    """It is lost as well."""
+    return final(searched(polled(s, (0, 2, 3)), 1, 0, found=199), (0, 2, 3))
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     searched_too_far_forward: {"wrong-offset-for-time": 1},
     searched_too_far_back: {"wrong-offset-for-time": 1},
     searched_too_far_forward_twice: {"wrong-offset-for-time": 2},
+    searched_too_far_back_for_a_record_that_nobody_got: {"wrong-offset-for-time": 1, "lost-write": 1},
     searched_well: {},
     searched_without_an_answer: {},
     searched_for_a_record_that_was_removed: {},

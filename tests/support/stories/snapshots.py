@@ -254,6 +254,86 @@ def snapshot_of_records_without_amounts(s: Any) -> Any:
     return s.final({0: ONE, 1: ONE + 1}, end=2)
 
 
+def half_passed_in_two_steps(s: Any) -> Any:
+    """The snapshot is complete when the later one of its reads is."""
+    snapshot(two(s), 0, {T: 2}, *ALL_BUT_ONE)
+    snapshot(s, 0, {U: 2})
+    return read_finally(s, WHOLE)
+
+
+def two_halves_passed(s: Any) -> Any:
+    """The finding names the first one of them."""
+    return read_finally(snapshot(two(s), 0, {T: 2, U: 2}, FIRST[0], SECOND[0]), WHOLE)
+
+
+def half_passed_after_a_read_that_is_no_snapshot(s: Any) -> Any:
+    two(s)
+    began = s.now + 1
+    s.operation(
+        "read", process=READER, at=(began, began + 1), topic="u", start_offset=0, end_offset=2,
+        value=json.dumps({"committed": True}),
+    )  # fmt: skip
+    return read_finally(snapshot(s, 0, {T: 2, U: 2}, *ALL_BUT_ONE), WHOLE)
+
+
+def half_got_after_the_only_snapshot(s: Any) -> Any:
+    """No snapshot has it."""
+    transfer(s, 0, (0, 0))
+    snapshot(s, 0, {T: 1, U: 0})
+    s.poll(ONE, 0, amount=-10, process=READER, committed=True, assignment=2)
+    return read_finally(s, {T: [ONE], U: [ONE + 1]})
+
+
+def got_when_the_snapshot_was_complete(s: Any) -> Any:
+    """At that nanosecond."""
+    transfer(s, 0, (0, 0))
+    began = s.now + 1
+    for log, offset, value in FIRST:
+        s.poll(
+            value, offset, topic=log[0], amount=10 if value % 2 else -10, process=READER, committed=True,
+            at=(began, began + 5),
+        )  # fmt: skip
+        s.operation(
+            "read", process=READER, at=(began, began + 5), topic=log[0], start_offset=0, end_offset=1,
+            value=json.dumps({"committed": True, "snapshot": 0}),
+        )  # fmt: skip
+    return read_finally(s, {T: [ONE], U: [ONE + 1]})
+
+
+def credited_once_more_in_the_second_snapshot(s: Any) -> Any:
+    """The first one has the credit once, as it should be."""
+    snapshot(two(s), 0, {T: 2, U: 2}, *FIRST, *SECOND)
+    snapshot(s, 1, {T: 2, U: 3}, (U, 2, ONE + 3))
+    return read_finally(s, {T: WHOLE[T], U: [*WHOLE[U], ONE + 3]})
+
+
+def half_passed_where_the_log_begins(s: Any) -> Any:
+    """The record before it was removed, and it was not."""
+    snapshot(two(s), 0, {T: 2, U: 2}, *ALL_BUT_ONE)
+    return removed(read_finally(s, WHOLE))
+
+
+def half_nowhere_in_a_log_that_was_not_read(s: Any) -> Any:
+    """The snapshot does not say how far it got there. The record is in no log at all."""
+    transfer(s, 0, (None, None), kind="info")
+    return read_finally(snapshot(s, 0, {T: 1}, FIRST[0]), {T: [ONE]})
+
+
+def half_passed_beside_a_record_without_an_amount(s: Any) -> Any:
+    """It is in the same transaction, and no part of the transfer."""
+    two(s)
+    s.send(ONE + 50, 2, topic="u", transaction=(1 << 40) + 1001)
+    return read_finally(snapshot(s, 0, {T: 2, U: 3}, *ALL_BUT_ONE), WHOLE, end=3)
+
+
+def got_in_another_log(s: Any) -> Any:
+    """What lies in the wrong account counts nowhere."""
+    snapshot(two(s), 0, {T: 2, U: 2}, *FIRST, *SECOND)
+    s.poll(ONE, 1, topic="u", amount=-10, process=READER, committed=True, error="misrouted", assignment=2)
+    snapshot(s, 1, {T: 2, U: 2})
+    return read_finally(s, WHOLE)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     conserved: {},
     cut_by_the_positions: {},
@@ -274,6 +354,16 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     credited_twice: {"wrong-total": 1, "duplicate": 1},
     taken_again: {},
     got_after_the_snapshot: {"wrong-total": 1},
+    half_passed_in_two_steps: {"wrong-total": 1, "torn-transaction": 1},
+    two_halves_passed: {"wrong-total": 1, "torn-transaction": 2},
+    half_passed_after_a_read_that_is_no_snapshot: {"wrong-total": 1, "torn-transaction": 1},
+    half_got_after_the_only_snapshot: {},
+    got_when_the_snapshot_was_complete: {},
+    credited_once_more_in_the_second_snapshot: {"wrong-total": 1, "duplicate": 1},
+    half_passed_where_the_log_begins: {"wrong-total": 1, "torn-transaction": 1, "expired": 1},
+    half_nowhere_in_a_log_that_was_not_read: {"wrong-total": 1},
+    half_passed_beside_a_record_without_an_amount: {"wrong-total": 1, "torn-transaction": 1},
+    got_in_another_log: {},
     amount_without_a_transaction: {},
     snapshot_of_records_without_amounts: {"torn-transaction": 1},
 }

@@ -1,0 +1,27 @@
+"""Mutants of `analyzers.facts.copies` that no history can tell from the original, by the reason for that."""
+
+from __future__ import annotations
+
+BY_REASON: dict[str, tuple[str, ...]] = {
+    "it only saves work: no check finds anything in a record with one copy": (
+        "copies: _sources(history).join(_copied(history), RECORD, 'full').where('coalesce(copied,"
+        " 0) <> 1') -> _sources(history).join(_copied(history), RECORD, 'full')",
+        "copies: 'coalesce(copied, 0) <> 1' -> 'coalesce(0) <> 1'",
+    ),
+    "the join only saves work: other logs have no row in the end": (
+        "_sources: history.records.where(f\"value is not null and (f = 'send' or (offset is not "
+        "null and {POLLED}))\").join(F.broadcast(read.select(*LOG).distinct()), LOG, 'left_semi') "
+        "-> history.records.where(f\"value is not null and (f = 'send' or (offset is not null and "
+        '{POLLED}))")',
+    ),
+    "the join only looks whether there is such a row": (
+        "_sources: _copiers(history).select('run', 'group').distinct() -> "
+        "_copiers(history).select('run', 'group')",
+    ),
+    "the process of a final read makes no other polls, and reads a log once": (
+        "_sources: 'coalesce(final and process = final_process and invoked >= final_invoked, "
+        "false)' -> 'coalesce( process = final_process and invoked >= final_invoked , false)'",
+        "_sources: 'coalesce(final and process = final_process and invoked >= final_invoked, "
+        "false)' -> 'coalesce( final and process = final_process , false)'",
+    ),
+}

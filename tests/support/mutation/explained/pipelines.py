@@ -1,0 +1,18 @@
+"""Mutants of `analyzers.facts.pipelines` that no history can tell from the original, by the reason for that."""
+
+from __future__ import annotations
+
+BY_REASON: dict[str, tuple[str, ...]] = {
+    "a value is sent once": (
+        "INPUTS: ter (where f = 'poll') as last_offset, min(invoked) filter (where f = 'send') as f "
+        "-> ter (where f = 'poll') as last_offset, max(invoked) filter (where f = 'send') as f",
+    ),
+    "all rows of a value have the key of its record, or none": (
+        "INPUTS: d) filter (where f = 'send') as fed,\\n max(key) as key\\n from {{records}} left sem "
+        "-> d) filter (where f = 'send') as fed,\\n min(key) as key\\n from {{records}} left sem",
+    ),
+    "two inputs of a log lie at different offsets, so that none is at the offset of one that overtook it": (
+        "output_order: ced\\n )\\n select *, coalesce(overtaker > offset, false) as is_overtaken, {owner( "
+        "-> ced\\n )\\n select *, coalesce(overtaker >= offset, false) as is_overtaken, {owner(",
+    ),
+}

@@ -1,0 +1,12 @@
+"""Mutants of `analyzers.facts.snapshots` that no history can tell from the original, by the reason for that."""
+
+from __future__ import annotations
+
+BY_REASON: dict[str, tuple[str, ...]] = {
+    "only reads have the number of a snapshot": (
+        "snapshots: history.operations.where(\"f = 'read'\") -> history.operations",
+    ),
+    "a read that is no snapshot has the total 0, and expects it": (
+        "snapshots: reads.where('number is not null') -> reads",
+    ),
+}
