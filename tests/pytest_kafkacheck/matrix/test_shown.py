@@ -58,6 +58,16 @@ def test_a_fault_without_effect_and_what_is_unknown_are_doubts() -> None:
     )
 
 
+def test_an_isr_that_did_not_shrink_is_a_doubt() -> None:
+    seen = verdict(CUT, LAST_CUT, KILL)
+    one, two = (replace(seen, exercised=replace(seen.exercised, smallest_isr=isr)) for isr in (1, 2))
+    of = cell("isr-of-one-killed")
+    assert shown(of, HOME, one).doubts == ()
+    assert shown(of, HOME, two).doubts == (
+        "the ISR never shrank to 1; the smallest one that was seen had 2 replicas",
+    )
+
+
 def test_losses_and_other_anomalies_are_told_apart() -> None:
     lost = Finding(anomaly="lost-write", count=9, summary="nine")
     reused = Finding(anomaly="offset-reuse", count=9, summary="nine")
