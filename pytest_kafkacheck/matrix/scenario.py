@@ -37,6 +37,7 @@ class Scenario:
     faults       for a layout; times are seconds after the warm-up.
     window       position of the fault during which writes show whether the topic is available; None: all is down.
     refuses      position of the fault during which writes are refused, by rule of the audit, where it is another one.
+    smallest_isr  replicas to which the ISR must shrink; a run that did not see that has not exercised the scenario.
     disks        whether nodes need file systems of their own.
     controllers  separate controllers; 0: each broker is one. The scenario stops too many nodes for a majority.
     alone        whether a run has one cell only.
@@ -49,6 +50,7 @@ class Scenario:
     faults: Callable[[Layout], list[Event]] = field(default=lambda _: [])
     window: int | None = None
     refuses: Mapping[str, int] = field(default_factory=dict, hash=False)
+    smallest_isr: int | None = None
     disks: bool = False
     controllers: int = 0
     alone: bool = False

@@ -65,13 +65,21 @@ def shown(
         anomalies=tuple(
             name for name in found if name not in FOLLOWS_FROM_LOSS or (name != LOST and not lost)
         ),
-        doubts=(*_faults(verdict), *verdict.unknowns),
+        doubts=(*_faults(verdict), *_isr(cell, verdict), *verdict.unknowns),
         acks_in_window=sum(acks) if acks else None,
         without_acks=max(waits, default=0.0) if cell.workload.acknowledges else None,
         throughput=rate,
         latency_median=None if steady is None else steady.latency_median,
         latency_99=None if steady is None else steady.latency_99,
     )
+
+
+def _isr(cell: Cell, verdict: Verdict) -> list[str]:
+    """With eligible leader replicas, a partition without a leader may have an empty ISR."""
+    least, seen = cell.scenario.smallest_isr, verdict.exercised.smallest_isr
+    if least is None or (seen is not None and seen <= least):
+        return []
+    return [f"the ISR never shrank to {least}; the smallest one that was seen had {seen or 'no'} replicas"]
 
 
 def _position(event: str) -> int:

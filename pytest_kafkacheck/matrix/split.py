@@ -34,8 +34,9 @@ def split(
                 continue
             column = rows.schema.get_field_index("run")
             rows = rows.set_column(column, schema.field("run"), pa.array([run] * len(rows), pa.string()))
-            with (folder / file.name).open("wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
-                writer.write_table(rows)
+            # As the writer of segments leaves them: without the mark that ends a stream.
+            batches = (batch.serialize() for batch in rows.to_batches())
+            (folder / file.name).write_bytes(b"".join(map(memoryview, (schema.serialize(), *batches))))
     shutil.copy(source.environment, target.environment)
     target.logs.mkdir()
     for log in source.logs.iterdir():

@@ -15,4 +15,4 @@ def _faults(layout: Layout) -> list[Event]:
     return [*cuts, kill(LEADER, at=alone, lasting=KILLED)]
 
 
-SCENARIO = Scenario(name="isr-of-one-killed", faults=_faults, window=-1, refuses=REFUSES)
+SCENARIO = Scenario(name="isr-of-one-killed", faults=_faults, window=-1, refuses=REFUSES, smallest_isr=1)

@@ -13,4 +13,4 @@ def _faults(layout: Layout) -> list[Event]:
     return [*cuts, wipe(LEADER, at=alone, lasting=14.0)]
 
 
-SCENARIO = Scenario(name="isr-of-one-wiped", faults=_faults, window=-1, refuses=REFUSES)
+SCENARIO = Scenario(name="isr-of-one-wiped", faults=_faults, window=-1, refuses=REFUSES, smallest_isr=1)

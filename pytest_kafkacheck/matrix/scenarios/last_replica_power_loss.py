@@ -26,4 +26,4 @@ def _faults(layout: Layout) -> list[Event]:
     ]
 
 
-SCENARIO = Scenario(name="last-replica-power-loss", faults=_faults, disks=True, controllers=1)
+SCENARIO = Scenario(name="last-replica-power-loss", faults=_faults, smallest_isr=1, disks=True, controllers=1)

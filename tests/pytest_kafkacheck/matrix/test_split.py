@@ -83,6 +83,7 @@ def test_each_cell_gets_its_own_rows_and_those_of_the_cluster(together: RunDirec
         ("topic", "cell1-r", None),
         ("final-read", "cell1-r", None),
     }
+    assert not json.loads((own.history / "format.json").read_text()).get("cut")
     assert (own.logs / "1.log").read_text() == "log of node 1\n"
 
 
