@@ -12,13 +12,15 @@ demo: setup
 
 # Tests on clusters mostly wait, so two workers share the tests, see tests/support/work_units.py.
 test: .venv/ready
-	$(MAKE) --jobs=2 --output-sync=target lint images java-client
+	$(MAKE) --jobs=2 --output-sync=target lint images
+	$(MAKE) java-client
 	$(BIN)/pytest -n 2 -m "not nightly" --durations=40 tests examples
 
 # The releases that `make test` needs.
 images: .venv/ready
 	$(BIN)/kafkacheck setup --compose --kafka 4.1.1 2.8.2 3.9.2 4.3.0
 
+# Not at the same time as `images`: both may install Debian packages.
 java-client: $(JAVA_CLIENT)/target/client.jar
 
 $(JAVA_CLIENT)/target/client.jar: $(JAVA_CLIENT)/pom.xml $(shell find $(JAVA_CLIENT)/src -type f)
@@ -31,7 +33,8 @@ $(JAVA_CLIENT)/target/client.jar: $(JAVA_CLIENT)/pom.xml $(shell find $(JAVA_CLI
 test-fast: .venv/ready lint
 	$(BIN)/pytest -n 2 -m "not spark and not cluster and not nightly"
 
-nightly: setup lint java-client .venv-connect/ready
+nightly: setup lint .venv-connect/ready
+	$(MAKE) java-client
 	$(BIN)/kafkacheck setup --compose --kafka 2.8.2 3.9.2 4.1.1 4.2.1 4.3.0
 	$(BIN)/pytest --hypothesis-profile=nightly tests examples
 
