@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -168,16 +170,21 @@ def test_faults_confine_the_application_and_not_its_worker(start: Start) -> None
         if reason := why_not(each):
             pytest.skip(f"this host cannot confine an application by {each}: {reason}")
     with socket.create_server(("127.0.0.1", 0)) as broker:
-        broker.settimeout(30)
         address = broker.getsockname()
+        # Two threads: one is stuck in a connection while it is cut, the other one needs the processor.
         program = (
-            "import socket, sys\n"
-            "while True:\n"
-            "    host, port = sys.argv[1].split(':')\n"
-            "    socket.create_connection((host, int(port))).close()\n"
+            "import socket, sys, threading\n"
+            "def work():\n"
+            "    while True: pass\n"
+            "threading.Thread(target=work, daemon=True).start()\n"
+            "host, port = sys.argv[1].split(':')\n"
+            "made = socket.create_connection((host, int(port)))\n"
+            "while True: made.sendall(b'x')\n"
         )
         worker = start(program, "{bootstrap}", confined=("packets", "cpu"), broker=address)
-        broker.accept()[0].close()
+        accepted, _ = broker.accept()
+        reading = threading.Thread(target=_read_to_its_end, args=(accepted,))
+        reading.start()
         worker.isolate()
         wait_until(lambda: bool(worker.counts.get("isolated") and worker.counts.get("blocked")))
         worker.connect()
@@ -190,7 +197,14 @@ def test_faults_confine_the_application_and_not_its_worker(start: Start) -> None
         wait_until(lambda: bool(worker.counts["isolated"]))
         worker.stop()
         assert worker.wait(60)
+        reading.join(60)
     assert (worker.trouble, worker.problem) == ("", "")
+
+
+def _read_to_its_end(connection: socket.socket) -> None:
+    with connection, contextlib.suppress(ConnectionResetError):
+        while connection.recv(1 << 16):
+            pass
 
 
 def test_an_application_that_cannot_be_isolated_says_so(start: Start) -> None:

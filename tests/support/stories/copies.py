@@ -328,11 +328,12 @@ def copied_twice_from_a_log_without_a_final_read(s: Any) -> Any:
     return s
 
 
-def foreign_record_that_was_not_copied(s: Any) -> Any:
-    """It is no record of the run."""
+def misrouted_record_that_was_not_copied(s: Any) -> Any:
+    """It belongs to another partition, which the group does not read."""
+    s.send(ONE + 9, 0, partition=1, at=(1, 2))
     group_of_copiers(s, to=4)
     now, s.now = s.now, 9_300
-    s.poll(None, 3, process=99, final=True, error="foreign")
+    s.poll(ONE + 9, 3, process=99, final=True, error="misrouted", **READ)
     s.now = now
     for row in s.operations:
         if row["f"] == "final-read":
@@ -349,7 +350,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     not_copied_before_another_assignment: {"lost-copy": 1},
     lost_although_another_final_read_found_it: {"lost-write": 1},
     copied_twice_from_a_log_without_a_final_read: {"duplicate-copy": 1},
-    foreign_record_that_was_not_copied: {"foreign-record": 1},
+    misrouted_record_that_was_not_copied: {"foreign-record": 1, "unseen": 1, "commit-beyond-polls": 1},
     none_committed: {},
     commit_without_completion: {},
     copy_that_failed: {"lost-copy": 1},

@@ -239,9 +239,10 @@ def writer_went_beyond_what_it_had_written(s: Any) -> Any:
     write(s, 0, 2)
     s.send((2 << 40) + 1, 1, **RECORDS[1])
     read(s, 2, process=1, assignment=0)
+    began = s.now + 1
     s.poll((2 << 40) + 1, 1, process=99, final=True, **RECORDS[1])
     read(s, 2, process=99, final=True)
-    return s.operation("final-read", process=99, start_offset=0, end_offset=3)
+    return s.operation("final-read", process=99, start_offset=0, end_offset=3, at=(began, s.now + 1))
 
 
 def writer_stopped_before_the_tombstone(s: Any) -> Any:

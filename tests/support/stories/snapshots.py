@@ -360,10 +360,10 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     half_got_after_the_only_snapshot: {},
     got_when_the_snapshot_was_complete: {},
     credited_once_more_in_the_second_snapshot: {"wrong-total": 1, "duplicate": 1},
-    half_passed_where_the_log_begins: {"wrong-total": 1, "torn-transaction": 1, "expired": 1},
+    half_passed_where_the_log_begins: {"wrong-total": 1, "torn-transaction": 1},
     half_nowhere_in_a_log_that_was_not_read: {"wrong-total": 1},
-    half_passed_beside_a_record_without_an_amount: {"wrong-total": 1, "torn-transaction": 1},
-    got_in_another_log: {},
+    half_passed_beside_a_record_without_an_amount: {"wrong-total": 1, "torn-transaction": 2, "lost-write": 1},
+    got_in_another_log: {"foreign-record": 1},
     amount_without_a_transaction: {},
     snapshot_of_records_without_amounts: {"torn-transaction": 1},
 }

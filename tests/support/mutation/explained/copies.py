@@ -18,6 +18,17 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "_sources: _copiers(history).select('run', 'group').distinct() -> "
         "_copiers(history).select('run', 'group')",
     ),
+    "a poll has an offset": (
+        "_sources: f\"value is not null and (f = 'send' or (offset is not null and {POLLED}))\" -> "
+        "f\"value is not null and (f = 'send' or ( {POLLED} ))\"",
+    ),
+    "a record without a value has an error": (
+        "_sources: f\"value is not null and (f = 'send' or (offset is not null and {POLLED}))\" -> "
+        "f\" (f = 'send' or (offset is not null and {POLLED})) \"",
+    ),
+    "the join only looks whether there is such a log": (
+        "_sources: read.select(*LOG).distinct() -> read.select(*LOG)",
+    ),
     "the process of a final read makes no other polls, and reads a log once": (
         "_sources: 'coalesce(final and process = final_process and invoked >= final_invoked, "
         "false)' -> 'coalesce( process = final_process and invoked >= final_invoked , false)'",
