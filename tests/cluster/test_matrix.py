@@ -1,4 +1,4 @@
-"""Matrices on real clusters. The short one, of eight cells, is examples/test_matrix.py."""
+"""Matrices on real clusters."""
 
 from __future__ import annotations
 
@@ -29,6 +29,19 @@ def unexpected(results: list[CellResult]) -> list[str]:
 
 def run(harness: Harness, cells: tuple[Cell, ...], tries: int = 1) -> list[CellResult]:
     return run_cells(harness, cells, tries=tries, say=print)
+
+
+def test_the_cells_of_the_example_are_as_it_says(harness: Harness) -> None:
+    """examples/test_matrix.py shows the same with a run for each cell, and looks at each more closely."""
+    matrix = ConfigMatrix(acks=["all", 1], topic_config=SETTINGS) * scenarios("isr-of-one-killed")
+    results = run(harness, matrix.cells)
+    assert not unexpected(results)
+    assert {each.cell.chosen.name for each in results if each.shown.lost} == {
+        "acks=all-min.isr=1-unclean=true",
+        "acks=1-min.isr=1-unclean=true",
+        "acks=1-min.isr=2-unclean=true",
+        "acks=1-min.isr=2-unclean=false",
+    }
 
 
 @pytest.mark.parametrize("repetition", range(3))
