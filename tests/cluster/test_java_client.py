@@ -80,7 +80,7 @@ def test_it_keeps_to_every_rule_of_the_protocol(cluster: DockerCluster, tmp_path
         {"assignor": "sticky", "static": True},
         {"protocol": "consumer", "rejoin": 1.5},
     ],
-    ids=lambda values: "-".join(map(str, values)) + "-" + str(next(iter(values.values()))),
+    ids=["range", "cooperative-sticky", "static-sticky", "consumer"],
 )
 def test_groups_are_valid_while_coordinators_and_members_fail(
     kafkacheck: Callable[[Experiment], Run], values: dict[str, Any]
@@ -182,6 +182,7 @@ def _epoch(cluster: DockerCluster, id: str) -> int:
         ("garbage", "wrote a line that is no JSON object: [main] WARN a library prints to standard output"),
         ("out-of-turn", "answered out of turn"),
     ],
+    ids=["dies", "garbage", "out-of-turn"],
 )
 def test_a_run_whose_client_fails_is_unknown(
     kafkacheck: Callable[[Experiment], Run], mode: str, said: str

@@ -368,3 +368,19 @@ def test_a_poll_that_fails_for_good_makes_another_client(make: Make, monkeypatch
     assert reader.poll(0.1) == []
     assert calls == ["poll", "close", "open", "only"]
     assert (reader.assignment, reader.poll(0.1)) == (4, [])
+
+
+def test_a_position_of_a_member_is_where_its_library_goes_on(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also after a topic was created again, or with auto.offset.reset, which may move it either way."""
+    library = make()
+    wrote(library, 4)
+    one = member(library)
+    one.poll(0.1)
+    for offset in (90, 0):
+        positions = [{"topic": TOPIC, "partition": 0, "offset": offset}]
+        answer = {"records": [], "positions": positions, "member": one.id, "generation": one.generation}
+        monkeypatch.setattr(one._process, "call", lambda *_, answer=answer, **__: answer)
+        one.poll(0.1)
+        assert one.positions == {LOG: offset, OTHER: 0}

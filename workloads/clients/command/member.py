@@ -115,7 +115,8 @@ class CommandMember:
             self._positions[each.log] = each.offset + 1
         for log, position in positions.items():
             if log in self._owned:
-                self._positions[log] = max(position, self._positions.get(log, -1))
+                # Lower than before where auto.offset.reset has moved it.
+                self._positions[log] = position
         return polled
 
     def events(self) -> list[MemberEvent]:
