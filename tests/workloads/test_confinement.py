@@ -245,7 +245,8 @@ def test_nothing_is_cut_after_the_holder_of_a_gate_was_killed(confine: Confine, 
         assert answer(talker) == "True"
         holder = subprocess.Popen(
             [sys.executable, "-c", HOLDER, str(held.folders[0]), str(port)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(BOUND.parents[2])},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": str(BOUND.parents[2])},
         )  # fmt: skip
         with holder:
             assert answer(holder) == "closed"

@@ -1,5 +1,6 @@
-"""Control groups of a client process, or of an instance of an application: its processes are limited, and known to the
-kernel, as a whole.
+"""Control groups of a client process, or of an instance of an application.
+
+The kernel limits and knows its processes as a whole.
 
 Hosts have one hierarchy (version 2), several (version 1), or both. In version 1 each controller has a hierarchy of
 its own. Sockets belong to a group of version 2 in any case.
@@ -21,7 +22,8 @@ UNLIMITED = 1 << 62
 """Bytes; version 1 reports no limit as a number near to 2**63."""
 
 NAME = "kafkacheck-{run}-{member}-{owner}"
-"""member: such as app-0 or client-3. owner: number of the process that removes it. A group of one that is gone is removed by the next."""
+"""member: such as app-0 or client-3. owner: number of the process that removes it. A group of one that is gone is
+removed by the next."""
 
 _OWNED = re.compile(r"kafkacheck-.*-(?:app|client)-[0-9]+-([0-9]+)")
 

@@ -1,20 +1,21 @@
-"""A gate between the processes of a control group and brokers: while it is closed, no packet passes either way, or in
-one direction.
+"""A gate between the processes of a control group and brokers: while it is closed, no packet passes.
 
-We cannot let a program wait at `workloads.clients.network_gate`, and brokers cannot tell its packets from those of
-other clients on this host. But the kernel can: a socket belongs to the control group of the process that opened it.
-So the processes have a control group, and programs in the kernel drop the packets of its sockets whose peers are
-brokers. Everything else that the processes talk to stays reachable. Kubernetes network policies (Cilium) use the
-same hook. A filter of the host (nft, iptables) could do it as well, but would stay if we were killed; these programs go
-with our process.
+It closes both directions, or one of them. We cannot let a program wait at `workloads.clients.network_gate`, and
+brokers cannot tell its packets from those of other clients on this host. But the kernel can: a socket belongs to the
+control group of the process that opened it. So the processes have a control group, and programs in the kernel drop
+the packets of its sockets whose peers are brokers. Everything else that the processes talk to stays reachable.
+Kubernetes network policies (Cilium) use the same hook. A filter of the host (nft, iptables) could do it as well, but
+would stay if we were killed; these programs go with our process.
 
 A packet has to be lost on its way, and not refused by its sender. If the hook drops what a socket sends, the kernel
-tells TCP, which does not count the segment as sent and tries again with each write: 521 tries in 3 s for a write each
-5 ms, and traffic went on at the moment of the heal. So over the loopback interface, where clients reach the ports that
-an engine publishes, the program only marks what is sent, and a second one, at the root of all control groups, drops
-marked packets where they are received: 5 tries with longer and longer waits, and traffic went on 0.3 s after the heal,
-as after a cut between machines. A mark does not leave this host, so that packets by other interfaces are dropped where
-they are sent.
+tells TCP, which does not count the segment as sent and tries again with each write: 521 tries in 3 s for a write
+each 5 ms, and traffic went on at the moment of the heal. So over the loopback interface, where clients reach the
+ports that an engine publishes, the program only marks what is sent, and a second one, at the root of all control
+groups, drops marked packets where they are received: 5 tries with longer and longer waits, and traffic went on 0.3 s
+after the heal, as after a cut between machines. A mark does not leave this host, so that packets by other interfaces
+are dropped where they are sent.
+
+What the kernel sends for a socket that is gone, such as a reset, belongs to no group and passes.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ WAYS: tuple[Way, ...] = ("in", "out")
 """From the brokers to the processes, and from the processes to the brokers."""
 
 MARK, INTERFACE, REMOTE_IPV4, REMOTE_IPV6, REMOTE_PORT, LOCAL_PORT = 8, 40, 92, 100, 132, 136
-"""Offsets in struct __sk_buff. The remote ones are of the peer to which the socket is connected, also where the packet
-has another address because of NAT."""
+"""Offsets in struct __sk_buff. The remote ones are of the peer to which the socket is connected, also where the
+packet has another address because of NAT."""
 
 LOOPBACK = 1
 """The number of this interface on each host."""

@@ -1,8 +1,8 @@
 """Cuts between one client process and some brokers, by the kernel, from the harness's side.
 
-The process belongs to a control group of its own, so do the processes that it starts, such as a client in another
-language. Each cut is a `PacketGate` of that group. It is held by the harness and not by the client, so that a client that
-is paused, busy or broken is cut and connected at once, and its own word is not needed for the proof.
+The process has a control group of its own. Processes that it starts, such as a client in another language, belong to
+it as well. Each cut is a `PacketGate` of that group. The harness holds it, and not the client: so a client that is
+paused, busy or broken is cut and connected at once, and the proof does not depend on its word.
 """
 
 from __future__ import annotations
