@@ -17,7 +17,7 @@ from nemesis.validation import choice
 Way = Literal["in", "out"]
 
 WRONG = (
-    "isolate-client brokers={!r}: expected brokers, such as 'leader', 'coordinator:readers' or '1,2', or None for all"
+    "isolate-client brokers={!r}: expected brokers, such as 'leader', 'coordinator:readers' or '1,2', or None"
 )
 
 

@@ -33,6 +33,7 @@ def require_client_cuts(events: Iterable[Event], libraries: Iterable[str]) -> No
         options = ", ".join(f"{name}={value!r}" for name, value in fault.options().items())
         what = f"with {options}" if fault.cuts_packets else f"of clients of {ungated[0]}"
         raise CapabilityError(
-            f"this host cannot do isolate-client {what}: it needs {CAPABILITIES['packets']}: {reason}. Without options, "
-            f"and with clients of {', '.join(sorted(GATED_LIBRARIES))}, it works on every host. See `kafkacheck doctor`"
+            f"this host cannot do isolate-client {what}: it needs {CAPABILITIES['packets']}: {reason}. Without "
+            f"options, and with clients of {', '.join(sorted(GATED_LIBRARIES))}, it works on every host. See "
+            f"`kafkacheck doctor`"
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 
 from workloads.applications.control_group import ControlGroup
 from workloads.applications.packet_gate import WAYS, PacketGate, Way
@@ -23,7 +24,7 @@ class PacketCuts:
     def __init__(self, run: str, process: int, pid: int) -> None:
         self._group = ControlGroup(run, f"client-{process}", {"packets"})
         try:
-            (self._group.packets / "cgroup.procs").write_text(str(pid))
+            Path(self._group.packets, "cgroup.procs").write_text(str(pid))
         except OSError:
             self._group.remove()
             raise
