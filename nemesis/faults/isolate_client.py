@@ -34,10 +34,9 @@ class IsolateClient(AffectsClient):
     one_way: Way | None = None
 
     name = "isolate-client"
-    proved_by = (
-        "packets of the process were dropped (without root: it tried to send or receive, and nothing passed)"
-    )
+    proved_by = "packets of the process were dropped; where the kernel cannot, it tried to send or receive"
     end_proved_by = "packets pass; they did not before the heal"
+    requires = "root and control groups v2 for `brokers`, `one_way`, and other libraries than kafka-python"
     draw = Draw(options=({}, {"one_way": "in"}, {"one_way": "out"}))
     prefers = frozenset({"packets"})
 
