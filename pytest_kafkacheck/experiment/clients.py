@@ -100,7 +100,8 @@ class WorkerClients:
 
     def dropped(self, process: int, event: str) -> Mapping[str, int] | None:
         if (cuts := self._alive(process).cuts) is not None:
-            return cuts.dropped(event)
+            dropped = cuts.dropped(event)
+            return None if dropped is None else {str(way): count for way, count in dropped.items()}
         tried = self.isolated(process)
         return None if tried is None else {"tried": tried}
 
