@@ -8,11 +8,16 @@ paused, busy or broken is cut and connected at once, and the proof does not depe
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from workloads.applications.control_group import ControlGroup
 from workloads.applications.packet_gate import WAYS, PacketGate, Way
+
+END_LIMIT = 1.0
+"""Seconds for processes to be gone after SIGKILL."""
 
 
 class PacketCuts:
@@ -65,6 +70,12 @@ class PacketCuts:
             self._gates.clear()
 
     def remove(self) -> None:
-        """Once the processes have ended."""
+        """Once the processes have got SIGKILL. A group with a process that lives on stays; the next session removes
+        it."""
         self.end()
+        members = self._group.packets / "cgroup.procs"
+        deadline = time.monotonic() + END_LIMIT
+        with suppress(OSError):  # somebody else has removed it
+            while members.read_text() and time.monotonic() < deadline:
+                time.sleep(0.01)
         self._group.remove()
