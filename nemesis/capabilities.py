@@ -22,7 +22,7 @@ CAPABILITIES: dict[str, str] = {
 
 
 OF_APPLICATIONS = frozenset({"packets", "cpu", "memory"})
-"""Those of this host, on which a user's application runs, and not of the engine's."""
+"""Those of this host, on which clients and a user's application run, and not of the engine's."""
 
 
 def faults_that_need(capability: str) -> tuple[str, ...]:

@@ -278,6 +278,28 @@ class Clients(Protocol):
     def isolated(self, process: int) -> int | None:
         """How often it has tried to send or receive since it was isolated; None when it is not isolated."""
 
+    def cut(
+        self,
+        process: int,
+        event: str,
+        *,
+        brokers: Collection[int] | None,
+        ways: Collection[Literal["in", "out"]],
+    ) -> None:
+        """Let no packet pass between it and these brokers (None: all), in these ways: "in" is from the brokers to it.
+
+        Cuts of several events add up. Raises OSError where the kernel refuses, and ValueError where this host can cut
+        no packets of clients, and they cannot be held back in the process instead.
+        """
+
+    def dropped(self, process: int, event: str) -> Mapping[str, int] | None:
+        """Packets dropped by the event's cut so far, by their way, or ``tried``: how often the process was held back
+        instead. None where there is no such cut.
+        """
+
+    def restore(self, process: int, event: str) -> None:
+        """End the event's cut."""
+
     def limit_cpu(self, process: int, cores: float | None) -> None:
         """Limit the processor time of an instance of an application; None for no limit. Returns at once."""
 

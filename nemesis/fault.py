@@ -121,6 +121,12 @@ class Fault(ABC):
         return None
 
     @property
+    def peers(self) -> Target | None:
+        """A second target, of nodes, which is resolved together with that of the event: the other end of what is cut.
+        None for faults that have one target."""
+        return None
+
+    @property
     def removes_records(self) -> bool:
         """Whether it may remove records that were acknowledged or read, as deletion and retention do.
 

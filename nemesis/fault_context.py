@@ -35,6 +35,7 @@ class FaultContext:
 
     event       its id. The reconcilers know it as the owner of what it requests.
     node_ids    the resolved target: ids of nodes, or numbers of client processes.
+    peer_ids    the resolved `Fault.peers`: ids of nodes.
     topic       the workload's main topic.
     lasting     seconds from the injection to the heal.
     random      source of the fault's random choices.
@@ -62,6 +63,7 @@ class FaultContext:
     wait_until: Callable[[Callable[[], bool], float], bool]
     served: Callable[[int], Served] = not_observed
     explaining: Callable[[int | None], tuple[str, ...]] = lambda _: ()
+    peer_ids: tuple[int, ...] = ()
     effective: bool = False
     healed: bool = False
     notes: dict[str, Any] = field(default_factory=dict)

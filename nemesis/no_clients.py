@@ -34,6 +34,15 @@ class NoClients:
     def isolated(self, process: int) -> int | None:
         raise LookupError(f"there is no client process {process}")
 
+    def cut(self, process: int, event: str, **_: object) -> None:  # noqa: ARG002 - for none
+        raise LookupError(f"there is no client process {process}")
+
+    def restore(self, process: int, event: str) -> None:  # noqa: ARG002 - for none
+        raise LookupError(f"there is no client process {process}")
+
+    def dropped(self, process: int, event: str) -> Mapping[str, int] | None:  # noqa: ARG002 - for none
+        raise LookupError(f"there is no client process {process}")
+
     def limit_cpu(self, process: int, cores: float | None) -> None:  # noqa: ARG002 - for none
         raise LookupError(f"there is no client process {process}")
 

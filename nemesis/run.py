@@ -215,12 +215,13 @@ class Nemesis:
         proof, error = Proof(False), None
         try:
             nodes = self._targets.find(event, view)
+            peers = self._targets.find_peers(event, view)
             run.began = self._clock.now()
             if not event.fault.momentary:
                 run.due = run.began / 1e9 + (0 if self._clock.is_finishing else event.lasting)
             if run.serving is not None:
                 run.serving.end()
-            run.inject(self._context(run, nodes))
+            run.inject(self._context(run, nodes, peers))
             proof = self._prove(run)
         except Unresolved as problem:
             proof = Proof(False, {"unresolved": str(problem)})
@@ -254,12 +255,13 @@ class Nemesis:
                 following = max(following + interval, self._clock.seconds())
         self._clock.wait(due)
 
-    def _context(self, run: EventRun, nodes: tuple[int, ...]) -> FaultContext:
+    def _context(self, run: EventRun, nodes: tuple[int, ...], peers: tuple[int, ...]) -> FaultContext:
         event = run.event
         return FaultContext(
             event=event.id,
             target=named(event.target, self._aliases),
             node_ids=nodes,
+            peer_ids=peers,
             cluster=self._cluster,
             clients=self._clients,
             network=self._effects.network,

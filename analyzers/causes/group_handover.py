@@ -59,8 +59,14 @@ def _holding(extent: Extent, run: RunEvidence) -> list[FaultEvent]:
     return [
         event
         for event in run.events
-        if event.fault in HELD and not members.isdisjoint(event.processes) and _may_show(event, extent, run)
+        if _holds(event) and not members.isdisjoint(event.processes) and _may_show(event, extent, run)
     ]
+
+
+def _holds(event: FaultEvent) -> bool:
+    """A member that is cut off from other brokers than the coordinator of its group remains in the group."""
+    brokers = event.options.get("brokers")
+    return event.fault in HELD and (brokers is None or brokers.startswith("coordinator:"))
 
 
 def _may_show(event: FaultEvent, extent: Extent, run: RunEvidence) -> bool:

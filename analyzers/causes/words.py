@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from analyzers.causes.evidence import Change, LogEvidence, RunEvidence
 from analyzers.history.fault_events import FaultEvent
@@ -86,6 +87,12 @@ WITH_OPTIONS = {
 }
 """By fault, option and value, where that says more than `WHAT_HAPPENS` and `WHAT_ENDS`."""
 
+ONE_WAY = {
+    "out": " one way: requests do not arrive",
+    "in": " one way: requests arrive, answers do not",
+}
+"""Of the fault `isolate-client`, by its option `one_way`."""
+
 PLANES = {"replication": "replicate from each other", "controller": "reach each other's controllers"}
 """What groups of brokers cannot do while a partition cuts one plane only."""
 
@@ -154,9 +161,23 @@ def _is_one(event: FaultEvent) -> bool:
 
 def _wording(event: FaultEvent) -> tuple[str | None, str | None]:
     """What happens, and what ends."""
+    if event.fault == "isolate-client":
+        return _client_cut(event.options)
     special = (WITH_OPTIONS.get((event.fault, name, str(value))) for name, value in event.options.items())
     usual = WHAT_HAPPENS.get(event.fault), WHAT_ENDS.get(event.fault)
     return next(filter(None, special), usual)
+
+
+def _client_cut(options: Mapping[str, Any]) -> tuple[str, str]:
+    """``is cut off from broker 1``; other targets than node ids are named as in the schedule."""
+    target = str(options.get("brokers", "brokers"))
+    brokers = f"the {target}"
+    if target.replace(",", "").isdecimal():
+        brokers = _brokers([int(each) for each in target.split(",")], None)
+    what, end = (
+        words["isolate-client"].replace("the brokers", brokers) for words in (WHAT_HAPPENS, WHAT_ENDS)
+    )
+    return what + ONE_WAY.get(options.get("one_way", ""), ""), end
 
 
 def _groups(event: FaultEvent) -> list[list[int]]:

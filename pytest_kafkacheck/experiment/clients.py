@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
+from workloads.applications.packet_gate import WAYS, Way
+from workloads.clients.connection import Address
 from workloads.clients.network_gate import GATED_LIBRARIES
 from workloads.workers.pool import WorkerPool
 from workloads.workers.process import WorkerProcess
@@ -13,10 +15,13 @@ NO_LIMIT = -1
 
 
 class WorkerClients:
-    """Implements ``nemesis.cluster.Clients``. For a process that is gone each method raises LookupError."""
+    """Implements ``nemesis.cluster.Clients``. For a process that is gone each method raises LookupError.
 
-    def __init__(self, workers: WorkerPool) -> None:
-        self._workers = workers
+    brokers  where clients reach each broker now.
+    """
+
+    def __init__(self, workers: WorkerPool, brokers: Callable[[], Mapping[int, Address]] = dict) -> None:
+        self._workers, self._brokers = workers, brokers
 
     def roles(self) -> Mapping[int, str]:
         """Of the clients that are alive, by process number. Probes and final reads are no clients."""
@@ -68,8 +73,8 @@ class WorkerClients:
         if worker.spec.instance is None and worker.spec.library not in GATED_LIBRARIES:
             raise ValueError(
                 f"client process {process} uses {worker.spec.library}, whose connections cannot be cut from inside "
-                f"the process; isolate-client works with {', '.join(sorted(GATED_LIBRARIES))}. Use pause-client, "
-                f"or a fault of the brokers' network"
+                f"the process; isolate-client works with {', '.join(sorted(GATED_LIBRARIES))} only, as the kernel of "
+                f"this host cannot cut them: {worker.no_cuts}"
             )
         worker.isolate()
 
@@ -80,6 +85,39 @@ class WorkerClients:
         """Operations that the network gate blocked so far; None while the gate is open."""
         counts = self._alive(process).counts
         return counts.get("blocked", 0) if counts.get("isolated") else None
+
+    def cut(
+        self, process: int, event: str, *, brokers: Collection[int] | None, ways: Collection[Way]
+    ) -> None:
+        """In the kernel, or by `isolate` where that does not work on this host."""
+        worker = self._alive(process)
+        if worker.cuts is not None:
+            worker.cuts.cut(event, self._addresses(brokers), ways)
+            return
+        if brokers is not None or set(ways) != set(WAYS):
+            raise ValueError(f"the packets of client process {process} cannot be cut: {worker.no_cuts}")
+        self.isolate(process)
+
+    def dropped(self, process: int, event: str) -> Mapping[str, int] | None:
+        if (cuts := self._alive(process).cuts) is not None:
+            dropped = cuts.dropped(event)
+            return None if dropped is None else {str(way): count for way, count in dropped.items()}
+        tried = self.isolated(process)
+        return None if tried is None else {"tried": tried}
+
+    def restore(self, process: int, event: str) -> None:
+        worker = self._alive(process)
+        if worker.cuts is not None:
+            worker.cuts.restore(event)
+        else:
+            worker.connect()
+
+    def _addresses(self, brokers: Collection[int] | None) -> list[tuple[str, int]]:
+        """Raises LookupError for a broker that clients cannot reach, because it was removed."""
+        known = self._brokers()
+        if unknown := sorted(set(brokers or ()) - known.keys()):
+            raise LookupError(f"where clients reach broker {unknown[0]} is unknown; known: {sorted(known)}")
+        return [address[:2] for node, address in known.items() if brokers is None or node in brokers]
 
     def limit_cpu(self, process: int, cores: float | None) -> None:
         self._alive(process).limit("cpu", cores)

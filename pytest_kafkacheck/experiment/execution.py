@@ -32,6 +32,7 @@ from pytest_kafkacheck.experiment.run_topics import RunTopics
 from pytest_kafkacheck.experiment.steps import Steps
 from pytest_kafkacheck.experiment.topic_register import TopicRegister
 from pytest_kafkacheck.experiment.used_cluster import UsedCluster
+from pytest_kafkacheck.setup.client_cuts import asks_for_cuts
 from pytest_kafkacheck.termination import raise_if_interrupted
 from workloads.history.schema import HARNESS, NEMESIS
 from workloads.topic_names import short_topics
@@ -167,6 +168,7 @@ class _Execution:
             record=self._operations.record,
             library=workload.library,
             confined=confining(self._experiment),
+            cuts=asks_for_cuts(self._experiment.schedule.events),
         )
 
     def _require_records(self, workers: WorkerPool) -> None:
@@ -200,7 +202,7 @@ class _Execution:
             topic=self._main_topic,
             seed=experiment.seed,
             record=record,
-            clients=WorkerClients(workers),
+            clients=WorkerClients(workers, lambda: self._cluster.brokers),
             aliases=Aliases(
                 names=experiment.workload.aliases(self._run),
                 topics=short_topics(experiment.workload, self._run),

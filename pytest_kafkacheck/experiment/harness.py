@@ -29,6 +29,7 @@ from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.stored_runs import StoredRun
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.setup.capabilities import require_capabilities
+from pytest_kafkacheck.setup.client_cuts import require_client_cuts
 from pytest_kafkacheck.spark import Spark
 from workloads.clients.security import Security
 
@@ -124,6 +125,8 @@ class Harness:
         self._source.check(experiment.cluster, events)
         check_client_commands(experiment.workload)
         self.require_faults({event.fault.name for event in events})
+        clients = (worker for worker in experiment.workload.workers() if not worker.role.observes)
+        require_client_cuts(events, {worker.library for worker in clients if worker.instance is None})
 
     def run(self, experiment: Experiment, *, name: str = "", only: Sequence[str] = ()) -> Run:
         """Run an experiment and judge it.

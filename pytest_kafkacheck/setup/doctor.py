@@ -135,7 +135,7 @@ def _memory(client: Any, spec: ClusterSpec) -> Diagnosis:
 def _faults(client: Any, info: dict[str, Any]) -> Iterator[Diagnosis]:
     found = missing_capabilities(client, [*REMEDIES, "ipv6"])
     for capability, remedy in REMEDIES.items():
-        names = ", ".join(faults_that_need(capability) or faults_that_prefer(capability))
+        names = ", ".join((*faults_that_need(capability), *faults_that_prefer(capability)))
         name = f"fault{'s' * (',' in names)} {names}"
         if (why := found[capability]) is None:
             what = {"freezer": f"freezer, cgroup v{info.get('CgroupVersion', '1')}", "nft": "nftables"}.get(

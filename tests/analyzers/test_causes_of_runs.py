@@ -13,10 +13,12 @@ from analyzers.causes.evidence import Assignment, RunEvidence
 from analyzers.causes.group_handover import group_handover
 from analyzers.causes.other import duplicate_delivery, unknown
 from analyzers.causes.story import story
+from analyzers.causes.words import fault_steps
 from analyzers.history.fault_events import FaultEvent
 from analyzers.verdict.cause import Cause, Kind, Step
 from analyzers.verdict.exercised import Exercised, FaultExercised, ReaderExercised
 from analyzers.verdict.finding import Finding
+from analyzers.verdict.names import client_name
 from analyzers.verdict.verdict import judge
 from tests.support.cause_evidence import extent, fault
 
@@ -60,6 +62,56 @@ def test_a_fault_that_holds_a_member_explains_all_that_its_group_shows(name: str
 )
 def test_another_fault_explains_nothing_of_a_group(event: FaultEvent) -> None:
     assert group_handover([extent("group-skip")], run(event)) is None
+
+
+def cut(processes: tuple[int, ...] = (3,), **options: str) -> FaultEvent:
+    event = fault("isolate-client", 6, 8, processes=processes)
+    assert event.inject is not None
+    return replace(event, inject=replace(event.inject, options=options))
+
+
+@pytest.mark.parametrize(
+    ("options", "is_explained"),
+    [
+        ({"one_way": "in"}, True),
+        ({"one_way": "out", "brokers": "coordinator:g"}, True),
+        ({"brokers": "leader"}, False),
+        ({"brokers": "1"}, False),
+    ],
+)
+def test_a_member_that_reaches_its_coordinator_is_not_held(
+    options: dict[str, str], is_explained: bool
+) -> None:
+    assert (group_handover([extent("group-skip")], run(cut(**options))) is not None) is is_explained
+
+
+@pytest.mark.parametrize(
+    ("event", "began", "ended"),
+    [
+        (cut(), "is cut off from the brokers", "the network between {} and the brokers is restored"),
+        (
+            cut(brokers="leader", one_way="in"),
+            "is cut off from the leader one way: requests arrive, answers do not",
+            "the network between {} and the leader is restored",
+        ),
+        (
+            cut(brokers="2", one_way="out"),
+            "is cut off from broker 2 one way: requests do not arrive",
+            "the network between {} and broker 2 is restored",
+        ),
+        (
+            cut((3, 4), brokers="1,2"),
+            "are cut off from brokers 1 and 2",
+            "the network between {} and brokers 1 and 2 is restored",
+        ),
+    ],
+)
+def test_a_cut_of_clients_is_told_with_its_brokers_and_its_direction(
+    event: FaultEvent, began: str, ended: str
+) -> None:
+    first, last = (step.text for step in fault_steps([event], run(event)))
+    who = ", ".join(client_name(each, {}) for each in event.processes)
+    assert (first, last) == (f"{who} {began}", ended.format(who))
 
 
 @pytest.mark.parametrize(("process", "is_explained"), [(3, True), (4, True), (5, False), (9, False)])

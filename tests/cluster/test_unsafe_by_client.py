@@ -70,6 +70,26 @@ def test_without_idempotence_a_lost_response_duplicates_records(
     assert "duplicate" in findings(run)
 
 
+def test_without_idempotence_a_producer_that_misses_answers_duplicates_records(
+    kafkacheck: Callable[[Experiment], Run], client: str
+) -> None:
+    """Only one of two producers, and only from the leader: the other one writes its records once."""
+    workload = AppendLog(
+        library=LIBRARIES[client](),
+        partitions=1,
+        producers=2,
+        sessions=0,
+        rate=100,
+        idempotence=False,
+        client=SOON[client],
+        topic_config=SAFE,
+    )
+    faults = [api.isolate_client("client:0", brokers="leader", one_way="in", at=2, lasting=4)]
+    run = kafkacheck(Experiment(name=f"one-way-{client}", workload=workload, faults=faults, cooldown=2))
+    run.assert_valid()
+    assert "duplicate" in findings(run)
+
+
 def test_latest_skips_what_follows_a_deleted_position(
     kafkacheck: Callable[[Experiment], Run], client: str
 ) -> None:

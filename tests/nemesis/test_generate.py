@@ -231,6 +231,20 @@ def test_with_clients_a_workload_without_groups_and_ids_has_no_faults_of_them() 
     assert "kill-client role:session" in found
 
 
+def test_cuts_of_clients_are_drawn_in_both_directions_and_in_one() -> None:
+    wanted = Generated(clients=True, events=6, weights={"isolate-client": 1})
+    drawn = [
+        event for seed in range(20) for event in generate(replace(wanted, seed=seed), WITH_GROUPS).events
+    ]
+    assert {str(event.fault.options()) for event in drawn} == {
+        "{}",
+        "{'one_way': 'in'}",
+        "{'one_way': 'out'}",
+    }
+    assert {str(event.target) for event in drawn} >= {"role:copier", "member:copiers"}
+    assert not texts(Generated(clients=True, events=6), WITH_GROUPS) & {"isolate-client role:copier"}
+
+
 def test_without_clients_a_seed_gives_the_schedule_that_it_gave_before() -> None:
     wanted = Generated(seed=7, length=25, events=5, lasting=(2, 6))
     described = [(e.id, str(e.target), e.at, e.lasting) for e in generate(wanted, WITH_GROUPS).events]

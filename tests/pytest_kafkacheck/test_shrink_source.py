@@ -47,7 +47,7 @@ def an_event(name: str, **options: Any) -> Event:
         return made
     parameters = inspect.signature(function).parameters
     first = next(iter(parameters.values()))
-    clients = name.endswith("_client") or name == "kill_client"
+    clients = name.endswith(("_client", "_app"))
     arguments = [] if first.default is not first.empty else ["producer" if clients else "leader:1"]
     if "lasting" in parameters:
         options["lasting"] = 2.5

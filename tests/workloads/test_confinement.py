@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from tests.support.real_cluster import wait_until
 from workloads.applications import control_group
 from workloads.applications.confinement import NO_LIMIT, Confinement, why_not
 from workloads.applications.control_group import ControlGroup, Unavailable
-from workloads.applications.packet_gate import PacketGate, peers
+from workloads.applications.packet_gate import PacketGate, Way, peers
 
 BOUND = Path(__file__).parents[2] / "workloads" / "workers" / "bound_command.py"
 
@@ -43,7 +43,10 @@ for line in sys.stdin:
         first.settimeout(10)
         print(first.recv(5), flush=True)
     else:
-        print(connected(*line.split()) is not None, flush=True)
+        try:
+            print(connected(*line.split()) is not None, flush=True)
+        except ConnectionRefusedError:
+            print("refused", flush=True)
 """
 
 
@@ -102,6 +105,14 @@ def answer(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
+@contextmanager
+def opened(gate: PacketGate) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        gate.open()
+
+
 def listening(host: str, port: int = 0) -> socket.socket:
     made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     made.bind((host, port))
@@ -149,6 +160,100 @@ def test_nothing_passes_to_a_broker_while_the_gate_is_closed(
                 assert accepted.recv(1) == b"x"
                 assert ask(talker, "receive") == "b'reply'"
                 assert ask(talker, f"{reached_at} {port}") == "True"
+
+
+@pytest.mark.parametrize(("way", "arrives"), [("in", "request"), ("out", "answer")])
+def test_one_direction_is_cut_and_the_other_one_is_not(
+    confine: Confine, run: Run, way: Way, arrives: str
+) -> None:
+    """The kernel of the other side is the witness: it got the data, or it did not."""
+    with closing(listening("127.0.0.1")) as server:
+        held = confine("packets")
+        talker = run(held, TALKER, "127.0.0.1", str(server.getsockname()[1]))
+        assert answer(talker) == "True"
+        gate = PacketGate(held.folders[0], [server.getsockname()], [way])
+        accepted, _ = server.accept()
+        with closing(accepted), opened(gate):
+            accepted.settimeout(0.5)
+            gate.close()
+            tell(talker, "send")
+            accepted.sendall(b"reply")
+            if arrives == "request":
+                assert accepted.recv(1) == b"x"
+            else:
+                with pytest.raises(TimeoutError):
+                    accepted.recv(1)
+                assert ask(talker, "receive") == "b'reply'"
+            wait_until(lambda: gate.dropped[way] > 0)
+            assert list(gate.dropped) == [way]
+            gate.open()
+            accepted.settimeout(30)
+            if arrives == "request":
+                assert ask(talker, "receive") == "b'reply'"
+            else:
+                assert accepted.recv(1) == b"x"
+
+
+def test_packets_are_lost_on_their_way_and_not_refused_by_the_sender(confine: Confine, run: Run) -> None:
+    """TCP then waits longer and longer between its tries, instead of trying again with each write."""
+    with closing(listening("127.0.0.1")) as server:
+        held = confine("packets")
+        talker = run(held, TALKER, "127.0.0.1", str(server.getsockname()[1]))
+        assert answer(talker) == "True"
+        gate = PacketGate(held.folders[0], [server.getsockname()], ["out"])
+        with opened(gate):
+            gate.close()
+            for _ in range(200):
+                tell(talker, "send")
+            assert ask(talker, "127.0.0.1 9") == "refused", "all sends are behind it"
+            assert 0 < gate.dropped["out"] < 50
+
+
+def test_gates_of_one_group_add_up(confine: Confine, run: Run) -> None:
+    with closing(listening("127.0.0.1")) as server:
+        port = server.getsockname()[1]
+        held = confine("packets")
+        talker = run(held, TALKER, "127.0.0.1", str(port))
+        assert answer(talker) == "True"
+        first, second = (PacketGate(held.folders[0], [("127.0.0.1", port)], ["out"]) for _ in range(2))
+        with opened(first), opened(second):
+            first.close()
+            second.close()
+            assert ask(talker, f"127.0.0.1 {port}") == "False"
+            first.open()
+            assert ask(talker, f"127.0.0.1 {port}") == "False"
+            assert second.dropped["out"] > 0
+            second.open()
+            assert ask(talker, f"127.0.0.1 {port}") == "True"
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from workloads.applications.packet_gate import PacketGate
+PacketGate(Path(sys.argv[1]), [("127.0.0.1", int(sys.argv[2]))]).close()
+print("closed", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_nothing_is_cut_after_the_holder_of_a_gate_was_killed(confine: Confine, run: Run) -> None:
+    with closing(listening("127.0.0.1")) as server:
+        port = server.getsockname()[1]
+        held = confine("packets")
+        talker = run(held, TALKER, "127.0.0.1", str(port))
+        assert answer(talker) == "True"
+        holder = subprocess.Popen(
+            [sys.executable, "-c", HOLDER, str(held.folders[0]), str(port)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": str(BOUND.parents[2])},
+        )  # fmt: skip
+        with holder:
+            assert answer(holder) == "closed"
+            assert ask(talker, f"127.0.0.1 {port}") == "False"
+            holder.kill()
+            holder.wait(30)
+        assert ask(talker, f"127.0.0.1 {port}") == "True"
 
 
 def test_a_gate_can_be_closed_again_and_again(confine: Confine) -> None:
@@ -220,9 +325,9 @@ def test_a_group_of_a_process_that_was_killed_is_removed_by_the_next(confine: Co
     parent = confine("packets").folders[0].parent
     ended = subprocess.Popen([sys.executable, "-c", "pass"])
     ended.wait()
-    left = parent / control_group.NAME.format(run="test", instance=7, owner=ended.pid)
+    left = parent / control_group.NAME.format(run="test", member="app-7", owner=ended.pid)
     left.mkdir()
-    kept = parent / control_group.NAME.format(run="test", instance=8, owner=os.getppid())
+    kept = parent / control_group.NAME.format(run="test", member="app-8", owner=os.getppid())
     kept.mkdir()
     try:
         confine("packets")
@@ -239,7 +344,7 @@ def test_a_host_without_control_groups_is_named_with_the_reason(
     said = f"no hierarchy of control groups for {wanted} is mounted"
     assert why_not(wanted) == said
     with pytest.raises(Unavailable, match=re.escape(said)):
-        ControlGroup("test", 0, [wanted])
+        ControlGroup("test", "app-0", [wanted])
 
 
 @pytest.mark.parametrize(
@@ -259,14 +364,14 @@ def test_a_hierarchy_of_version_2_without_the_controller(
         (tmp_path / name).write_text(text)
     monkeypatch.setattr(control_group, "_hierarchies", lambda: iter([(2, tmp_path, frozenset(), Path())]))
     with pytest.raises(Unavailable, match=said):
-        ControlGroup("test", 0, ["cpu"])
+        ControlGroup("test", "app-0", ["cpu"])
 
 
 def test_files_of_version_2_are_those_of_the_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """On a folder in place of the hierarchy, with the files of Documentation/admin-guide/cgroup-v2.rst."""
     (tmp_path / "cgroup.controllers").write_text("cpu io memory\n")
     (tmp_path / "cgroup.subtree_control").write_text("cpu\n")
-    name = control_group.NAME.format(run="test", instance=0, owner=os.getpid())
+    name = control_group.NAME.format(run="test", member="app-0", owner=os.getpid())
     folder = tmp_path / name
     folder.mkdir()
     for file, text in {
@@ -280,7 +385,7 @@ def test_files_of_version_2_are_those_of_the_kernel(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(
         control_group, "_hierarchies", lambda: iter([(2, tmp_path, frozenset(), Path("own"))])
     )
-    group = ControlGroup("test", 0, ["cpu", "memory"])
+    group = ControlGroup("test", "app-0", ["cpu", "memory"])
     assert group.folders == (folder,)
     assert (tmp_path / "cgroup.subtree_control").read_text() == "+memory"
     assert (group.cpu_limit(), group.throttled(), group.memory(), group.reached()) == (

@@ -167,8 +167,8 @@ def test_faults_name_the_application_and_its_instances() -> None:
             lambda: kill("app:2", at=1, lasting=1),
             "the application has 2 instances; allowed: app, or app:0 to app:1",
         ),
-        (lambda: isolate_client("app", at=1, lasting=1), "the connections of app cannot be cut from inside"),
-        (lambda: isolate_client("app:1", at=1, lasting=1), "use isolate('app:1'), which cuts them in"),
+        (lambda: isolate_client("app", at=1, lasting=1), "app is a program of yours; use isolate_app('app')"),
+        (lambda: isolate_client("app:1", at=1, lasting=1), "use isolate_app('app:1'), which cuts it"),
         (
             lambda: isolate_app("producer", at=1, lasting=1),
             "producer is no application of yours; allowed: app",

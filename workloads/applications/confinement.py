@@ -24,7 +24,7 @@ class Confinement:
         self, run: str, instance: int, wanted: Iterable[str], brokers: Iterable[tuple[str, int]]
     ) -> None:
         self._wanted = frozenset(wanted)
-        self._group = ControlGroup(run, instance, self._wanted)
+        self._group = ControlGroup(run, f"app-{instance}", self._wanted)
         self.gate = PacketGate(self._group.packets, brokers) if "packets" in self._wanted else None
 
     @property

@@ -1,4 +1,6 @@
-"""Control groups of an instance of an application: its processes are limited, and known to the kernel, as a whole.
+"""Control groups of a client process, or of an instance of an application.
+
+The kernel limits and knows its processes as a whole.
 
 Hosts have one hierarchy (version 2), several (version 1), or both. In version 1 each controller has a hierarchy of
 its own. Sockets belong to a group of version 2 in any case.
@@ -19,10 +21,11 @@ PERIOD = 100_000
 UNLIMITED = 1 << 62
 """Bytes; version 1 reports no limit as a number near to 2**63."""
 
-NAME = "kafkacheck-{run}-app-{instance}-{owner}"
-"""owner: number of the process that removes it. A group of one that is gone is removed by the next."""
+NAME = "kafkacheck-{run}-{member}-{owner}"
+"""member: such as app-0 or client-3. owner: number of the process that removes it. A group of one that is gone is
+removed by the next."""
 
-_OWNED = re.compile(r"kafkacheck-.*-app-[0-9]+-([0-9]+)")
+_OWNED = re.compile(r"kafkacheck-.*-(?:app|client)-[0-9]+-([0-9]+)")
 
 
 class Unavailable(OSError):
@@ -39,12 +42,13 @@ class Hierarchy(NamedTuple):
 class ControlGroup:
     """Made by the constructor, which raises Unavailable; `remove` removes it once its processes have ended.
 
+    member  of the run, see `NAME`.
     wanted  of "packets", "cpu" and "memory".
     """
 
-    def __init__(self, run: str, instance: int, wanted: Iterable[str]) -> None:
+    def __init__(self, run: str, member: str, wanted: Iterable[str]) -> None:
         self._wanted = frozenset(wanted)
-        name = NAME.format(run=run, instance=instance, owner=os.getpid())
+        name = NAME.format(run=run, member=member, owner=os.getpid())
         self._folders: dict[str, tuple[int, Path]] = {}
         try:
             for each in sorted(self._wanted):
@@ -163,7 +167,7 @@ def _hierarchies() -> Iterator[tuple[int, Path, frozenset[str], Path]]:
 
 def _remove_abandoned(parent: Path) -> None:
     """Groups of processes that were killed before they could remove them."""
-    for folder in parent.glob("kafkacheck-*-app-*"):
+    for folder in parent.glob("kafkacheck-*"):
         owner = _OWNED.fullmatch(folder.name)
         if owner and not Path(f"/proc/{owner[1]}").exists():
             with suppress(OSError):  # it still has processes, which are about to end

@@ -1,11 +1,21 @@
-"""A gate between the processes of an application and the brokers: while it is closed, no packet passes either way.
+"""A gate between the processes of a control group and brokers: while it is closed, no packet passes.
 
-We cannot let a program wait at `workloads.clients.network_gate`, and brokers cannot tell its packets from those of
-other clients on this host. But the kernel can: a socket belongs to the control group of the process that opened it.
-So the processes have a control group, and a program in the kernel drops the packets of its sockets whose peers are
-brokers. Everything else that the application talks to stays reachable. Kubernetes network policies (Cilium) use the
-same hook. A filter of the host (nft, iptables) could do it as well, but would stay if we were killed; this one goes
-with our process.
+It closes both directions, or one of them. We cannot let a program wait at `workloads.clients.network_gate`, and
+brokers cannot tell its packets from those of other clients on this host. But the kernel can: a socket belongs to the
+control group of the process that opened it. So the processes have a control group, and programs in the kernel drop
+the packets of its sockets whose peers are brokers. Everything else that the processes talk to stays reachable.
+Kubernetes network policies (Cilium) use the same hook. A filter of the host (nft, iptables) could do it as well, but
+would stay if we were killed; these programs go with our process.
+
+A packet has to be lost on its way, and not refused by its sender. If the hook drops what a socket sends, the kernel
+tells TCP, which does not count the segment as sent and tries again with each write: 521 tries in 3 s for a write
+each 5 ms, and traffic went on at the moment of the heal. So over the loopback interface, where clients reach the
+ports that an engine publishes, the program only marks what is sent, and a second one, at the root of all control
+groups, drops marked packets where they are received: 5 tries with longer and longer waits, and traffic went on 0.3 s
+after the heal, as after a cut between machines. A mark does not leave this host, so that packets by other interfaces
+are dropped where they are sent.
+
+What the kernel sends for a socket that is gone, such as a reset, belongs to no group and passes.
 """
 
 from __future__ import annotations
@@ -14,22 +24,33 @@ import os
 import socket
 import struct
 import threading
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 from workloads.applications import bpf
 from workloads.applications.bpf import instruction
 
-REMOTE_IPV4, REMOTE_IPV6, REMOTE_PORT = 92, 100, 132
-"""Offsets in struct __sk_buff: the peer to which the socket is connected, also where the packet has another address
-because of NAT."""
+Way = Literal["in", "out"]
+
+WAYS: tuple[Way, ...] = ("in", "out")
+"""From the brokers to the processes, and from the processes to the brokers."""
+
+MARK, INTERFACE, REMOTE_IPV4, REMOTE_IPV6, REMOTE_PORT, LOCAL_PORT = 8, 40, 92, 100, 132, 136
+"""Offsets in struct __sk_buff. The remote ones are of the peer to which the socket is connected, also where the
+packet has another address because of NAT."""
+
+LOOPBACK = 1
+"""The number of this interface on each host."""
 
 Peer = tuple[bytes, int]
 """4 or 16 bytes of an address, and a port."""
 
 MOVE, LOAD, STORE, LOAD_MAP = 0xB7, 0x61, 0x62, 0x18
 COPY, ADD, ADD_ATOMICALLY = 0xBF, 0x07, 0xDB
+MOVE_32, IF_SAME_32, IF_OTHER_REGISTER_32, STORE_REGISTER = 0xB4, 0x16, 0x5E, 0x63
 IF_ZERO, IF_OTHER_32, CALL, EXIT = 0x15, 0x56, 0x85, 0x95
 """Codes of instructions."""
 
@@ -41,45 +62,79 @@ DROP, PASS = 0, 1
 
 class PacketGate:
     """Of one control group, a folder of the hierarchy of version 2. Closed until `open` is called, or until this
-    process ends. Safe for use by several threads.
+    process ends. Safe for use by several threads. Several gates of one group do not interfere.
+
+    ways  in which nothing passes.
     """
 
-    def __init__(self, group: Path, brokers: Iterable[tuple[str, int]]) -> None:
-        self._group, self._brokers = group, tuple(brokers)
+    def __init__(self, group: Path, brokers: Iterable[tuple[str, int]], ways: Collection[Way] = WAYS) -> None:
+        self._group, self._brokers, self._ways = group, tuple(brokers), tuple(ways)
         self._held: list[int] = []
-        self._counter: int | None = None
+        self._counters: dict[Way, int] = {}
         self._lock = threading.Lock()
 
     @property
     def is_closed(self) -> bool:
-        return self._counter is not None
+        return bool(self._counters)
 
     @property
     def tried(self) -> int:
         """Packets that were dropped since it was closed."""
+        return sum(self.dropped.values())
+
+    @property
+    def dropped(self) -> Mapping[Way, int]:
+        """Packets that were dropped since it was closed, by their way; nothing while it is open."""
         with self._lock:
-            return 0 if self._counter is None else bpf.read_counter(self._counter)
+            return {way: bpf.read_counter(counter) for way, counter in self._counters.items()}
 
     def close(self) -> None:
         """Raises OSError."""
         with self._lock:
-            if self._counter is not None:
+            if self._counters:
                 return
-            group = os.open(self._group, os.O_RDONLY | os.O_DIRECTORY)
-            held: list[int] = [group]
+            counters: dict[Way, int] = {}
+            held: list[int] = []
             try:
-                held.append(counter := bpf.create_counter())
-                held.append(program := bpf.load(dropping(peers(self._brokers), counter)))
-                held += [bpf.attach(program, group, way) for way in (bpf.INGRESS, bpf.EGRESS)]
+                found = peers(self._brokers)
+                for way in self._ways:
+                    held.append(counter := bpf.create_counter())
+                    counters[way] = counter
+                    self._close_way(way, found, counter, held)
             except OSError:
-                _close(held)
+                _close(reversed(held))
                 raise
-            self._held, self._counter = held, counter
+            self._held, self._counters = held, counters
+
+    def _close_way(self, way: Way, found: Collection[Peer], counter: int, held: list[int]) -> None:
+        held.append(group := _folder(self._group))
+        if way == "in":
+            held.append(program := bpf.load(dropping(found, counter)))
+            held.append(bpf.attach(program, group, bpf.INGRESS))
+            return
+        mark = zlib.crc32(self._group.name.encode()) or 1  # the same for all gates of the group
+        held.append(root := _folder(hierarchy(self._group)))
+        held.append(program := bpf.load(dropping_marked({port for _, port in found}, counter, mark)))
+        held.append(bpf.attach(program, root, bpf.INGRESS))
+        held.append(program := bpf.load(marking(found, counter, mark)))
+        held.append(bpf.attach(program, group, bpf.EGRESS))
 
     def open(self) -> None:
         with self._lock:
-            _close(self._held)
-            self._held, self._counter = [], None
+            _close(reversed(self._held))  # nothing is marked any more when marked packets pass again
+            self._held, self._counters = [], {}
+
+
+def hierarchy(group: Path) -> Path:
+    """Where the hierarchy of that group is mounted."""
+    root = group
+    while (root.parent / "cgroup.procs").exists():
+        root = root.parent
+    return root
+
+
+def _folder(path: Path) -> int:
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY)
 
 
 def _close(descriptors: Iterable[int]) -> None:
@@ -102,24 +157,61 @@ def peers(brokers: Iterable[tuple[str, int]]) -> list[Peer]:
 
 
 def dropping(brokers: Iterable[Peer], counter: int) -> Iterator[bytes]:
-    """The program: it drops and counts the packets of sockets that are connected to one of these peers.
+    """The program that drops and counts the packets of sockets that are connected to one of these peers."""
+    return _matching(brokers, list(_drop(counter)))
+
+
+def marking(brokers: Iterable[Peer], counter: int, mark: int) -> Iterator[bytes]:
+    """The program that marks such packets, and drops and counts them where they do not stay on this host."""
+    drop = list(_drop(counter))
+    return _matching(
+        brokers,
+        [
+            instruction(LOAD, 7, 6, INTERFACE),
+            instruction(IF_OTHER_32, 7, 0, 4, LOOPBACK),
+            instruction(MOVE_32, 7, value=mark),
+            instruction(STORE_REGISTER, 6, 7, MARK),
+            instruction(MOVE, 0, value=PASS),
+            instruction(EXIT),
+            *drop,
+        ],
+    )
+
+
+def dropping_marked(ports: Iterable[int], counter: int, mark: int) -> Iterator[bytes]:
+    """The program that drops and counts what has the mark and arrives at one of these ports."""
+    yield instruction(COPY, 6, 1)
+    ports = sorted(ports)
+    drop = list(_drop(counter))
+    yield instruction(LOAD, 7, 6, MARK)
+    yield instruction(MOVE_32, 8, value=mark)
+    yield instruction(IF_OTHER_REGISTER_32, 7, 8, 1 + len(ports))
+    yield instruction(LOAD, 7, 6, LOCAL_PORT)
+    for number, port in enumerate(ports):
+        yield instruction(IF_SAME_32, 7, 0, len(ports) - number - 1 + 2, port)
+    yield instruction(MOVE, 0, value=PASS)
+    yield instruction(EXIT)
+    yield from drop
+
+
+def _matching(brokers: Iterable[Peer], action: Collection[bytes]) -> Iterator[bytes]:
+    """A program with an action, which ends it, for packets of sockets that are connected to one of these peers.
 
     A socket of IPv6 that is connected to an IPv4 address, as Java's are, has that address, too.
     """
     yield instruction(COPY, 6, 1)  # register 6: the packet
     yield instruction(LOAD, 8, 6, REMOTE_PORT)
-    drop = list(_drop(counter))
     for address, port in brokers:
         words = len(address) // 4
         first = REMOTE_IPV4 if words == 1 else REMOTE_IPV6
-        # To the next peer, over the rest of the comparisons of this one and over what drops the packet.
+        # To the next peer, over the rest of the comparisons of this one and over the action.
         yield instruction(
-            IF_OTHER_32, 8, 0, 2 * words + len(drop), struct.unpack("=I", struct.pack("!I", port))[0]
+            IF_OTHER_32, 8, 0, 2 * words + len(action), struct.unpack("=I", struct.pack("!I", port))[0]
         )
         for number, word in enumerate(struct.unpack(f"={words}I", address)):
             yield instruction(LOAD, 7, 6, first + 4 * number)
-            yield instruction(IF_OTHER_32, 7, 0, 2 * (words - number - 1) + len(drop), word)
-        yield from drop
+            yield instruction(IF_OTHER_32, 7, 0, 2 * (words - number - 1) + len(action), word)
+        yield from action
     yield instruction(MOVE, 0, value=PASS)
     yield instruction(EXIT)
 

@@ -8,10 +8,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from workloads.clients.connection import Address
+from workloads.workers.packet_cuts import PacketCuts
 from workloads.workers.process import WorkerProcess
 from workloads.workload import DEFAULT_LIBRARY, Topic, WorkerRole, WorkerSpec
 
@@ -38,6 +40,7 @@ class WorkerPool:
     record   takes rows of the operations table as mappings: every start, stop and crash of a worker.
     library  client library of the final reads.
     confined  see `WorkerContext`.
+    cuts      whether faults cut the packets of single clients, see `WorkerProcess.cuts`.
 
     Entering raises WorkerPoolError when a worker is not ready in time.
     """
@@ -53,8 +56,10 @@ class WorkerPool:
         record: Callable[[Mapping[str, Any]], None],
         library: str = DEFAULT_LIBRARY,
         confined: Iterable[str] = (),
+        cuts: bool = False,
     ) -> None:
         self._specs = tuple(workers)
+        self._run, self._cuts = run, cuts
         self._order: dict[str, Any] = {
             "run": run,
             "home": str(home.resolve()),
@@ -187,7 +192,14 @@ class WorkerPool:
         return started
 
     def _launched(self, spec: WorkerSpec) -> WorkerProcess:
-        return WorkerProcess(spec, home=self._home, ended=self._record_end)
+        # An instance of an application has a control group of its own, see `Confinement`.
+        has_cuts = self._cuts and spec.instance is None and not spec.role.observes
+        return WorkerProcess(
+            spec,
+            home=self._home,
+            ended=self._record_end,
+            cuts=partial(PacketCuts, self._run, spec.process) if has_cuts else None,
+        )
 
     def _begin(self, workers: Sequence[WorkerProcess]) -> None:
         for worker in workers:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from workloads.workers.packet_cuts import PacketCuts
 from workloads.workers.parent_death import PARENT, spawn
 from workloads.workload import WorkerSpec
 
@@ -28,6 +29,8 @@ class WorkerProcess:
     order    what all workers of a run get: run, home, brokers and topics; JSON-able. None: `begin` sends it.
     home     the run's directory, for its log.
     ended    called once, on a thread of its own, when the process is gone.
+    cuts     makes what cuts its packets, for its process id, before it opens a socket; None: nothing cuts them.
+    no_cuts  why `cuts` is None.
     counts   the last counters that the worker reported.
     trouble  why it ended without being asked to; empty when it did not.
     problem  what the worker reports about its work, although it ends as it should; empty for nothing.
@@ -42,8 +45,11 @@ class WorkerProcess:
         *,
         home: Path,
         ended: Callable[[WorkerProcess], None] = lambda _: None,
+        cuts: Callable[[int], PacketCuts] | None = None,
     ) -> None:
         self.spec = spec
+        self.cuts: PacketCuts | None = None
+        self.no_cuts = "no fault of the run asks for it"
         self.counts: dict[str, int] = {}
         self.trouble = self.problem = ""
         self.killed = self.stopped_by_fault = False
@@ -66,6 +72,11 @@ class WorkerProcess:
                 # Ctrl-C goes to the harness only, which then lets its workers finish.
                 start_new_session=True,
             )
+        if cuts is not None:
+            try:
+                self.cuts = cuts(self.pid)
+            except OSError as error:  # also where it has ended already; its watcher says how
+                self.no_cuts = str(error)
         self._watcher = threading.Thread(target=self._watch, name=str(self), daemon=True)
         self._watcher.start()
         if order is not None:
@@ -99,7 +110,9 @@ class WorkerProcess:
         self._send(name)
 
     def stop(self) -> None:
-        """Ask it to end after the operations that have begun."""
+        """Ask it to end after the operations that have begun. For them it needs the network."""
+        if self.cuts is not None:
+            self.cuts.end()
         self._send("stop")
 
     def stop_by_fault(self) -> None:
@@ -183,6 +196,8 @@ class WorkerProcess:
         with self._lock, suppress(BrokenPipeError):
             self._process.stdin.close()
         self._process.stdout.close()
+        if self.cuts is not None:
+            self.cuts.remove()
         if (not self._done or status) and not self.killed:
             self.trouble = self.trouble or f"{self} ended with status {status}"
         try:

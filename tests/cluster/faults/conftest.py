@@ -36,7 +36,7 @@ def workers(cluster: DockerCluster, topic: str, tmp_path: Path) -> Iterator[Work
     workload = AppendLog(partitions=1, producers=1, readers=1, sessions=0, rate=200)
     with WorkerPool(
         workload.workers(), run="r", home=tmp_path, brokers=cluster.brokers,
-        topics=[Topic(name=topic, partitions=1, replication_factor=3)], record=rows.append,
+        topics=[Topic(name=topic, partitions=1, replication_factor=3)], record=rows.append, cuts=True,
     ) as workers:  # fmt: skip
         workers.go()
         assert eventually(lambda: workers.acknowledged() > 0)

@@ -24,11 +24,18 @@ def progress(workers: WorkerPool) -> bool:
     return wait_until(lambda: workers.acknowledged() > before + 10, limit=5)
 
 
-@pytest.mark.parametrize("fault", [kill_client, pause_client, isolate_client])
+@pytest.mark.parametrize(
+    ("fault", "in_kernel"),
+    [(kill_client, True), (pause_client, True), (isolate_client, True), (isolate_client, False)],
+)
 def test_a_client_makes_no_progress_during_its_fault(
-    cluster: DockerCluster, topic: str, workers: WorkerPool, fault: Callable[..., Event]
+    cluster: DockerCluster, topic: str, workers: WorkerPool, fault: Callable[..., Event], in_kernel: bool
 ) -> None:
-    clients = WorkerClients(workers)
+    """in_kernel: unless this host cannot, clients are isolated there, and otherwise in their process."""
+    clients = WorkerClients(workers, lambda: cluster.brokers)
+    if not in_kernel:
+        for worker in workers.workers.values():
+            worker.cuts = None
     assert progress(workers)
     with Injection(cluster, fault("producer", lasting=LONG), topic=topic, clients=clients) as injection:
         assert injection.injected["processes"] == [0]

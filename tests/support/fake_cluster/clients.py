@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 USED = 40 << 20
 """Bytes of memory that each process uses."""
@@ -23,6 +23,7 @@ class FakeClients:
         self.numbers: dict[int, int] = {}
         self.standing: set[int] = set()
         self.alone: dict[int, int] = {}
+        self.cuts: dict[tuple[int, str], tuple[tuple[int, ...] | None, tuple[str, ...]]] = {}
         self.cores: dict[int, float | None] = {}
         self.bytes: dict[int, int | None] = {}
         self.counted = 0
@@ -88,6 +89,24 @@ class FakeClients:
         if process in self.alone:
             self.alone[process] += 1
         return self.alone.get(process)
+
+    def cut(
+        self, process: int, event: str, *, brokers: Collection[int] | None, ways: Collection[str]
+    ) -> None:
+        if self._acts("cut", process):
+            self.cuts[process, event] = (None if brokers is None else tuple(brokers), tuple(ways))
+
+    def dropped(self, process: int, event: str) -> Mapping[str, int] | None:
+        if "dropped" in self.fails:
+            raise self.fails["dropped"]
+        if (process, event) not in self.cuts:
+            return None
+        self.counted += 1
+        return dict.fromkeys(self.cuts[process, event][1], self.counted)
+
+    def restore(self, process: int, event: str) -> None:
+        if self._acts("restore", process):
+            self.cuts.pop((process, event), None)
 
     def limit_cpu(self, process: int, cores: float | None) -> None:
         if self._acts("limit-cpu" if cores is not None else "lift-cpu", process):
