@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +18,10 @@ from workloads.clients.protocol import (
 )
 from workloads.payload import decode
 from workloads.roles.context import WorkerContext
+
+POLLS_AHEAD = 1
+"""Besides one for each broker: how many polls before it was returned a record may have been acquired. A library that
+got records of several brokers at once returns those of one with each poll."""
 
 COMMIT_LIMIT = 5.0
 """Seconds for the answers to acknowledgements: a request without one is given up after 3 s."""
@@ -42,6 +47,8 @@ class Sharing:
     def __init__(self, context: WorkerContext) -> None:
         self._context = context
         self._operations = context.writer("operations")
+        self._polls: deque[int] = deque(maxlen=len(context.brokers) + 1 + POLLS_AHEAD)
+        """When the last polls began, this one included (ns)."""
         self._group = f"{context.options['group']}-{context.run}"
         self._client = context.share(
             group=self._group, topics=tuple(context.topics), settings=context.options["share"]
@@ -50,6 +57,7 @@ class Sharing:
     def poll(self, timeout: float) -> list[Taken]:
         """What it acquired. All of it has to be acknowledged before the next poll."""
         context, invoked = self._context, time.monotonic_ns()
+        self._polls.append(invoked)
         delivered = self._client.poll(timeout)
         now = time.monotonic_ns()
         if not delivered:
@@ -59,7 +67,7 @@ class Sharing:
         for each in taken:
             topic, partition = each.record.log
             value, problem = decode(each.record.payload, context.run, topic, partition)
-            about = {"value": value, "deliveries": each.record.deliveries, "lock": self._lock}
+            about = {"value": value, "deliveries": each.record.deliveries, "since": self._polls[0]}
             self._record("delivery", each, about, op=each.op, invoked=invoked, completed=now, error=problem)
         self._operations.flush()
         context.counts["deliveries"] += len(taken)
@@ -97,11 +105,6 @@ class Sharing:
 
     def close(self) -> None:
         self._client.close()
-
-    @property
-    def _lock(self) -> int | None:
-        """ns."""
-        return None if self._client.lock is None else round(self._client.lock * 1e9)
 
     def _record(self, f: str, of: Taken, about: dict[str, Any], *, type: str = "ok", **columns: Any) -> None:
         topic, partition = of.record.log
