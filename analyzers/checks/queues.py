@@ -102,7 +102,7 @@ QUEUE_DOUBLE_HOLDER = Check(
         sentence="delivery(ies) of a record whose lock another consumer had",
         definition=(
             "A consumer of a share group got a record at a moment at which another delivery of it was surely locked: "
-            "its poll had returned, its acknowledgement was not requested yet, and the lock could not have timed out; "
+            "its poll had returned, its acknowledgement was not requested, and the lock could not have timed out; "
             "and the same is true of the new delivery. Both were acknowledged later; counted per delivery. Only "
             "before the first fault of the run, and the first client that ended: a new leader, and a broker that "
             "loses the connection to a consumer, release its locks."
@@ -141,7 +141,7 @@ QUEUE_REDELIVERY = Check(
             "that a fault delays may acquire records earlier."
         ),
         means="A record is processed again, although its processing had been confirmed as finished.",
-        promised="KIP-932: an accepted record is not delivered again, nor is a rejected one. The state is replicated.",
+        promised="KIP-932: an accepted record is not delivered again, nor is a rejected one. State is replicated.",
         causes=(
             "State of the group that was lost with the topic __share_group_state, such as with "
             "share.coordinator.state.topic.replication.factor=1 or unclean elections; a reset of the group's offsets."

@@ -43,7 +43,7 @@ ANSWERS = """
         from {operations} where f = 'acknowledgement' group by run, get_json_object(value, '$.delivery')
     )
 """
-"""A common table expression: per delivery that was acknowledged. `confirmed` is null unless the broker confirmed it."""
+"""A common table expression: per acknowledged delivery. `confirmed` is null unless the broker confirmed it."""
 
 TROUBLE = f"""
     trouble as (
@@ -88,8 +88,8 @@ def queued(history: History) -> DataFrame:
                 group by run, `group`, topic, partition, start_offset, op having not bool_or(type = 'fail')
             ) group by run, `group`, topic, partition, offset
         )
-        select run, `group`, topic, partition, value, offset, sent, offset < queues.reached as reached, delivery_limit,
-            coalesce(most, 0) as most, coalesce(ended, 0) + coalesce(faults, 0) as unseen, last,
+        select run, `group`, topic, partition, value, offset, sent, offset < queues.reached as reached,
+            delivery_limit, coalesce(most, 0) as most, coalesce(ended, 0) + coalesce(faults, 0) as unseen, last,
             claimed is not null as claimed
         from found join queues using (run, topic, partition) left join sends using (run, value)
             left join seen using (run, `group`, topic, partition, offset)

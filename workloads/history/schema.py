@@ -84,8 +84,8 @@ OPERATIONS = pa.schema(
         ("process", pa.int32()),  # a client, NEMESIS or HARNESS
         ("session", pa.int32()),
         # read | final-read | position-lost | rewind | search | alter | deletion | inspect | txn | init |
-        # subscribe | member | commit | output | pipeline | delivery | acknowledgement | queue | <fault name> | phase | worker | topic | recovery |
-        # problem | unread
+        # subscribe | member | commit | output | pipeline | delivery | acknowledgement | queue |
+        # <fault name> | phase | worker | topic | recovery | problem | unread
         ("f", pa.string()),
         ("type", pa.string()),  # ok | fail | info
         ("invoked", pa.int64()),  # ns
@@ -98,10 +98,8 @@ OPERATIONS = pa.schema(
         ("end_offset", pa.int64()),
         ("value", pa.string()),  # JSON; the keys for each f are listed below
         ("error", pa.string()),
-        (
-            "group",
-            pa.string(),
-        ),  # subscribe, member, commit: the consumer group; delivery and so on: the share group
+        # subscribe, member, commit: the consumer group; delivery, acknowledgement, queue: the share group
+        ("group", pa.string()),
         ("generation", pa.int32()),  # member, commit: of the group; null if unknown
     ]
 )
