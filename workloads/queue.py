@@ -87,7 +87,7 @@ class Queue(Workload):
     reject: float = 0.01
     expire: float = 0.02
     assignment: Mapping[int, Sequence[int]] | None = None
-    library: str
+    library: str = DEFAULT_LIBRARY
 
     def __post_init__(self) -> None:
         check_common_fields(self)
