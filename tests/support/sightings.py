@@ -82,8 +82,8 @@ PLANTED: Mapping[str, str] = {
     "cannot write to an offset of its choice.",
     "read-above-watermark": "Needs a broker that serves what it has not replicated.",
     "wrong-offset-for-time": "Needs a broker with a damaged time index. The workload `Rewind` asks real ones.",
-    "queue-double-holder": "Needs a broker that gives a record to two consumers at a time. The workload `Queue` asks real "
-    "ones.",
+    "queue-double-holder": "Needs a broker that gives a record to two consumers at a time. The workload `Queue` asks "
+    "real ones.",
     "queue-redelivery": "Needs a share coordinator that forgets what it has confirmed.",
     "queue-delivery-count": "Needs a broker that counts deliveries wrongly.",
     "queue-unfinished": "Needs a share group that makes no progress for a quarter of a minute after all faults.",
