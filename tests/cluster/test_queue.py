@@ -1,4 +1,4 @@
-"""Share groups on real brokers, by the Java client: what consumers release comes again, and no crash loses a record."""
+"""Share groups on real brokers, by the Java client: what is released comes again, and no crash loses a record."""
 
 from __future__ import annotations
 
