@@ -40,7 +40,8 @@ def deliveries(tables: Tables) -> list[Row]:
         said = [each for each in of_kind(tables, "acknowledgement") if each["delivery"] == row["op"]]
         confirmed = [each["completed"] for each in said if each["type"] == "ok"]
         found.append(
-            row
+            {"deliveries": None, "since": None}
+            | row
             | {"asked": min((each["invoked"] for each in said), default=None)}
             | {"kind": said[0]["kind"] if said else None, "confirmed": min(confirmed, default=None)}
         )
@@ -92,7 +93,7 @@ def unfinished(tables: Tables) -> int:
 def has_lock(tables: Tables, row: Row, at: int) -> bool:
     """Whether the delivery surely was locked at that time."""
     queue = queues(tables).get((row["group"], *log(row)))
-    if queue is None or row["asked"] is None or row["since"] is None:
+    if queue is None or None in (queue.get("lock"), row["asked"], row["since"]):
         return False
     until = min(row["asked"], row["since"] + queue["lock"], trouble(tables)[0])
     return bool(row["completed"] <= at < until)

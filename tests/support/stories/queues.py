@@ -1,6 +1,6 @@
 """Histories of a share group: lost records, double holders, redeliveries, wrong counts, and near misses.
 
-Four records lie at the offsets 0 to 3. The lock lasts 500 ns, and a record is archived after 5 deliveries.
+Four records lie at the offsets 0 to 3. The lock lasts 30 ns, and a record is archived after 5 deliveries.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 ONE = 1 << 40  # values of process 1, which feeds
-LOCK = 500
+LOCK = 30
 LONG = 20_000_000_000
 """ns: longer than a delayed request lasts."""
 
