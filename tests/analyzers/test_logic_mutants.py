@@ -62,6 +62,7 @@ RUNS = (
     replace(DONE, queues={"ok": 1, "info": 1}),
     replace(DONE, queues={"info": 1}),
     replace(DONE, deliveries=0, queues={}),
+    replace(DONE, deliveries=0, acknowledgements=0),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", reads_after=0))),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", transactions_after=0))),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", idle_groups=("g", "h")))),
