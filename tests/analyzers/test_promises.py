@@ -130,6 +130,11 @@ def test_a_run_is_not_about_what_it_did_not_do() -> None:
     ]
 
 
+def test_a_share_group_whose_consumers_got_nothing_is_not_exercised() -> None:
+    assert not_exercised(replace(NOTHING, queues={"ok": 2})) == ("deliveries",)
+    assert not_exercised(replace(NOTHING, deliveries=2)) == ("deliveries",)
+
+
 def test_unknown_names_are_refused() -> None:
     assert require_promises(["transactions"]) == {"transactions"}
     with pytest.raises(ValueError, match=r"no promise named acks; there are acks-during-faults, acks-after-"):
