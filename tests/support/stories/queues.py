@@ -166,6 +166,12 @@ def an_unknown_limit(s: Any) -> Any:
     return ended(took(fed(s), 0, 1, 2), limit=None)
 
 
+def delivered_twice_and_lost(s: Any) -> Any:
+    """The second delivery has the higher count, and is the last one."""
+    said(got(took(fed(s), 0, 1, 2), 3, 200), 3, 200, "release")
+    return ended(got(s, 3, 201, (60, 70), count=2))
+
+
 def two_holders(
     s: Any, first: tuple[int, int] = (20, 30), second: tuple[int, int] = (32, 36), *, since: int | None = -1,
     later: int | None = -1, asked: int = 40, process: int = 6,
@@ -311,6 +317,21 @@ def released_and_the_same_count_soon_after_a_fault(s: Any) -> Any:
     return ended(again(s, "release", count=1).fault("heal"))
 
 
+def finished_twice_and_delivered_again(s: Any) -> Any:
+    """The third delivery follows two confirmations, the second one follows one."""
+    got(again(s), 3, 202, (100, 110), count=3, process=7)
+    return ended(said(s, 3, 202, at=(120, 130), process=7))
+
+
+def released_twice_and_the_count_of_the_first(s: Any) -> Any:
+    """The second one has the count 3, and that of the third is not above it, but above that of the first."""
+    said(got(took(fed(s), 0, 1, 2), 3, 200), 3, 200, "release")
+    got(s, 3, 201, (60, 70), count=3, process=6)
+    said(s, 3, 201, "release", (80, 90), process=6)
+    got(s, 3, 202, (100, 110), count=2, process=7)
+    return ended(said(s, 3, 202, at=(120, 130), process=7))
+
+
 def a_count_above_the_limit(s: Any) -> Any:
     """And one that is the limit, one of 0, and one that is unknown."""
     for offset, count in enumerate((6, 5, 0, None)):
@@ -346,6 +367,7 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     crashes_and_faults_up_to_the_limit: {},
     clients_that_stopped: {"queue-lost": 1},
     an_unknown_limit: {},
+    delivered_twice_and_lost: {"queue-lost": 1},
     held_twice: {"queue-double-holder": 1},
     held_twice_by_one_consumer: {"queue-double-holder": 1},
     held_by_three: {"queue-double-holder": 2},
@@ -372,6 +394,8 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     released_without_a_confirmation_and_the_same_count: {},
     released_and_already_acquired_with_the_same_count: {},
     released_and_the_same_count_soon_after_a_fault: {},
+    finished_twice_and_delivered_again: {"queue-redelivery": 2},
+    released_twice_and_the_count_of_the_first: {"queue-delivery-count": 1},
     a_count_above_the_limit: {"queue-delivery-count": 2},
     what_is_no_delivery: {},
 }
