@@ -30,6 +30,7 @@ HOMES = {
     "Generated": "nemesis.generate",
     "Groups": "workloads.groups",
     "Pipeline": "workloads.pipeline",
+    "Queue": "workloads.queue",
     "Rewind": "workloads.rewind",
     "InfrastructureError": "pytest_kafkacheck.errors",
     "KafkacheckError": "pytest_kafkacheck.errors",

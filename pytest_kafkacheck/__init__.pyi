@@ -80,6 +80,7 @@ from workloads.compacted import Compacted as Compacted
 from workloads.copying import Copy as Copy
 from workloads.groups import Groups as Groups
 from workloads.pipeline import Pipeline as Pipeline
+from workloads.queue import Queue as Queue
 from workloads.rewind import Rewind as Rewind
 from workloads.roles.context import WorkerContext as WorkerContext
 from workloads.roles.sending import Sending as Sending
@@ -116,6 +117,7 @@ __all__ = [
     "InfrastructureError",
     "KafkacheckError",
     "Pipeline",
+    "Queue",
     "Rewind",
     "Run",
     "Sending",

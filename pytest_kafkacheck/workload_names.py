@@ -8,6 +8,7 @@ WORKLOAD_NAMES = {
     "copy": "Copy",
     "groups": "Groups",
     "pipeline": "Pipeline",
+    "queue": "Queue",
     "rewind": "Rewind",
     "sessions": "Sessions",
     "transactions": "Transactions",

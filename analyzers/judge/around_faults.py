@@ -22,6 +22,8 @@ class AroundFault:
     """Acknowledged sends."""
     copies: int = 0
     """Those of copies, after the fault; as are all that follow."""
+    acknowledgements: int = 0
+    """Confirmed, of records of share groups."""
     reads: int = 0
     """Completed, of sessions."""
     transactions: int = 0
@@ -60,13 +62,14 @@ _AROUND = f"""
         count_if(f = 'send' and invoked >= opened and completed <= coalesce(closing, completed)) as during,
         count_if(f = 'send' and completed > closed) as after,
         count_if(is_copy and completed > closed) as copies, count_if(f = 'read' and completed > closed) as reads,
+        count_if(f = 'acknowledgement' and completed > closed) as acknowledgements,
         count_if(f = 'txn' and completed > closed) as transactions,
         collect_set(if(f = 'commit' and completed > closed, `group`, null)) as groups
     from (
         select run, f, invoked, completed, source is not null as is_copy, null as `group`
         from {{records}} where {ACKED} union all
         select run, f, invoked, completed, false, `group` from {{operations}}
-        where type = 'ok' and (f in ('read', 'commit') or f = 'txn' and {COMMITTED})
+        where type = 'ok' and (f in ('read', 'commit', 'acknowledgement') or f = 'txn' and {COMMITTED})
     ) join windows using (run)
     group by run, event
 """

@@ -38,6 +38,8 @@ class FaultExercised:
     """Sends acknowledged after the healing ended."""
     copies_after: int = 0
     """Those of copies, which have a source."""
+    acknowledgements_after: int = 0
+    """Records of share groups that were acknowledged, with a confirmation, after the healing ended."""
     reads_after: int = 0
     """Session reads completed after the healing ended."""
     transactions_after: int = 0
@@ -111,6 +113,12 @@ class Exercised:
     """Names of inputs in the records that an application wrote."""
     pipelines: Mapping[str, int] = field(default_factory=dict)
     """Partitions that an application reads, by whether all of its outputs are known."""
+    deliveries: int = 0
+    """Records that consumers of share groups got."""
+    acknowledgements: int = 0
+    """Those of them that brokers confirmed as accepted, released or rejected."""
+    queues: Mapping[str, int] = field(default_factory=dict)
+    """Partitions of share groups, by whether it is known how far the group had got at the end."""
     faults: tuple[FaultExercised, ...] = ()
     leader_changes: int = 0
     isr_changes: int = 0

@@ -25,6 +25,9 @@ _BY_PROMISE: Mapping[str, tuple[str, ...]] = {
         "double-ownership", "group-skip", "commit-beyond-polls", "commit-regression", "unfenced-commit",
         "excess-duplicates", "orphaned-partition",
     ),
+    "deliveries": (
+        "queue-lost", "queue-double-holder", "queue-redelivery", "queue-delivery-count", "queue-unfinished",
+    ),
     "copies": ("lost-copy", "duplicate-copy"),
     "outputs": ("missing-output", "unprocessed-input", "duplicate-output", "reordered-output", "invented-output"),
     "snapshots": ("wrong-total",),

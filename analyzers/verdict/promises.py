@@ -164,6 +164,18 @@ def _copies(exercised: Exercised) -> str | None:
     return _not_after("copy of a record was acknowledged", exercised, lambda fault: not fault.copies_after)
 
 
+def _deliveries(exercised: Exercised) -> str | None:
+    if not exercised.acknowledgements:
+        return f"no delivery of a share group was acknowledged and confirmed, of {exercised.deliveries:,}."
+    if unknown := sum(exercised.queues.values()) - exercised.queues.get("ok", 0):
+        return f"how far a share group had got at the end is unknown of {unknown:,} partition(s)."
+    if not exercised.queues:
+        return "how far a share group had got at the end is not recorded."
+    return _not_after(
+        "delivery was acknowledged and confirmed", exercised, lambda fault: not fault.acknowledgements_after
+    )
+
+
 def _outputs(exercised: Exercised) -> str | None:
     if not exercised.pipelines.get("ok", 0):
         return "what the application wrote is not known as a whole."
@@ -272,6 +284,15 @@ PROMISES: Mapping[str, Promise] = {
             ),
             concerns=lambda exercised: bool(exercised.copies),
             missing=_copies,
+        ),
+        Promise(
+            name="deliveries",
+            exercised_by=(
+                "a broker confirmed the acknowledgement of a record that a consumer of a share group got, and did so "
+                "after the end of each fault, and it is known how far the group had got at the end"
+            ),
+            concerns=lambda exercised: bool(exercised.deliveries or exercised.queues),
+            missing=_deliveries,
         ),
         Promise(
             name="outputs",

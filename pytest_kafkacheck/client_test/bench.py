@@ -43,6 +43,10 @@ class Brokers(Protocol):
     @property
     def bootstrap(self) -> tuple[Address, ...]: ...
 
+    @property
+    def release(self) -> tuple[int, int]:
+        """The lowest of the brokers, such as (4, 1); (0, 0) if it is not known."""
+
     def create(self, topic: str, partitions: int) -> None: ...
 
     def stored(self, topic: str, partition: int) -> list[Stored]:
@@ -185,6 +189,15 @@ class Bench:
             **settings.access(self.brokers.bootstrap),
         }
         opened(started, role="member", config=config, topics=[topic])
+        return started
+
+    def share(self, topic: str, group: str) -> Started:
+        started = self.start()
+        config, group_config = settings.share(group, {"batch": 10, "lock": 15.0})
+        config |= settings.access(self.brokers.bootstrap)
+        opened(
+            started, role="share", config=config, group_config=group_config, topics=[topic], timeout_ms=5000
+        )
         return started
 
     def write(self, topic: str, partition: int, count: int) -> list[str]:

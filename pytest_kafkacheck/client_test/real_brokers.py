@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cached_property
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.client_test.bench import Stored
 from pytest_kafkacheck.cluster.kafka import topics
+from pytest_kafkacheck.cluster.kafka.broker_release import broker_release
 from pytest_kafkacheck.errors import InfrastructureError
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python.outputs import OutputConsumer
@@ -39,6 +41,13 @@ class RealBrokers:
     @property
     def bootstrap(self) -> tuple[Address, ...]:
         return tuple(self._brokers.values())
+
+    @cached_property
+    def release(self) -> tuple[int, int]:
+        try:
+            return min(broker_release(address) for address in self.bootstrap)
+        except OSError as error:
+            raise InfrastructureError(f"the brokers' releases could not be read: {error!r}") from error
 
     def create(self, topic: str, partitions: int) -> None:
         config = {"max.message.bytes": "1000"} if SMALL in topic else {}

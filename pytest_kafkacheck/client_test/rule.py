@@ -13,6 +13,7 @@ class Rule:
     """name   on the command line.
     says   what the client has to do, in one clause.
     needs  capabilities without which the rule does not apply.
+    release  the first release of the brokers to which it applies.
     test   raises Broken, Refusal or ClientFailure.
     """
 
@@ -20,3 +21,4 @@ class Rule:
     says: str
     test: Callable[[Bench], None]
     needs: Collection[str] = ()
+    release: tuple[int, int] = (0, 0)

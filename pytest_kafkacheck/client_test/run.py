@@ -10,6 +10,7 @@ from pytest_kafkacheck.client_test import (
     group_rules,
     process_rules,
     producer_rules,
+    share_rules,
     transaction_rules,
 )
 from pytest_kafkacheck.client_test.bench import Bench, Brokers
@@ -25,6 +26,7 @@ RULES: tuple[Rule, ...] = (
     *consumer_rules.RULES,
     *transaction_rules.RULES,
     *group_rules.RULES,
+    *share_rules.RULES,
 )
 
 WIDTH = max(len(rule.name) for rule in RULES)
@@ -41,6 +43,12 @@ def run_rules(
         if hello is not None and (missing := hello.missing(rule.needs)):
             skipped += 1
             say(f"skip  {rule.name:<{WIDTH}}  without {', '.join(missing)}")
+            continue
+        if brokers.release < rule.release:
+            skipped += 1
+            say(
+                f"skip  {rule.name:<{WIDTH}}  needs brokers of Kafka {'.'.join(map(str, rule.release))} or later"
+            )
             continue
         problem = None
         try:

@@ -31,7 +31,7 @@ def of_fault(event: FaultEvent, **counts: Any) -> FaultExercised:
 def test_a_fault_with_the_acknowledgements_around_it() -> None:
     frozen = fault("pause-client", 2, 4, processes=(3,))
     around = AroundFault(
-        before=5, during=6, after=7, copies=8, reads=9, transactions=10, groups=frozenset({"b"})
+        before=5, during=6, after=7, copies=8, acknowledgements=11, reads=9, transactions=10, groups=frozenset({"b"})
     )  # fmt: skip
     counts = {
         "around": {"pause-client-0": around},
@@ -40,6 +40,7 @@ def test_a_fault_with_the_acknowledgements_around_it() -> None:
     assert of_fault(frozen, **counts) == FaultExercised(
         event="pause-client-0", fault="pause-client", target="leader", processes=(3,), effective=True, healed=True,
         began=2.0, ended=4.0, acks_before=5, acks_during=6, acks_after=7, copies_after=8,
+        acknowledgements_after=11,
         reads_after=9, transactions_after=10, idle_groups=tuple("acdefghi"),
     )  # fmt: skip
     assert of_fault(KILL) == FaultExercised(
@@ -73,6 +74,7 @@ def test_replicas_are_whole_again_after_the_heal() -> None:
 def test_every_kind_of_operation_is_counted() -> None:
     names = (
         "send", "poll", "txn", "commit", "final-read", "read", "rewind", "inspect", "search", "output", "pipeline",
+        "delivery", "acknowledgement", "queue",
     )  # fmt: skip
     kinds = {name: Counter(ok=number, info=1) for number, name in enumerate(names, 1)}
     run = Tally(
@@ -100,6 +102,9 @@ def test_every_kind_of_operation_is_counted() -> None:
         searches={"ok": 9, "info": 1},
         outputs=11,
         pipelines={"ok": 11, "info": 1},
+        deliveries=13,
+        acknowledgements=13,
+        queues={"ok": 14, "info": 1},
         committed=11,
         copies={"ok": 12},
         transfers={"ok": 13},

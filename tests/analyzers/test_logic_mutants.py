@@ -33,6 +33,7 @@ FAULT = FaultExercised(
     acks_during=1,
     acks_after=1,
     copies_after=1,
+    acknowledgements_after=1,
     reads_after=1,
     transactions_after=1,
 )
@@ -41,6 +42,7 @@ DONE = Exercised(
     transfers={"ok": 2}, snapshots=2, whole_snapshots=2, snapshots_of_transfers=1,
     session_reads={"ok": 1}, rereads={"ok": 1}, searches={"ok": 1}, inspections={"ok": 1},
     brokers=(1, 2), sampled=(1, 2, 3), outputs=1, pipelines={"ok": 1},
+    deliveries=2, acknowledgements=1, queues={"ok": 1},
     readers=(ReaderExercised(process=3, polls=4, last=2.0),),
 )  # fmt: skip
 RUNS = (
@@ -54,6 +56,13 @@ RUNS = (
     replace(DONE, pipelines={}),
     replace(DONE, outputs=0, pipelines={}),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", copies_after=0))),
+    replace(DONE, faults=(FAULT, replace(FAULT, event="e2", acknowledgements_after=0))),
+    replace(DONE, acknowledgements=0),
+    replace(DONE, queues={}),
+    replace(DONE, queues={"ok": 1, "info": 1}),
+    replace(DONE, queues={"info": 1}),
+    replace(DONE, deliveries=0, queues={}),
+    replace(DONE, deliveries=0, acknowledgements=0),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", reads_after=0))),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", transactions_after=0))),
     replace(DONE, faults=(FAULT, replace(FAULT, event="e2", idle_groups=("g", "h")))),

@@ -17,7 +17,7 @@ from analyzers.verdict.verdict import Verdict, amended, judge
 
 ISOLATE = FaultExercised(
     event="e1", fault="isolate", target="leader", effective=True, healed=True, acks_before=7, acks_during=2,
-    acks_after=1, copies_after=1, reads_after=1, transactions_after=1,
+    acks_after=1, copies_after=1, acknowledgements_after=1, reads_after=1, transactions_after=1,
 )  # fmt: skip
 ALL_DONE = Exercised(
     sends={"ok": 10, "info": 4},
@@ -25,6 +25,9 @@ ALL_DONE = Exercised(
     transactions={"ok": 3},
     committed=1,
     copies={"ok": 2, "fail": 1},
+    deliveries=5,
+    acknowledgements=4,
+    queues={"ok": 2},
     outputs=3,
     pipelines={"ok": 2},
     transfers={"ok": 4},
@@ -87,6 +90,13 @@ SECOND = replace(ISOLATE, event="e2")
         ("copies", {"copies": {"info": 2, "fail": 1}}, "no copy of a record was acknowledged, of 3."),
         ("copies", {"faults": (ISOLATE, replace(SECOND, copies_after=0))},
          "no copy of a record was acknowledged after the end of isolate leader (e2)."),
+        ("deliveries", {"deliveries": 1200, "acknowledgements": 0},
+         "no delivery of a share group was acknowledged and confirmed, of 1,200."),
+        ("deliveries", {"queues": {"ok": 3, "info": 2}},
+         "how far a share group had got at the end is unknown of 2 partition(s)."),
+        ("deliveries", {"queues": {}}, "how far a share group had got at the end is not recorded."),
+        ("deliveries", {"faults": (ISOLATE, replace(SECOND, acknowledgements_after=0))},
+         "no delivery was acknowledged and confirmed after the end of isolate leader (e2)."),
         ("outputs", {"outputs": 0}, "the application wrote nothing."),
         ("outputs", {"pipelines": {"info": 2}}, "what the application wrote is not known as a whole."),
         ("outputs", {"pipelines": {}}, "what the application wrote is not known as a whole."),
@@ -118,6 +128,11 @@ def test_a_run_is_not_about_what_it_did_not_do() -> None:
         for name in PROMISES
         if name not in ("acks-during-faults", "acks-after-faults")
     ]
+
+
+def test_a_share_group_whose_consumers_got_nothing_is_not_exercised() -> None:
+    assert not_exercised(replace(NOTHING, queues={"ok": 2})) == ("deliveries",)
+    assert not_exercised(replace(NOTHING, deliveries=2)) == ("deliveries",)
 
 
 def test_unknown_names_are_refused() -> None:

@@ -162,10 +162,18 @@ def test_a_verdict_stored_by_an_earlier_version_can_be_read() -> None:
         "transfers", "snapshots", "whole_snapshots", "snapshots_of_transfers",
         "compacted",
         "inspections", "searches", "outputs", "pipelines",
+        "deliveries", "acknowledgements", "queues",
     ):  # fmt: skip
         again["exercised"].pop(later)
     again["availability"]["phases"][0].pop("skipped")
-    for later in ("whole", "copies_after", "reads_after", "transactions_after", "idle_groups"):
+    for later in (
+        "whole",
+        "copies_after",
+        "acknowledgements_after",
+        "reads_after",
+        "transactions_after",
+        "idle_groups",
+    ):
         again["exercised"]["faults"][0].pop(later)
     assert again.items() >= json.loads(stored).items(), "only keys are added"
     assert verdict.text()

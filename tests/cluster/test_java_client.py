@@ -21,11 +21,14 @@ from kafka.protocol.admin import DescribeTransactionsRequest
 import pytest_kafkacheck as api
 from pytest_kafkacheck.client_test.real_brokers import RealBrokers
 from pytest_kafkacheck.client_test.run import run_rules
+from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.images import image_for
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
+from pytest_kafkacheck.setup.class_archives import ensure_class_archives
 from tests.support import misbehaving_relay
 from tests.support.java_client import java_command, java_library
 from tests.support.real_cluster import own, wait_until
@@ -57,13 +60,15 @@ def test_acknowledged_writes_survive_the_end_of_a_leader(kafkacheck: Callable[[E
     run.assert_valid()
     assert run.verdict.exercised.acks > 300
     environment = json.loads((run.path / "environment.json").read_text())
-    assert environment["clients"] == {workload.library: "org.apache.kafka:kafka-clients 4.1.1"}
+    assert environment["clients"] == {workload.library: "org.apache.kafka:kafka-clients 4.3.0"}
 
 
 @pytest.mark.nightly
-def test_it_keeps_to_every_rule_of_the_protocol(cluster: DockerCluster, tmp_path: Path) -> None:
+def test_it_keeps_to_every_rule_of_the_protocol(engine: Any, tmp_path: Path) -> None:
     lines: list[str] = []
-    with RealBrokers(cluster.brokers) as brokers:
+    spec = ClusterSpec(version="4.3.0", brokers=1)
+    ensure_class_archives(engine, spec.version, image_for(spec.version, engine), print)
+    with running(engine, spec, run=own("rules"), logs=tmp_path) as one, RealBrokers(one.brokers) as brokers:
         broken = run_rules(
             java_command(), brokers, run=secrets.token_hex(4), log=tmp_path / "client.log", say=lines.append
         )

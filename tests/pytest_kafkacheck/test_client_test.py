@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_kafkacheck.cli.main import parser
-from pytest_kafkacheck.client_test import bench, group_rules, process_rules
+from pytest_kafkacheck.client_test import bench, group_rules, process_rules, share_rules
 from pytest_kafkacheck.client_test.bench import Stored
 from pytest_kafkacheck.client_test.run import RULES, run_rules
 from tests.support import fake_client
@@ -25,6 +25,8 @@ class Files:
 
     def __init__(self, folder: Path) -> None:
         self._logs = Logs(folder)
+
+    release = (4, 2)
 
     def create(self, topic: str, partitions: int) -> None:
         assert topic.endswith(f"-{partitions}")
@@ -59,7 +61,7 @@ def test_a_client_that_keeps_to_the_protocol_passes(tmp_path: Path) -> None:
     assert broken == 0, "\n".join(lines)
     states = [line.split()[:2] for line in lines[:-1]]
     assert states == [["skip" if rule.name.startswith("consumer-") else "pass", rule.name] for rule in RULES]
-    assert lines[-1] == "fake 1.0: 26 rules kept, 0 broken, 3 not applicable"
+    assert lines[-1] == "fake 1.0: 30 rules kept, 0 broken, 3 not applicable"
 
 
 BREAKS = {
@@ -79,9 +81,24 @@ BREAKS = {
     "no-fence": ({"fenced"}, "it answered 'end' with"),
     "unasked": ({"unknown-request"}, "it completed record 999999, which was not sent"),
     "foreign-record": ({"poll", "classic-member"}, "from offset 10 it returned 291 records"),
+    "shares-locks": ({"share-lock"}, "both got the offsets"),
+    "loses-released": ({"share-acknowledge"}, "it did not get the released record again"),
+    "no-lag": ({"share-progress"}, "expected a lag of 0"),
+    "acknowledges-anything": ({"share-unknown"}, "it answered 'acknowledge' with"),
     "closes-output": ({"unknown-request"}, "has closed its output"),
 }
 """Flaw to some of the rules that it breaks, and what one of them says."""
+
+
+def test_rules_about_share_groups_need_brokers_that_have_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Files, "release", (4, 1))
+    _, lines = results(tmp_path)
+    assert lines[-1] == "fake 1.0: 26 rules kept, 0 broken, 7 not applicable"
+    (line,) = [each for each in lines if "share-lock" in each]
+    assert line.split()[0] == "skip"
+    assert "needs brokers of Kafka 4.2 or later" in line
 
 
 def test_every_flaw_has_a_rule() -> None:
@@ -96,6 +113,7 @@ def test_a_client_that_breaks_a_rule_is_named_with_it(
     monkeypatch.setattr(process, "END_LIMIT", 0.5)
     monkeypatch.setattr(bench, "LIMIT", 0.4)
     monkeypatch.setattr(group_rules, "LIMIT", 0.4)
+    monkeypatch.setattr(share_rules, "LIMIT", 0.4)
     monkeypatch.setattr(process_rules, "END_LIMIT", 0.5)
     wanted, said = BREAKS[flaw]
     monkeypatch.setattr(

@@ -37,8 +37,8 @@ def test_fields_are_json_or_text() -> None:
         (
             "log",
             [],
-            "no workload 'log'; there are admin, append-log, bank, compacted, copy, groups, pipeline, rewind, "
-            "sessions, transactions",
+            "no workload 'log'; there are admin, append-log, bank, compacted, copy, groups, pipeline, queue, "
+            "rewind, sessions, transactions",
         ),
         ("groups", ["x=1"], "--set x=1: expected FIELD=VALUE; fields of groups: partitions,"),
         ("groups", ["members"], "--set members: expected FIELD=VALUE"),

@@ -36,6 +36,7 @@ from tests.support.random_histories.groups import group_history
 from tests.support.random_histories.inspections import inspection_history
 from tests.support.random_histories.logs import draw_histories, log_history
 from tests.support.random_histories.pipelines import pipeline_history
+from tests.support.random_histories.queues import queue_history
 from tests.support.random_histories.searches import search_history
 from tests.support.random_histories.snapshots import snapshot_history
 from tests.support.random_histories.transactions import transaction_history
@@ -49,7 +50,7 @@ HISTORIES = 80
 
 STRATEGIES = (
     log_history, group_history, transaction_history, copy_history, compacted_history, pipeline_history,
-    snapshot_history, search_history, inspection_history,
+    snapshot_history, search_history, inspection_history, queue_history,
 )  # fmt: skip
 
 NO_FACTS = {"fact", "registry"}

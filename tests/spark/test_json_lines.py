@@ -19,6 +19,7 @@ from tests.support.fact_inputs import inputs_of_facts
 from tests.support.json_lines import Row, final_read, poll, send, write_lines
 from tests.support.random_histories.groups import group_history
 from tests.support.random_histories.logs import draw_histories, log_history
+from tests.support.random_histories.queues import queue_history
 from tests.support.random_histories.transactions import transaction_history
 from workloads.history.lines.export import export_lines
 from workloads.history.lines.imports import import_lines
@@ -237,7 +238,7 @@ def test_random_histories_have_the_same_findings_through_json_lines(
     spark: Any, story: Any, write: Any, tmp_path: Path
 ) -> None:
     natives, imported, stories = [], [], {}
-    for strategy in (log_history, group_history, transaction_history):
+    for strategy in (log_history, group_history, transaction_history, queue_history):
         for name, each in draw_histories(strategy(story), 25).items():
             if not each.records:
                 continue

@@ -18,13 +18,13 @@ from typing import Any
 
 CAPABILITIES = [
     "producer", "idempotence", "headers", "consumer", "read-committed", "leader-epochs", "transactions",
-    "group-classic", "assignor-range", "static-members",
+    "group-classic", "assignor-range", "static-members", "share-groups",
 ]  # fmt: skip
 
 FLAWS = (
     "wrong-version", "no-hello", "garbage-hello", "garbage", "out-of-turn", "unasked", "dies", "silent",
     "no-position", "acks-twice", "foreign-record", "unknown-error", "ignores-seek", "never-acks", "closes-output",
-    "accepts-everything", "no-fence",
+    "accepts-everything", "no-fence", "shares-locks", "loses-released", "no-lag", "acknowledges-anything",
 )  # fmt: skip
 
 LARGEST = 1000
@@ -106,6 +106,8 @@ class Client:
         self._txn: str | None = None
         self._touched: set[tuple[str, int]] = set()
         self._offsets: dict[str, dict[str, int]] = {}
+        self._held: dict[str, str] = {}
+        """Of a share group: what the last poll returned, as topic/partition/offset, to its acknowledgement."""
 
     def write(self, message: dict[str, Any]) -> None:
         self._out.write(json.dumps(message) + "\n")
@@ -123,7 +125,7 @@ class Client:
         self._role, self._config = role, config
         if role == "consumer":
             self._positions = {(each["topic"], each["partition"]): each["offset"] for each in rest["start"]}
-        elif role == "member":
+        elif role in ("member", "share"):
             self._topics = rest["topics"]
         elif role == "transactional":
             id = config["transactional.id"]
@@ -193,6 +195,8 @@ class Client:
         return {}
 
     def poll(self, **_: Any) -> dict[str, Any]:
+        if self._role == "share":
+            return self._acquire()
         if self._role not in ("consumer", "member"):
             raise Problem("INVALID_STATE", message="no consumer is open")
         if self._role == "member":
@@ -233,17 +237,75 @@ class Client:
         self._only = {(each["topic"], each["partition"]) for each in logs}
         return {}
 
-    def commit(self, offsets: list[dict[str, Any]], **_: Any) -> dict[str, Any]:
+    def _acquire(self) -> dict[str, Any]:
+        states, records = self._logs.state(self._share), []
+        for topic in self._topics:
+            for partition in range(self._logs.partitions(topic)):
+                for offset, line in self._logs.readable(topic, partition, 0, committed=False)[0]:
+                    name = f"{topic}/{partition}/{offset}"
+                    state, count = states.get(name, ("free", 0))
+                    is_free = state == "free" or (state == "held" and self.flaw == "shares-locks")
+                    if not is_free or len(records) == int(self._config["max.poll.records"]):
+                        continue
+                    states[name] = "held", count + 1
+                    self._held[name] = ""
+                    records.append(
+                        {"topic": topic, "partition": partition, "offset": offset, "deliveries": count + 1}
+                        | {key: line.get(key) for key in ("key", "value", "headers")}
+                    )
+        self._logs.store(self._share, states)
+        return {"records": records, "lock_ms": 30000}
+
+    def acknowledge(self, records: list[dict[str, Any]]) -> dict[str, Any]:
+        said = {f"{each['topic']}/{each['partition']}/{each['offset']}": each["type"] for each in records}
+        if self._role != "share" or (said.keys() - self._held and self.flaw != "acknowledges-anything"):
+            raise Problem("INVALID_STATE", message="not of the last poll")
+        self._held |= said
+        return {}
+
+    def _settle(self) -> dict[str, Any]:
+        states = self._logs.state(self._share)
+        for name, said in self._held.items():
+            is_done = said in ("accept", "reject") or (said == "release" and self.flaw == "loses-released")
+            states[name] = "done" if is_done else "free", states.get(name, ("", 1))[1]
+        logs = sorted({tuple(name.split("/")[:2]) for name in self._held})
+        self._held = {}
+        self._logs.store(self._share, states)
+        return {"partitions": [{"topic": topic, "partition": int(number)} for topic, number in logs]}
+
+    def progress(self, **_: Any) -> dict[str, Any]:
+        states, found = self._logs.state(self._share), []
+        for topic in self._topics:
+            for partition in range(self._logs.partitions(topic)):
+                end = self._logs.end(topic, partition)
+                left = [
+                    offset for offset in range(end)
+                    if states.get(f"{topic}/{partition}/{offset}", ("free", 0))[0] != "done"
+                ]  # fmt: skip
+                lag = {} if self.flaw == "no-lag" else {"lag": len(left)}
+                found.append({"topic": topic, "partition": partition, "start": min(left, default=end), **lag})
+        return {"partitions": found, "delivery_limit": 5}
+
+    @property
+    def _share(self) -> str:
+        return f"share-{self._config['group.id']}"
+
+    def commit(self, offsets: list[dict[str, Any]] | None = None, **_: Any) -> dict[str, Any]:
+        if self._role == "share":
+            return self._settle()
         if self._role != "member":
             raise Problem("INVALID_STATE", message="no member is open")
         group = self._config["group.id"]
         if self._logs.state(group).get("generation") != self._generation:
             raise Problem("ILLEGAL_GENERATION")
+        assert offsets is not None
         self._commit(group, {f"{each['topic']}/{each['partition']}": each["offset"] for each in offsets})
         return {}
 
     def close(self, **_: Any) -> dict[str, Any]:
         events: list[dict[str, Any]] = []
+        if self._role == "share":
+            self._settle()
         if self._role == "member":
             self._give_up()
             events = self._events

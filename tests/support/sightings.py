@@ -70,6 +70,7 @@ SEEN: Mapping[str, str] = {
     "reordered-output": f"{PIPELINE}::test_an_application_that_sets_orders_aside_changes_their_order",
     "invented-output": f"{APPLICATIONS}::test_an_application_that_writes_something_else",
     "unprocessed-input": f"{APPLICATIONS}::test_an_application_that_stops_working",
+    "queue-lost": f"{CLUSTER}/test_queue.py::test_a_client_that_accepts_what_it_never_processed_loses_records",
     "forgotten-change": f"{CLUSTER}/test_faulty_clients.py::test_a_program_that_deletes_topics_of_others",
     "unavailable": LEFT_DOWN,
     "slow-recovery": BOUNDS,
@@ -81,6 +82,11 @@ PLANTED: Mapping[str, str] = {
     "cannot write to an offset of its choice.",
     "read-above-watermark": "Needs a broker that serves what it has not replicated.",
     "wrong-offset-for-time": "Needs a broker with a damaged time index. The workload `Rewind` asks real ones.",
+    "queue-double-holder": "Needs a broker that gives a record to two consumers at a time. The workload `Queue` asks "
+    "real ones.",
+    "queue-redelivery": "Needs a share coordinator that forgets what it has confirmed.",
+    "queue-delivery-count": "Needs a broker that counts deliveries wrongly.",
+    "queue-unfinished": "Needs a share group that makes no progress for a quarter of a minute after all faults.",
     "int-nonmonotonic-send": "Needs a broker that accepts a sequence number out of order. After a truncation between "
     "two sends of one transaction, the coordinator aborts it.",
     "G0-realtime": "A note: Kafka does not promise otherwise. It needs three transactions that overlap by chance.",

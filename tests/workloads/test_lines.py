@@ -17,6 +17,7 @@ from workloads.history.lines.export import export_lines
 from workloads.history.lines.fields import Field, Kind
 from workloads.history.lines.imports import Imported, import_lines, sent_lines
 from workloads.history.lines.kinds import KINDS, RECORD
+from workloads.history.lines.parse import BadLines
 from workloads.history.lines.types import Type
 from workloads.history.schema import HARNESS, NEMESIS, VALUE_BITS
 
@@ -110,6 +111,8 @@ def test_only_the_required_fields_are_required(tmp_path: Path, kind: Kind) -> No
         kind.f, set()
     )
     needed |= {"txn": {"op"}, "member": {"topic", "partition"}}.get(kind.f, set())
+    # Its example names itself as the delivery.
+    needed |= {"op"} if kind.f == "acknowledgement" else set()
     imported(
         tmp_path,
         {"f": kind.f} | {name: each for name, each in line.items() if name in needed and name != "key"},
@@ -222,6 +225,23 @@ def test_a_transaction_decides_about_its_sends_and_commits(
         == json.loads(committed["value"])["transaction"]
         == 4
     )
+
+
+def test_an_acknowledgement_belongs_to_its_delivery(tmp_path: Path) -> None:
+    record = {"type": "ok", "process": "a", "topic": "t", "partition": 0, "group": "q", "start_offset": 4}
+    delivery = {"f": "delivery", "op": "d-1", "invoked": 1, "completed": 2} | record
+    said = {
+        "f": "acknowledgement",
+        "delivery": "d-1",
+        "kind": "accept",
+        "invoked": 3,
+        "completed": 4,
+    } | record
+    _, table = imported(tmp_path, delivery, said)
+    first, second = sorted(table("operations"), key=lambda row: row["invoked"])
+    assert json.loads(second["value"]) == {"delivery": first["op"], "kind": "accept"}
+    with pytest.raises(BadLines, match="line 2: acknowledgement delivery: no line has the op 'd-1'"):
+        imported(tmp_path, said)
 
 
 def test_a_coarse_clock_makes_no_write_look_out_of_order(tmp_path: Path) -> None:

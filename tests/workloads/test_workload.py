@@ -47,7 +47,10 @@ def test_the_example_of_the_docstring_holds() -> None:
 
 def test_built_in_workloads_are_found_and_conform() -> None:
     assert stored.built_in()["AppendLog"] is AppendLog
-    needed: dict[str, dict[str, Any]] = {"Pipeline": {"command": ["a", "{bootstrap}", "{source}", "{sink}"]}}
+    needed: dict[str, dict[str, Any]] = {
+        "Pipeline": {"command": ["a", "{bootstrap}", "{source}", "{sink}"]},
+        "Queue": {"library": "command:a"},
+    }
     for name, kind in stored.built_in().items():
         check_workload(kind(**needed.get(name, {})))
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from workloads.clients import libraries
 from workloads.clients.command import name as commands
 from workloads.clients.outcome import Acks
-from workloads.clients.protocol import Consumer, Log, Member, Producer, TransactionalProducer
+from workloads.clients.protocol import Consumer, Log, Member, Producer, ShareConsumer, TransactionalProducer
 
 if TYPE_CHECKING:
     # It loads kafka-python, and names of libraries are checked where no client is made yet.
@@ -102,6 +102,20 @@ class Library(Protocol):
 
     def check_member(self, settings: Mapping[str, Any]) -> None:
         """Raises ValueError for settings of `member` that the library cannot do, and names one that can."""
+
+    def share(
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        group: str,
+        settings: Mapping[str, Any],
+    ) -> ShareConsumer:
+        """A consumer of a share group, which subscribes to these topics.
+
+        settings  batch: records of one poll at most; lock: seconds for which a consumer has what it acquired.
+        Raises ValueError where the library has none.
+        """
 
     def check_producer_setting(self, name: str) -> None:
         """Raises ValueError saying why a user cannot set it."""

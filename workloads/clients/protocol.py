@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 from workloads.clients.outcome import Outcome, Type
@@ -106,6 +106,43 @@ class MemberEvent(NamedTuple):
     start: int | None = None
 
 
+AcknowledgementType = Literal["accept", "release", "reject"]
+"""What a consumer of a share group says of a record: it is done with it, it gives it back, it refuses it for good."""
+
+
+class Delivered(NamedTuple):
+    """A record that a consumer of a share group acquired.
+
+    deliveries  how often it was delivered, this time included, as the broker counts; None if unknown.
+    """
+
+    log: Log
+    offset: int
+    payload: bytes | None
+    deliveries: int | None
+
+
+class Acknowledgement(NamedTuple):
+    """Of a record of the last poll."""
+
+    log: Log
+    offset: int
+    type: AcknowledgementType
+
+
+class ShareProgress(NamedTuple):
+    """How far a share group has got in a log, as its coordinator reports it.
+
+    start           all records below this offset are accepted, or archived.
+    lag             the number of records from there on that are neither; None if unknown.
+    delivery_limit  deliveries after which a record is archived; None if unknown.
+    """
+
+    start: int
+    lag: int | None
+    delivery_limit: int | None
+
+
 class Producer(Protocol):
     """Sends records; each ends with exactly one completion."""
 
@@ -204,6 +241,30 @@ class Member(Protocol):
 
     def close(self) -> None:
         """Leave the group, unless the member is static."""
+
+
+class ShareConsumer(Protocol):
+    """A consumer of a share group (KIP-932), which subscribes to topics. For one thread.
+
+    All records of a poll have to be acknowledged before the next one.
+    """
+
+    @property
+    def lock(self) -> float | None:
+        """Seconds for which it has what it acquired; None before a broker has reported it."""
+
+    def poll(self, timeout: float) -> list[Delivered]:
+        """Records that it acquired; empty after about `timeout` seconds, and while brokers fail."""
+
+    def acknowledge(self, records: Sequence[Acknowledgement], limit: float) -> Mapping[Log, Ending]:
+        """Acknowledge all records of the last poll, and wait for the answers of the brokers, by log. ``fail``:
+        nothing was sent."""
+
+    def progress(self, limit: float) -> Mapping[Log, ShareProgress]:
+        """Of the group, of the logs that its coordinator reports. Raises OSError."""
+
+    def close(self) -> None:
+        """Leave the group, and give back what was not acknowledged."""
 
 
 class Consumer(Protocol):

@@ -84,8 +84,8 @@ OPERATIONS = pa.schema(
         ("process", pa.int32()),  # a client, NEMESIS or HARNESS
         ("session", pa.int32()),
         # read | final-read | position-lost | rewind | search | alter | deletion | inspect | txn | init |
-        # subscribe | member | commit | output | pipeline | <fault name> | phase | worker | topic | recovery |
-        # problem | unread
+        # subscribe | member | commit | output | pipeline | delivery | acknowledgement | queue |
+        # <fault name> | phase | worker | topic | recovery | problem | unread
         ("f", pa.string()),
         ("type", pa.string()),  # ok | fail | info
         ("invoked", pa.int64()),  # ns
@@ -98,12 +98,13 @@ OPERATIONS = pa.schema(
         ("end_offset", pa.int64()),
         ("value", pa.string()),  # JSON; the keys for each f are listed below
         ("error", pa.string()),
-        ("group", pa.string()),  # subscribe, member, commit: the consumer group
+        # subscribe, member, commit: the consumer group; delivery, acknowledgement, queue: the share group
+        ("group", pa.string()),
         ("generation", pa.int32()),  # member, commit: of the group; null if unknown
     ]
 )
 """One row per operation that is not a record: reads as a whole, transactions, group events, faults, steps of the run.
-A ``deletion`` has two.
+A ``deletion`` and an ``acknowledgement`` have two.
 
 ``read``        a session reads a partition from where it last stopped to the reported end; ``ok`` if it got
                 there. Its records have the same ``op``. With isolation.level=read_committed, the end is the last
@@ -166,6 +167,18 @@ A ``deletion`` has two.
 ``pipeline``    what is known of the application at the end, one row per partition of its source: ``{"sink": topic,
                 "guarantee": "at-least-once"|"at-most-once"|"exactly-once"|"order-per-key"}``; `end_offset` is the
                 position that `group` had committed, null if unknown. ``info``: not all of its outputs are known.
+``delivery``    a consumer of the share group `group` got the record at `start_offset` in a poll: ``{"value": int or
+                null, "deliveries": int, "since": ns}``. `value` is the record's; null with the `error` foreign or
+                corrupt. `deliveries` is how often it was delivered, this time included, as the broker counts; null
+                if unknown. It was not acquired before `since`, unless connections failed. On disk before it is
+                acknowledged.
+``acknowledgement``  a consumer acknowledges that record, by its `start_offset`: ``{"delivery": op of that row,
+                "kind": "accept"|"release"|"reject"}``. Two rows with the same `op`: ``info`` and without `completed`,
+                on disk before the request is sent, and one with the answer. ``info`` there: the broker refused it, or
+                did not answer. ``fail``: it was not sent.
+``queue``       how far a share group has got at the end, one row per partition: `end_offset`: all records below are
+                accepted or archived. ``{"lock": ns, "delivery_limit": int}``: the duration of its locks, and
+                deliveries after which a record is archived; absent if unknown. ``info``: the end is unknown.
 ``<fault>``     by NEMESIS, one row for inject and one for heal: ``{"event": id, "stage": "inject"|"heal",
                 "target": as in the schedule, "nodes": [ids], "effective": bool, "evidence": {...}}``; type ``info``.
                 ``"options"`` are those of the fault as the schedule has them; absent if all have their defaults.

@@ -14,7 +14,7 @@ from workloads.clients.leaders import Leaders
 from workloads.clients.library import library
 from workloads.clients.network_gate import GATE
 from workloads.clients.outcome import Acks
-from workloads.clients.protocol import Consumer, Log, Member, Producer, TransactionalProducer
+from workloads.clients.protocol import Consumer, Log, Member, Producer, ShareConsumer, TransactionalProducer
 from workloads.commits import Commits
 from workloads.history.schema import VALUE_BITS
 from workloads.history.writer import Writer
@@ -160,6 +160,10 @@ class WorkerContext:
     def member(self, *, group: str, topics: tuple[str, ...], settings: Mapping[str, Any]) -> Member:
         """A member of a group by the worker's client library; `settings` as `Library.member` has them."""
         return self._library.member(bootstrap=self.bootstrap, topics=topics, group=group, settings=settings)
+
+    def share(self, *, group: str, topics: tuple[str, ...], settings: Mapping[str, Any]) -> ShareConsumer:
+        """A consumer of a share group by the worker's client library; `settings` as `Library.share` has them."""
+        return self._library.share(bootstrap=self.bootstrap, topics=topics, group=group, settings=settings)
 
     def leaders(self) -> Leaders:
         return Leaders(self.brokers, self.topics, stop=self.stop)

@@ -23,6 +23,7 @@ CAPABILITIES: Mapping[str, str] = {
     "group-consumer": "joins groups with the protocol of KIP-848",
     "static-members": "joins groups with a group.instance.id",
     **{f"assignor-{name}": f"shares partitions by the assignor {name}" for name in ASSIGNORS},
+    "share-groups": "consumes as one of a share group, and acknowledges each record",
 }
 """All that a client may state, and what each means."""
 

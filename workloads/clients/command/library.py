@@ -17,10 +17,11 @@ from workloads.clients.command.messages import Refusal
 from workloads.clients.command.name import words
 from workloads.clients.command.process import ClientProcess
 from workloads.clients.command.producer import CommandProducer
+from workloads.clients.command.share import CommandShare
 from workloads.clients.command.transactions import CommandTransactional
 from workloads.clients.connection import Address
 from workloads.clients.outcome import Acks
-from workloads.clients.protocol import Consumer, Log, Member, Producer, TransactionalProducer
+from workloads.clients.protocol import Consumer, Log, Member, Producer, ShareConsumer, TransactionalProducer
 
 T = TypeVar("T")
 
@@ -120,6 +121,24 @@ class CommandLibrary:
             config={**names.member(group, settings), **names.access(bootstrap)},
             topics=topics,
             has_clock=self._hello.has_clock,
+        )
+
+    def share(
+        self,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        group: str,
+        settings: Mapping[str, Any],
+    ) -> ShareConsumer:
+        self._release(self._take({"share-groups"}))
+        config, group_config = names.share(group, settings)
+        return CommandShare(
+            partial(self._take, {"share-groups"}),
+            self._release,
+            config={**config, **names.access(bootstrap)},
+            group_config=group_config,
+            topics=topics,
         )
 
     def check_reported_ends(self) -> None:

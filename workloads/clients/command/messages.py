@@ -6,7 +6,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from workloads.clients.protocol import Log, LostPosition, Polled
+from workloads.clients.protocol import Acknowledgement, Delivered, Log, LostPosition, Polled, ShareProgress
 from workloads.keys import Keyed, from_wire, to_wire
 
 T = TypeVar("T")
@@ -81,6 +81,13 @@ def logs(of: Iterable[Log]) -> list[dict[str, Any]]:
     return [{"topic": topic, "partition": partition} for topic, partition in of]
 
 
+def acknowledgements(records: Iterable[Acknowledgement]) -> list[dict[str, Any]]:
+    return [
+        {"topic": each.log[0], "partition": each.log[1], "offset": each.offset, "type": each.type}
+        for each in records
+    ]
+
+
 # The following functions raise KeyError, TypeError or ValueError for what has not the form of the protocol.
 
 
@@ -130,6 +137,27 @@ def parse_moves(answer: Mapping[str, Any]) -> list[Moved]:
         if move.event not in ("assigned", "revoked", "lost"):
             raise ValueError(f"event {move.event!r}")
     return moves
+
+
+def parse_deliveries(answer: Mapping[str, Any]) -> list[Delivered]:
+    polled = [(_polled(each), _optional(int, each.get("deliveries"))) for each in answer["records"]]
+    return [Delivered(each.log, each.offset, each.payload, count) for each, count in polled]
+
+
+def parse_outcomes(answer: Mapping[str, Any]) -> dict[Log, Refusal | None]:
+    """By partition: the error of its acknowledgements, or None."""
+    return {
+        _log(each): None if each.get("error") is None else parse_refusal(each["error"])
+        for each in answer["partitions"]
+    }
+
+
+def parse_progress(answer: Mapping[str, Any]) -> dict[Log, ShareProgress]:
+    limit = _optional(int, answer.get("delivery_limit"))
+    return {
+        _log(each): ShareProgress(_of(int, each["start"]), _optional(int, each.get("lag")), limit)
+        for each in answer["partitions"]
+    }
 
 
 def parse_number(answer: Mapping[str, Any], name: str) -> int | None:

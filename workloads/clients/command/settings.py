@@ -110,6 +110,25 @@ def member(group: str, settings: Mapping[str, Any]) -> dict[str, str]:
     return config | {"partition.assignment.strategy": settings.get("assignor", "range")}
 
 
+def share(group: str, settings: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """Settings of a consumer of a share group without those of its connection, and those of the group; `settings` as
+    `Library.share` has them."""
+    config = {
+        **COMMON,
+        "group.id": group,
+        "fetch.max.wait.ms": CONSUMER["fetch.max.wait.ms"],
+        "max.poll.records": text(settings["batch"]),
+        # Otherwise a broker gives whole batches of records, which may be far more.
+        "share.acquire.mode": "record_limit",
+    }
+    group_config = {
+        # The default leaves out what was sent before the group existed.
+        "share.auto.offset.reset": "earliest",
+        "share.record.lock.duration.ms": _milliseconds(settings["lock"]),
+    }
+    return config, group_config
+
+
 def member_needs(settings: Mapping[str, Any]) -> frozenset[str]:
     """The capabilities that such a member needs of a client."""
     protocol = settings.get("protocol", "classic")

@@ -14,7 +14,7 @@ from workloads.clients.confluent.producer import ConfluentProducer, check_settin
 from workloads.clients.confluent.transactions import ConfluentTransactionalProducer
 from workloads.clients.connection import Address
 from workloads.clients.outcome import Acks
-from workloads.clients.protocol import Consumer, Log, Member, Producer, TransactionalProducer
+from workloads.clients.protocol import Consumer, Log, Member, Producer, ShareConsumer, TransactionalProducer
 
 
 class ConfluentKafka:
@@ -86,6 +86,11 @@ class ConfluentKafka:
 
     def check_member(self, settings: Mapping[str, Any]) -> None:
         configuration("", settings)
+
+    def share(self, **_: Any) -> ShareConsumer:
+        raise ValueError(
+            "confluent-kafka has no share groups here; use a client process that has, see docs/client_protocol.md"
+        )
 
     def check_producer_setting(self, name: str) -> None:
         check_setting(name)

@@ -15,7 +15,7 @@ from workloads.clients.kafka_python.member_settings import member_settings
 from workloads.clients.kafka_python.producer import KafkaPythonProducer, check_setting
 from workloads.clients.kafka_python.transactional import KafkaPythonTransactional
 from workloads.clients.outcome import Acks
-from workloads.clients.protocol import Consumer, Log, Member, Producer, TransactionalProducer
+from workloads.clients.protocol import Consumer, Log, Member, Producer, ShareConsumer, TransactionalProducer
 
 
 class KafkaPython:
@@ -89,6 +89,11 @@ class KafkaPython:
 
     def check_member(self, settings: Mapping[str, Any]) -> None:
         member_settings("", settings)
+
+    def share(self, **_: Any) -> ShareConsumer:
+        raise ValueError(
+            "kafka-python has no share groups here; use a client process that has, see docs/client_protocol.md"
+        )
 
     def check_producer_setting(self, name: str) -> None:
         check_setting(name)

@@ -229,6 +229,8 @@ class _Rows:
         if "transaction" in fields:
             row["op"] = value["transaction"] = self._transaction(line)
             self._settle(line, row)
+        if "delivery" in fields:
+            value["delivery"] = self._delivery(line)
         if kind.f == "final-read":
             row.setdefault("start_offset", 0)
         return row | {"value": json.dumps(value) if value else None}
@@ -255,6 +257,16 @@ class _Rows:
             )
             return None
         return of.line
+
+    def _delivery(self, line: Line) -> int | None:
+        token = line.fields["delivery"]
+        if token not in self._found.operations:
+            self._problems.add(
+                line.number,
+                f"{line.kind.f} delivery: no line has the op {token!r}; expected one with f delivery",
+            )
+            return None
+        return self._found.operations[token]
 
     def _operation_number(self, line: Line) -> int:
         token = line.fields.get("op")

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from workloads.history.lines.applications import APPLICATIONS
 from workloads.history.lines.control import CONTROL
 from workloads.history.lines.fields import LOG, OF_CLIENTS, TOPIC, Field, Kind, field, inside, needed
+from workloads.history.lines.queues import QUEUES
 from workloads.history.lines.topics import TOPICS
 from workloads.history.lines.types import (
     BOOLEAN,
@@ -273,6 +274,7 @@ CLIENTS = (
     ),
     *TOPICS,
     *APPLICATIONS,
+    *QUEUES,
 )
 
 KINDS: Mapping[str, Kind] = {kind.f: kind for kind in (*CLIENTS, *CONTROL)}

@@ -79,7 +79,7 @@ final class ConsumerClient implements Client, ConsumerRebalanceListener {
                 consumer.commitSync(Json.offsets(request.get("offsets")), Json.timeout(request));
                 yield withEvents(Json.object());
             }
-            case "begin", "add-offsets", "end" -> throw new Failure("INVALID_STATE", "the client is a consumer");
+            case "begin", "add-offsets", "end", "acknowledge", "progress" -> throw new Failure("INVALID_STATE", "the client is a consumer");
             default -> throw Failure.unknown(what);
         };
     }
@@ -113,15 +113,7 @@ final class ConsumerClient implements Client, ConsumerRebalanceListener {
 
     private static void put(ArrayNode nodes, ConsumerRecords<byte[], byte[]> records) {
         for (ConsumerRecord<byte[], byte[]> each : records) {
-            ObjectNode node = nodes.addObject()
-                    .put("topic", each.topic())
-                    .put("partition", each.partition())
-                    .put("offset", each.offset())
-                    .put("epoch", each.leaderEpoch().orElse(null))
-                    .put("timestamp", each.timestamp())
-                    .put("key", Json.text(each.key()))
-                    .put("value", Json.text(each.value()));
-            Json.put(node.putArray("headers"), each.headers());
+            Json.put(nodes.addObject(), each);
         }
     }
 

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.Header;
@@ -65,6 +66,19 @@ final class Json {
         Headers headers = new RecordHeaders();
         nodes.forEach(each -> headers.add(each.get(0).asText(), bytes(each.get(1))));
         return headers;
+    }
+
+    /** The fields of a record that a poll returned. */
+    static ObjectNode put(ObjectNode node, ConsumerRecord<byte[], byte[]> record) {
+        node.put("topic", record.topic())
+                .put("partition", record.partition())
+                .put("offset", record.offset())
+                .put("epoch", record.leaderEpoch().orElse(null))
+                .put("timestamp", record.timestamp())
+                .put("key", text(record.key()))
+                .put("value", text(record.value()));
+        put(node.putArray("headers"), record.headers());
+        return node;
     }
 
     static void put(ArrayNode nodes, Headers headers) {

@@ -23,7 +23,7 @@ public final class Main {
     private static final List<String> CAPABILITIES = List.of(
             "producer", "idempotence", "headers", "consumer", "read-committed", "leader-epochs", "rack", "transactions",
             "group-classic", "group-consumer", "static-members", "assignor-range", "assignor-roundrobin",
-            "assignor-sticky", "assignor-cooperative-sticky");
+            "assignor-sticky", "assignor-cooperative-sticky", "share-groups");
 
     private final Output output;
     private Client client;
@@ -105,7 +105,8 @@ public final class Main {
             return opened.answer();
         }
         if (client == null) {
-            boolean isKnown = List.of("poll", "seek", "only", "commit", "begin", "add-offsets", "end", "close")
+            boolean isKnown = List.of(
+                            "poll", "seek", "only", "commit", "begin", "add-offsets", "end", "acknowledge", "progress", "close")
                     .contains(what);
             throw isKnown ? new Failure("INVALID_STATE", "no client is open") : Failure.unknown(what);
         }
@@ -122,6 +123,7 @@ public final class Main {
     private Opened open(JsonNode request) throws Failure {
         return switch (request.path("role").asText()) {
             case "producer", "transactional" -> new Opened(ProducerClient.open(request, output), Json.object());
+            case "share" -> new Opened(ShareClient.open(request), Json.object());
             case "consumer", "member" -> new Opened(ConsumerClient.open(request), Json.object());
             default -> throw new Failure("INVALID_REQUEST", "unknown role " + request.path("role"));
         };

@@ -78,12 +78,15 @@ final class ProducerClient implements Client {
             case "begin" -> producer.beginTransaction();
             case "add-offsets" -> addOffsets(request);
             case "end" -> end(request);
-            case "poll", "seek", "only", "commit" -> throw new Failure("INVALID_STATE", "the client is a producer");
+            case "poll", "seek", "only", "commit", "acknowledge", "progress" ->
+                throw new Failure("INVALID_STATE", "the client is a producer");
             default -> throw Failure.unknown(what);
         }
         return Json.object();
     }
 
+    // 4.3 deprecates this constructor, and earlier releases have no other one.
+    @SuppressWarnings("removal")
     private void addOffsets(JsonNode request) {
         JsonNode membership = request.get("membership");
         JsonNode instance = membership.path("instance");

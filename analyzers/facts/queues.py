@@ -1,0 +1,137 @@
+"""Per record of a share group: what became of it; and per delivery: the others of the same record."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from analyzers.facts.columns import POLLED
+from analyzers.facts.fact import fact
+from analyzers.history.load import History
+from workloads.history.schema import NEMESIS
+
+SLACK = 10_000_000_000
+"""ns. After a fault, a library may return what it had acquired that long before the time that is known: a request
+that a fault delays is given up after 3 s."""
+
+_NEVER = f"{(1 << 63) - 1}L"
+"""SQL of a time after all others."""
+
+QUEUES = """
+    queues as (
+        select run, `group`, topic, partition, max(end_offset) as reached,
+            max(cast(get_json_object(value, '$.delivery_limit') as int)) as delivery_limit,
+            max(cast(get_json_object(value, '$.lock') as bigint)) as lock
+        from {operations} where f = 'queue' and type = 'ok' group by run, `group`, topic, partition
+    )
+"""
+"""A common table expression: per log, how far a share group has got."""
+
+DELIVERIES = """
+    deliveries as (
+        select run, `group`, topic, partition, start_offset as offset, process, op, invoked, completed,
+            cast(get_json_object(value, '$.deliveries') as int) as deliveries,
+            cast(get_json_object(value, '$.since') as bigint) as since
+        from {operations} where f = 'delivery' and type = 'ok'
+    )
+"""
+
+ANSWERS = """
+    answers as (
+        select run, cast(get_json_object(value, '$.delivery') as bigint) as op,
+            max(get_json_object(value, '$.kind')) as kind, min(invoked) as asked,
+            min(if(type = 'ok', completed, null)) as confirmed
+        from {operations} where f = 'acknowledgement' group by run, get_json_object(value, '$.delivery')
+    )
+"""
+"""A common table expression: per acknowledged delivery. `confirmed` is null unless the broker confirmed it."""
+
+TROUBLE = f"""
+    trouble as (
+        select run, min(invoked) as troubled, count(distinct if(process = {NEMESIS}, null, process_of)) as ended,
+            count(distinct if(process = {NEMESIS}, event, null)) as faults
+        from (
+            select run, process, invoked, get_json_object(value, '$.event') as event,
+                get_json_object(value, '$.process') as process_of
+            from {{operations}}
+            where process = {NEMESIS}
+                or f = 'worker' and get_json_object(value, '$.event') in ('killed', 'crashed')
+        ) group by run
+    )
+"""
+"""A common table expression: of runs with faults or clients that ended, when the first began, and their numbers."""
+
+
+@fact(needs="queue")
+def queued(history: History) -> DataFrame:
+    """One row per share group and record that the final read found in a log that it consumes.
+
+    Columns: group, value, offset, sent (ns; null if unknown); reached: whether the group is done with it, which means
+    that it was accepted or archived; delivery_limit; most: the highest count of deliveries that a consumer got with
+    it, 0 if none did; unseen: how many deliveries may have reached no consumer, as far as the run tells: one for each
+    client that ended, and for each fault; last (ns): when it was delivered last; claimed: whether a consumer accepted
+    or rejected it, confirmed or not.
+    """
+    return history.sql(f"""
+        with {QUEUES}, {DELIVERIES}, {TROUBLE}, found as (
+            select run, topic, partition, offset, min(value) as value from {{records}}
+            where f = 'poll' and final and {POLLED} group by run, topic, partition, offset
+        ), sends as (
+            select run, value, min(invoked) as sent from {{records}} where f = 'send' group by run, value
+        ), seen as (
+            select run, `group`, topic, partition, offset, max(deliveries) as most, max(completed) as last
+            from deliveries group by run, `group`, topic, partition, offset
+        ), claims as (
+            select run, `group`, topic, partition, offset, max(1) as claimed
+            from (
+                select run, `group`, topic, partition, start_offset as offset, op from {{operations}}
+                where f = 'acknowledgement' and get_json_object(value, '$.kind') in ('accept', 'reject')
+                group by run, `group`, topic, partition, start_offset, op having not bool_or(type = 'fail')
+            ) group by run, `group`, topic, partition, offset
+        )
+        select run, `group`, topic, partition, value, offset, sent, offset < queues.reached as reached,
+            delivery_limit, coalesce(most, 0) as most, coalesce(ended, 0) + coalesce(faults, 0) as unseen, last,
+            claimed is not null as claimed
+        from found join queues using (run, topic, partition) left join sends using (run, value)
+            left join seen using (run, `group`, topic, partition, offset)
+            left join claims using (run, `group`, topic, partition, offset) left join trouble using (run)
+    """)
+
+
+@fact(needs="delivery")
+def deliveries(history: History) -> DataFrame:
+    """One row per delivery of a record to a consumer of a share group.
+
+    Columns: group, offset, process, op, invoked, completed (ns), deliveries, since (ns, when it was acquired at the
+    earliest), kind (of its acknowledgement; null if there is none), asked and confirmed (ns), delivery_limit; and of
+    other deliveries of the record, as structs of the same columns, null if there is none:
+
+    - rival: one that had its lock at a moment at which this one had it, too, and which began before it. A consumer
+      surely has the lock from the end of its poll until it requests its acknowledgement or the lock may have timed
+      out; in runs with faults or clients that ended, only before these. One without an acknowledgement never counts.
+    - finished: one whose acknowledgement as accepted or rejected was confirmed before this one was acquired.
+    - released: one whose release was confirmed before this one was acquired, the one with the highest count.
+    """
+    return history.sql(f"""
+        with {QUEUES}, {DELIVERIES}, {ANSWERS}, {TROUBLE}, answered as (
+            select deliveries.*, kind, asked, confirmed, delivery_limit, coalesce(troubled, {_NEVER}) as troubled,
+                if(asked is null or since is null or lock is null, null,
+                    least(asked, since + lock, coalesce(troubled, {_NEVER}))) as until
+            from deliveries left join answers using (run, op) left join trouble using (run)
+                left join queues using (run, `group`, topic, partition)
+        ), beside as (
+            select *, collect_list(struct(completed, op, process, until, deliveries, kind, confirmed)) over (
+                    partition by run, `group`, topic, partition, offset
+                ) as others,
+                since - if(completed < troubled, 0, {SLACK}) as after
+            from answered
+        )
+        select *,
+            array_min(filter(others, o -> struct(o.completed, o.op) < struct(completed, op)
+                and o.until > completed and until > completed)) as rival,
+            array_min(filter(others, o -> o.kind in ('accept', 'reject') and o.confirmed <= after)) as finished,
+            array_max(transform(
+                filter(others, o -> o.kind = 'release' and o.confirmed <= after),
+                o -> struct(o.deliveries, o.op, o.process)
+            )) as released
+        from beside
+    """)

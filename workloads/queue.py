@@ -1,0 +1,167 @@
+"""Share groups (KIP-932): each record is accepted by one of the consumers, whatever crashes or comes too late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from workloads.clients.command.name import PREFIX
+from workloads.common_fields import check_common_fields, make_topic
+from workloads.declaration import Declaration, Need, uses
+from workloads.load import Rate
+from workloads.roles.queue_audit import limit
+from workloads.values import check_seconds, check_share, check_whole_number
+from workloads.workload import (
+    DEFAULT_LIBRARY,
+    PROBE,
+    PRODUCER,
+    Layout,
+    Topic,
+    WorkerRole,
+    WorkerSpec,
+    Workload,
+)
+
+CONSUMER = WorkerRole("share-consumer", "workloads.roles.share_consumer:consume")
+AUDITOR = WorkerRole("queue-auditor", "workloads.roles.queue_audit:audit")
+
+GROUP = "queue"
+"""Name of the group, as schedules have it."""
+
+SLACK = 10.0
+"""Seconds by which the auditor may end later than it means to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queue(Workload):
+    """Producers write unique values to one topic, and the consumers of a share group divide the records among them.
+
+    A consumer acquires records, which nobody else gets while it has their lock, and acknowledges each: it accepts
+    most, releases some, which are delivered again, and rejects a few. At times it is late: the locks time out. When
+    all have stopped, an auditor accepts what is left, and asks the group's coordinator how far the group has got.
+    Schedules name the group ``queue``, such as ``kill("coordinator:queue")``; consumers are targets as
+    ``member:queue`` (one of them) and ``roles:share-consumer``. `kill_client` lets one crash while it has records.
+
+    partitions, replication_factor, topic_config   of the topic
+    assignment      where its replicas lie, as in `Groups`
+    producers       number of producers, with acks="all" and idempotence, of the library kafka-python
+    rate            records per second and producer; None for no limit; or by phase, see `Rate`
+    consumers       number of consumers of the share group
+    batch           records at most that a consumer acquires at a time (max.poll.records)
+    lock            seconds for which a consumer has what it acquired (share.record.lock.duration.ms). Brokers allow
+                    15 and more, unless group.share.min.record.lock.duration.ms is lower
+    release         share of the records that are given back, at their first delivery
+    reject          share of the records that are refused
+    expire          share of the polls after which a consumer keeps all records for longer than the lock
+    library         name of the client library of consumers and final reads: a client process that has share groups
+    """
+
+    # A rejected record is archived: nobody accepts it, as the application asked for. Records that are delivered more
+    # than once are no anomaly.
+    declaration = Declaration(
+        name="queue",
+        does="consumers of a share group acquire, accept, release and reject records; they crash, and come too late",
+        page="queue.md",
+        judged_by=("queues", "log"),
+        uses=uses("share-groups", "consumer"),
+        needs=(
+            Need(
+                what="Kafka 4.2 or later",
+                release=(4, 2),
+                why="share groups (KIP-932) are in production since then",
+            ),
+        ),
+        example={"library": "command:java -jar client.jar"},
+    )
+
+    partitions: int = 2
+    replication_factor: int = 3
+    topic_config: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    producers: int = 1
+    rate: Rate = 200
+    consumers: int = 3
+    batch: int = 50
+    lock: float = 15.0
+    release: float = 0.05
+    reject: float = 0.01
+    expire: float = 0.02
+    assignment: Mapping[int, Sequence[int]] | None = None
+    library: str = DEFAULT_LIBRARY
+
+    def __post_init__(self) -> None:
+        check_common_fields(self)
+        for name, least, most in (
+            ("producers", 1, 100),
+            ("consumers", 1, 100),
+            ("batch", 1, 10_000),
+        ):
+            check_whole_number(f"Queue.{name}", getattr(self, name), least, most)
+        for name in ("release", "reject", "expire"):
+            check_share(f"Queue.{name}", getattr(self, name))
+        if self.release + self.reject > 1:
+            raise ValueError(
+                f"Queue.release={self.release} and Queue.reject={self.reject}: expected shares of at most 1 in sum"
+            )
+        check_seconds("Queue.lock", self.lock, 1, 60)
+        if not self.library.startswith(PREFIX):
+            raise ValueError(
+                f"Queue.library={self.library!r}: it has no share groups; use a client process that has, such as "
+                f"'{PREFIX}java -jar examples/java_client/target/client.jar'"
+            )
+
+    def topics(self, run: str) -> tuple[Topic, ...]:
+        return (make_topic(self, f"queued-{run}"),)
+
+    def workers(self) -> tuple[WorkerSpec, ...]:
+        sending = {"acks": "all", "idempotence": True, "record_size": 0, "client": {}, "rate": self.rate}
+        sharing = {"group": GROUP, "share": {"batch": self.batch, "lock": self.lock}}
+        consuming = {
+            **sharing,
+            "release": self.release,
+            "reject": self.reject,
+            "expire": self.expire,
+        }
+        shapes: list[tuple[WorkerRole, dict[str, Any]]] = [
+            *[(PRODUCER, sending)] * self.producers,
+            *[(CONSUMER, consuming)] * self.consumers,
+            (AUDITOR, sharing),
+            (PROBE, {}),
+        ]
+        clients = {CONSUMER, AUDITOR}
+        return tuple(
+            WorkerSpec(
+                role=role,
+                process=process,
+                options=options,
+                group=GROUP if role == CONSUMER else None,
+                library=self.library if role in clients else DEFAULT_LIBRARY,
+            )
+            for process, (role, options) in enumerate(shapes)
+        )
+
+    def aliases(self, run: str) -> Mapping[str, str]:
+        return {GROUP: f"{GROUP}-{run}"}
+
+    @property
+    def stop_order(self) -> tuple[tuple[str, ...], ...]:
+        return ((PRODUCER.name,), (CONSUMER.name,), (AUDITOR.name,))
+
+    @property
+    def stop_limit(self) -> float:
+        return limit(self.lock) + SLACK
+
+    @property
+    def requires(self) -> frozenset[str]:
+        return frozenset({"acks-after-faults", "deliveries"})
+
+    def with_layout(self, layout: Layout | None) -> Self:
+        return replace(self, assignment=layout)
+
+    def smaller(self) -> Iterator[tuple[str, Self]]:
+        if self.consumers > 1:
+            yield "one consumer", replace(self, consumers=1)
+        if self.producers > 1:
+            yield "one producer", replace(self, producers=1)
+        if self.partitions > 1 and self.assignment is None:
+            yield "one partition", replace(self, partitions=1)
