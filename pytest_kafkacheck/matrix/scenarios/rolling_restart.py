@@ -1,7 +1,7 @@
 """Brokers are stopped and started one after another, the leader first.
 
-A second before its stop, the followers get no records from it: by Kafka's rules they are in sync. Without that, the next
-leader would lack the records of less than a millisecond.
+A second before its stop, the followers get no records from it, and by Kafka's rules they are in sync. Without that,
+the next leader would lack the records of less than a millisecond.
 """
 
 from __future__ import annotations
