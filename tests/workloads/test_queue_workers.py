@@ -91,7 +91,7 @@ def drained(folder: Path) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def recorded(folder: Path, drain: bool = True) -> dict[str, list[dict[str, Any]]]:
+def recorded(folder: Path) -> dict[str, list[dict[str, Any]]]:
     records = []
     for partition in range(2):
         lines = (folder / f"{TOPIC}-{partition}.log").read_text().splitlines()
@@ -106,15 +106,15 @@ def recorded(folder: Path, drain: bool = True) -> dict[str, list[dict[str, Any]]
         for path in segments(folder / "history", "operations")
         for row in read(path, OPERATIONS).to_pylist()
     ]
-    return {"records": records, "operations": operations + (drained(folder) if drain else [])}
+    return {"records": records, "operations": operations + drained(folder)}
 
 
 def judged(tables: dict[str, list[dict[str, Any]]]) -> set[str]:
     return {name for name, oracle in ORACLES.items() if oracle(tables)}
 
 
-def consume(start: Start, folder: Path, *options: str, kill: bool = False) -> list[WorkerProcess]:
-    """One producer and two consumers, for as long as it takes to deliver some hundred records."""
+def consume(start: Start, folder: Path, *options: str) -> list[WorkerProcess]:
+    """One producer and two consumers, until each of these has accepted some records."""
     producer = start(WorkerSpec(role=PRODUCER, process=1, library=command(folder), options=SEND))
     specs = [
         WorkerSpec(role=CONSUMER, process=process, library=command(folder, *options), options=SHARE)
@@ -122,10 +122,6 @@ def consume(start: Start, folder: Path, *options: str, kill: bool = False) -> li
     ]
     consumers = [start(each) for each in specs]
     wait_until(lambda: all(each.counts.get("accept ok", 0) > 20 for each in consumers), 40)
-    if kill:
-        consumers[0].kill()
-        consumers[0].wait(10)
-    wait_until(lambda: consumers[1].counts.get("accept ok", 0) > 60, 40)
     for worker in (producer, *consumers):
         worker.stop()
     for worker in (producer, *consumers):
@@ -145,7 +141,7 @@ def test_what_consumers_release_comes_again_and_nothing_is_lost(start: Start, tm
         json.loads(row["value"])["deliveries"] for row in tables["operations"] if row["f"] == "delivery"
     )
     assert counts[2] > 5, counts
-    assert len(delivered) > 60
+    assert len(delivered) > 40
 
 
 @pytest.mark.parametrize(
