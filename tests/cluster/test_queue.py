@@ -50,7 +50,7 @@ def test_each_record_is_accepted_by_one_of_the_consumers(kafkacheck: Callable[[E
     workload = Queue(
         library=java_library(), consumers=2, lock=2, expire=0.1, release=0.1, reject=0.02, topic_config=SAFE
     )
-    run = kafkacheck(Experiment(workload=workload, cluster=CLUSTER, duration=8))
+    run = kafkacheck(Experiment(workload=workload, cluster=CLUSTER, duration=5))
     run.assert_valid()
     assert not run.verdict.findings
     kinds = confirmed(run)

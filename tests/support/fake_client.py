@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import argparse
 import base64
+import fcntl
 import json
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,9 @@ FLAWS = (
     "no-position", "acks-twice", "foreign-record", "unknown-error", "ignores-seek", "never-acks", "closes-output",
     "accepts-everything", "no-fence", "shares-locks", "loses-released", "no-lag", "acknowledges-anything",
 )  # fmt: skip
+
+FREE = ("free", 0, "", 0)
+"""Of a record of a share group: its state, the count of its deliveries, who has its lock, and until when."""
 
 LARGEST = 1000
 """Bytes of a value, above which a topic whose name contains "small" refuses it."""
@@ -80,6 +86,15 @@ class Logs:
         file = self._folder / f"{name}.state"
         return dict(json.loads(file.read_text())) if file.exists() else {}
 
+    @contextmanager
+    def locked(self, name: str) -> Iterator[dict[str, Any]]:
+        """A state that no other process changes meanwhile. It is stored at the end."""
+        with (self._folder / f"{name}.lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            state = self.state(name)
+            yield state
+            self.store(name, state)
+
     def store(self, name: str, state: dict[str, Any]) -> None:
         (self._folder / f"{name}.state").write_text(json.dumps(state))
 
@@ -106,6 +121,7 @@ class Client:
         self._txn: str | None = None
         self._touched: set[tuple[str, int]] = set()
         self._offsets: dict[str, dict[str, int]] = {}
+        self._lock = 0.0
         self._held: dict[str, str] = {}
         """Of a share group: what the last poll returned, as topic/partition/offset, to its acknowledgement."""
 
@@ -127,6 +143,7 @@ class Client:
             self._positions = {(each["topic"], each["partition"]): each["offset"] for each in rest["start"]}
         elif role in ("member", "share"):
             self._topics = rest["topics"]
+            self._lock = int(rest.get("group_config", {}).get("share.record.lock.duration.ms", 30_000)) / 1000
         elif role == "transactional":
             id = config["transactional.id"]
             state = self._logs.state(f"txn-{id}")
@@ -238,23 +255,22 @@ class Client:
         return {}
 
     def _acquire(self) -> dict[str, Any]:
-        states, records = self._logs.state(self._share), []
-        for topic in self._topics:
-            for partition in range(self._logs.partitions(topic)):
+        records: list[dict[str, Any]] = []
+        with self._logs.locked(self._share) as states:
+            for topic, partition in self._every_log():
                 for offset, line in self._logs.readable(topic, partition, 0, committed=False)[0]:
                     name = f"{topic}/{partition}/{offset}"
-                    state, count = states.get(name, ("free", 0))
-                    is_free = state == "free" or (state == "held" and self.flaw == "shares-locks")
-                    if not is_free or len(records) == int(self._config["max.poll.records"]):
+                    state, count, _, until = states.get(name, FREE)
+                    is_held = state == "held" and until > time.monotonic() and self.flaw != "shares-locks"
+                    if state == "done" or is_held or len(records) == int(self._config["max.poll.records"]):
                         continue
-                    states[name] = "held", count + 1
+                    states[name] = ["held", count + 1, self._member, time.monotonic() + self._lock]
                     self._held[name] = ""
                     records.append(
                         {"topic": topic, "partition": partition, "offset": offset, "deliveries": count + 1}
                         | {key: line.get(key) for key in ("key", "value", "headers")}
                     )
-        self._logs.store(self._share, states)
-        return {"records": records, "lock_ms": 30000}
+        return {"records": records, "lock_ms": round(self._lock * 1000)}
 
     def acknowledge(self, records: list[dict[str, Any]]) -> dict[str, Any]:
         said = {f"{each['topic']}/{each['partition']}/{each['offset']}": each["type"] for each in records}
@@ -264,24 +280,36 @@ class Client:
         return {}
 
     def _settle(self) -> dict[str, Any]:
-        states = self._logs.state(self._share)
-        for name, said in self._held.items():
-            is_done = said in ("accept", "reject") or (said == "release" and self.flaw == "loses-released")
-            states[name] = "done" if is_done else "free", states.get(name, ("", 1))[1]
-        logs = sorted({tuple(name.split("/")[:2]) for name in self._held})
-        self._held = {}
-        self._logs.store(self._share, states)
-        return {"partitions": [{"topic": topic, "partition": int(number)} for topic, number in logs]}
+        """All of a partition or, where one is not locked any more, none."""
+        held, self._held = self._held, {}
+        answer = []
+        with self._logs.locked(self._share) as states:
+            for topic, partition in sorted({tuple(name.split("/")[:2]) for name in held}):
+                mine = {name: said for name, said in held.items() if name.startswith(f"{topic}/{partition}/")}
+                outcome: dict[str, Any] = {"topic": topic, "partition": int(partition)}
+                if self.flaw == "shares-locks" or all(self._has(states[name]) for name in mine):
+                    for name, said in mine.items():
+                        is_done = said in ("accept", "reject")
+                        is_lost = said == "release" and self.flaw == "loses-released"
+                        states[name] = ["done" if is_done or is_lost else "free", states[name][1], "", 0]
+                else:
+                    outcome["error"] = {"name": "INVALID_RECORD_STATE"}
+                answer.append(outcome)
+        return {"partitions": answer}
+
+    def _has(self, state: list[Any]) -> bool:
+        return state[0] == "held" and state[2] == self._member and state[3] > time.monotonic()
+
+    def _every_log(self) -> list[tuple[str, int]]:
+        return [(topic, number) for topic in self._topics for number in range(self._logs.partitions(topic))]
 
     def progress(self, **_: Any) -> dict[str, Any]:
-        states, found = self._logs.state(self._share), []
-        for topic in self._topics:
-            for partition in range(self._logs.partitions(topic)):
+        found = []
+        with self._logs.locked(self._share) as states:
+            for topic, partition in self._every_log():
                 end = self._logs.end(topic, partition)
-                left = [
-                    offset for offset in range(end)
-                    if states.get(f"{topic}/{partition}/{offset}", ("free", 0))[0] != "done"
-                ]  # fmt: skip
+                names = [f"{topic}/{partition}/{offset}" for offset in range(end)]
+                left = [offset for offset, name in enumerate(names) if states.get(name, FREE)[0] != "done"]
                 lag = {} if self.flaw == "no-lag" else {"lag": len(left)}
                 found.append({"topic": topic, "partition": partition, "start": min(left, default=end), **lag})
         return {"partitions": found, "delivery_limit": 5}

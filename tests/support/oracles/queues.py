@@ -33,11 +33,14 @@ def trouble(tables: Tables) -> tuple[float, int]:
 
 
 def deliveries(tables: Tables) -> list[Row]:
-    found = []
+    found: list[Row] = []
+    by_delivery: dict[int, list[Row]] = {}
+    for each in of_kind(tables, "acknowledgement"):
+        by_delivery.setdefault(each["delivery"], []).append(each)
     for row in of_kind(tables, "delivery"):
         if row["type"] != "ok":
             continue
-        said = [each for each in of_kind(tables, "acknowledgement") if each["delivery"] == row["op"]]
+        said = by_delivery.get(row["op"], [])
         confirmed = [each["completed"] for each in said if each["type"] == "ok"]
         found.append(
             {"deliveries": None, "since": None}
