@@ -7,7 +7,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +180,8 @@ def test_faults_confine_the_application_and_not_its_worker(start: Start) -> None
         )
         worker = start(program, "{bootstrap}", confined=("packets", "cpu"), broker=address)
         broker.accept()[0].close()
+        # A program that waits for a full queue of the server uses no processor time.
+        threading.Thread(target=_accept_all, args=(broker,), daemon=True).start()
         worker.isolate()
         wait_until(lambda: bool(worker.counts.get("isolated") and worker.counts.get("blocked")))
         worker.connect()
@@ -191,6 +195,12 @@ def test_faults_confine_the_application_and_not_its_worker(start: Start) -> None
         worker.stop()
         assert worker.wait(60)
     assert (worker.trouble, worker.problem) == ("", "")
+
+
+def _accept_all(server: socket.socket) -> None:
+    with suppress(OSError):  # it is closed, or nobody has connected for a while
+        while True:
+            server.accept()[0].close()
 
 
 def test_an_application_that_cannot_be_isolated_says_so(start: Start) -> None:
