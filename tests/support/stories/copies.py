@@ -328,20 +328,6 @@ def copied_twice_from_a_log_without_a_final_read(s: Any) -> Any:
     return s
 
 
-def misrouted_record_that_was_not_copied(s: Any) -> Any:
-    """It belongs to another partition, which the group does not read."""
-    s.send(ONE + 9, 0, partition=1, at=(1, 2))
-    group_of_copiers(s, to=4)
-    now, s.now = s.now, 9_300
-    s.poll(ONE + 9, 3, process=99, final=True, error="misrouted", **READ)
-    s.now = now
-    for row in s.operations:
-        if row["f"] == "final-read":
-            row["end_offset"] = 4
-    copied(all_but_the_second(s), FIVE + 1, 1, 2)
-    return output(s, WHOLE)
-
-
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     each_copied_once: {},
     one_not_copied: {"lost-copy": 1},
@@ -350,7 +336,6 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     not_copied_before_another_assignment: {"lost-copy": 1},
     lost_although_another_final_read_found_it: {"lost-write": 1},
     copied_twice_from_a_log_without_a_final_read: {"duplicate-copy": 1},
-    misrouted_record_that_was_not_copied: {"foreign-record": 1, "unseen": 1, "commit-beyond-polls": 1},
     none_committed: {},
     commit_without_completion: {},
     copy_that_failed: {"lost-copy": 1},

@@ -233,18 +233,6 @@ def tombstone_beside_a_topic_that_forgets_them(s: Any) -> Any:
     return final(read(write(s, 0, 1, 2), 0, 1, 2), 2)
 
 
-def writer_went_beyond_what_it_had_written(s: Any) -> Any:
-    """It polls in the assignment 0, and never polled the key: what it wrote is nothing that it got."""
-    compacted(s)
-    write(s, 0, 2)
-    s.send((2 << 40) + 1, 1, **RECORDS[1])
-    read(s, 2, process=1, assignment=0)
-    began = s.now + 1
-    s.poll((2 << 40) + 1, 1, process=99, final=True, **RECORDS[1])
-    read(s, 2, process=99, final=True)
-    return s.operation("final-read", process=99, start_offset=0, end_offset=3, at=(began, s.now + 1))
-
-
 def writer_stopped_before_the_tombstone(s: Any) -> Any:
     """It polled the key, and its own records behind the tombstone are nothing that it polled."""
     return final(read(deleted(s), 0, process=1, assignment=0), 1, 2)
@@ -293,7 +281,6 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     reader_of_committed_records_passed_the_tombstone: {"risen-key": 1},
     reader_passed_what_a_reader_of_committed_records_got: {"risen-key": 1},
     two_keys_and_two_readers: {"risen-key": 3},
-    writer_went_beyond_what_it_had_written: {},
     writer_stopped_before_the_tombstone: {},
     tombstone_in_an_aborted_transaction: {},
     reader_passed_what_only_one_of_two_readers_had_to_get: {"risen-key": 1},

@@ -319,13 +319,6 @@ def half_nowhere_in_a_log_that_was_not_read(s: Any) -> Any:
     return read_finally(snapshot(s, 0, {T: 1}, FIRST[0]), {T: [ONE]})
 
 
-def half_passed_beside_a_record_without_an_amount(s: Any) -> Any:
-    """It is in the same transaction, and no part of the transfer."""
-    two(s)
-    s.send(ONE + 50, 2, topic="u", transaction=(1 << 40) + 1001)
-    return read_finally(snapshot(s, 0, {T: 2, U: 3}, *ALL_BUT_ONE), WHOLE, end=3)
-
-
 def got_in_another_log(s: Any) -> Any:
     """What lies in the wrong account counts nowhere."""
     snapshot(two(s), 0, {T: 2, U: 2}, *FIRST, *SECOND)
@@ -362,7 +355,6 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     credited_once_more_in_the_second_snapshot: {"wrong-total": 1, "duplicate": 1},
     half_passed_where_the_log_begins: {"wrong-total": 1, "torn-transaction": 1},
     half_nowhere_in_a_log_that_was_not_read: {"wrong-total": 1},
-    half_passed_beside_a_record_without_an_amount: {"wrong-total": 1, "torn-transaction": 2, "lost-write": 1},
     got_in_another_log: {"foreign-record": 1},
     amount_without_a_transaction: {},
     snapshot_of_records_without_amounts: {"torn-transaction": 1},
