@@ -99,7 +99,7 @@ QUEUE_DOUBLE_HOLDER = Check(
             "rival_at": Moment("when it had got the record", "rival.completed"),
         },
         since="rival_at",
-        sentence="delivery(ies) of a record whose lock another consumer had",
+        sentence="time(s) that a record was delivered while another consumer had its lock",
         definition=(
             "A consumer of a share group got a record at a moment at which another delivery of it was surely locked: "
             "its poll had returned, its acknowledgement was not requested, and the lock could not have timed out; "
@@ -133,7 +133,7 @@ QUEUE_REDELIVERY = Check(
             "kind": Text("what it was", "finished.kind"),
         },
         since="finished_at",
-        sentence="delivery(ies) of a record with which the share group was done",
+        sentence="time(s) that a record was delivered with which the share group was done",
         definition=(
             "A consumer of a share group acquired a record after a broker had confirmed that it is accepted or "
             "rejected; counted per delivery. After the first fault of the run or the first client that ended, the "
@@ -166,7 +166,7 @@ QUEUE_DELIVERY_COUNT = Check(
                 "the count of deliveries of that one", "released.deliveries", optional=True
             ),
         },
-        sentence="delivery(ies) of a record with a wrong count of deliveries",
+        sentence="time(s) that a record was delivered with a wrong count of deliveries",
         definition=(
             "A consumer of a share group got a record with a count of deliveries below 1 or above the group's limit, "
             "or with one that is not above that of an earlier delivery: one whose release a broker had confirmed "
