@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from workloads.workload import Topic
 @pytest.fixture
 def topic(cluster: DockerCluster) -> Iterator[str]:
     lifecycle.wait_settled(cluster)
-    name = own("faults")
+    # Of its own for each test: what a client that was cut off has sent may arrive seconds after the test.
+    name = f"{own('faults')}-{secrets.token_hex(4)}"
     topics.create(cluster.brokers, name, assignment={0: [1, 2, 3]})
     # A client that asks a broker that does not know the topic yet asks again only after minutes.
     assert eventually(lambda: cluster.kafka.partitions(name) == 1)
