@@ -46,11 +46,15 @@ def confirmed(run: Run) -> Counter[str]:
     return Counter(row["kind"] for row in operations(run, "acknowledgement") if row["type"] == "ok")
 
 
-def test_each_record_is_accepted_by_one_of_the_consumers(kafkacheck: Callable[[Experiment], Run]) -> None:
+@pytest.mark.parametrize("duration", [5, pytest.param(30, marks=pytest.mark.nightly)])
+def test_each_record_is_accepted_by_one_of_the_consumers(
+    kafkacheck: Callable[[Experiment], Run], duration: int
+) -> None:
+    """One poll of ten is late, by chance: a slow machine polls too seldom in 5 s to see one for certain."""
     workload = Queue(
         library=java_library(), consumers=2, lock=2, expire=0.1, release=0.1, reject=0.02, topic_config=SAFE
     )
-    run = kafkacheck(Experiment(workload=workload, cluster=CLUSTER, duration=5))
+    run = kafkacheck(Experiment(workload=workload, cluster=CLUSTER, duration=duration))
     run.assert_valid()
     assert not run.verdict.findings
     kinds = confirmed(run)
@@ -61,7 +65,8 @@ def test_each_record_is_accepted_by_one_of_the_consumers(kafkacheck: Callable[[E
     refused = Counter(
         row["error"] for row in operations(run, "acknowledgement") if row["completed"] is not None
     )
-    assert refused["INVALID_RECORD_STATE"] > 0, "no lock timed out"
+    if duration > 5:
+        assert refused["INVALID_RECORD_STATE"] > 0, "no lock timed out"
 
 
 @pytest.mark.nightly
