@@ -65,7 +65,8 @@ class KeptPlans:
         self._frames = {name: self._table(name, schema) for name, schema in schemas.items()}
 
     def take(self, files: Mapping[str, Iterable[str]]) -> bool:
-        """Make these local Parquet files, by table, the input of all statements. False if another history is."""
+        """Make these local Parquet files, by table, the input of all statements. False if those of
+        another history still are."""
         if not self._taken.acquire(blocking=False):
             return False
         try:
@@ -91,7 +92,7 @@ class KeptPlans:
         self._taken.release()
 
     def rows(self, statement: str) -> list[Row]:
-        """The result of a statement over ``{TABLE}``. Raises TypeError for a column of a type that JSON has not."""
+        """The result of a statement over ``{TABLE}``. Raises TypeError for a column of a type that JSON lacks."""
         key = self._settings, statement
         if key not in self._plans:
             self._plans[key] = self._planned(statement)
