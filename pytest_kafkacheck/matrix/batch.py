@@ -11,6 +11,7 @@ from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.matrix.cell import Cell
 from pytest_kafkacheck.matrix.scenario import Layout
 from pytest_kafkacheck.matrix.side_by_side import SideBySide
+from workloads.workload import Workload
 
 MOST = 12
 """Cells of one run. Each has a client process, and two cores have to serve them and the brokers."""
@@ -45,15 +46,15 @@ class Batch:
 
     def experiment_of(self, cell: Cell) -> Experiment:
         """The same run with one cell alone: by this it is judged, and run again."""
-        expect = "invalid" if cell.expected == "loses" and cell.workload.acknowledges else "valid"
         made = self._experiment(cell, cell.workload, requires=_required(cell))
-        return replace(made, name=cell.id, expect=expect)  # type: ignore[arg-type]
+        is_lost = cell.expected == "loses" and cell.workload.acknowledges
+        return replace(made, name=cell.id, expect="invalid" if is_lost else "valid")
 
-    def _experiment(self, cell: Cell, workload: object, *, requires: tuple[str, ...]) -> Experiment:
+    def _experiment(self, cell: Cell, workload: Workload, *, requires: tuple[str, ...]) -> Experiment:
         scenario = cell.scenario
         return Experiment(
             name=scenario.name,
-            workload=workload,  # type: ignore[arg-type]
+            workload=workload,
             faults=self.faults,
             cluster=replace(cell.cluster, brokers=self.layout.brokers),
             warm_up=scenario.warm_up,

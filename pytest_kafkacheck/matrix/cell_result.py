@@ -29,13 +29,14 @@ class CellResult:
 
     @property
     def state(self) -> State:
-        """A loss that was expected and did not occur is no pass: the cell has shown nothing."""
+        """A loss that was expected and did not occur is no pass: the cell has shown nothing. Nor is one without proof
+        of the fault that should bring it about."""
         shown, expected = self.shown, self.cell.expected
         if expected == "loses" and shown.lost:
-            return "as predicted"
+            return "not exercised" if shown.unproved else "as predicted"
         if shown.lost or shown.anomalies:
             return "not as predicted"
-        if shown.doubts:
+        if shown.unproved or shown.doubts:
             return "not exercised"
         if expected == "loses":
             return "not reproduced"
@@ -55,8 +56,8 @@ class CellResult:
             return f"broken: {shown.lost:,} of {shown.written:,} lost"
         if shown.anomalies:
             return f"broken: {', '.join(shown.anomalies)}"
-        if shown.doubts:
-            return f"not exercised: {shown.doubts[0]}"
+        if why := (*shown.unproved, *shown.doubts):
+            return f"not exercised: {why[0]}"
         return f"kept {shown.written:,} of {shown.written:,}"
 
     @property
@@ -74,6 +75,8 @@ class CellResult:
                     else "no write acknowledged"
                 )
                 return f"not as predicted: {was} during the fault, expected: {self.cell.expected}"
+            case "not exercised" if shown.lost:
+                return f"not exercised: {shown.lost:,} of {shown.written:,} lost, but {shown.unproved[0]}"
             case "not as predicted":
                 return f"not as predicted: {self.guarantee}, expected: {self.cell.expected}"
             case state:

@@ -21,7 +21,8 @@ class Shown:
     written         records that the producer took for written: acknowledged, or sent with acks=0.
     lost            those of them that are not in the log at the end.
     anomalies       other ones that are not allowed.
-    doubts          why the run shows less than it should.
+    unproved        why the scenario did not take place as it should: a loss then shows nothing of it either.
+    doubts          other reasons for which the run shows less than it should.
     acks_in_window  writes that began and were acknowledged during the scenario's fault; None without one.
     without_acks    the longest time without an acknowledgement, s; None with acks=0.
     throughput      acknowledged records per second while nothing failed; None where the rate was limited.
@@ -32,6 +33,7 @@ class Shown:
     written: int
     lost: int
     anomalies: tuple[str, ...] = ()
+    unproved: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
     acks_in_window: int | None = None
     without_acks: float | None = None
@@ -65,7 +67,8 @@ def shown(
         anomalies=tuple(
             name for name in found if name not in FOLLOWS_FROM_LOSS or (name != LOST and not lost)
         ),
-        doubts=(*_faults(verdict), *_isr(cell, verdict), *verdict.unknowns),
+        unproved=(*_faults(verdict), *_isr(cell, verdict)),
+        doubts=tuple(verdict.unknowns),
         acks_in_window=sum(acks) if acks else None,
         without_acks=max(waits, default=0.0) if cell.workload.acknowledges else None,
         throughput=rate,

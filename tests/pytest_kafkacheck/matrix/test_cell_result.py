@@ -39,11 +39,14 @@ REFUSING = cell("isr-of-one-killed")
         (SAFE, LOST, "not as predicted"),
         (SAFE, REFUSED, "not as predicted"),
         (SAFE, replace(KEPT, anomalies=("duplicate",)), "not as predicted"),
-        (SAFE, replace(KEPT, doubts=("kill of 1 had no effect",)), "not exercised"),
+        (SAFE, replace(KEPT, unproved=("kill of 1 had no effect",)), "not exercised"),
+        (SAFE, replace(KEPT, doubts=("a reader stopped",)), "not exercised"),
         (LOSING, LOST, "as predicted"),
         (LOSING, KEPT, "not reproduced"),
+        (SAFE, replace(LOST, unproved=("kill of 1 had no effect",)), "not as predicted"),
         (LOSING, replace(LOST, doubts=("a reader stopped",)), "as predicted"),
-        (LOSING, replace(KEPT, doubts=("kill of 1 had no effect",)), "not exercised"),
+        (LOSING, replace(LOST, unproved=("kill of 1 had no effect",)), "not exercised"),
+        (LOSING, replace(KEPT, unproved=("kill of 1 had no effect",)), "not exercised"),
         (REFUSING, REFUSED, "as predicted"),
         (REFUSING, KEPT, "not as predicted"),
         (REFUSING, replace(LOST, acks_in_window=0), "not as predicted"),
@@ -60,6 +63,12 @@ def test_a_loss_that_does_not_occur_is_no_pass_and_says_how_often_it_was_tried()
     with pytest.raises(VerdictError, match="loss not reproduced in 3 tries"):
         result.assert_as_predicted()
     assert worst_state([CellResult(SAFE, (KEPT,)), result]) == "not reproduced"
+
+
+def test_a_loss_whose_fault_was_not_proved_is_named_with_what_is_missing() -> None:
+    result = CellResult(LOSING, (replace(LOST, unproved=("kill of 1 had no effect",)),))
+    assert result.needs_another_try
+    assert result.verdict == "not exercised: 510 of 1,204 lost, but kill of 1 had no effect"
 
 
 def test_a_failure_names_what_was_shown_what_was_expected_and_why() -> None:

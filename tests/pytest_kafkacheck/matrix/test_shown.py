@@ -50,20 +50,19 @@ def test_writes_are_counted_in_the_window_of_the_scenario_whatever_the_order_in_
     assert shown(cell("power-loss"), HOME, verdict(fault("power-loss-0", 0))).acks_in_window is None
 
 
-def test_a_fault_without_effect_and_what_is_unknown_are_doubts() -> None:
+def test_a_fault_without_effect_is_unproved_and_what_is_unknown_a_doubt() -> None:
     seen = verdict(replace(KILL, effective=False), unknowns=["nothing was acknowledged after it"])
-    assert shown(cell("leader-killed"), HOME, seen).doubts == (
-        "kill of 1 had no effect",
-        "nothing was acknowledged after it",
-    )
+    of = shown(cell("leader-killed"), HOME, seen)
+    assert of.unproved == ("kill of 1 had no effect",)
+    assert of.doubts == ("nothing was acknowledged after it",)
 
 
-def test_an_isr_that_did_not_shrink_is_a_doubt() -> None:
+def test_an_isr_that_did_not_shrink_is_unproved() -> None:
     seen = verdict(CUT, LAST_CUT, KILL)
     one, two = (replace(seen, exercised=replace(seen.exercised, smallest_isr=isr)) for isr in (1, 2))
     of = cell("isr-of-one-killed")
-    assert shown(of, HOME, one).doubts == ()
-    assert shown(of, HOME, two).doubts == (
+    assert shown(of, HOME, one).unproved == ()
+    assert shown(of, HOME, two).unproved == (
         "the ISR never shrank to 1; the smallest one that was seen had 2 replicas",
     )
 
