@@ -96,7 +96,10 @@ class Logs:
             self.store(name, state)
 
     def store(self, name: str, state: dict[str, Any]) -> None:
-        (self._folder / f"{name}.state").write_text(json.dumps(state))
+        """In one step: other processes read it at any moment."""
+        new = self._folder / f"{name}.state.{os.getpid()}"
+        new.write_text(json.dumps(state))
+        new.replace(self._folder / f"{name}.state")
 
 
 class Client:

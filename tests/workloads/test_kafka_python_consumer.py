@@ -49,6 +49,7 @@ class FakeConsumer:
         self.start: dict[TopicPartition, int] = {}
         self.paused: set[TopicPartition] = set()
         self.closed = False
+        self._next_partition_records = None
         self._subscription = SimpleNamespace(assignment={})
 
     def assign(self, partitions: list[TopicPartition]) -> None:

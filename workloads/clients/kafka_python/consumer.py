@@ -15,6 +15,7 @@ from workloads.clients.connection import Address
 from workloads.clients.epochs import Epochs
 from workloads.clients.kafka_python.connectivity import Connectivity
 from workloads.clients.kafka_python.fetches import Fetches
+from workloads.clients.kafka_python.parked_records import let_go_of_consumed_response
 from workloads.clients.kafka_python.records import to_polled
 from workloads.clients.kafka_python.settings import COMMON, access
 from workloads.clients.protocol import Log, LostPosition, Polled, ReportedEnd
@@ -93,6 +94,7 @@ class KafkaPythonConsumer:
         try:
             if self._consumer is None:
                 self._connect()
+            let_go_of_consumed_response(self._consumer._fetcher)
             batches = self._consumer.poll(timeout_ms=int(timeout * 1000))
         except OffsetOutOfRangeError as error:
             # A broker that does not know yet that it lost the leadership reports this for offsets that exist.
