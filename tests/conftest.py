@@ -44,7 +44,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> work_units.W
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.name == "test_matrix.py" and not item.nodeid.endswith(CELL_BY_DAY):
+        is_example = item.path.match("examples/test_matrix.py")
+        if is_example and not item.nodeid.endswith(CELL_BY_DAY):
             item.add_marker(NIGHTLY)
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: work_units.rank(item.nodeid))

@@ -15,7 +15,7 @@ from pytest_kafkacheck.experiment.harness import Harness
 from tests.support.tampered_history import PLANTS, Recorded
 from workloads.append_log import AppendLog
 
-pytestmark = [pytest.mark.cluster, pytest.mark.spark]
+pytestmark = [pytest.mark.cluster, pytest.mark.spark, pytest.mark.nightly]
 
 
 @pytest.fixture(scope="module")

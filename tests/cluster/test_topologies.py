@@ -57,10 +57,7 @@ VERSIONS = {
     **{version: kraft(version) for version in ("4.1.1", "4.2.1", "4.3.0")},
 }
 
-ALWAYS = {
-    ("2.8.2", "zookeeper-1"),
-    ("4.3.0", "controllers-3"),
-}
+ALWAYS = {("2.8.2", "zookeeper-1")}
 
 CELLS = [
     pytest.param(

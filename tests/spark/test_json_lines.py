@@ -21,6 +21,7 @@ from tests.support.random_histories.groups import group_history
 from tests.support.random_histories.logs import draw_histories, log_history
 from tests.support.random_histories.queues import queue_history
 from tests.support.random_histories.transactions import transaction_history
+from tests.support.repetitions import repetitions
 from workloads.history.lines.export import export_lines
 from workloads.history.lines.imports import import_lines
 from workloads.history.schema import HARNESS, VALUE_BITS
@@ -160,7 +161,8 @@ def test_a_bad_file_beside_a_good_one(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_recorded_runs_have_the_same_verdicts_through_json_lines(spark: Any, tmp_path: Path) -> None:
     """Only the numbers of operations differ."""
     natives, imported = [], []
-    for run in sorted(each for each in RUNS.iterdir() if each.is_dir()):
+    recorded_runs = sorted(each for each in RUNS.iterdir() if each.is_dir())
+    for run in recorded_runs[:: repetitions(1, shorter=3)]:
         natives.append(tmp_path / "native" / run.name)
         shutil.copytree(run, natives[-1])
         file = tmp_path / f"{run.name}.jsonl.gz"
@@ -168,7 +170,7 @@ def test_recorded_runs_have_the_same_verdicts_through_json_lines(spark: Any, tmp
         imported.append(tmp_path / "imported" / run.name)
         import_lines(file, imported[-1])
     native, again = analyze(spark, natives), analyze(spark, imported)
-    assert len(native) > 5
+    assert len(native) == repetitions(len(recorded_runs), shorter=3)
     for run_id, verdict in native.items():
         assert verdict.findings, "otherwise the comparison shows little"
         assert comparable(again[run_id]) == comparable(verdict)
@@ -239,7 +241,7 @@ def test_random_histories_have_the_same_findings_through_json_lines(
 ) -> None:
     natives, imported, stories = [], [], {}
     for strategy in (log_history, group_history, transaction_history, queue_history):
-        for name, each in draw_histories(strategy(story), 25).items():
+        for name, each in draw_histories(strategy(story), repetitions(25, shorter=10)).items():
             if not each.records:
                 continue
             run = f"{strategy.__name__}-{name}"
@@ -255,7 +257,7 @@ def test_random_histories_have_the_same_findings_through_json_lines(
         {run: {each.anomaly: each.count for each in verdict.findings} for run, verdict in verdicts.items()}
         for verdicts in (native, again)
     )
-    assert sum(map(bool, found.values())) > 40, "most of them must have findings"
+    assert sum(map(bool, found.values())) > 0.4 * len(found), "most of them must have findings"
     for run, counts in found.items():
         assert found_again[run] == counts, (run, stories[run].rows(run))
 

@@ -16,11 +16,14 @@ from analyzers.history.load import load, release
 from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
 from analyzers.spark.kept_plans import KeptPlans, kept_plans
+from tests.support.repetitions import repetitions
 
 pytestmark = pytest.mark.spark
 
 RUNS = Path(__file__).parents[1] / "data" / "runs"
-RECORDED = [RUNS / name for name in ("acks_one", "torn_transfer", "follower_reads")]
+RECORDED = [
+    RUNS / name for name in ("acks_one", "torn_transfer", "follower_reads")[: repetitions(3, shorter=2)]
+]
 
 
 @pytest.fixture

@@ -88,7 +88,7 @@ def step(anomaly: str, shown: Mapping[str, Any]) -> tuple[Any, ...]:
     ("strategy", "histories", "over"),
     [
         (log_history, repetitions(250, shorter=160), "read"),
-        (transaction_history, repetitions(100, shorter=40), "txn"),
+        (transaction_history, repetitions(100, shorter=25), "txn"),
     ],
 )
 def test_a_finding_in_a_window_is_also_one_in_the_whole_history(

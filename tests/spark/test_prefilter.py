@@ -32,7 +32,7 @@ from tests.support.stories.watermarks import sampled
 
 pytestmark = pytest.mark.spark
 
-HISTORIES = repetitions(150, shorter=40)
+HISTORIES = repetitions(150, shorter=25)
 
 SUSPECTING = [check for check in ALL if check.suspicion is not None]
 

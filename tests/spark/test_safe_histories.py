@@ -18,7 +18,7 @@ from tests.support.repetitions import repetitions
 
 pytestmark = pytest.mark.spark
 
-HISTORIES = repetitions(200, shorter=30)
+HISTORIES = repetitions(200, shorter=22)
 
 REMOVALS = ("expired", "deleted", "compacted", "recreations")
 
