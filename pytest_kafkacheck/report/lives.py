@@ -1,0 +1,168 @@
+"""The life of the value of a finding: attempts, acknowledgement, offset, who read it, where it was cut.
+
+Only the values of the examples that a verdict names are followed; they are looked up all at once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analyzers.catalogue.registry import ANOMALIES
+from analyzers.verdict.names import client_name, write_name
+from analyzers.verdict.verdict import Verdict
+from pytest_kafkacheck.report.axis import clock
+from pytest_kafkacheck.report.run_data import RunData
+from workloads.history.schema import VALUE_BITS
+
+MOST_EXAMPLES = 10
+"""Of an anomaly; a verdict may hold more (`--examples`)."""
+
+MOST_READS = 12
+"""Of a value, in the order of time."""
+
+VALUES = ("value", "other_value")
+"""Keys of an example that hold the value of a record."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    time: int | None
+    """ms."""
+    who: str
+    what: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Life:
+    id: str
+    anomaly: str
+    title: str
+    time: int | None
+    """ms, of the finding."""
+    facts: tuple[tuple[str, str], ...]
+    """What the verdict says about it."""
+    events: tuple[Event, ...]
+    log: str
+    process: str
+
+
+def anchor(anomaly: str, number: int) -> str:
+    """The id of an example in the page."""
+    return f"finding-{anomaly}-{number + 1}"
+
+
+def lives(run: RunData) -> dict[str, tuple[Life, ...]]:
+    """By anomaly, in the order of the verdict."""
+    if run.verdict is None:
+        return {}
+    found = {finding.anomaly: finding.examples[:MOST_EXAMPLES] for finding in run.verdict.findings}
+    wanted = {value for examples in found.values() for each in examples for value in _values(each)}
+    rows = _rows(run.records, wanted)
+    return {
+        anomaly: tuple(_life(anomaly, number, each, rows, run) for number, each in enumerate(examples))
+        for anomaly, examples in found.items()
+    }
+
+
+def _values(example: Mapping[str, Any]) -> Iterator[int]:
+    for key in VALUES:
+        if type(example.get(key)) is int:
+            yield example[key]
+
+
+def _rows(records: pa.Table, values: set[int]) -> dict[int, list[dict[str, Any]]]:
+    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    if values:
+        chosen = records.filter(pc.is_in(records["value"], pa.array(sorted(values), pa.int64())))
+        for row in chosen.sort_by("invoked").to_pylist():
+            found[row["value"]].append(row)
+    return found
+
+
+def _life(
+    anomaly: str, number: int, example: Mapping[str, Any], rows: dict[int, list[dict[str, Any]]], run: RunData
+) -> Life:
+    verdict = run.verdict
+    assert verdict is not None
+    events = [event for value in dict.fromkeys(_values(example)) for event in _events(value, rows.get(value, []), run)]
+    events += _cuts(example, verdict)
+    ms = round(example["time"] * 1000) if example.get("time") is not None else None
+    if ms is not None:
+        events.append(Event(time=ms, who="verdict", what=f"{anomaly} is counted here"))
+    value = next(_values(example), None)
+    log = f"{example['topic']}-{example['partition']}" if example.get("partition") is not None else ""
+    what = write_name(value, verdict.clients) if value is not None else ANOMALIES[anomaly].about(example)
+    return Life(
+        id=anchor(anomaly, number),
+        anomaly=anomaly,
+        title=f"{what}{f' to {log}' if value is not None and log else ''}",
+        time=ms,
+        facts=tuple(_facts(anomaly, example)),
+        events=tuple(sorted(events, key=lambda event: (event.time is None, event.time or 0))),
+        log=log,
+        process=str(example.get("process", value >> VALUE_BITS if value is not None else "")),
+    )
+
+
+def _facts(anomaly: str, example: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    columns = ANOMALIES[anomaly].columns
+    for name, value in example.items():
+        if name in columns:
+            yield name.replace("_", " "), columns[name].to_text(value)
+    if example.get("faults"):
+        yield "faults at work", ", ".join(map(str, example["faults"]))
+
+
+def _events(value: int, rows: list[dict[str, Any]], run: RunData) -> Iterator[Event]:
+    name = write_name(value, run.clients)
+    sends = [row for row in rows if row["f"] == "send"]
+    polls = [row for row in rows if row["f"] == "poll"]
+    for row in sends:
+        who = client_name(row["process"], run.clients)
+        log = f"{row['topic']}-{row['partition']}"
+        yield Event(time=run.axis.at(row["invoked"]), who=who, what=f"sends {name} to {log}")
+        yield _end(row, who, run)
+    for row in polls[:MOST_READS]:
+        how = "finds it in the final read" if row["final"] else "reads it"
+        node = f", served by broker {row['node']}" if row["node"] is not None else ""
+        epoch = f", epoch {row['leader_epoch']}" if row["leader_epoch"] is not None else ""
+        yield Event(
+            time=run.axis.at(row["completed"] or row["invoked"]),
+            who=client_name(row["process"], run.clients),
+            what=f"{how} at offset {row['offset']:,}{epoch}{node}",
+        )
+    if len(polls) > MOST_READS:
+        yield Event(time=None, who="", what=f"{len(polls) - MOST_READS:,} more reads of it are not shown")
+    if sends and not polls:
+        yield Event(time=None, who="", what=f"nobody ever read {name}")
+    elif sends and not any(row["final"] for row in polls):
+        yield Event(time=None, who="", what=f"no final read found {name}")
+
+
+def _end(row: dict[str, Any], who: str, run: RunData) -> Event:
+    attempts = f" after {row['error']}" if row["error"] else ""
+    if row["completed"] is None:
+        return Event(time=None, who=who, what=f"never learns the outcome{attempts}")
+    time = run.axis.at(row["completed"])
+    offset = f" at offset {row['offset']:,}" if row["offset"] is not None else ""
+    words = {"ok": f"it is acknowledged{offset}", "fail": "it is refused", "info": "its outcome is unknown"}
+    took = f" ({clock((row['completed'] - row['invoked']) / 1e6)})"
+    return Event(time=time, who=who, what=f"{words[row['type']]}{took}{attempts}")
+
+
+def _cuts(example: Mapping[str, Any], verdict: Verdict) -> Iterator[Event]:
+    """The truncations that removed its offset."""
+    log, offset = f"{example.get('topic')}-{example.get('partition')}", example.get("offset")
+    if type(offset) is not int:
+        return
+    for cause in verdict.causes:
+        for cut in cause.cuts:
+            if cause.logs == (log,) and cut.offset <= offset < cut.log_end:
+                what = f"cuts its log from {cut.log_end:,} to {cut.offset:,}: offset {offset:,} is gone there"
+                yield Event(time=None if cut.time is None else round(cut.time * 1000), who=f"broker {cut.node}", what=what)
