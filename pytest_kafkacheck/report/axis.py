@@ -23,11 +23,13 @@ class Axis:
     """Of the run's first operation, CLOCK_MONOTONIC in ns."""
     span: int
     """ms from there to the last known event."""
+    step: int | None = None
+    """Width of a bucket, ms; None: as `span` calls for."""
 
     @property
     def width(self) -> int:
         """Of a bucket, ms."""
-        return next(width for width in WIDTHS if self.span / width <= MOST_BUCKETS)
+        return self.step or next(width for width in WIDTHS if self.span / width <= MOST_BUCKETS)
 
     @property
     def buckets(self) -> int:

@@ -63,13 +63,14 @@ class Page:
 
 
 def page(run: RunData) -> Page:
+    """Everything that the report of a run shows."""
     counts, verdict = cube(run), run.verdict
     text = "" if verdict is None else story(verdict)
     found = lives(run)
     return Page(
         name=run.name,
         result=verdict.result if verdict is not None else "not judged",
-        headline=_headline(verdict),
+        headline=headline(verdict),
         story=story_lines(text),
         facts=tuple(_facts(run)),
         axis=run.axis,
@@ -87,7 +88,8 @@ def page(run: RunData) -> Page:
     )
 
 
-def _headline(verdict: Verdict | None) -> str:
+def headline(verdict: Verdict | None) -> str:
+    """What decided the result, in one line."""
     if verdict is None:
         return "The run has no verdict that this version can read. Judge it with kafkacheck analyze."
     if verdict.findings:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.report import drawing
 from pytest_kafkacheck.report.axis import clock
+from pytest_kafkacheck.report.comparison import Comparison, compared
 from pytest_kafkacheck.report.lane import Lane, Strip
 from pytest_kafkacheck.report.page import Page, page
 from pytest_kafkacheck.report.run_data import RunData
@@ -23,7 +25,12 @@ def report(run: RunData) -> str:
     return _rendered("report.html.j2", page=page(run))
 
 
-def _rendered(template: str, **values: Page) -> str:
+def comparison(runs: Sequence[RunData]) -> str:
+    """HTML of several runs side by side."""
+    return _rendered("comparison.html.j2", comparison=compared(runs))
+
+
+def _rendered(template: str, **values: Page | Comparison) -> str:
     return _environment().get_template(template).render(**values)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LINE = re.compile(r"\s*(?P<time>[\d,]+\.\d) s\s\s+(?:(?P<since>fault|\+[\d,]+\.\d s)\s\s)?\s*(?P<text>.+)")
 LABEL = re.compile(r"   (?P<label>with|why|try|seen|but|unknown)(?:\s+(?P<text>.*))?$")
@@ -29,8 +29,18 @@ class StoryLine:
 
 
 def story_lines(story: str) -> tuple[StoryLine, ...]:
-    """Of the text of `analyzers.causes.story.story`, without its headline."""
-    return tuple(_line(text) for text in story.splitlines()[1:] if text.strip())
+    """Of the text of `analyzers.causes.story.story`, without its headline.
+
+    Reasons why something is unknown are on lines of their own below the label; each gets it.
+    """
+    lines: list[StoryLine] = []
+    label = ""
+    for line in (_line(text) for text in story.splitlines()[1:] if text.strip()):
+        if line.label and not line.text:
+            label = line.label
+        else:
+            lines.append(replace(line, label=line.label or label))
+    return tuple(lines)
 
 
 def _line(text: str) -> StoryLine:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from pytest_kafkacheck.report.axis import clock
 from pytest_kafkacheck.report.changes import SILENT, differs, shifted
 from pytest_kafkacheck.report.lane import Row, Span, Strip
-from pytest_kafkacheck.report.lanes.replicas import joined
+from pytest_kafkacheck.report.lanes.replicas import joined, named_once
 from pytest_kafkacheck.report.run_data import RunData
 
 ABOUT = "A row for each node that was asked; empty where it did not answer."
@@ -52,5 +52,5 @@ def _spans(samples: list[dict[str, int]], run: RunData) -> tuple[Span, ...]:
     return tuple(
         Span(begin=each.begin, end=each.end, look=each.look, text=each.text,
              title=f"{each.title}, {clock(each.begin)} to {clock(each.end)}")
-        for each in joined(spans)
+        for each in named_once(joined(spans))
     )  # fmt: skip

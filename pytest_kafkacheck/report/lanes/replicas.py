@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -22,7 +23,7 @@ OPEN = 6
 
 ABOUT = (
     "A row for each broker. Dark: it regards itself as leader, with its epoch. Light: a follower in sync (ISR), as the "
-    "newest leader reports it. Hatched: not in sync. Empty: it does not answer."
+    "newest leader reports it. Hatched: not in sync. Outlined: it does not answer."
 )
 Samples = dict[int, list[dict[str, Any]]]
 """By broker, in order of time."""
@@ -123,27 +124,28 @@ def _states(
     """What the replica was, between its samples; split where the ISR changes."""
     spans: list[Span] = []
     for row, after in pairwise(rows):
-        if row["silent"]:
-            continue
-        leads = row["leader"] == node
         edges = [row["time"], *(time for time, _ in reports if row["time"] < time < after["time"]), after["time"]]
         for begin, end in pairwise(edges):
             isr = next((isr for time, isr in reversed(reports) if time <= begin), None)
-            spans.append(_span(node, row, leads, isr, axis.at(begin), axis.at(end)))
-    yield from joined(spans)
+            spans.append(_span(node, row, isr, axis.at(begin), axis.at(end)))
+    yield from named_once(joined(spans))
 
 
-def _span(node: int, row: dict[str, Any], leads: bool, isr: frozenset[int] | None, begin: int, end: int) -> Span:
+def _span(node: int, row: dict[str, Any], isr: frozenset[int] | None, begin: int, end: int) -> Span:
     epoch = row["leader_epoch"]
     members = f", ISR {braces(sorted(isr))}" if isr is not None else ""
-    if leads:
-        text = f"leads, epoch {epoch}"
-        return Span(begin=begin, end=end, look="leads", text=text, title=f"broker {node} leads in epoch {epoch}{members}")
+    is_out = isr is not None and node not in isr
+    if row["silent"]:
+        title = f"broker {node} does not answer{members}"
+        return Span(begin=begin, end=end, look="silent out" if is_out else "silent", text="no answer", title=title)
+    if row["leader"] == node:
+        title = f"broker {node} leads in epoch {epoch}{members}"
+        return Span(begin=begin, end=end, look="leads", text=f"leads, epoch {epoch}", title=title)
     leader = f"sees broker {row['leader']} lead" if (row["leader"] or -1) >= 0 else "sees no leader"
-    seen = f"broker {node} {leader} in epoch {epoch}{members}"
-    if isr is not None and node not in isr:
-        return Span(begin=begin, end=end, look="out", text="not in sync", title=f"{seen}; it is not in sync")
-    return Span(begin=begin, end=end, look="in-sync", title=seen)
+    title = f"broker {node} {leader} in epoch {epoch}{members}"
+    if is_out:
+        return Span(begin=begin, end=end, look="out", text="not in sync", title=f"{title}; it is not in sync")
+    return Span(begin=begin, end=end, look="in-sync", title=title)
 
 
 def joined(spans: Sequence[Span]) -> Iterator[Span]:
@@ -158,6 +160,15 @@ def joined(spans: Sequence[Span]) -> Iterator[Span]:
         last = span
     if last is not None:
         yield last
+
+
+def named_once(spans: Iterable[Span]) -> Iterator[Span]:
+    """Of neighbours with the same text, only the first one shows it."""
+    last: Span | None = None
+    for span in spans:
+        is_same = last is not None and (last.look, last.text, last.end) == (span.look, span.text, span.begin)
+        last = span
+        yield replace(span, text="") if is_same else span
 
 
 def _watermarks(
