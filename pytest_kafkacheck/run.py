@@ -84,8 +84,10 @@ class Run:
         return self._verdict.headline()
 
     def figures(self) -> Iterator[tuple[str, object]]:
-        """Name and value of what the run showed, for programs that compare runs. Reading them does not count as having
-        looked at the verdict."""
+        """Name and value of what the run showed, for programs that compare runs.
+
+        Reading them does not count as having looked at the verdict.
+        """
         verdict = self._verdict
         found = ", ".join(f"{each.anomaly} {each.count}" for each in verdict.findings if not each.allowed)
         yield "kafkacheck_anomalies", found or "none"

@@ -15,7 +15,10 @@ COMPARISON = "comparison.html"
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+", help="the folder of a run; several are compared")
     parser.add_argument(
-        "-o", metavar="FILE", dest="out", help=f"default: report.html in the run's folder; of several runs {COMPARISON} here"
+        "-o",
+        metavar="FILE",
+        dest="out",
+        help=f"default: report.html in the run's folder; of several runs {COMPARISON} here",
     )
     parser.add_argument("--md", action="store_true", help="report.md, for a pull request, instead of HTML")
 

@@ -81,8 +81,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kafkacheck-report",
         choices=("always", "failed", "never"),
         default="failed",
-        help="Write report.html into the folder of each run: of failed tests (failed, the default), of all (always), or "
-        "never",
+        help="Write report.html into the folder of each run: of failed tests (failed, the default), of all (always), "
+        "or never",
     )
     parser.addini(
         "kafkacheck_dir", "Folder in which runs are kept, relative to rootdir", default=".kafkacheck"

@@ -17,7 +17,7 @@ SECTION = "kafkacheck report"
 
 
 def write_reports(item: pytest.Item, report: pytest.TestReport, runs: list[Run]) -> None:
-    """Write those that ``--kafkacheck-report`` asks for, each once. Never raises: the verdict counts, not its picture."""
+    """Write those that ``--kafkacheck-report`` asks for, each once. Never raises: the test has its result already."""
     when = item.config.getoption("kafkacheck_report")
     if when == "never" or not (report.failed or when == "always"):
         return

@@ -1,4 +1,4 @@
-"""The time axis that all lanes share: ms since the run's first operation, and buckets into which many rows are counted."""
+"""The time axis of all lanes: ms since the run's first operation, and buckets in which rows are counted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-MOST_BUCKETS = 300
+MOST_BUCKETS = 400
 """More would be narrower than a few pixels each."""
 
 WIDTHS = tuple(step * 10**power for power in range(8) for step in (1, 2, 5))

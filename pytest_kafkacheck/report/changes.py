@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 SILENT = 2_000_000_000
-"""ns without a sample of a broker, after which the report says that it did not answer. Probes sample each 0.2 s to 1 s,
-and wait up to a second for an answer."""
+"""ns without a sample of a broker, after which the report says that it did not answer. Probes sample each 0.2 s to
+1 s, and wait up to a second for an answer."""
 
 
 def shifted(column: pa.ChunkedArray, by: int = 1) -> pa.Array:

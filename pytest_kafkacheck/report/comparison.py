@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from analyzers.verdict.availability import PhaseAvailability
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.report.axis import Axis
 from pytest_kafkacheck.report.page import Page, page, ticks
@@ -51,7 +51,12 @@ def compared(runs: Sequence[RunData]) -> Comparison:
 
 def _on_axis(each: Page, span: int) -> Page:
     groups = tuple(group for group in each.groups if group.title in SHOWN)
-    return replace(each, axis=Axis(began=each.axis.began, span=span, step=each.axis.width), ticks=ticks(span), groups=groups)
+    return replace(
+        each,
+        axis=Axis(began=each.axis.began, span=span, step=each.axis.width),
+        ticks=ticks(span),
+        groups=groups,
+    )
 
 
 def _showed(verdicts: Sequence[Verdict | None]) -> Iterator[Line]:
@@ -60,14 +65,19 @@ def _showed(verdicts: Sequence[Verdict | None]) -> Iterator[Line]:
 
     yield line("verdict", lambda each: each.result)
     yield line("acknowledged", lambda each: f"{each.exercised.acks:,}")
-    yield line("not acknowledged", lambda each: f"{sum(each.exercised.sends.values()) - each.exercised.acks:,}")
+    yield line(
+        "not acknowledged", lambda each: f"{sum(each.exercised.sends.values()) - each.exercised.acks:,}"
+    )
     yield line("elections", lambda each: f"{each.exercised.leader_changes:,}")
     yield line("smallest ISR", lambda each: str(each.exercised.smallest_isr or "–"))
     yield line("longest wait", lambda each: _seconds([log.longest_wait for log in each.availability.logs]))
-    yield line("first acknowledgement after the last heal", lambda each: _seconds([log.recovery for log in each.availability.logs]))
+    yield line(
+        "first acknowledgement after the last heal",
+        lambda each: _seconds([log.recovery for log in each.availability.logs]),
+    )
     for phase in ("steady", "recovery"):
         for name, key in (("median", "latency_median"), ("99 %", "latency_99"), ("worst", "latency_worst")):
-            yield line(f"latency, phase {phase}, {name}", lambda each, p=phase, k=key: _latency(each.availability.phases, p, k))
+            yield line(f"latency, phase {phase}, {name}", partial(_latency, phase=phase, key=key))
 
 
 def _seconds(values: Sequence[float | None]) -> str:
@@ -75,19 +85,24 @@ def _seconds(values: Sequence[float | None]) -> str:
     return f"{max(known):.1f} s" if known else "–"
 
 
-def _latency(phases: Sequence[PhaseAvailability], name: str, key: str) -> str:
-    value = next((getattr(phase, key) for phase in phases if phase.phase == name), None)
+def _latency(verdict: Verdict, *, phase: str, key: str) -> str:
+    phases = verdict.availability.phases
+    value = next((getattr(each, key) for each in phases if each.phase == phase), None)
     return "–" if value is None else f"{value * 1000:,.0f} ms"
 
 
 def _findings(verdicts: Sequence[Verdict | None]) -> Iterator[Line]:
-    counts = [{each.anomaly: each.count for each in verdict.findings} if verdict else {} for verdict in verdicts]
+    counts = [
+        {each.anomaly: each.count for each in verdict.findings} if verdict else {} for verdict in verdicts
+    ]
     for anomaly in dict.fromkeys(name for each in counts for name in each):
         yield Line(name=anomaly, values=tuple(f"{each.get(anomaly, 0):,}" for each in counts))
 
 
 def _settings(runs: Sequence[RunData]) -> Iterator[Line]:
-    flat = [dict(_flat("", run.experiment)) | dict(run.verdict.settings if run.verdict else {}) for run in runs]
+    flat = [
+        dict(_flat("", run.experiment)) | dict(run.verdict.settings if run.verdict else {}) for run in runs
+    ]
     for name in sorted({name for each in flat for name in each}):
         yield Line(name=name, values=tuple(str(each.get(name, "–")) for each in flat))
 

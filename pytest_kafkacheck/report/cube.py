@@ -1,5 +1,7 @@
-"""How many sends and polls there were by bucket, log, process, outcome and class of latency: a few thousand cells from
-which throughput and latency follow for every choice of the page's filters."""
+"""How many sends and polls there were by bucket, log, process, outcome and class of latency.
+
+A few thousand cells, from which throughput and latency follow for every choice of the page's filters.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ class Cell(NamedTuple):
     """Position in `OUTCOMES`."""
     latency: int
     """Class, see `latency_of`."""
-    count: int
+    total: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +55,7 @@ class Cube:
         wanted, counts = OUTCOMES.index(outcome), [0] * buckets
         for cell in self.cells:
             if cell.outcome == wanted:
-                counts[cell.bucket] += cell.count
+                counts[cell.bucket] += cell.total
         return counts
 
     @cached_property
@@ -62,7 +64,7 @@ class Cube:
         found: dict[int, dict[int, int]] = {}
         for cell in self.cells:
             counts = found.setdefault(cell.process, {})
-            counts[cell.bucket] = counts.get(cell.bucket, 0) + cell.count
+            counts[cell.bucket] = counts.get(cell.bucket, 0) + cell.total
         return found
 
 
@@ -80,26 +82,28 @@ def cube(run: RunData) -> Cube:
     names = topics.dictionary.to_pylist() if len(topics) else []
     width = (pc.max(records["partition"]).as_py() or 0) + 1
     key = _key(run, records, topics, width)
-    cells, logs = [], []
+    cells: list[Cell] = []
+    logs: list[tuple[str, int]] = []
     index: dict[int, int] = {}
     for entry in pc.value_counts(key).to_pylist():
         parts = dict(_parts(entry["values"]))
         number = index.setdefault(parts["log"], len(index))
         if number == len(logs):
             logs.append((names[parts["log"] // width], parts["log"] % width))
-        cells.append(
-            Cell(**parts | {"log": number}, count=entry["counts"])
-        )
+        cells.append(Cell(**parts | {"log": number}, total=entry["counts"]))
     return Cube(cells=tuple(sorted(cells)), logs=tuple(logs))
 
 
 def _key(run: RunData, records: pa.Table, topics: pa.Array, width: int) -> pa.ChunkedArray:
     is_poll = pc.equal(records["f"], "poll")
     outcome = pc.if_else(
-        is_poll, 3, pc.if_else(pc.equal(records["type"], "ok"), 0, pc.if_else(pc.equal(records["type"], "fail"), 2, 1))
+        is_poll,
+        3,
+        pc.if_else(pc.equal(records["type"], "ok"), 0, pc.if_else(pc.equal(records["type"], "fail"), 2, 1)),
     )
     log = pc.add(
-        pc.multiply(topics.indices.cast(pa.int64()), width), pc.fill_null(records["partition"], 0).cast(pa.int64())
+        pc.multiply(topics.indices.cast(pa.int64()), width),
+        pc.fill_null(records["partition"], 0).cast(pa.int64()),
     )
     is_done = pc.and_(pc.or_(is_poll, pc.equal(records["type"], "ok")), pc.is_valid(records["completed"]))
     times = pc.if_else(is_done, records["completed"], records["invoked"])
@@ -134,8 +138,8 @@ def latency_class(ms: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def nice_top(value: float) -> float:
-    """The smallest of 1, 2, 5, 10, 20 ... that is not below the value."""
+    """The smallest round number that is not below the value; report.js chooses the same."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
-    return next(step * power for step in (1, 2, 5, 10) if step * power >= value * 0.999)
+    return next(step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= value * 0.999)

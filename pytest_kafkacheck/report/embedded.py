@@ -1,4 +1,4 @@
-"""What report.js draws from: columns of numbers as JSON, compressed, in base64. A run of a million sends takes 1 MB."""
+"""What report.js draws from: columns of numbers as JSON, compressed, in base64; 0.4 MB for a million sends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_kafkacheck.report.lanes.replicas import log_name
 from pytest_kafkacheck.report.run_data import RunData
 
 MOST_CELLS = 250_000
-"""Of the cube. Above that, cells of all processes are added up, and the filter by process does not change the charts."""
+"""Of the cube. Above that, cells of all processes are added up: the filter by process then changes no chart."""
 
 MOST_OPERATIONS = 20_000
 """Sends that the page can list: first those that were not acknowledged, then the slowest ones."""
@@ -45,7 +45,7 @@ def _columns(counts: Cube) -> dict[str, list[int]]:
         summed: dict[tuple[int, int, int, int], int] = {}
         for cell in cells:
             key = (cell.bucket, cell.log, cell.outcome, cell.latency)
-            summed[key] = summed.get(key, 0) + cell.count
+            summed[key] = summed.get(key, 0) + cell.total
         cells = tuple(Cell(b, log, -1, outcome, ms, count) for (b, log, outcome, ms), count in summed.items())
     return {name: [cell[at] for cell in cells] for at, name in enumerate(Cell._fields)}
 
@@ -68,7 +68,10 @@ def _operations(run: RunData, counts: Cube) -> dict[str, list[Any]]:
         "time": begun.to_pylist(),
         "took": [None if each is None else round(each, 1) for each in chosen["took"].to_pylist()],
         "process": chosen["process"].to_pylist(),
-        "log": [index.get(log, -1) for log in zip(chosen["topic"].to_pylist(), chosen["partition"].to_pylist(), strict=True)],
+        "log": [
+            index.get(log, -1)
+            for log in zip(chosen["topic"].to_pylist(), chosen["partition"].to_pylist(), strict=True)
+        ],
         "outcome": [OUTCOMES.index(each) for each in chosen["type"].to_pylist()],
         "offset": chosen["offset"].to_pylist(),
         "error": errors.indices.to_pylist() if len(errors) else [],

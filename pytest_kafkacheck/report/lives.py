@@ -90,8 +90,13 @@ def _life(
 ) -> Life:
     verdict = run.verdict
     assert verdict is not None
-    events = [event for value in dict.fromkeys(_values(example)) for event in _events(value, rows.get(value, []), run)]
-    events += _cuts(example, verdict)
+    events = [
+        event
+        for value in dict.fromkeys(_values(example))
+        for event in _events(value, rows.get(value, []), run)
+    ]
+    if any(_is_missing(rows.get(value, [])) for value in _values(example)):
+        events += _cuts(example, verdict)
     ms = round(example["time"] * 1000) if example.get("time") is not None else None
     if ms is not None:
         events.append(Event(time=ms, who="verdict", what=f"{anomaly} is counted here"))
@@ -141,8 +146,13 @@ def _events(value: int, rows: list[dict[str, Any]], run: RunData) -> Iterator[Ev
         yield Event(time=None, who="", what=f"{len(polls) - MOST_READS:,} more reads of it are not shown")
     if sends and not polls:
         yield Event(time=None, who="", what=f"nobody ever read {name}")
-    elif sends and not any(row["final"] for row in polls):
+    elif _is_missing(rows):
         yield Event(time=None, who="", what=f"no final read found {name}")
+
+
+def _is_missing(rows: list[dict[str, Any]]) -> bool:
+    """Whether a value was sent, and no final read found it."""
+    return any(row["f"] == "send" for row in rows) and not any(row["final"] for row in rows)
 
 
 def _end(row: dict[str, Any], who: str, run: RunData) -> Event:
@@ -165,4 +175,8 @@ def _cuts(example: Mapping[str, Any], verdict: Verdict) -> Iterator[Event]:
         for cut in cause.cuts:
             if cause.logs == (log,) and cut.offset <= offset < cut.log_end:
                 what = f"cuts its log from {cut.log_end:,} to {cut.offset:,}: offset {offset:,} is gone there"
-                yield Event(time=None if cut.time is None else round(cut.time * 1000), who=f"broker {cut.node}", what=what)
+                yield Event(
+                    time=None if cut.time is None else round(cut.time * 1000),
+                    who=f"broker {cut.node}",
+                    what=what,
+                )

@@ -34,7 +34,11 @@ def _lines(run: RunData) -> Iterator[str]:
         yield "|---|---|---|---|---|---|"
         yield from map(_fault, verdict.exercised.faults[:MOST_FAULTS])
     if waits := [log for log in verdict.availability.logs if log.longest_wait]:
-        yield from ("", "| partition | longest wait | first acknowledgement after the last heal |", "|---|---|---|")
+        yield from (
+            "",
+            "| partition | longest wait | first acknowledgement after the last heal |",
+            "|---|---|---|",
+        )
         for log in waits:
             recovery = "–" if log.recovery is None else f"after {log.recovery:.1f} s"
             yield f"| {escaped(log.topic)}-{log.partition} | {log.longest_wait:.1f} s | {recovery} |"

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from analyzers.causes.story import story
 from analyzers.catalogue.registry import ANOMALIES
+from analyzers.causes.story import story
 from analyzers.verdict.one_line import one_line
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.report.axis import Axis, clock
@@ -94,7 +94,9 @@ def headline(verdict: Verdict | None) -> str:
         return "The run has no verdict that this version can read. Judge it with kafkacheck analyze."
     if verdict.findings:
         found = ", ".join(f"{each.anomaly} ×{each.count:,}" for each in verdict.findings if not each.allowed)
-        allowed = ", ".join(f"{each.anomaly} ×{each.count:,} (allowed)" for each in verdict.findings if each.allowed)
+        allowed = ", ".join(
+            f"{each.anomaly} ×{each.count:,} (allowed)" for each in verdict.findings if each.allowed
+        )
         return ", ".join(filter(None, (found, allowed)))
     if verdict.unknowns:
         return verdict.unknowns[0]
@@ -144,5 +146,3 @@ def ticks(span: int) -> tuple[int, ...]:
     steps = (step * 10**power for power in range(8) for step in (1, 2, 5))
     step = next(step for step in steps if span / step <= 12)
     return tuple(range(0, span + 1, step))
-
-

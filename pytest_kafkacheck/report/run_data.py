@@ -29,7 +29,7 @@ RECORD_COLUMNS = (
 """Those of records that a report reads: a run may have millions of rows."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Row:
     """An operation of the nemesis, as `fault_events` takes it."""
 

@@ -14,8 +14,10 @@ MARKDOWN = "report.md"
 
 
 def write_report(home: Path, out: Path | None = None) -> Path:
-    """Returns the file: `out`, or report.html in the run's folder. Raises UsageError for what is no run, and where the
-    file cannot be written."""
+    """Returns the file: `out`, or report.html in the run's folder.
+
+    Raises UsageError for what is no run, and where the file cannot be written.
+    """
     return _written(report(read_run(home)), out or home / NAME)
 
 
@@ -33,5 +35,7 @@ def _written(text: str, file: Path) -> Path:
     try:
         file.write_text(text)
     except OSError as error:
-        raise UsageError(f"{file}: the report cannot be written ({error.strerror}); name another file with -o") from error
+        raise UsageError(
+            f"{file}: the report cannot be written ({error.strerror}); name another file with -o"
+        ) from error
     return file

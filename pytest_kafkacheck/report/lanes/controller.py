@@ -48,7 +48,15 @@ def _spans(samples: list[dict[str, int]], run: RunData) -> tuple[Span, ...]:
         leader, epoch = row["leader"], row["leader_epoch"]
         known = leader is not None and leader >= 0
         text = f"controller {leader}, epoch {epoch}" if known else "no controller"
-        spans.append(Span(begin=begin, end=end, look=f"controller c{(leader or 0) % 2}" if known else "out", text=text, title=text))
+        spans.append(
+            Span(
+                begin=begin,
+                end=end,
+                look=f"controller c{(leader or 0) % 2}" if known else "out",
+                text=text,
+                title=text,
+            )
+        )
     return tuple(
         Span(begin=each.begin, end=each.end, look=each.look, text=each.text,
              title=f"{each.title}, {clock(each.begin)} to {clock(each.end)}")

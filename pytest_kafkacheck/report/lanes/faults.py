@@ -20,7 +20,9 @@ def faults(run: RunData) -> tuple[Strip, ...]:
 
 def _row(event: FaultEvent, run: RunData) -> Row:
     return Row(
-        name=f"{event.event} ({_target(event)})", spans=tuple(_spans(event, run)), marks=tuple(_marks(event, run.axis))
+        name=f"{event.event} ({_target(event)})",
+        spans=tuple(_spans(event, run)),
+        marks=tuple(_marks(event, run.axis)),
     )
 
 
@@ -47,7 +49,9 @@ def _spans(event: FaultEvent, run: RunData) -> Iterator[Span]:
     what = fault_text(event, None, run.clients)
     doubts = " ".join(event.doubts())
     surely = event.heal.surely if event.heal else None
-    sure = f"; surely from {clock(run.axis.at(surely[0]))} to {clock(run.axis.at(surely[1]))}" if surely else ""
+    sure = (
+        f"; surely from {clock(run.axis.at(surely[0]))} to {clock(run.axis.at(surely[1]))}" if surely else ""
+    )
     title = f"{what}: possibly from {clock(outer[0])} to {clock(outer[1])}{sure}. {doubts}".strip()
     yield Span(begin=outer[0], end=outer[1], look="possibly" if event.took_effect else "failed", title=title)
     if surely:
@@ -63,5 +67,3 @@ def _marks(event: FaultEvent, axis: Axis) -> Iterator[Mark]:
         late = "" if stage.planned is None else f", begun at {clock(axis.at(stage.invoked))}"
         text = f"{what} of {event.event} requested for {clock(time)}{late}"
         yield Mark(time=time, look="request", sign=sign, title=text)
-
-

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pyarrow.compute as pc
+
 from analyzers.verdict.cause import Cause
 from analyzers.verdict.finding import Finding
 from pytest_kafkacheck.report.axis import clock
-from pytest_kafkacheck.report.lane import Mark, Row, Strip, Tags
+from pytest_kafkacheck.report.lane import Mark, Row, Span, Strip, Tags
 from pytest_kafkacheck.report.lives import anchor
 from pytest_kafkacheck.report.run_data import RunData
 
 ABOUT = (
-    "▲ a fault or step of a cause, ● an occurrence of an anomaly: click one to see what happened to its value. "
+    "▲ a fault or step of a cause, between them the writes that were lost; ● an occurrence of an anomaly: click one "
+    "to see what happened to its value. "
     "The marks of an anomaly are its first occurrences."
 )
 
@@ -20,13 +23,38 @@ ABOUT = (
 def findings(run: RunData) -> tuple[Strip, ...]:
     if run.verdict is None or not run.verdict.findings:
         return ()
-    rows = [_cause(number, cause) for number, cause in enumerate(run.verdict.causes)]
+    rows = [_cause(number, cause, run) for number, cause in enumerate(run.verdict.causes)]
     rows += [_finding(finding) for finding in run.verdict.findings]
     return (Strip(title="Findings", about=ABOUT, rows=tuple(rows)),)
 
 
-def _cause(number: int, cause: Cause) -> Row:
-    return Row(name=f"cause {number + 1}: {cause.kind}", marks=tuple(_steps(cause)), tags=Tags(log=_only(cause.logs)))
+def _cause(number: int, cause: Cause, run: RunData) -> Row:
+    spans = tuple(_cut_away(log, cause, run) for log in cause.logs if cause.cuts)
+    return Row(
+        name=f"cause {number + 1}: {cause.kind}",
+        spans=tuple(span for span in spans if span is not None),
+        marks=tuple(_steps(cause)),
+        tags=Tags(log=_only(cause.logs)),
+    )
+
+
+def _cut_away(log: str, cause: Cause, run: RunData) -> Span | None:
+    """When the writes were acknowledged whose offsets were cut, and which no final read found."""
+    low, high = min(cut.offset for cut in cause.cuts), max(cut.log_end for cut in cause.cuts)
+    topic, _, partition = log.rpartition("-")
+    records = run.records
+    mine = pc.and_(pc.equal(records["topic"], topic), pc.equal(records["partition"], int(partition)))
+    records = records.filter(mine)
+    found = records.filter(pc.fill_null(records["final"], False))["value"]
+    between = pc.and_(pc.greater_equal(records["offset"], low), pc.less(records["offset"], high))
+    acked = pc.and_(pc.equal(records["f"], "send"), pc.equal(records["type"], "ok"))
+    lost = records.filter(pc.and_(pc.and_(acked, between), pc.invert(pc.is_in(records["value"], found))))
+    if not len(lost):
+        return None
+    times = pc.min_max(lost["completed"]).as_py()
+    begin, end = run.axis.at(times["min"]), run.axis.at(times["max"])
+    text = f"{len(lost):,} acknowledged writes to {log} that are cut away later"
+    return Span(begin=begin, end=end, look="lost", text=text, title=f"{text}, {clock(begin)} to {clock(end)}")
 
 
 def _only(logs: tuple[str, ...]) -> str:
@@ -54,4 +82,6 @@ def _finding(finding: Finding) -> Row:
         if example.get("time") is not None
     )
     allowed = " (allowed)" if finding.allowed else ""
-    return Row(name=f"{finding.anomaly} ×{finding.count:,}{allowed}", marks=marks, tags=Tags(anomaly=finding.anomaly))
+    return Row(
+        name=f"{finding.anomaly} ×{finding.count:,}{allowed}", marks=marks, tags=Tags(anomaly=finding.anomaly)
+    )

@@ -60,7 +60,13 @@ def _generations(events: list[dict[str, Any]], run: RunData) -> Iterator[Span]:
     ordered = sorted((time, generation) for generation, time in begun.items())
     for (begin, generation), (end, _) in pairwise([*ordered, (run.axis.span, 0)]):
         title = f"generation {generation} from {clock(begin)}"
-        yield Span(begin=begin, end=end, look=f"phase {'even' if generation % 2 else 'odd'}", text=str(generation), title=title)
+        yield Span(
+            begin=begin,
+            end=end,
+            look=f"phase {'even' if generation % 2 else 'odd'}",
+            text=str(generation),
+            title=title,
+        )
 
 
 def _member(process: int, events: list[dict[str, Any]], ends: dict[int, int], run: RunData) -> Row:
@@ -83,7 +89,9 @@ def _member(process: int, events: list[dict[str, Any]], ends: dict[int, int], ru
         else:
             owned.pop(log, None)
         if kind in SIGNS:
-            marks.append(Mark(time=now, look="step", sign=SIGNS[kind], title=f"{clock(now)}: {name} {_what(kind)}"))
+            marks.append(
+                Mark(time=now, look="step", sign=SIGNS[kind], title=f"{clock(now)}: {name} {_what(kind)}")
+            )
     return Row(name=name, spans=tuple(spans), marks=tuple(marks), tags=Tags(process=str(process)))
 
 
@@ -102,14 +110,20 @@ def _ownership(name: str, owned: dict[tuple[str, int], int], begin: int, end: in
 def _watched(run: RunData) -> Iterator[Strip]:
     """Of the groups of applications: samples are recorded when they differ."""
     table = run.observations.filter(pc.equal(run.observations["kind"], "group")).sort_by("time")
-    found: dict[str, dict[tuple[str, int], list[tuple[int, str | None]]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[str, dict[tuple[str, int], list[tuple[int, str | None]]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for row in table.to_pylist():
         value = json.loads(row["value"] or "{}")
         log = row["topic"], row["partition"]
         found[value.get("group", "")][log].append((run.axis.at(row["time"]), value.get("owner")))
     for group, logs in sorted(found.items()):
         rows = tuple(
-            Row(name=f"{log[0]}-{log[1]}", spans=tuple(_owners(samples, run)), tags=Tags(log=f"{log[0]}-{log[1]}"))
+            Row(
+                name=f"{log[0]}-{log[1]}",
+                spans=tuple(_owners(samples, run)),
+                tags=Tags(log=f"{log[0]}-{log[1]}"),
+            )
             for log, samples in sorted(logs.items())
         )
         yield Strip(title=f"Group {group}, watched", about=WATCHED, rows=rows)

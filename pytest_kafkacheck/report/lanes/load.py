@@ -20,7 +20,10 @@ def throughput(run: RunData, counts: Cube) -> tuple[Chart, ...]:
         for outcome, words in WORDS.items()
     )
     polled = _rates(counts.per_bucket("polled", axis.buckets), axis)
-    highest = max((sum(value or 0 for _, value in each) for each in zip(*(s.points for s in series), strict=True)), default=0)
+    highest = max(
+        (sum(value or 0 for _, value in each) for each in zip(*(s.points for s in series), strict=True)),
+        default=0,
+    )
     charts = [
         Chart(
             title="Sends",
@@ -69,7 +72,9 @@ def latencies(run: RunData) -> tuple[Chart, ...]:
     ]  # fmt: skip
     if others:
         series.append(
-            Series(name="worst not acknowledged", look="fail", points=_points(others, 2, run.axis), dashed=True)
+            Series(
+                name="worst not acknowledged", look="fail", points=_points(others, 2, run.axis), dashed=True
+            )
         )
     return (
         Chart(
@@ -90,7 +95,8 @@ def _by_bucket(sends: pa.Table) -> dict[int, tuple[float, float, float]]:
     options = pc.TDigestOptions(q=[0.5, 0.99])
     grouped = sends.group_by("bucket").aggregate([("latency", "tdigest", options), ("latency", "max")])
     return {
-        row["bucket"]: (*map(float, row["latency_tdigest"]), row["latency_max"]) for row in grouped.to_pylist()
+        row["bucket"]: (*map(float, row["latency_tdigest"]), row["latency_max"])
+        for row in grouped.to_pylist()
     }
 
 

@@ -18,7 +18,10 @@ WHAT = {
 
 
 def phases(run: RunData) -> tuple[Strip, ...]:
-    begun = [("start", 0), *((row["value"]["phase"], run.axis.at(row["invoked"])) for row in run.steps("phase"))]
+    begun = [
+        ("start", 0),
+        *((row["value"]["phase"], run.axis.at(row["invoked"])) for row in run.steps("phase")),
+    ]
     if len(begun) == 1:
         return ()
     spans = tuple(

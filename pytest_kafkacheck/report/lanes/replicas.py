@@ -1,9 +1,9 @@
-"""Of each partition, as each broker saw it: who led in which epoch, who was in sync, and where the replicas' logs ended."""
+"""Each partition as each broker saw it: who led in which epoch, who was in sync, and where the logs ended."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -12,18 +12,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzers.causes.words import braces
-from pytest_kafkacheck.report.axis import Axis, clock
+from pytest_kafkacheck.report.axis import NANOSECONDS, Axis, clock
 from pytest_kafkacheck.report.changes import SILENT, differs, shifted
 from pytest_kafkacheck.report.cube import nice_top
-from pytest_kafkacheck.report.lane import Chart, Mark, Row, Series, Span, Strip, Tags
+from pytest_kafkacheck.report.lane import Chart, Mark, Points, Row, Series, Span, Strip, Tags
 from pytest_kafkacheck.report.run_data import RunData
 
 OPEN = 6
 """Partitions that are shown at once; others are folded."""
 
 ABOUT = (
-    "A row for each broker. Dark: it regards itself as leader, with its epoch. Light: a follower in sync (ISR), as the "
-    "newest leader reports it. Hatched: not in sync. Outlined: it does not answer."
+    "A row for each broker. Dark: it regards itself as leader, with its epoch. Light: a follower in sync (ISR), as "
+    "the newest leader reports it. Hatched: not in sync. Outlined: it does not answer."
 )
 Samples = dict[int, list[dict[str, Any]]]
 """By broker, in order of time."""
@@ -39,7 +39,9 @@ def replicas(run: RunData) -> tuple[Strip | Chart, ...]:
     lanes: list[Strip | Chart] = []
     for number, log in enumerate(sorted(logs[:OPEN]) + sorted(logs[OPEN:])):
         folded = number >= OPEN
-        lanes.append(_leaders(log, changes[log], run.axis, folded))
+        lanes.append(
+            _leaders(log, changes[log], run.axis, holders=offsets.get(log, {}).keys(), folded=folded)
+        )
         lanes += _watermarks(log, offsets.get(log, {}), run.axis, cuts.get(log, ()), folded)
     return tuple(lanes)
 
@@ -53,11 +55,15 @@ def _samples(observations: pa.Table) -> pa.Table:
     table = observations.filter(pc.equal(observations["kind"], "partition"))
     table = table.select(
         ["topic", "partition", "node", "time", "leader", "leader_epoch", "isr", "high_watermark", "log_end"]
-    ).sort_by([("topic", "ascending"), ("partition", "ascending"), ("node", "ascending"), ("time", "ascending")])
+    ).sort_by(
+        [("topic", "ascending"), ("partition", "ascending"), ("node", "ascending"), ("time", "ascending")]
+    )
     if not len(table):
         return table
     isr = table["isr"].combine_chunks()
-    text = pa.array([None if each is None else ",".join(map(str, sorted(each))) for each in isr.to_pylist()], pa.string())
+    text = pa.array(
+        [None if each is None else ",".join(map(str, sorted(each))) for each in isr.to_pylist()], pa.string()
+    )
     return table.set_column(table.schema.get_field_index("isr"), "isr", text)
 
 
@@ -83,7 +89,9 @@ def _offsets(table: pa.Table, axis: Axis) -> pa.Table:
     table = table.append_column("bucket", axis.bucket(table["time"]))
     ends = table["log_end"].combine_chunks()
     back = pc.and_(pc.fill_null(pc.less(ends, shifted(ends)), False), pc.invert(differs(table, KEY)))
-    keep = pc.or_(pc.or_(back, pc.fill_null(shifted(back, -1), False)), differs(table, [*KEY, "bucket"], by=-1))
+    keep = pc.or_(
+        pc.or_(back, pc.fill_null(shifted(back, -1), False)), differs(table, [*KEY, "bucket"], by=-1)
+    )
     return table.filter(keep)
 
 
@@ -94,12 +102,15 @@ def _by_log(table: pa.Table) -> dict[tuple[str, int], Samples]:
     return found
 
 
-def _leaders(log: tuple[str, int], samples: Samples, axis: Axis, folded: bool) -> Strip:
+def _leaders(log: tuple[str, int], samples: Samples, axis: Axis, *, holders: Set[int], folded: bool) -> Strip:
+    """holders: brokers that reported a log end. One that never did, led, or was in the ISR holds no replica."""
     reports = _isr_reports(samples)
     tags = Tags(log=log_name(log))
+    members = holders | {node for _, isr in reports for node in isr}
     rows = tuple(
         Row(name=f"broker {node}", spans=tuple(_states(node, rows, reports, axis)), tags=tags)
         for node, rows in sorted(samples.items())
+        if node in members or any(row["leader"] == node for row in rows)
     )
     return Strip(title=f"{log_name(log)}: leader and ISR", about=ABOUT, rows=rows, folded=folded)
 
@@ -124,7 +135,11 @@ def _states(
     """What the replica was, between its samples; split where the ISR changes."""
     spans: list[Span] = []
     for row, after in pairwise(rows):
-        edges = [row["time"], *(time for time, _ in reports if row["time"] < time < after["time"]), after["time"]]
+        edges = [
+            row["time"],
+            *(time for time, _ in reports if row["time"] < time < after["time"]),
+            after["time"],
+        ]
         for begin, end in pairwise(edges):
             isr = next((isr for time, isr in reversed(reports) if time <= begin), None)
             spans.append(_span(node, row, isr, axis.at(begin), axis.at(end)))
@@ -137,7 +152,9 @@ def _span(node: int, row: dict[str, Any], isr: frozenset[int] | None, begin: int
     is_out = isr is not None and node not in isr
     if row["silent"]:
         title = f"broker {node} does not answer{members}"
-        return Span(begin=begin, end=end, look="silent out" if is_out else "silent", text="no answer", title=title)
+        return Span(
+            begin=begin, end=end, look="silent out" if is_out else "silent", text="no answer", title=title
+        )
     if row["leader"] == node:
         title = f"broker {node} leads in epoch {epoch}{members}"
         return Span(begin=begin, end=end, look="leads", text=f"leads, epoch {epoch}", title=title)
@@ -178,9 +195,8 @@ def _watermarks(
     top = 0
     for node, rows in sorted(samples.items()):
         look = f"broker b{(node - 1) % 8 + 1}"
-        ends = [(axis.at(row["time"]), row["log_end"]) for row in rows]
-        marks = [(axis.at(row["time"]), row["high_watermark"]) for row in rows]
-        top = max(top, *(end for _, end in ends))
+        top = max(top, *(row["log_end"] for row in rows))
+        ends, marks = (_line(rows, column, axis) for column in ("log_end", "high_watermark"))
         series.append(Series(name=f"broker {node}: log end (LEO)", look=look, points=ends))
         series.append(Series(name="high watermark (HW)", look=look, points=marks, dashed=True))
     if series:
@@ -194,6 +210,18 @@ def _watermarks(
             tags=Tags(log=log_name(log)),
             folded=folded,
         )
+
+
+def _line(rows: Sequence[dict[str, Any]], column: str, axis: Axis) -> Points:
+    """Interrupted where the broker did not answer: where its log ended meanwhile is not known."""
+    longest = max(SILENT, 3 * axis.width * NANOSECONDS)
+    points: list[tuple[int, float | None]] = []
+    for before, row in pairwise([None, *rows]):
+        assert row is not None
+        if before is not None and row["time"] - before["time"] > longest:
+            points.append((axis.at(before["time"]), None))
+        points.append((axis.at(row["time"]), row[column]))
+    return points
 
 
 def _cuts(run: RunData) -> dict[tuple[str, int], list[Mark]]:

@@ -28,7 +28,11 @@ def transactions(run: RunData) -> tuple[Strip | Chart, ...]:
     table = table.append_column("id", _text_of(table["value"], "transactional_id"))
     is_abort = pc.fill_null(pc.equal(_text_of(table["value"], "outcome"), "abort"), False)
     is_ok = pc.equal(table["type"], "ok")
-    ended = pc.if_else(is_ok, pc.if_else(is_abort, "aborted", "committed"), pc.if_else(pc.equal(table["type"], "fail"), "aborted", "open"))
+    ended = pc.if_else(
+        is_ok,
+        pc.if_else(is_abort, "aborted", "committed"),
+        pc.if_else(pc.equal(table["type"], "fail"), "aborted", "open"),
+    )
     table = table.append_column("end", ended)
     return (_each(table, run),) if len(table) <= MOST else (_counted(table, run),)
 
@@ -50,7 +54,12 @@ def _each(table: pa.Table, run: RunData) -> Strip:
         processes[row["id"] or ""].add(row["process"])
     marks = _claims(run)
     rows = tuple(
-        Row(name=name or "unknown id", spans=tuple(each), marks=tuple(marks.get(name, ())), tags=_tags(processes[name]))
+        Row(
+            name=name or "unknown id",
+            spans=tuple(each),
+            marks=tuple(marks.get(name, ())),
+            tags=_tags(processes[name]),
+        )
         for name, each in sorted(spans.items())
     )
     return Strip(title="Transactions", about=ABOUT, rows=rows)

@@ -171,12 +171,12 @@
     if (data) draw();
   }
   function draw() {
-    const { bucket, log, process, outcome, latency, count } = data.cells, size = data.buckets;
+    const { bucket, log, process, outcome, latency, total } = data.cells, size = data.buckets;
     const counts = data.outcomes.map(() => new Array(size).fill(0)), classes = Array.from({ length: size }, () => new Map());
     for (let at = 0; at < bucket.length; at++) {
       if (!matches(log[at], process[at])) continue;
-      counts[outcome[at]][bucket[at]] += count[at];
-      if (outcome[at] === 0) classes[bucket[at]].set(latency[at], (classes[bucket[at]].get(latency[at]) ?? 0) + count[at]);
+      counts[outcome[at]][bucket[at]] += total[at];
+      if (outcome[at] === 0) classes[bucket[at]].set(latency[at], (classes[bucket[at]].get(latency[at]) ?? 0) + total[at]);
     }
     const [ok, info, fail, polled] = counts.map((each) => each.map((value) => (value * 1000) / data.width));
     stack("sends", [ok, info, fail]);
@@ -213,7 +213,7 @@
   function nice(value) {
     if (value <= 0) return 1;
     const power = 10 ** Math.floor(Math.log10(value));
-    return [1, 2, 5, 10].map((each) => each * power).find((each) => each >= value * 0.999);
+    return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((each) => each * power).find((each) => each >= value * 0.999);
   }
   function lines(name, series) {
     const svg = drawings.get(name);
