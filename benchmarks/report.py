@@ -3,8 +3,8 @@
   .venv/bin/python benchmarks/report.py [RUN...] [--sends 1000000]
 
 Without RUN, a run of so many sends is made: 600 s, 12 partitions, two readers and a final read, so four times as many
-records. Opening is measured in a Chromium that is installed on this machine: from the start of the navigation to the load
-event, of the second time. The bars, on two cores without other load: at most 2 s and 5 MB for a million sends.
+records. Opening is measured in a Chromium that is installed on this machine: from the start of the navigation to the
+load event, of the second time. The bars, on two cores without other load: 2 s and 5 MB for a million sends.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ from analyzers.verdict.text import render
 Result = Literal["valid", "invalid", "unknown"]
 
 FORMAT = 1
-"""Of verdict.json. It grows when a key is removed or means something else, not when one is added (docs/verdict.md)."""
+"""Of verdict.json. Another number says that a key was removed or means something else; adding one keeps it
+(docs/verdict.md)."""
 
 
 @dataclass(frozen=True, kw_only=True)

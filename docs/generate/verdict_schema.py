@@ -1,4 +1,4 @@
-"""The JSON schema of verdict.json, from the dataclasses that are stored in it and what they say about their fields."""
+"""The JSON schema of verdict.json, from the dataclasses that are stored in it and the text below their fields."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", type(
 TITLE = "verdict.json of a run of kafkacheck"
 
 PROMISE = (
-    "Keys may be added within a format: ignore those that you do not know. A key is removed, or means something else, "
-    "only in another format."
+    "Keys may be added within a format: ignore those that you do not know. A key is removed, or means something "
+    "else, only in another format."
 )
 
 

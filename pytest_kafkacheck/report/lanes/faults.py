@@ -52,7 +52,7 @@ def _spans(event: FaultEvent, run: RunData) -> Iterator[Span]:
     sure = (
         f"; surely from {clock(run.axis.at(surely[0]))} to {clock(run.axis.at(surely[1]))}" if surely else ""
     )
-    title = f"{what}: possibly from {clock(outer[0])} to {clock(outer[1])}{sure}. {doubts}".strip()
+    title = f"{what}: possibly from {clock(outer[0])} to {clock(outer[1])}{sure}. {doubts}".strip(". ")
     yield Span(begin=outer[0], end=outer[1], look="possibly" if event.took_effect else "failed", title=title)
     if surely:
         begin, end = run.axis.at(surely[0]), run.axis.at(surely[1])

@@ -14,8 +14,8 @@ from pytest_kafkacheck.report.lives import anchor
 from pytest_kafkacheck.report.run_data import RunData
 
 ABOUT = (
-    "▲ a fault or step of a cause, between them the writes that were lost; ● an occurrence of an anomaly: click one "
-    "to see what happened to its value. "
+    "▲ a fault or step of a cause, below it when the lost writes were acknowledged. ● an occurrence of an anomaly: "
+    "click one to see what happened to its value. "
     "The marks of an anomaly are its first occurrences."
 )
 
@@ -23,19 +23,21 @@ ABOUT = (
 def findings(run: RunData) -> tuple[Strip, ...]:
     if run.verdict is None or not run.verdict.findings:
         return ()
-    rows = [_cause(number, cause, run) for number, cause in enumerate(run.verdict.causes)]
+    rows: list[Row] = []
+    for number, cause in enumerate(run.verdict.causes, start=1):
+        rows += _cause(number, cause, run)
     rows += [_finding(finding) for finding in run.verdict.findings]
     return (Strip(title="Findings", about=ABOUT, rows=tuple(rows)),)
 
 
-def _cause(number: int, cause: Cause, run: RunData) -> Row:
-    spans = tuple(_cut_away(log, cause, run) for log in cause.logs if cause.cuts)
-    return Row(
-        name=f"cause {number + 1}: {cause.kind}",
-        spans=tuple(span for span in spans if span is not None),
-        marks=tuple(_steps(cause)),
-        tags=Tags(log=_only(cause.logs)),
+def _cause(number: int, cause: Cause, run: RunData) -> Iterator[Row]:
+    tags = Tags(log=_only(cause.logs))
+    yield Row(name=f"cause {number}: {cause.kind}", marks=tuple(_steps(cause)), tags=tags)
+    lost = tuple(
+        span for log in cause.logs if cause.cuts and (span := _cut_away(log, cause, run)) is not None
     )
+    if lost:
+        yield Row(name=f"lost by cause {number}", spans=lost, tags=tags)
 
 
 def _cut_away(log: str, cause: Cause, run: RunData) -> Span | None:

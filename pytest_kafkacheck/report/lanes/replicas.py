@@ -123,10 +123,14 @@ def _isr_reports(samples: Samples) -> list[tuple[int, frozenset[int]]]:
         epoch = row["leader_epoch"] if row["leader_epoch"] is not None else -1
         if row["leader"] == row["node"] and epoch >= highest and row["isr"] is not None:
             highest = epoch
-            isr = frozenset(map(int, filter(None, row["isr"].split(","))))
+            isr = _isr(row)
             if not found or found[-1][1] != isr:
                 found.append((row["time"], isr))
     return found
+
+
+def _isr(row: dict[str, Any]) -> frozenset[int]:
+    return frozenset(map(int, filter(None, row["isr"].split(","))))
 
 
 def _states(
@@ -156,7 +160,8 @@ def _span(node: int, row: dict[str, Any], isr: frozenset[int] | None, begin: int
             begin=begin, end=end, look="silent out" if is_out else "silent", text="no answer", title=title
         )
     if row["leader"] == node:
-        title = f"broker {node} leads in epoch {epoch}{members}"
+        own = f", ISR {braces(sorted(_isr(row)))}" if row["isr"] is not None else ""
+        title = f"broker {node} leads in epoch {epoch}{own}"
         return Span(begin=begin, end=end, look="leads", text=f"leads, epoch {epoch}", title=title)
     leader = f"sees broker {row['leader']} lead" if (row["leader"] or -1) >= 0 else "sees no leader"
     title = f"broker {node} {leader} in epoch {epoch}{members}"

@@ -8,6 +8,9 @@
   const whole = Number(line.dataset.span), view = { from: 0, span: whole }, chosen = { log: "", process: "", anomaly: "" };
   let moment = null, data = null;
   controls.hidden = false;
+  const stick = () => line.style.setProperty("--top", `${controls.offsetHeight}px`);
+  addEventListener("resize", stick);
+  stick();
 
   // --- zoom ---
   const seconds = (ms) => (ms / 1000).toFixed(3);
@@ -129,7 +132,7 @@
         if (Math.abs(style(mark, "--b") - moment) < view.span / 200) texts.push(mark.title);
       }
       const title = lane.querySelector("h3, h4, summary").textContent;
-      if (texts.length) list.append(element("li", null, element("b", `${title}: `), texts.join("; ")));
+      if (texts.length) list.append(element("li", null, element("b", `${title}: `), [...new Set(texts)].join("; ")));
     }
     panel.replaceChildren(close, element("strong", `At ${seconds(moment)} s`), list, ...operations());
     panel.hidden = false;
