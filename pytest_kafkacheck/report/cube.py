@@ -32,6 +32,11 @@ CLASSES = 127
 BITS = {"bucket": 12, "log": 20, "process": 20, "outcome": 2, "latency": 7}
 """Of the key of a cell, which fits into an int64: one column is counted several times as fast as five."""
 
+FINER = 8
+"""Buckets of throughput for each bucket of the axis, for a view of a part of the run."""
+
+COLUMNS = ("f", "type", "final", "topic", "partition", "process", "invoked", "completed", "intended")
+
 
 class Cell(NamedTuple):
     bucket: int
@@ -49,6 +54,8 @@ class Cell(NamedTuple):
 class Cube:
     cells: tuple[Cell, ...]
     logs: tuple[tuple[str, int], ...]
+    fine: dict[str, list[int]]
+    """By outcome: count of each of `FINER` buckets for each of the axis."""
 
     def per_bucket(self, outcome: str, buckets: int) -> list[int]:
         """Count of each bucket."""
@@ -75,47 +82,78 @@ def latency_of(number: int) -> float:
 
 def cube(run: RunData) -> Cube:
     """Acknowledged sends count when they were acknowledged, others when they were invoked."""
-    records = run.records
-    is_poll = pc.equal(records["f"], "poll")
-    records = records.filter(pc.invert(pc.and_(is_poll, pc.fill_null(records["final"], False))))
-    topics = records["topic"].dictionary_encode().combine_chunks()
-    names = topics.dictionary.to_pylist() if len(topics) else []
-    width = (pc.max(records["partition"]).as_py() or 0) + 1
-    key = _key(run, records, topics, width)
-    cells: list[Cell] = []
-    logs: list[tuple[str, int]] = []
-    index: dict[int, int] = {}
-    for entry in pc.value_counts(key).to_pylist():
-        parts = dict(_parts(entry["values"]))
-        number = index.setdefault(parts["log"], len(index))
-        if number == len(logs):
-            logs.append((names[parts["log"] // width], parts["log"] % width))
-        cells.append(Cell(**parts | {"log": number}, total=entry["counts"]))
-    return Cube(cells=tuple(sorted(cells)), logs=tuple(logs))
+    keys, fine = [], []
+    for records in run.record_batches(COLUMNS):
+        is_poll = pc.equal(records["f"], "poll")
+        records = records.filter(
+            pc.invert(pc.and_(is_poll, pc.fill_null(records["final"], False)))
+        ).combine_chunks()
+        outcomes = _outcomes(records)
+        is_done = pc.and_(pc.is_in(outcomes, pa.array([0, 3])), pc.is_valid(records["completed"]))
+        times = pc.if_else(is_done, records["completed"], records["invoked"])
+        keys.append(pc.value_counts(_key(run, records, outcomes, times)))
+        narrow = run.axis.bucket(times, FINER).cast(pa.int64())
+        fine.append(pc.value_counts(_joined(narrow, outcomes, BITS["outcome"])))
+    width = _width(run)
+    topics = _topics(run)
+    index = {log: number for number, log in enumerate(run.logs)}
+    cells = []
+    for key, total in _summed(keys):
+        parts = dict(_parts(key))
+        parts["log"] = index[topics[parts["log"] // width], parts["log"] % width]
+        cells.append(Cell(**parts, total=total))
+    by_outcome = {each: [0] * (run.axis.buckets * FINER) for each in OUTCOMES}
+    for key, total in _summed(fine):
+        by_outcome[OUTCOMES[key & 3]][key >> BITS["outcome"]] = total
+    return Cube(cells=tuple(sorted(cells)), logs=run.logs, fine=by_outcome)
 
 
-def _key(run: RunData, records: pa.Table, topics: pa.Array, width: int) -> pa.ChunkedArray:
-    is_poll = pc.equal(records["f"], "poll")
-    outcome = pc.if_else(
-        is_poll,
-        3,
-        pc.if_else(pc.equal(records["type"], "ok"), 0, pc.if_else(pc.equal(records["type"], "fail"), 2, 1)),
+def _topics(run: RunData) -> list[str]:
+    return sorted({topic for topic, _ in run.logs})
+
+
+def _width(run: RunData) -> int:
+    """Numbers that each topic has for its partitions."""
+    return max((partition for _, partition in run.logs), default=0) + 1
+
+
+def _summed(counts: list[pa.StructArray]) -> Iterator[tuple[int, int]]:
+    """Key and total, of the counts of batches."""
+    if not counts:
+        return
+    whole = pa.concat_arrays(counts)
+    table = pa.table({"key": whole.field("values"), "total": whole.field("counts")})
+    for row in table.group_by("key").aggregate([("total", "sum")]).to_pylist():
+        yield row["key"], row["total_sum"]
+
+
+def _outcomes(records: pa.Table) -> pa.ChunkedArray:
+    """Positions in `OUTCOMES`."""
+    of_sends = pc.if_else(
+        pc.equal(records["type"], "ok"), 0, pc.if_else(pc.equal(records["type"], "fail"), 2, 1)
     )
-    log = pc.add(
-        pc.multiply(topics.indices.cast(pa.int64()), width),
-        pc.fill_null(records["partition"], 0).cast(pa.int64()),
-    )
-    is_done = pc.and_(pc.or_(is_poll, pc.equal(records["type"], "ok")), pc.is_valid(records["completed"]))
-    times = pc.if_else(is_done, records["completed"], records["invoked"])
+    return pc.if_else(pc.equal(records["f"], "poll"), 3, of_sends).cast(pa.int64())
+
+
+def _key(
+    run: RunData, records: pa.Table, outcomes: pa.ChunkedArray, times: pa.ChunkedArray
+) -> pa.ChunkedArray:
+    topics = pc.index_in(records["topic"], pa.array(_topics(run), pa.string())).cast(pa.int64())
+    log = pc.add(pc.multiply(topics, _width(run)), records["partition"].cast(pa.int64()))
+    classes = pc.if_else(pc.equal(outcomes, 3), 0, latency_class(latency(records)))
     key = run.axis.bucket(times).cast(pa.int64())
     for name, column in (
         ("log", log),
         ("process", records["process"]),
-        ("outcome", outcome),
-        ("latency", pc.if_else(is_poll, 0, latency_class(latency(records)))),
+        ("outcome", outcomes),
+        ("latency", classes),
     ):
-        key = pc.bit_wise_or(pc.shift_left(key, BITS[name]), column.cast(pa.int64()))
+        key = _joined(key, column.cast(pa.int64()), BITS[name])
     return key
+
+
+def _joined(key: pa.ChunkedArray, part: pa.ChunkedArray, bits: int) -> pa.ChunkedArray:
+    return pc.bit_wise_or(pc.shift_left(key, bits), part)
 
 
 def _parts(key: int) -> Iterator[tuple[str, int]]:

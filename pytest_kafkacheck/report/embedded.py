@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pytest_kafkacheck.report.axis import NANOSECONDS
-from pytest_kafkacheck.report.cube import FASTEST, OUTCOMES, STEPS, Cell, Cube, latency
+from pytest_kafkacheck.report.cube import FASTEST, FINER, OUTCOMES, STEPS, Cell, Cube, latency
 from pytest_kafkacheck.report.lanes.replicas import log_name
 from pytest_kafkacheck.report.run_data import RunData
 
@@ -20,6 +20,8 @@ MOST_CELLS = 250_000
 
 MOST_OPERATIONS = 20_000
 """Sends that the page can list: first those that were not acknowledged, then the slowest ones."""
+
+COLUMNS = ("type", "invoked", "completed", "intended", "process", "topic", "partition", "offset", "error")
 
 
 def embedded(run: RunData, counts: Cube) -> str:
@@ -33,6 +35,8 @@ def embedded(run: RunData, counts: Cube) -> str:
         "steps": STEPS,
         "logs": [log_name(log) for log in counts.logs],
         "cells": _columns(counts),
+        "finer": FINER,
+        "fine": counts.fine,
         "operations": _operations(run, counts),
         "clients": {str(process): name for process, name in run.clients.items()},
     }
@@ -52,21 +56,17 @@ def _columns(counts: Cube) -> dict[str, list[int]]:
 
 def _operations(run: RunData, counts: Cube) -> dict[str, list[Any]]:
     """Of sends: ms of their begin, duration, process, log, outcome, offset, and their errors."""
-    sends = run.records.filter(pc.equal(run.records["f"], "send"))
-    sends = sends.append_column("took", pa.chunked_array(latency(sends)))
-    is_ok = pc.equal(sends["type"], "ok")
-    chosen = sends.filter(pc.invert(is_ok)).slice(0, MOST_OPERATIONS)
-    if left := MOST_OPERATIONS - len(chosen):
-        slow = sends.filter(is_ok)
-        best = pc.select_k_unstable(slow, min(left, len(slow)), [("took", "descending")]) if len(slow) else []
-        chosen = pa.concat_tables([chosen, slow.take(best)]) if len(best) else chosen
+    is_send, is_ok = pc.field("f") == "send", pc.field("type") == "ok"
+    chosen = run.some_records(COLUMNS, is_send & ~is_ok, MOST_OPERATIONS)
+    chosen = pa.concat_tables([chosen, _slowest(run, is_send & is_ok, MOST_OPERATIONS - len(chosen))])
     chosen = chosen.sort_by("invoked")
     index = {log: at for at, log in enumerate(counts.logs)}
     begun = pc.divide(pc.subtract(chosen["invoked"], run.axis.began), NANOSECONDS)
     errors = chosen["error"].fill_null("").dictionary_encode().combine_chunks()
+    took = latency(chosen).to_pylist()
     return {
         "time": begun.to_pylist(),
-        "took": [None if each is None else round(each, 1) for each in chosen["took"].to_pylist()],
+        "took": [None if each is None else round(each, 1) for each in took],
         "process": chosen["process"].to_pylist(),
         "log": [
             index.get(log, -1)
@@ -77,3 +77,13 @@ def _operations(run: RunData, counts: Cube) -> dict[str, list[Any]]:
         "error": errors.indices.to_pylist() if len(errors) else [],
         "errors": errors.dictionary.to_pylist() if len(errors) else [],
     }
+
+
+def _slowest(run: RunData, chosen: pc.Expression, most: int) -> pa.Table:
+    """Only the durations of all sends are held in memory."""
+    duration = pc.subtract(pc.field("completed"), pc.coalesce(pc.field("intended"), pc.field("invoked")))
+    took = run.some_records({"took": duration}, chosen)
+    if 0 < most < len(took):
+        kept = took.take(pc.select_k_unstable(took, most, [("took", "descending")]))
+        chosen = chosen & (duration >= pc.min(kept["took"]))
+    return run.some_records(COLUMNS, chosen, most)

@@ -63,7 +63,7 @@ def lives(run: RunData) -> dict[str, tuple[Life, ...]]:
         return {}
     found = {finding.anomaly: finding.examples[:MOST_EXAMPLES] for finding in run.verdict.findings}
     wanted = {value for examples in found.values() for each in examples for value in _values(each)}
-    rows = _rows(run.records, wanted)
+    rows = _rows(run, wanted)
     return {
         anomaly: tuple(_life(anomaly, number, each, rows, run) for number, each in enumerate(examples))
         for anomaly, examples in found.items()
@@ -76,10 +76,16 @@ def _values(example: Mapping[str, Any]) -> Iterator[int]:
             yield example[key]
 
 
-def _rows(records: pa.Table, values: set[int]) -> dict[int, list[dict[str, Any]]]:
+COLUMNS = (
+    "process", "f", "type", "invoked", "completed", "topic", "partition", "offset", "value", "leader_epoch", "final",
+    "error", "node",
+)  # fmt: skip
+
+
+def _rows(run: RunData, values: set[int]) -> dict[int, list[dict[str, Any]]]:
     found: dict[int, list[dict[str, Any]]] = defaultdict(list)
     if values:
-        chosen = records.filter(pc.is_in(records["value"], pa.array(sorted(values), pa.int64())))
+        chosen = run.some_records(COLUMNS, pc.field("value").isin(pa.array(sorted(values), pa.int64())))
         for row in chosen.sort_by("invoked").to_pylist():
             found[row["value"]].append(row)
     return found

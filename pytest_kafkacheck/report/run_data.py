@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 from analyzers.history.fault_events import FaultEvent, fault_events
 from analyzers.verdict.names import client_names
@@ -21,12 +22,6 @@ from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.report.axis import NANOSECONDS, Axis
 from workloads.history.compaction.compact import compact
 from workloads.history.schema import HARNESS, NEMESIS, TABLES
-
-RECORD_COLUMNS = (
-    "process", "f", "type", "invoked", "completed", "topic", "partition", "offset", "value", "leader_epoch",
-    "final", "error", "transaction", "node", "intended",
-)  # fmt: skip
-"""Those of records that a report reads: a run may have millions of rows."""
 
 
 @dataclass
@@ -41,30 +36,71 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Extent:
+    """Of the records; times in ns."""
+
+    first: int | None
+    last: int | None
+    logs: frozenset[tuple[str, int]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunData:
     home: Path
-    records: pa.Table
+    records: ds.Dataset
+    """Read in batches, or in part: a run may have more of them than there is memory."""
     operations: pa.Table
     observations: pa.Table
     verdict: Verdict | None = None
     experiment: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, Any] = field(default_factory=dict)
 
+    def record_batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """All records, a part at a time."""
+        for batch in self.records.to_batches(columns=list(columns), batch_readahead=2, fragment_readahead=1):
+            if len(batch):
+                yield pa.Table.from_batches([batch])
+
+    def some_records(
+        self,
+        columns: Sequence[str] | dict[str, pc.Expression],
+        chosen: pc.Expression,
+        most: int | None = None,
+    ) -> pa.Table:
+        """Holds only what is chosen, and the first `most` of it. columns: names, or expressions by name."""
+        wanted = columns if isinstance(columns, dict) else list(columns)
+        if most is None:
+            return self.records.to_table(columns=wanted, filter=chosen)
+        return self.records.head(most, columns=wanted, filter=chosen)
+
     @cached_property
     def axis(self) -> Axis:
         """From the first operation to the last event that is known."""
-        records, operations = self.records, self.operations
-        times = [
-            records["invoked"], records["completed"], operations["invoked"], operations["completed"],
-            self.observations["time"],
-        ]  # fmt: skip
-        firsts = [pc.min(each).as_py() for each in (records["invoked"], operations["invoked"])]
-        lasts = [pc.max(each).as_py() for each in times]
+        operations, extent = self.operations, self._extent
+        firsts = [extent.first, pc.min(operations["invoked"]).as_py()]
+        others = (operations["invoked"], operations["completed"], self.observations["time"])
+        lasts = [extent.last, *(pc.max(each).as_py() for each in others)]
         began = self.verdict.began if self.verdict is not None else None
         if began is None:
             began = min((each for each in firsts if each is not None), default=0)
         last = max((each for each in lasts if each is not None), default=began)
         return Axis(began=began, span=max((last - began) // NANOSECONDS + 1, 1))
+
+    @cached_property
+    def _extent(self) -> Extent:
+        """Of the records, in one pass over few columns."""
+        firsts: list[int | None] = []
+        lasts: list[int | None] = []
+        logs: set[tuple[str, int]] = set()
+        for part in self.record_batches(("invoked", "completed", "topic", "partition")):
+            firsts.append(pc.min(part["invoked"]).as_py())
+            lasts += [pc.max(part[name]).as_py() for name in ("invoked", "completed")]
+            logs |= _logs(part)
+        return Extent(
+            first=min((each for each in firsts if each is not None), default=None),
+            last=max((each for each in lasts if each is not None), default=None),
+            logs=frozenset(logs),
+        )
 
     @cached_property
     def faults(self) -> tuple[FaultEvent, ...]:
@@ -91,11 +127,7 @@ class RunData:
     @cached_property
     def logs(self) -> tuple[tuple[str, int], ...]:
         """Topic and partition of every log that was written, read, or sampled."""
-        found: set[tuple[str, int]] = set()
-        for table in (self.records, self.observations):
-            some = table.group_by(["topic", "partition"]).aggregate([]).to_pylist()
-            found |= {(row["topic"], row["partition"]) for row in some if row["partition"] is not None}
-        return tuple(sorted(found))
+        return tuple(sorted(self._extent.logs | _logs(self.observations)))
 
     @property
     def name(self) -> str:
@@ -113,9 +145,9 @@ def read_run(home: Path) -> RunData:
             compact(home)
         return RunData(
             home=home,
-            records=_table(directory.history, "records", RECORD_COLUMNS),
-            operations=_table(directory.history, "operations").sort_by("invoked"),
-            observations=_table(directory.history, "observations"),
+            records=_dataset(directory.history, "records"),
+            operations=_dataset(directory.history, "operations").to_table().sort_by("invoked"),
+            observations=_dataset(directory.history, "observations").to_table(),
             verdict=directory.read_verdict(),
             experiment=_json(directory.experiment),
             environment=_json(directory.environment),
@@ -124,14 +156,21 @@ def read_run(home: Path) -> RunData:
         raise UsageError(f"{home}: its history cannot be read ({type(error).__name__}: {error})") from error
 
 
-def _table(history: Path, name: str, columns: Iterable[str] | None = None) -> pa.Table:
-    """Columns that a file of an earlier version lacks are null."""
+def _dataset(history: Path, name: str) -> ds.Dataset:
+    """Columns that a file of an earlier version lacks are null. Raises ArrowException for a file that is none."""
     schema = TABLES[name]
-    chosen = list(columns) if columns is not None else schema.names
     files = sorted((history / name).glob("*.parquet"))
+    for file in files:
+        pq.read_metadata(file)
     if not files:
-        return schema.empty_table().select(chosen)
-    return ds.dataset([str(file) for file in files], schema=schema, format="parquet").to_table(columns=chosen)
+        return ds.dataset(schema.empty_table())
+    return ds.dataset([str(file) for file in files], schema=schema, format="parquet")
+
+
+def _logs(table: pa.Table) -> set[tuple[str, int]]:
+    """Topic and partition of each log that a table names."""
+    rows = table.group_by(["topic", "partition"]).aggregate([]).to_pylist()
+    return {(row["topic"], row["partition"]) for row in rows if row["partition"] is not None}
 
 
 def _json(file: Path) -> dict[str, Any]:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from analyzers.causes.circumstance import UNCLEAN_ELECTION
 from analyzers.verdict.cause import Cause, Cut, Election, Step
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.verdict import Verdict, judge
-from pytest_kafkacheck.report.run_data import RECORD_COLUMNS, RunData
+from pytest_kafkacheck.report.run_data import RunData
 from workloads.history.schema import HARNESS, OBSERVATIONS, OPERATIONS, RECORDS
 
 SECOND = 1_000_000_000
@@ -41,7 +42,7 @@ def planted(
     """Of rows with times in seconds since the begin; `value` of an operation is an object."""
     return RunData(
         home=Path("planted"),
-        records=_table(records, RECORDS).select(RECORD_COLUMNS),
+        records=ds.dataset(_table(records, RECORDS)),
         operations=_table(operations, OPERATIONS),
         observations=_table(observations, OBSERVATIONS),
         verdict=verdict,

@@ -44,13 +44,12 @@ def _cut_away(log: str, cause: Cause, run: RunData) -> Span | None:
     """When the writes were acknowledged whose offsets were cut, and which no final read found."""
     low, high = min(cut.offset for cut in cause.cuts), max(cut.log_end for cut in cause.cuts)
     topic, _, partition = log.rpartition("-")
-    records = run.records
-    mine = pc.and_(pc.equal(records["topic"], topic), pc.equal(records["partition"], int(partition)))
-    records = records.filter(mine)
-    found = records.filter(pc.fill_null(records["final"], False))["value"]
-    between = pc.and_(pc.greater_equal(records["offset"], low), pc.less(records["offset"], high))
-    acked = pc.and_(pc.equal(records["f"], "send"), pc.equal(records["type"], "ok"))
-    lost = records.filter(pc.and_(pc.and_(acked, between), pc.invert(pc.is_in(records["value"], found))))
+    field = pc.field
+    between = (field("offset") >= low) & (field("offset") < high)
+    mine = (field("topic") == topic) & (field("partition") == int(partition)) & between
+    acked = run.some_records(["value", "completed"], mine & (field("f") == "send") & (field("type") == "ok"))
+    found = run.some_records(["value"], field("final") & field("value").isin(acked["value"].combine_chunks()))
+    lost = acked.filter(pc.invert(pc.is_in(acked["value"], found["value"].combine_chunks())))
     if not len(lost):
         return None
     times = pc.min_max(lost["completed"]).as_py()

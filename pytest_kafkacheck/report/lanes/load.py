@@ -55,9 +55,9 @@ def _rates(counts: list[int], axis: Axis) -> Points:
 
 
 def latencies(run: RunData) -> tuple[Chart, ...]:
-    sends = run.records.filter(pc.equal(run.records["f"], "send"))
-    sends = sends.append_column("latency", pa.chunked_array(latency(sends)))
-    sends = sends.filter(pc.is_valid(sends["latency"]))
+    is_done = (pc.field("f") == "send") & pc.field("completed").is_valid()
+    sends = run.some_records(["type", "invoked", "completed", "intended"], is_done)
+    sends = sends.append_column("latency", latency(sends))
     if not len(sends):
         return ()
     sends = sends.append_column("bucket", run.axis.bucket(sends["completed"]))

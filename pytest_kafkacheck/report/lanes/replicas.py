@@ -21,6 +21,12 @@ from pytest_kafkacheck.report.run_data import RunData
 OPEN = 6
 """Partitions that are shown at once; others are folded."""
 
+MOST_LOGS = 100
+"""Partitions that are drawn; a report of more would be larger than 5 MB."""
+
+MOST_POINTS = 100
+"""Of a line of a folded partition."""
+
 ABOUT = (
     "A row for each broker. Dark: it regards itself as leader, with its epoch. Light: a follower in sync (ISR), as "
     "the newest leader reports it. Hatched: not in sync. Outlined: it does not answer."
@@ -37,7 +43,7 @@ def replicas(run: RunData) -> tuple[Strip | Chart, ...]:
     cuts = _cuts(run)
     logs = sorted(changes, key=lambda log: (log not in cuts, -sum(map(len, changes[log].values())), log))
     lanes: list[Strip | Chart] = []
-    for number, log in enumerate(sorted(logs[:OPEN]) + sorted(logs[OPEN:])):
+    for number, log in enumerate(sorted(logs[:OPEN]) + sorted(logs[OPEN:MOST_LOGS])):
         folded = number >= OPEN
         lanes.append(
             _leaders(log, changes[log], run.axis, holders=offsets.get(log, {}).keys(), folded=folded)
@@ -202,6 +208,8 @@ def _watermarks(
         look = f"broker b{(node - 1) % 8 + 1}"
         top = max(top, *(row["log_end"] for row in rows))
         ends, marks = (_line(rows, column, axis) for column in ("log_end", "high_watermark"))
+        if folded:
+            ends, marks = fewer(ends, MOST_POINTS), fewer(marks, MOST_POINTS)
         series.append(Series(name=f"broker {node}: log end (LEO)", look=look, points=ends))
         series.append(Series(name="high watermark (HW)", look=look, points=marks, dashed=True))
     if series:
@@ -227,6 +235,22 @@ def _line(rows: Sequence[dict[str, Any]], column: str, axis: Axis) -> Points:
             points.append((axis.at(before["time"]), None))
         points.append((axis.at(row["time"]), row[column]))
     return points
+
+
+def fewer(points: Points, most: int) -> Points:
+    """About `most` of them, and all ends of the line and those where it goes back."""
+    step = len(points) // most + 1
+    values = [None, *(value for _, value in points), None]
+    return [
+        point
+        for number, point in enumerate(points)
+        if number % step == 0 or _is_corner(*values[number : number + 3])
+    ]
+
+
+def _is_corner(before: float | None, here: float | None, after: float | None) -> bool:
+    """Whether a line begins, ends, or goes back at this point."""
+    return before is None or here is None or after is None or here < before or after < here
 
 
 def _cuts(run: RunData) -> dict[tuple[str, int], list[Mark]]:

@@ -19,6 +19,7 @@
     view.from = Math.min(Math.max(from, 0), whole - view.span);
     line.style.setProperty("--from", view.from);
     line.style.setProperty("--span", view.span);
+    if (data) draw();
     for (const svg of line.querySelectorAll("svg.drawing")) svg.setAttribute("viewBox", `${view.from} 0 ${view.span} 100`);
     ticks();
   }
@@ -181,9 +182,12 @@
       counts[outcome[at]][bucket[at]] += total[at];
       if (outcome[at] === 0) classes[bucket[at]].set(latency[at], (classes[bucket[at]].get(latency[at]) ?? 0) + total[at]);
     }
-    const [ok, info, fail, polled] = counts.map((each) => each.map((value) => (value * 1000) / data.width));
-    stack("sends", [ok, info, fail]);
-    stack("polls", [polled]);
+    // Of a part of the run there are finer counts, as long as nothing is filtered.
+    const isFine = !chosen.log && !chosen.process && view.span < whole / 3;
+    const width = isFine ? data.width / data.finer : data.width, some = isFine ? data.outcomes.map((each) => data.fine[each]) : counts;
+    const [ok, info, fail, polled] = some.map((each) => each.map((value) => (value * 1000) / width));
+    stack("sends", [ok, info, fail], width);
+    stack("polls", [polled], width);
     if (chosen.log || chosen.process) lines("latency", [0.5, 0.99, 1].map((share) => classes.map((each) => quantile(each, share))));
     else restore("latency");
   }
@@ -198,7 +202,7 @@
   function restore(name) {
     if (drawings.has(name)) drawings.get(name).innerHTML = originals.get(name);
   }
-  function stack(name, series) {
+  function stack(name, series, width) {
     const svg = drawings.get(name);
     if (!svg) return;
     const sums = series[0].map((_, at) => series.reduce((sum, each) => sum + each[at], 0));
@@ -207,7 +211,7 @@
       const parts = series[number].map((value, at) => {
         const low = below[at];
         below[at] += value;
-        return value ? `M${at * data.width} ${y(low)}V${y(below[at])}h${data.width}V${y(low)}z` : "";
+        return value ? `M${at * width} ${y(low)}V${y(below[at])}h${width}V${y(low)}z` : "";
       });
       path.setAttribute("d", parts.join(""));
     });

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from pytest_kafkacheck.report.cube import OUTCOMES, STEPS, cube, latency_of
+from pytest_kafkacheck.report.cube import FINER, OUTCOMES, STEPS, cube, latency_of
 from tests.support.report_runs import BEGAN, SECOND, planted, poll, send
 
 
@@ -55,3 +55,12 @@ def test_the_class_of_a_latency_is_at_most_a_fifth_too_high(ms: float) -> None:
 def test_a_send_at_a_rate_is_late_from_when_it_was_due() -> None:
     (cell,) = cube(planted(records=[send(0, 5, 0.001, intended=4)])).cells
     assert 1000 <= latency_of(cell.latency + 1) <= 1200
+
+
+def test_finer_counts_add_up_to_those_of_the_buckets() -> None:
+    rng = random.Random(7)
+    run = planted(records=[_record(rng, number) for number in range(300)])
+    counts = cube(run)
+    for outcome, fine in counts.fine.items():
+        summed = [sum(fine[at : at + FINER]) for at in range(0, len(fine), FINER)]
+        assert summed == counts.per_bucket(outcome, run.axis.buckets)

@@ -10,7 +10,7 @@ from pytest_kafkacheck.report.lanes.faults import faults
 from pytest_kafkacheck.report.lanes.groups import groups
 from pytest_kafkacheck.report.lanes.load import latencies, throughput
 from pytest_kafkacheck.report.lanes.phases import phases
-from pytest_kafkacheck.report.lanes.replicas import replicas
+from pytest_kafkacheck.report.lanes.replicas import fewer, replicas
 from pytest_kafkacheck.report.lanes.transactions import transactions
 from tests.support.report_runs import BEGAN, SECOND, planted, sample, send, step
 from workloads.history.schema import NEMESIS
@@ -241,3 +241,32 @@ def test_an_empty_history_has_no_lanes_of_what_it_lacks() -> None:
         *transactions(run),
         *latencies(run),
     ] == []
+
+
+def test_a_thinned_line_keeps_its_ends_its_gaps_and_where_it_goes_back() -> None:
+    whole = [(at, float(at)) for at in range(100)]
+    whole[50:50] = [(49, None)]
+    whole[80] = (79, 3.0)
+    thin = fewer(whole, 10)
+    assert len(thin) < 25
+    assert {thin[0], thin[-1], (49, 49.0), (49, None), (50, 50.0), (78, 78.0), (79, 3.0)} <= {*thin}
+
+
+def test_a_run_with_many_partitions_folds_those_with_few_changes_and_stays_small() -> None:
+    samples = [
+        sample(node, at / 5, leader=1, end=at * 10) | {"partition": partition}
+        for partition in range(20)
+        for node in (1, 2)
+        for at in range(200)
+    ]
+    samples += [sample(1, at, leader=2, epoch=1) | {"partition": 17} for at in (41, 42)]
+    lanes = replicas(planted(operations=[FIRST], observations=samples))
+    shown = [lane.title for lane in lanes if not lane.folded]
+    assert len(shown) == 12
+    assert "t-17: leader and ISR" in shown
+    assert all(
+        len(series.points) < 120
+        for lane in lanes
+        if lane.folded and isinstance(lane, Chart)
+        for series in lane.series
+    )
