@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.verdict.names import client_name, write_name
 from analyzers.verdict.verdict import Verdict
-from pytest_kafkacheck.report.axis import clock
+from pytest_kafkacheck.report.axis import NANOSECONDS
 from pytest_kafkacheck.report.run_data import RunData
 from workloads.history.schema import VALUE_BITS
 
@@ -96,10 +96,11 @@ def _life(
 ) -> Life:
     verdict = run.verdict
     assert verdict is not None
+    values = [*dict.fromkeys(_values(example))]
     events = [
         event
-        for value in dict.fromkeys(_values(example))
-        for event in _events(value, rows.get(value, []), run)
+        for value in values
+        for event in _events(value, rows.get(value, []), run, it="it" if len(values) == 1 else "")
     ]
     if any(_is_missing(rows.get(value, [])) for value in _values(example)):
         events += _cuts(example, verdict)
@@ -130,17 +131,19 @@ def _facts(anomaly: str, example: Mapping[str, Any]) -> Iterator[tuple[str, str]
         yield "faults at work", ", ".join(map(str, example["faults"]))
 
 
-def _events(value: int, rows: list[dict[str, Any]], run: RunData) -> Iterator[Event]:
+def _events(value: int, rows: list[dict[str, Any]], run: RunData, *, it: str) -> Iterator[Event]:
+    """it: how the value is called after its send; empty for its name, because there are others."""
     name = write_name(value, run.clients)
+    it = it or name
     sends = [row for row in rows if row["f"] == "send"]
     polls = [row for row in rows if row["f"] == "poll"]
     for row in sends:
         who = client_name(row["process"], run.clients)
         log = f"{row['topic']}-{row['partition']}"
         yield Event(time=run.axis.at(row["invoked"]), who=who, what=f"sends {name} to {log}")
-        yield _end(row, who, run)
+        yield _end(row, who, it, run)
     for row in polls[:MOST_READS]:
-        how = "finds it in the final read" if row["final"] else "reads it"
+        how = f"finds {it} in the final read" if row["final"] else f"reads {it}"
         node = f", served by broker {row['node']}" if row["node"] is not None else ""
         epoch = f", epoch {row['leader_epoch']}" if row["leader_epoch"] is not None else ""
         yield Event(
@@ -161,14 +164,18 @@ def _is_missing(rows: list[dict[str, Any]]) -> bool:
     return any(row["f"] == "send" for row in rows) and not any(row["final"] for row in rows)
 
 
-def _end(row: dict[str, Any], who: str, run: RunData) -> Event:
+def _end(row: dict[str, Any], who: str, it: str, run: RunData) -> Event:
     attempts = f" after {row['error']}" if row["error"] else ""
     if row["completed"] is None:
-        return Event(time=None, who=who, what=f"never learns the outcome{attempts}")
+        return Event(time=None, who=who, what=f"never learns the outcome of {it}{attempts}")
     time = run.axis.at(row["completed"])
     offset = f" at offset {row['offset']:,}" if row["offset"] is not None else ""
-    words = {"ok": f"it is acknowledged{offset}", "fail": "it is refused", "info": "its outcome is unknown"}
-    took = f" ({clock((row['completed'] - row['invoked']) / 1e6)})"
+    words = {
+        "ok": f"{it} is acknowledged{offset}",
+        "fail": f"{it} is refused",
+        "info": f"the outcome of {it} is unknown",
+    }
+    took = f" ({(row['completed'] - row['invoked']) / NANOSECONDS:,.0f} ms)"
     return Event(time=time, who=who, what=f"{words[row['type']]}{took}{attempts}")
 
 

@@ -20,7 +20,7 @@ def clients(run: RunData, counts: Cube) -> tuple[Strip, ...]:
         times[row["value"]["process"]][row["value"]["event"]] = run.axis.at(row["invoked"])
     processes = sorted({*times, *counts.active})
     rows = tuple(_row(process, times.get(process, {}), counts, run) for process in processes)
-    return (Strip(title="Clients", about=ABOUT, rows=rows),) if rows else ()
+    return (Strip(title="Client processes", about=ABOUT, rows=rows),) if rows else ()
 
 
 def _row(process: int, times: dict[str, int], counts: Cube, run: RunData) -> Row:

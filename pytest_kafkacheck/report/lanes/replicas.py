@@ -210,8 +210,8 @@ def _watermarks(
         ends, marks = (_line(rows, column, axis) for column in ("log_end", "high_watermark"))
         if folded:
             ends, marks = fewer(ends, MOST_POINTS), fewer(marks, MOST_POINTS)
-        series.append(Series(name=f"broker {node}: log end (LEO)", look=look, points=ends))
-        series.append(Series(name="high watermark (HW)", look=look, points=marks, dashed=True))
+        series.append(Series(name=f"broker {node}: log end", look=look, points=ends))
+        series.append(Series(name=f"broker {node}: HW", look=look, points=marks, dashed=True))
     if series:
         yield Chart(
             title=f"{log_name(log)}: log ends and high watermarks",

@@ -86,7 +86,7 @@ def test_the_life_of_a_lost_value_goes_from_the_send_to_the_cut(page: str) -> No
     story = [html.unescape(" ".join(re.sub(r"<[^>]*>", " ", row).split())) for row in rows]
     assert story == [
         "7.528 session 0 sends session 0's 69th write to log-a291cba7-0",
-        "10.362 session 0 it is acknowledged at offset 128 (2.8 s)",
+        "10.362 session 0 it is acknowledged at offset 128 (2,833 ms)",
         "10.362 verdict lost-write is counted here",
         "10.365 reader 0 reads it at offset 128, epoch 0, served by broker 3",
         "10.417 session 0 reads it at offset 128, epoch 0, served by broker 3",
