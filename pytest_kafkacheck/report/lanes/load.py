@@ -13,6 +13,10 @@ from pytest_kafkacheck.report.run_data import RunData
 WORDS = {"ok": "acknowledged", "info": "outcome unknown", "fail": "refused"}
 
 
+GAP = 1_000
+"""ms; at a low rate, buckets without an acknowledgement are no gap. report.js has the same rule."""
+
+
 def throughput(run: RunData, counts: Cube) -> tuple[Chart, ...]:
     axis = run.axis
     series = tuple(
@@ -101,11 +105,14 @@ def _by_bucket(sends: pa.Table) -> dict[int, tuple[float, float, float]]:
 
 
 def _points(rows: dict[int, tuple[float, float, float]], at: int, axis: Axis) -> Points:
-    """In the middle of each bucket, and a gap where nothing was acknowledged."""
-    return [
-        (number * axis.width + axis.width // 2, rows[number][at] if number in rows else None)
-        for number in range(axis.buckets)
-    ]
+    """In the middle of each bucket; interrupted where nothing was acknowledged for `GAP` or three buckets."""
+    points: list[tuple[int, float | None]] = []
+    for number in sorted(rows):
+        time = number * axis.width + axis.width // 2
+        if points and time - points[-1][0] > max(GAP, 3 * axis.width):
+            points.append((points[-1][0], None))
+        points.append((time, rows[number][at]))
+    return points
 
 
 def _power_below(value: float) -> float:

@@ -228,11 +228,12 @@
     const low = Math.log10(svg.dataset.bottom), high = Math.log10(svg.dataset.top);
     const y = (value) => (100 * (1 - Math.min(Math.max((Math.log10(value) - low) / (high - low || 1), 0), 1))).toFixed(1);
     svg.querySelectorAll("path").forEach((path, number) => {
-      let isOpen = false;
+      let last = null;
       path.setAttribute("d", (series[number] ?? []).map((value, at) => {
-        const part = value === null ? "" : `${isOpen ? "L" : "M"}${(at + 0.5) * data.width} ${y(value)}${isOpen ? "" : "h0.1"}`;
-        isOpen = value !== null;
-        return part;
+        if (value === null) return "";
+        const isOpen = last !== null && (at - last) * data.width <= Math.max(1000, 3 * data.width);
+        last = at;
+        return `${isOpen ? "L" : "M"}${(at + 0.5) * data.width} ${y(value)}${isOpen ? "" : "h0.1"}`;
       }).join(""));
     });
   }

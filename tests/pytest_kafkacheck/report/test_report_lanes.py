@@ -270,3 +270,9 @@ def test_a_run_with_many_partitions_folds_those_with_few_changes_and_stays_small
         if lane.folded and isinstance(lane, Chart)
         for series in lane.series
     )
+
+
+def test_a_line_of_latency_is_interrupted_where_nothing_was_acknowledged_for_a_second() -> None:
+    run = planted(records=[send(at, at / 2) for at in (0, 1, 2, 8, 9)], operations=[FIRST, LAST])
+    (chart,) = latencies(run)
+    assert [value is None for _, value in chart.series[0].points] == [False, False, False, True, False, False]
