@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pyarrow.compute as pc
 
-from pytest_kafkacheck.report.axis import clock
 from pytest_kafkacheck.report.changes import SILENT, differs, shifted
 from pytest_kafkacheck.report.lane import Row, Span, Strip
 from pytest_kafkacheck.report.lanes.replicas import joined, named_once
@@ -27,38 +27,24 @@ def controller(run: RunData) -> tuple[Strip, ...]:
     rows: dict[int, list[dict[str, int]]] = {}
     for row in table.append_column("silent", gap).filter(keep).to_pylist():
         rows.setdefault(row["node"], []).append(row)
-    return (
-        Strip(
-            title="Controller",
-            about=ABOUT,
-            rows=tuple(
-                Row(name="" if node is None else f"node {node}", spans=_spans(samples, run))
-                for node, samples in rows.items()
-            ),
-        ),
-    )
+    lane = tuple(Row(name=_asked(node), spans=tuple(_spans(samples, run))) for node, samples in rows.items())
+    return (Strip(title="Controller", about=ABOUT, rows=lane),)
 
 
-def _spans(samples: list[dict[str, int]], run: RunData) -> tuple[Span, ...]:
+def _asked(node: int | None) -> str:
+    return "any node" if node is None else f"node {node}"
+
+
+def _spans(samples: list[dict[str, int]], run: RunData) -> Iterator[Span]:
     spans = []
     for row, after in pairwise(samples):
         if row["silent"]:
             continue
-        begin, end = run.axis.at(row["time"]), run.axis.at(after["time"])
         leader, epoch = row["leader"], row["leader_epoch"]
-        known = leader is not None and leader >= 0
-        text = f"controller {leader}, epoch {epoch}" if known else "no controller"
-        spans.append(
-            Span(
-                begin=begin,
-                end=end,
-                look=f"controller c{(leader or 0) % 2}" if known else "out",
-                text=text,
-                title=text,
-            )
-        )
-    return tuple(
-        Span(begin=each.begin, end=each.end, look=each.look, text=each.text,
-             title=f"{each.title}, {clock(each.begin)} to {clock(each.end)}")
-        for each in named_once(joined(spans))
-    )  # fmt: skip
+        is_known = leader is not None and leader >= 0
+        text = f"controller {leader}, epoch {epoch}" if is_known else "no controller"
+        look = f"controller c{leader % 2}" if is_known else "out"
+        begin, end = run.axis.at(row["time"]), run.axis.at(after["time"])
+        title = f"{_asked(row['node'])} sees {text}"
+        spans.append(Span(begin=begin, end=end, look=look, text=text, title=title))
+    yield from named_once(joined(spans))

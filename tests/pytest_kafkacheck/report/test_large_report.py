@@ -27,5 +27,10 @@ def test_a_large_run_has_a_small_and_complete_report(tmp_path: Path, sends: int)
     assert totals == {"ok": sends * 99 // 100, "info": sends // 100, "fail": 0, "polled": READERS * sends}
     (life,) = lives(run)["lost-write"]
     assert [event.who for event in life.events if event.time is not None][:2] == ["producer 1", "producer 1"]
-    for text in ("isolate-0 (broker 1)", "t-11: leader and ISR", "controller 2, epoch 4", "not in sync"):
+    for text in (
+        "isolate-0 (broker 1)",
+        "t-11: leader and ISR",
+        "node 3 sees controller 2, epoch 4",
+        "not in sync",
+    ):
         assert text in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,8 +62,17 @@ def opened(browser: Browser, files: dict[str, Path]) -> Iterator[Any]:
     assert problems == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["report", "group", "comparison"])
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [
+        ("report", "light"),
+        *(
+            pytest.param(name, scheme, marks=pytest.mark.nightly)
+            for name, scheme in product(("report", "group", "comparison"), ("light", "dark"))
+            if (name, scheme) != ("report", "light")
+        ),
+    ],
+)
 def test_axe_finds_nothing(opened: Any, name: str, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     page = opened(name, color_scheme=scheme)
@@ -94,6 +104,7 @@ def test_a_click_on_a_moment_shows_its_state_and_can_be_linked_to(opened: Any) -
     )
 
 
+@pytest.mark.nightly
 def test_a_time_of_the_story_is_a_link_into_the_time_line(opened: Any) -> None:
     page = opened("report")
     page.locator(".story a.time").first.click()
@@ -138,6 +149,7 @@ def test_filters_hide_what_was_not_chosen_and_draw_the_charts_again(opened: Any)
     assert "log=work-1c39754f-1" in page.evaluate("location.hash")
 
 
+@pytest.mark.nightly
 def test_without_javascript_everything_but_the_controls_is_there(opened: Any) -> None:
     page = opened("report", java_script_enabled=False)
     assert page.get_by_text("unclean.leader.election.enable=true lets a replica lead").is_visible()
@@ -146,12 +158,14 @@ def test_without_javascript_everything_but_the_controls_is_there(opened: Any) ->
     assert not page.locator(".controls").is_visible()
 
 
+@pytest.mark.nightly
 def test_a_narrow_window_needs_no_sideways_scrolling(opened: Any) -> None:
     page = opened("report", screen={"width": 420, "height": 800})
     page.set_viewport_size({"width": 420, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 420
 
 
+@pytest.mark.nightly
 def test_a_printed_report_has_the_lanes_and_the_lives_and_no_controls(opened: Any, tmp_path: Path) -> None:
     page = opened("report")
     page.emulate_media(media="print")
