@@ -9,7 +9,7 @@ import pytest
 
 from pytest_kafkacheck.plugin.cells import summarize_cells
 from pytest_kafkacheck.plugin.evidence import ENDED, keep_evidence
-from pytest_kafkacheck.plugin.run_reports import properties, write_reports
+from pytest_kafkacheck.plugin.run_reports import SHOWN, properties, write_reports
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.run import Run
@@ -107,7 +107,10 @@ def _summarize_passed(terminalreporter: pytest.TerminalReporter, config: pytest.
     """One line for each run of a test that passed: what it showed."""
     passed = [each for each in terminalreporter.stats.get("passed", ()) if each.when == "call"]
     lines = [
-        (report.nodeid, text) for report in passed for key, text in report.user_properties if key == ONE_LINE
+        (report.nodeid, text)
+        for report in passed
+        for key, text in report.user_properties
+        if key in (ONE_LINE, SHOWN)
     ]
     if lines and config.get_verbosity() >= 0:
         terminalreporter.section("kafkacheck: what the runs of passed tests showed")

@@ -15,6 +15,12 @@ WRITTEN = pytest.StashKey[set[int]]()
 
 SECTION = "kafkacheck report"
 
+PROPERTY = "kafkacheck_report"
+"""Of JUnit: the file, or why there is none."""
+
+SHOWN = "kafkacheck-report"
+"""The property of a test's report that is printed if the test passed."""
+
 
 def write_reports(item: pytest.Item, report: pytest.TestReport, runs: list[Run]) -> None:
     """Write those that ``--kafkacheck-report`` asks for, each once. Never raises: the test has its result already."""
@@ -37,9 +43,12 @@ def _write(item: pytest.Item, report: pytest.TestReport, run: Run) -> None:
         reason = " ".join(str(error).split())
         text = f"not written ({type(error).__name__}: {reason}); try kafkacheck report {run.path}"
     report.sections.append((SECTION, text))
-    item.user_properties.append(("kafkacheck_report", text))
-    if report.when == "teardown":  # JUnit takes the properties of this report, which is made already.
-        report.user_properties.append(("kafkacheck_report", text))
+    item.user_properties.append((PROPERTY, text))
+    # JUnit takes the properties of the report of the teardown, which has those of the test when it is made.
+    if report.when == "teardown":
+        report.user_properties.append((PROPERTY, text))
+    else:
+        report.user_properties.append((SHOWN, f"report: {text}"))
 
 
 def properties(run: Run) -> Iterator[tuple[str, object]]:

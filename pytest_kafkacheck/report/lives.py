@@ -5,6 +5,7 @@ Only the values of the examples that a verdict names are followed; they are look
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ MOST_EXAMPLES = 10
 
 MOST_READS = 12
 """Of a value, in the order of time."""
+
+MOST_STEPS = 14
+"""Events of a group that are shown for a finding about it, nearest in time."""
 
 VALUES = ("value", "other_value")
 """Keys of an example that hold the value of a record."""
@@ -104,6 +108,8 @@ def _life(
     ]
     if any(_is_missing(rows.get(value, [])) for value in _values(example)):
         events += _cuts(example, verdict)
+    if ANOMALIES[anomaly].family == "groups":
+        events += _group_events(example, run)
     ms = round(example["time"] * 1000) if example.get("time") is not None else None
     if ms is not None:
         events.append(Event(time=ms, who="verdict", what=f"{anomaly} is counted here"))
@@ -177,6 +183,36 @@ def _end(row: dict[str, Any], who: str, it: str, run: RunData) -> Event:
     }
     took = f" ({(row['completed'] - row['invoked']) / NANOSECONDS:,.0f} ms)"
     return Event(time=time, who=who, what=f"{words[row['type']]}{took}{attempts}")
+
+
+def _group_events(example: Mapping[str, Any], run: RunData) -> Iterator[Event]:
+    """Who was given the partition, and who committed, around the finding."""
+    if example.get("partition") is None or example.get("time") is None:
+        return
+    table, moment = run.operations, run.axis.began + round(example["time"] * 1e9)
+    mine = pc.and_(
+        pc.equal(table["topic"], example["topic"]), pc.equal(table["partition"], example["partition"])
+    )
+    kinds = pc.is_in(table["f"], pa.array(["member", "commit"]))
+    rows = table.filter(pc.and_(pc.fill_null(mine, False), kinds)).to_pylist()
+    for row in sorted(rows, key=lambda row: abs(row["invoked"] - moment))[:MOST_STEPS]:
+        time = row["completed"] if row["completed"] is not None else row["invoked"]
+        generation = f" in generation {row['generation']}" if row["generation"] is not None else ""
+        what = _group_step(row, f"{row['topic']}-{row['partition']}")
+        yield Event(
+            time=run.axis.at(time), who=client_name(row["process"], run.clients), what=f"{what}{generation}"
+        )
+
+
+def _group_step(row: dict[str, Any], log: str) -> str:
+    if row["f"] == "member":
+        kind = json.loads(row["value"])["event"]
+        start = f" from offset {row['start_offset']:,}" if row["start_offset"] is not None else ""
+        return {"assigned": f"is assigned {log}{start}", "revoked": f"gives {log} back"}.get(
+            kind, f"loses {log}"
+        )
+    outcome = {"ok": "is accepted", "fail": "is refused", "info": "has an unknown outcome"}[row["type"]]
+    return f"its commit of offset {row['end_offset']} of {log} {outcome}"
 
 
 def _cuts(example: Mapping[str, Any], verdict: Verdict) -> Iterator[Event]:

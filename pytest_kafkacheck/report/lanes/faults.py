@@ -12,10 +12,13 @@ from pytest_kafkacheck.report.run_data import RunData
 
 ABOUT = "Solid: surely at work. Hatched: possibly at work. ◆ requested (the schedule's time), ◇ healing requested."
 
+MOST_OPEN = 60
+"""Events that are shown at once. Of more, the shaded times still show when any fault was at work."""
+
 
 def faults(run: RunData) -> tuple[Strip, ...]:
     rows = tuple(_row(event, run) for event in run.faults)
-    return (Strip(title="Faults", about=ABOUT, rows=rows),) if rows else ()
+    return (Strip(title="Faults", about=ABOUT, rows=rows, folded=len(rows) > MOST_OPEN),) if rows else ()
 
 
 def _row(event: FaultEvent, run: RunData) -> Row:

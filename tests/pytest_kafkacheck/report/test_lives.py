@@ -58,3 +58,34 @@ def test_a_finding_about_no_value_has_its_moment() -> None:
     assert life("unavailable", [send(0, 1)], value=None, offset=None) == [
         (2000, "verdict", "unavailable is counted here")
     ]
+
+
+def test_a_finding_about_a_group_shows_who_owned_the_partition_and_who_committed() -> None:
+    row = {"type": "ok", "topic": "t", "partition": 0, "group": "g", "op": 1}
+    commit = {
+        "f": "commit",
+        "process": 4,
+        "invoked": 3,
+        "completed": 3,
+        "end_offset": 9,
+        "generation": 1,
+        "value": {},
+    }
+    operations = [
+        row | {"f": "member", "process": 4, "invoked": 1, "completed": 1, "start_offset": 5, "generation": 1,
+               "value": {"event": "assigned", "member": "m"}},
+        row | {"f": "member", "process": 5, "invoked": 2, "completed": 2, "start_offset": 5, "generation": 2,
+               "value": {"event": "assigned", "member": "n"}},
+        row | commit,
+        row | commit | {"partition": 1},
+    ]  # fmt: skip
+    example = {"topic": "t", "partition": 0, "time": 3.0, "process": 4, "offset": 9, "faults": []}
+    finding = Finding(anomaly="unfenced-commit", count=1, summary="", examples=(example,))
+    run = planted(operations=operations, verdict=judge("r", findings=[finding], began=BEGAN))
+    (found,) = lives(run)["unfenced-commit"]
+    assert [(event.time, event.who, event.what) for event in found.events] == [
+        (1000, "process 4", "is assigned t-0 from offset 5 in generation 1"),
+        (2000, "process 5", "is assigned t-0 from offset 5 in generation 2"),
+        (3000, "process 4", "its commit of offset 9 of t-0 is accepted in generation 1"),
+        (3000, "verdict", "unfenced-commit is counted here"),
+    ]
