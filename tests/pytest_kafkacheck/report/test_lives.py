@@ -76,8 +76,8 @@ def test_a_finding_about_a_group_shows_who_owned_the_partition_and_who_committed
                "value": {"event": "assigned", "member": "m"}},
         row | {"f": "member", "process": 5, "invoked": 2, "completed": 2, "start_offset": 5, "generation": 2,
                "value": {"event": "assigned", "member": "n"}},
-        row | commit,
-        row | commit | {"partition": 1},
+        row | commit | {"value": {}},
+        row | commit | {"value": {}, "partition": 1},
     ]  # fmt: skip
     example = {"topic": "t", "partition": 0, "time": 3.0, "process": 4, "offset": 9, "faults": []}
     finding = Finding(anomaly="unfenced-commit", count=1, summary="", examples=(example,))
