@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 from analyzers.causes.story import story
@@ -81,6 +82,19 @@ class Run:
     def headline(self) -> str:
         """The result, and the anomalies or the reason that decide it, in one line."""
         return self._verdict.headline()
+
+    def figures(self) -> Iterator[tuple[str, object]]:
+        """Name and value of what the run showed, for programs that compare runs.
+
+        Reading them does not count as having looked at the verdict.
+        """
+        verdict = self._verdict
+        found = ", ".join(f"{each.anomaly} {each.count}" for each in verdict.findings if not each.allowed)
+        yield "kafkacheck_anomalies", found or "none"
+        yield "kafkacheck_acknowledged", verdict.exercised.acks
+        yield "kafkacheck_faults", len(verdict.exercised.faults)
+        waits = [log.longest_wait for log in verdict.availability.logs]
+        yield "kafkacheck_longest_wait_s", round(max(waits, default=0.0), 1)
 
     def one_line(self) -> str:
         """What the run showed, in one line."""

@@ -18,6 +18,10 @@ from analyzers.verdict.text import render
 
 Result = Literal["valid", "invalid", "unknown"]
 
+FORMAT = 1
+"""Of verdict.json. Another number says that a key was removed or means something else; adding one keeps it
+(docs/verdict.md)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
@@ -55,12 +59,14 @@ class Verdict:
             raise ValueError(f"result: its findings and unknowns make it {expected}, got {self.result}")
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), indent=2)
+        return json.dumps({"format": FORMAT, **asdict(self)}, indent=2)
 
     @classmethod
     def from_json(cls, text: str) -> Verdict:
         """Raises ValueError, TypeError or KeyError for text that `to_json` did not write."""
         data = json.loads(text)
+        if (found := data.get("format", FORMAT)) != FORMAT:
+            raise ValueError(f"format {found!r}: this version reads format {FORMAT}")
         return cls(
             run=data["run"],
             result=data["result"],

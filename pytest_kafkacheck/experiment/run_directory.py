@@ -26,7 +26,8 @@ class RunDirectory:
     ``history/``          what clients, probes and faults did.
     ``logs/<node>.log``   what the nodes printed.
     ``live.jsonl``        what was found while it ran, with ``live_checks``.
-    ``verdict.json``      the verdict.
+    ``verdict.json``      the verdict, see docs/verdict.md.
+    ``report.html``       the run at a glance, if it was asked for (docs/report.md).
     """
 
     path: Path

@@ -77,6 +77,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="Write the results of the cells of matrices into this file: .md, .json or .csv",
     )
+    group.addoption(
+        "--kafkacheck-report",
+        choices=("always", "failed", "never"),
+        default="failed",
+        help="Write report.html into the folder of each run: of failed tests (failed, the default), of all (always), "
+        "or never",
+    )
     parser.addini(
         "kafkacheck_dir", "Folder in which runs are kept, relative to rootdir", default=".kafkacheck"
     )

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_kafkacheck.plugin.cells import summarize_cells
 from pytest_kafkacheck.plugin.evidence import ENDED, keep_evidence
+from pytest_kafkacheck.plugin.run_reports import SHOWN, properties, write_reports
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.run import Run
@@ -69,13 +70,15 @@ def pytest_runtest_makereport(
     if runs and call.when == "call":
         shown = "" if call.excinfo is None else str(call.excinfo.value)
         for run in runs:
-            item.user_properties.append(("kafkacheck", f"{run.result} {run.path}"))
+            item.user_properties.extend(properties(run))
             report.user_properties.append((ONE_LINE, run.one_line()))
             # The text of a VerdictError is the run's own text, which is not printed twice.
             if run.replay() not in shown:
                 report.sections.append((f"kafkacheck {run.result}", run.text()))
             if item.config.get_verbosity() > 0:
                 report.sections.append(("kafkacheck details", run.details()))
+    if runs and call.when != "setup":
+        write_reports(item, report, runs)
     return report
 
 
@@ -104,7 +107,10 @@ def _summarize_passed(terminalreporter: pytest.TerminalReporter, config: pytest.
     """One line for each run of a test that passed: what it showed."""
     passed = [each for each in terminalreporter.stats.get("passed", ()) if each.when == "call"]
     lines = [
-        (report.nodeid, text) for report in passed for key, text in report.user_properties if key == ONE_LINE
+        (report.nodeid, text)
+        for report in passed
+        for key, text in report.user_properties
+        if key in (ONE_LINE, SHOWN)
     ]
     if lines and config.get_verbosity() >= 0:
         terminalreporter.section("kafkacheck: what the runs of passed tests showed")

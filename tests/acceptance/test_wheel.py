@@ -37,6 +37,8 @@ def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
         "_compose/image/log4j2.yaml",
         "_compose/image/log4j.properties",
         "cluster/spec/settings.json",
+        "report/templates/report.html.j2",
+        "report/templates/report.js",
         "py.typed",
     ):
         assert f"pytest_kafkacheck/{needed}" in names

@@ -122,6 +122,16 @@ def test_json_round_trip() -> None:
     assert Verdict.from_json(judge("r").to_json()) == judge("r")
 
 
+def test_json_says_its_format_and_that_of_another_one_is_refused() -> None:
+    data = json.loads(judge("r").to_json())
+    assert data["format"] == 1
+    with pytest.raises(ValueError, match="format 2: this version reads format 1"):
+        Verdict.from_json(json.dumps({**data, "format": 2}))
+    assert Verdict.from_json(
+        json.dumps({key: value for key, value in data.items() if key != "format"})
+    ) == judge("r")
+
+
 def test_a_verdict_stored_by_an_earlier_version_can_be_read() -> None:
     """The literal content of a verdict.json as it was written before this module was split."""
     stored = """{

@@ -12,7 +12,8 @@ LAYOUT = "how the JSON looks: what it says is the same"
 ALWAYS_EXERCISED = "brokers that answered have exercised the promise, so it is not missing either way"
 
 EXPLAINED = {
-    "verdict.Verdict.to_json: json.dumps(asdict(self), indent=2) -> json.dumps(asdict(self))": LAYOUT,
+    "verdict.Verdict.to_json: json.dumps({'format': FORMAT, **asdict(self)}, indent=2) -> "
+    "json.dumps({'format': FORMAT, **asdict(self)})": LAYOUT,
     "verdict.Verdict.to_json: 2 -> 3": LAYOUT,
     "promises.PROMISES: exercised.brokers or exercised.sampled -> exercised.brokers": ALWAYS_EXERCISED,
 }

@@ -82,7 +82,18 @@ def test_a_session_without_its_fixtures_loads_nothing_large_and_prints_nothing(
 
 def test_options_and_marker_are_documented(pytester: pytest.Pytester) -> None:
     text = pytester.runpytest_subprocess("--help").stdout.str()
-    options = ("dir", "fresh", "scope", "keep", "reuse", "attach", "share", "spark-master", "spark-conf")
+    options = (
+        "dir",
+        "fresh",
+        "scope",
+        "keep",
+        "reuse",
+        "attach",
+        "share",
+        "spark-master",
+        "spark-conf",
+        "report",
+    )
     settings = ("dir", "scope", "share", "spark_master", "spark_conf")
     for name in (*(f"--kafkacheck-{each}" for each in options), *(f"kafkacheck_{each}" for each in settings)):
         assert name in text

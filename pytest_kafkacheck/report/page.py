@@ -1,0 +1,148 @@
+"""What the page of a run shows, as one value that templates draw."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from analyzers.catalogue.registry import ANOMALIES
+from analyzers.causes.story import story
+from analyzers.verdict.one_line import one_line
+from analyzers.verdict.verdict import Verdict
+from pytest_kafkacheck.report.axis import Axis, clock
+from pytest_kafkacheck.report.cube import Cube, cube
+from pytest_kafkacheck.report.embedded import embedded
+from pytest_kafkacheck.report.lane import Group, Lane
+from pytest_kafkacheck.report.lanes.clients import clients
+from pytest_kafkacheck.report.lanes.controller import controller
+from pytest_kafkacheck.report.lanes.faults import faults, window
+from pytest_kafkacheck.report.lanes.findings import findings
+from pytest_kafkacheck.report.lanes.groups import groups
+from pytest_kafkacheck.report.lanes.load import latencies, throughput
+from pytest_kafkacheck.report.lanes.phases import phases
+from pytest_kafkacheck.report.lanes.replicas import log_name, replicas
+from pytest_kafkacheck.report.lanes.transactions import transactions
+from pytest_kafkacheck.report.lives import Life, lives
+from pytest_kafkacheck.report.run_data import RunData
+from pytest_kafkacheck.report.story_lines import StoryLine, story_lines
+
+SIGNS = {"valid": "✓", "invalid": "✗", "unknown": "?", "not judged": "–"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    name: str
+    result: str
+    headline: str
+    """What decided the result, in one line."""
+    story: tuple[StoryLine, ...]
+    facts: tuple[tuple[str, str], ...]
+    axis: Axis
+    ticks: tuple[int, ...]
+    """ms."""
+    groups: tuple[Group, ...]
+    bands: tuple[tuple[int, int], ...]
+    """When a fault may have been at work."""
+    lives: dict[str, tuple[Life, ...]]
+    definitions: dict[str, str]
+    """Of the anomalies found."""
+    counts: dict[str, int]
+    """Findings by anomaly."""
+    verdict: Verdict | None
+    settings: tuple[tuple[str, str], ...]
+    logs: tuple[str, ...]
+    processes: tuple[tuple[str, str], ...]
+    """Number and name."""
+    data: str
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.result]
+
+
+def page(run: RunData) -> Page:
+    """Everything that the report of a run shows."""
+    counts, verdict = cube(run), run.verdict
+    text = "" if verdict is None else story(verdict)
+    found = lives(run)
+    return Page(
+        name=run.name,
+        result=verdict.result if verdict is not None else "not judged",
+        headline=headline(verdict),
+        story=story_lines(text),
+        facts=tuple(_facts(run)),
+        axis=run.axis,
+        ticks=ticks(run.axis.span),
+        groups=tuple(each for each in _groups(run, counts) if each.lanes),
+        bands=tuple(each for event in run.faults if (each := window(event, run.axis)) is not None),
+        lives=found,
+        definitions={name: ANOMALIES[name].definition for name in found},
+        counts={each.anomaly: each.count for each in verdict.findings} if verdict is not None else {},
+        verdict=verdict,
+        settings=tuple(sorted(verdict.settings.items())) if verdict is not None else (),
+        logs=tuple(map(log_name, run.logs)),
+        processes=tuple((str(number), name) for number, name in sorted(run.clients.items())),
+        data=embedded(run, counts),
+    )
+
+
+def headline(verdict: Verdict | None) -> str:
+    """What decided the result, in one line."""
+    if verdict is None:
+        return "The run has no verdict that this version can read. Judge it with kafkacheck analyze."
+    if verdict.findings:
+        found = ", ".join(f"{each.anomaly} ×{each.count:,}" for each in verdict.findings if not each.allowed)
+        allowed = ", ".join(
+            f"{each.anomaly} ×{each.count:,} (allowed)" for each in verdict.findings if each.allowed
+        )
+        return ", ".join(filter(None, (found, allowed)))
+    if verdict.unknowns:
+        return verdict.unknowns[0]
+    return one_line(verdict).removeprefix("valid  ")
+
+
+def _groups(run: RunData, counts: Cube) -> Iterator[Group]:
+    yield Group(title="What happened", lanes=(*phases(run), *faults(run), *findings(run)))
+    yield Group(title="Load", lanes=(*throughput(run, counts), *latencies(run)))
+    yield Group(title="Cluster", lanes=(*replicas(run), *controller(run)))
+    yield Group(title="Groups and transactions", lanes=(*groups(run), *transactions(run)))
+    lanes: tuple[Lane, ...] = clients(run, counts)
+    yield Group(title="Clients", lanes=lanes)
+
+
+def _facts(run: RunData) -> Iterator[tuple[str, str]]:
+    experiment: dict[str, Any] = run.experiment
+    if run.verdict is not None:
+        yield "run", run.verdict.run
+    if (clock_ := run.environment.get("clock")) and "unix_ns" in clock_:
+        yield "begun", time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(clock_["unix_ns"] / 1e9))
+    cluster, workload = experiment.get("cluster", {}), experiment.get("workload", {})
+    if cluster:
+        yield "cluster", f"Kafka {cluster.get('version')}, {cluster.get('brokers')} brokers"
+    if workload:
+        yield "workload", str(workload.get("type", "")).rpartition(":")[2]
+    if run.verdict is not None:
+        settings = run.verdict.settings
+        keys = ("acks", "enable.idempotence", "min.insync.replicas", "unclean.leader.election.enable")
+        if known := [f"{key}={settings[key]}" for key in keys if key in settings]:
+            yield "settings", ", ".join(known)
+        exercised = run.verdict.exercised
+        yield "sends", ", ".join(f"{count:,} {kind}" for kind, count in exercised.sends.items()) or "none"
+        yield "polled", f"{exercised.polls:,} records"
+        waits = [log for log in run.verdict.availability.logs if log.longest_wait]
+        if waits:
+            worst = max(waits, key=lambda log: log.longest_wait)
+            yield "longest wait", f"{worst.longest_wait:.1f} s, {worst.topic}-{worst.partition}"
+    yield "duration", clock(run.axis.span)
+    versions = run.environment.get("kafkacheck")
+    if versions:
+        yield "kafkacheck", str(versions)
+
+
+def ticks(span: int) -> tuple[int, ...]:
+    """About ten round times."""
+    steps = (step * 10**power for power in range(8) for step in (1, 2, 5))
+    step = next(step for step in steps if span / step <= 12)
+    return tuple(range(0, span + 1, step))
