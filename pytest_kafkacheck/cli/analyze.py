@@ -13,10 +13,16 @@ from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.evidence_lines import evidence_lines
-from pytest_kafkacheck.cli.common.harness_options import add_spark_options, add_verbose_option
+from pytest_kafkacheck.cli.common.harness_options import (
+    add_directory_option,
+    add_spark_options,
+    add_verbose_option,
+)
 from pytest_kafkacheck.cli.common.jepsen_profile import add_jepsen_options, analyze_jepsen
-from pytest_kafkacheck.cli.common.json_output import check_json, write_json
+from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.common.lines_schema import print_schema
+from pytest_kafkacheck.cli.common.run_argument import run_text
+from pytest_kafkacheck.cli.common.run_output import VERDICTS
 from pytest_kafkacheck.cli.exit_status import status, worst
 from pytest_kafkacheck.errors import UsageError
 
@@ -30,14 +36,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "paths",
         metavar="PATH",
         nargs="*",
-        help="the folder of a run, a folder of such folders, or a URI of either on any file system that Spark reads; "
-        "or a history as JSON lines, FILE.jsonl or FILE.jsonl.gz, that any program wrote",
+        help="the folder of a run, its id or the beginning of one, or latest; a folder of runs; a URI of either on "
+        "any file system that Spark reads; or a history as JSON lines, FILE.jsonl or FILE.jsonl.gz, that any program "
+        "wrote",
     )
-    parser.add_argument(
-        "--json",
-        metavar="OUT",
-        help="write a list with one object per run into this file; - for standard output",
-    )
+    add_json_option(parser, VERDICTS)
     parser.add_argument(
         "--allow",
         metavar="ANOMALY",
@@ -68,6 +71,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_verbose_option(parser)
     add_jepsen_options(parser)
     add_spark_options(parser)
+    add_directory_option(parser)
 
 
 def analyze(options: argparse.Namespace) -> int:
@@ -91,7 +95,7 @@ def _analyze(options: argparse.Namespace, scratch: Path) -> int:
     from pytest_kafkacheck.experiment.stored_runs import list_remote, stored_runs
     from pytest_kafkacheck.spark import Spark, parse_settings
 
-    runs = stored_runs(options.paths, scratch=scratch)
+    runs = stored_runs([run_text(each, options.dir) for each in options.paths], scratch=scratch)
     _require_one(runs)
     spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf))
     try:
@@ -166,4 +170,10 @@ COMMAND = Command(
     order=60,
     add_options=add_options,
     run=analyze,
+    examples=(
+        "kafkacheck analyze latest",
+        "kafkacheck analyze .kafkacheck --json verdicts.json",
+        "kafkacheck analyze history.jsonl --json",
+        "kafkacheck analyze hdfs://host/runs --spark-master yarn",
+    ),
 )

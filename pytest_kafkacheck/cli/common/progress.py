@@ -1,8 +1,12 @@
-"""Progress of a command on the terminal."""
+"""Progress of a command, on standard error: standard output is for results."""
 
 from __future__ import annotations
 
+import sys
+import time
+
 
 def say(line: str) -> None:
-    """Print a line of progress at once, also into a pipe."""
-    print(f"  {line}", flush=True)
+    """Print a line of progress at once. In a file or a log of continuous integration it has the time of day."""
+    when = "" if sys.stderr.isatty() else f"{time.strftime('%H:%M:%S')}  "
+    print(f"  {when}{line}", file=sys.stderr, flush=True)
