@@ -82,10 +82,11 @@ def parse_event(fault: str, target: str, given: list[str], lasting: float | None
     from nemesis.event import OPEN
     from nemesis.registry import FAULTS
     from nemesis.schedule import event_from_json
+    from nemesis.suggestion import did_you_mean
 
     name = fault.replace("_", "-")
     if name not in FAULTS:
-        raise UsageError(f"fault {fault!r}; allowed are {', '.join(FAULTS)}")
+        raise UsageError(f"fault {fault!r}; allowed are {', '.join(FAULTS)}{did_you_mean(name, FAULTS)}")
     options: dict[str, Any] = {}
     for each in given:
         key, equals, text = each.partition("=")
