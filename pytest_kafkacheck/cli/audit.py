@@ -19,7 +19,7 @@ from pytest_kafkacheck.cli.common.harness_options import (
 )
 from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.common.matrix_output import matrix_status, print_matrix
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.progress import say, show
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED, UNKNOWN, worst
 from pytest_kafkacheck.errors import UsageError
 
@@ -119,7 +119,7 @@ def _prove(options: argparse.Namespace, report: Report) -> list[CellResult]:
         say(f"not shown: {sentence}")
     if not cells:
         return []
-    with Harness(options.dir, say=say, **spark_options(options)) as harness:
+    with Harness(options.dir, say=say, show=show, **spark_options(options)) as harness:
         check_cells(harness, cells)
         return run_cells(harness, cells, say=say)
 

@@ -12,7 +12,7 @@ from pytest_kafkacheck.cli.common.harness_options import (
     harness_options,
 )
 from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.progress import say, show
 from pytest_kafkacheck.cli.common.run_output import VERDICTS, write_runs
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 
@@ -45,7 +45,7 @@ def _run(options: argparse.Namespace) -> int:
             print(text, flush=True)
 
     losing, keeping = experiments()
-    with Harness(options.dir, say=say, **harness_options(options)) as harness:
+    with Harness(options.dir, say=say, show=show, **harness_options(options)) as harness:
         tell(
             "One partition, three replicas. Its leader is cut off from the other brokers, not from its clients.\n"
         )

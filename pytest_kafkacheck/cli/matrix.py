@@ -16,7 +16,7 @@ from pytest_kafkacheck.cli.common.harness_options import (
 )
 from pytest_kafkacheck.cli.common.json_output import write_json
 from pytest_kafkacheck.cli.common.matrix_output import add_matrix_outputs, check_matrix_outputs, write_matrix
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.progress import say, show
 from pytest_kafkacheck.cli.common.python_file import bound_values
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
@@ -66,7 +66,7 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError(f"--cell {options.cell}: matches none of {', '.join(cell.id for cell in matrix)}")
     if options.list:
         return _list(options, cells, matrix.impossible)
-    with Harness(options.dir, say=say, **spark_options(options)) as harness:
+    with Harness(options.dir, say=say, show=show, **spark_options(options)) as harness:
         check_cells(harness, cells)
         results = run_cells(harness, cells, tries=options.tries, say=say)
     return write_matrix(options, results, matrix.impossible)

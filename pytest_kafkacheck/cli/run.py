@@ -14,7 +14,7 @@ from pytest_kafkacheck.cli.common.harness_options import (
     harness_options,
 )
 from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.progress import say, show
 from pytest_kafkacheck.cli.common.python_file import bound_values
 from pytest_kafkacheck.cli.common.run_output import VERDICTS, print_text, write_runs
 from pytest_kafkacheck.cli.exit_status import status, worst
@@ -43,7 +43,7 @@ def _run(options: argparse.Namespace) -> int:
     check_json(options.json)
     experiments = load(options.file)
     runs = []
-    with Harness(options.dir, say=say, **harness_options(options)) as harness:
+    with Harness(options.dir, say=say, show=show, **harness_options(options)) as harness:
         # All of them, before the first one takes its minute.
         for experiment in experiments:
             harness.check(experiment)

@@ -8,7 +8,7 @@ import math
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.harness_options import add_spark_options, spark_options
 from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.progress import say, show
 from pytest_kafkacheck.cli.common.run_argument import add_run_argument, run_folder
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
@@ -42,7 +42,7 @@ def _run(options: argparse.Namespace) -> int:
     check_json(options.json)
     home = run_folder(options.run, options.dir)
     runs = home / "shrink" / "runs"
-    with Harness(runs, fresh=options.fresh, **spark_options(options)) as harness:
+    with Harness(runs, show=show, fresh=options.fresh, **spark_options(options)) as harness:
         minimal = shrink(
             home,
             lambda experiment, names: harness.run(experiment, name="try", only=names),

@@ -20,7 +20,7 @@ from pytest_kafkacheck.cli.common.harness_options import (
     spark_options,
 )
 from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.progress import say, show
 from pytest_kafkacheck.cli.common.run_output import VERDICTS, print_runs
 from pytest_kafkacheck.cli.exit_status import status
 from pytest_kafkacheck.errors import UsageError
@@ -89,9 +89,9 @@ def _run(options: argparse.Namespace) -> int:
     home = RunDirectory.create(options.dir, name=options.name, run=run)
     home.write_experiment(experiment)
     say(f"brokers {', '.join(f'{node} at {at}' for node, at in sorted(cluster.brokers.items()))}")
-    with Harness(options.dir, say=say, **spark_options(options)) as harness:
+    with Harness(options.dir, say=say, show=show, **spark_options(options)) as harness:
         try:
-            execute(experiment, cluster, run=run, home=home.path, say=say, stop=threading.Event())
+            execute(experiment, cluster, run=run, home=home.path, say=say, show=show, stop=threading.Event())
         finally:
             # Nobody else knows what this run made.
             if left := delete_remains(cluster.brokers, run, limit=REMAINS_LIMIT):
