@@ -21,6 +21,7 @@ from pytest_kafkacheck.cli.common.harness_options import (
 from pytest_kafkacheck.cli.common.jepsen_profile import add_jepsen_options, analyze_jepsen
 from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.common.lines_schema import print_schema
+from pytest_kafkacheck.cli.common.progress import say
 from pytest_kafkacheck.cli.common.run_argument import run_text
 from pytest_kafkacheck.cli.common.run_output import VERDICTS
 from pytest_kafkacheck.cli.exit_status import status, worst
@@ -29,6 +30,9 @@ from pytest_kafkacheck.errors import UsageError
 if TYPE_CHECKING:
     from pytest_kafkacheck.experiment.judging import Outcome
     from pytest_kafkacheck.experiment.stored_runs import StoredRun
+
+NAMED = 3
+"""Runs that are named in a line of progress."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -102,6 +106,7 @@ def _analyze(options: argparse.Namespace, scratch: Path) -> int:
         spark.start()
         runs = list_remote(spark, runs)
         _require_one(runs)
+        say(what_is_read([str(run.home) for run in runs if not run.problem]))
         outcomes = judge_all(spark, runs, allow=options.allow, examples=options.examples)
     finally:
         spark.stop()
@@ -116,6 +121,13 @@ def _analyze(options: argparse.Namespace, scratch: Path) -> int:
     if options.json != "-":
         _print(outcomes, verbose=options.verbose)
     return worst([status(each.result, outcome.expect) for outcome in outcomes for each in outcome.verdicts])
+
+
+def what_is_read(homes: Sequence[str]) -> str:
+    """For people who wait."""
+    if len(homes) <= NAMED:
+        return f"judging {', '.join(homes)}"
+    return f"judging {len(homes)} runs, {homes[0]} to {homes[-1]}"
 
 
 def _require_one(runs: Sequence[StoredRun]) -> None:

@@ -11,6 +11,7 @@ from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.console import console
 from pytest_kafkacheck.cli.common.harness_options import add_spark_options
 from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
+from pytest_kafkacheck.cli.common.progress import say
 from pytest_kafkacheck.cli.common.run_argument import add_run_argument, run_text
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
@@ -75,6 +76,7 @@ def _explain(options: argparse.Namespace, run: StoredRun, anomaly: str | None, n
     if options.json == "-":
         return
     if anomaly is None and verdict is not None and (verdict.causes or not verdict.findings):
+        say(f"reading {RunDirectory(Path(run.home)).verdict}")
         _print_overview(verdict, run, out)
     else:
         _explain_findings(options, run, out, anomaly, number, verdict)
@@ -87,6 +89,7 @@ def _write_json(options: argparse.Namespace, run: StoredRun, verdict: Verdict | 
     from pytest_kafkacheck.spark import Spark, parse_settings
 
     if verdict is None:
+        say(f"judging the history in {run.home}, which has no verdict")
         spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf), warmed=False)
         try:
             spark.start()
@@ -118,6 +121,7 @@ def _explain_findings(
     """One occurrence of an anomaly, or of each, with the rows of the history around it."""
     from pytest_kafkacheck.spark import Spark, parse_settings
 
+    say(f"reading the history in {run.home}")
     # A warm-up judges a history of its own, which takes longer than one explanation.
     spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf), warmed=False)
     try:

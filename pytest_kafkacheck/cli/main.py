@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from pytest_kafkacheck.cli.command import Command, HelpFormatter, discover, examples
+from pytest_kafkacheck.cli.common.brief_logs import brief_logs
 from pytest_kafkacheck.cli.exit_status import (
     AS_EXPECTED,
     INFRASTRUCTURE,
@@ -29,11 +30,11 @@ EXAMPLES = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
-    command: Command = options.command
     try:
+        options = parser().parse_args(arguments)
+        command: Command = options.command
         check_siblings()
-        with terminated_like_interrupted():
+        with terminated_like_interrupted(), brief_logs():
             return command.run(options)
     except UsageError as error:
         _complain(error)

@@ -92,6 +92,9 @@ def _run(options: argparse.Namespace) -> int:
     with Harness(options.dir, say=say, show=show, **spark_options(options)) as harness:
         try:
             execute(experiment, cluster, run=run, home=home.path, say=say, show=show, stop=threading.Event())
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(f"its history is kept; for a verdict of it: kafkacheck analyze {home.path}")
+            raise
         finally:
             # Nobody else knows what this run made.
             if left := delete_remains(cluster.brokers, run, limit=REMAINS_LIMIT):

@@ -175,6 +175,11 @@ class Harness:
                         show=self._show,
                         stop=self._stop,
                     )
+            except KeyboardInterrupt as interrupt:
+                interrupt.add_note(
+                    f"its history is kept; for a verdict of it: kafkacheck analyze {home.path}"
+                )
+                raise
             finally:
                 cluster.save_logs(home.logs)
         return home.path
