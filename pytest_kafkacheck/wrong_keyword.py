@@ -20,10 +20,11 @@ def wrong_keyword(error: BaseException) -> str | None:
     if match is None:
         return None
     import pytest_kafkacheck
-    from nemesis.suggestion import did_you_mean
 
     if match["name"] not in pytest_kafkacheck.__all__:
         return None
+    from nemesis.suggestion import did_you_mean
+
     takes = [*signature(getattr(pytest_kafkacheck, match["name"])).parameters]
     if match["keyword"] in takes:
         return None  # another function of that name

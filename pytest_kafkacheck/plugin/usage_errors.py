@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,22 @@ def shorten_usage_error(call: pytest.CallInfo[None]) -> None:
     if call.when != "call" or call.excinfo is None or (shown := _shown(call.excinfo.value)) is None:
         return
     call.excinfo = pytest.ExceptionInfo.from_exception(shown)
+
+
+def pytest_exception_interact(
+    node: pytest.Item | pytest.Collector,
+    call: pytest.CallInfo[Any],
+    report: pytest.CollectReport | pytest.TestReport,
+) -> None:
+    """The same for an experiment at the top level of a test file, whose report is made already."""
+    if (
+        isinstance(report, pytest.CollectReport)
+        and call.excinfo is not None
+        and isinstance(node, pytest.Collector)
+    ):
+        shown = _shown(call.excinfo.value)
+        if shown is not None:
+            report.longrepr = node.repr_failure(pytest.ExceptionInfo.from_exception(shown))
 
 
 def _shown(error: BaseException) -> BaseException | None:

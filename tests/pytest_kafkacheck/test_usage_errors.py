@@ -52,6 +52,18 @@ def test_the_error_ends_at_the_line_of_the_test(pytester: pytest.Pytester, line:
         assert f"{source}" not in text.partition("FAILURES")[2].partition("short test summary")[0]
 
 
+def test_an_experiment_at_the_top_level_of_a_file_is_refused_in_the_same_way(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(f"{HEAD}\nFAULT = isolate('leder', at=3, lasting=8)\n\ndef test_it(): ...\n")
+    result = pytester.runpytest("-p", "no:cacheprovider")
+    result.assert_outcomes(errors=1)
+    text = result.stdout.str()
+    assert "FAULT = isolate('leder'" in text
+    assert "did you mean 'leader'" in text
+    assert "nemesis/" not in text
+
+
 @pytest.mark.parametrize(
     ("body", "error"),
     [
