@@ -106,7 +106,7 @@ def _analyze(options: argparse.Namespace, scratch: Path) -> int:
         spark.start()
         runs = list_remote(spark, runs)
         _require_one(runs)
-        say(what_is_read([str(run.home) for run in runs if not run.problem]))
+        say(what_is_read([str(run.lines.path if run.lines else run.home) for run in runs if not run.problem]))
         outcomes = judge_all(spark, runs, allow=options.allow, examples=options.examples)
     finally:
         spark.stop()

@@ -89,7 +89,7 @@ def _write_json(options: argparse.Namespace, run: StoredRun, verdict: Verdict | 
     from pytest_kafkacheck.spark import Spark, parse_settings
 
     if verdict is None:
-        say(f"judging the history in {run.home}, which has no verdict")
+        say(f"judging {options.run}, which has no verdict")
         spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf), warmed=False)
         try:
             spark.start()
@@ -121,7 +121,7 @@ def _explain_findings(
     """One occurrence of an anomaly, or of each, with the rows of the history around it."""
     from pytest_kafkacheck.spark import Spark, parse_settings
 
-    say(f"reading the history in {run.home}")
+    say(f"reading the history of {options.run}")
     # A warm-up judges a history of its own, which takes longer than one explanation.
     spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf), warmed=False)
     try:
