@@ -13,6 +13,7 @@ from nemesis.event import Event
 from nemesis.fault import Fault
 from nemesis.registry import FAULTS
 from nemesis.schedule import Schedule
+from nemesis.suggestion import did_you_mean
 from nemesis.targets import Target, TargetFamily
 from nemesis.topology import Topology
 from nemesis.validation import count, finite, number, seconds
@@ -86,7 +87,9 @@ class Generated:
         for name, weight in (self.weights or {}).items():
             number(f"Generated.weights[{name!r}]", weight, least=0)
             if name not in FAULTS:
-                raise ValueError(f"Generated.weights: fault {name!r}; allowed are {', '.join(FAULTS)}")
+                raise ValueError(
+                    f"Generated.weights: fault {name!r}; allowed are {', '.join(FAULTS)}{did_you_mean(name, FAULTS)}"
+                )
             if not targets(FAULTS[name]) and not (self.clients and FAULTS[name].target_family in NAMED):
                 raise ValueError(
                     f"Generated.weights: {name} needs the name of a {FAULTS[name].target_family}, which a seed does "

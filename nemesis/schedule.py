@@ -10,6 +10,7 @@ from typing import Any
 from nemesis.conflicts import conflict
 from nemesis.event import OPEN, Event
 from nemesis.registry import FAULTS
+from nemesis.suggestion import did_you_mean
 from nemesis.targets import parse
 from nemesis.topology import Topology
 from nemesis.triggers import Trigger
@@ -91,7 +92,9 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
     rest = dict(data)
     name, target, options = rest.pop("fault", None), rest.pop("target", None), rest.pop("options", {})
     if not isinstance(name, str) or name not in FAULTS:
-        raise ValueError(f"event {data!r}: fault {name!r}; allowed are {', '.join(FAULTS)}")
+        raise ValueError(
+            f"event {data!r}: fault {name!r}; allowed are {', '.join(FAULTS)}{did_you_mean(name, FAULTS)}"
+        )
     if not isinstance(target, (str, int, list)):
         raise ValueError(f"event {data!r}: target {target!r}; expected text, a node id or groups of node ids")
     try:

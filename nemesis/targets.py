@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from nemesis.aliases import Aliases
+from nemesis.suggestion import did_you_mean
 from nemesis.topology import Topology
 
 TargetFamily = Literal["nodes", "partition", "topic", "cluster", "group", "producer", "clients"]
@@ -66,6 +67,9 @@ _FAMILIES: Mapping[str, TargetFamily] = {
     **dict.fromkeys((*PLURALS, *PLURALS.values()), "clients"),
 }
 
+_WORDS = tuple(dict.fromkeys(re.findall(r"'([a-z-]{3,})[:']", ALLOWED)))
+"""With which targets begin, for suggestions."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
@@ -116,7 +120,7 @@ class Target:
                 return cls(kind=match[1], name=match[2])
             if match := _CLIENT.fullmatch(text):
                 return cls(kind=match[1], nodes=(int(match[2]),))
-        raise ValueError(f"target {text!r}: allowed are {ALLOWED}")
+        raise ValueError(f"target {text!r}: allowed are {ALLOWED}{did_you_mean(text, _WORDS)}")
 
     @property
     def family(self) -> TargetFamily:

@@ -9,6 +9,7 @@ from typing import Any
 
 from nemesis.aliases import Aliases
 from nemesis.cluster import Clients, Cluster
+from nemesis.suggestion import did_you_mean
 from nemesis.topology import Topology
 from nemesis.validation import LONGEST
 from nemesis.views import Elected, QuickView
@@ -18,6 +19,9 @@ ALLOWED = (
     "'isr-shrink:<partition>' and 'isr-shrink:<topic>-<partition>' name another), 'controller-change', "
     "'rebalance:<group>', 'transaction:<id>'; each may end with ' within <seconds>'"
 )
+
+_WORDS = tuple(dict.fromkeys(re.findall(r"'([a-z-]{3,})[:']", ALLOWED)))
+"""With which triggers begin, for suggestions."""
 
 _LOG = re.compile(r"(isr-shrink|isr-full|leader-change)(?::(?:([A-Za-z0-9._-]+)-)?([0-9]+))?")
 _NAMED = re.compile(r"(rebalance|transaction):(\S+)")
@@ -105,7 +109,7 @@ class Trigger:
             if match := _LOG.fullmatch(text):
                 kind, topic, partition = match.groups()
                 return cls(kind=kind, topic=topic, partition=None if partition is None else int(partition))
-        raise ValueError(f"trigger {text!r}: allowed are {ALLOWED}")
+        raise ValueError(f"trigger {text!r}: allowed are {ALLOWED}{did_you_mean(text, _WORDS)}")
 
     def __str__(self) -> str:
         return self.moment if self.limit == TRIGGER_LIMIT else f"{self.moment} within {self.limit:g}"

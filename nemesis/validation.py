@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from typing import TypeGuard
 
 LONGEST = 31_536_000.0
 """Seconds: a year. A longer time is a mistake, and far above it Python cannot wait."""
+
+_UNITS = {"ms": 0.001, "s": 1.0, "sec": 1.0, "seconds": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+"""Seconds of each."""
+
+_TIME = re.compile(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)\s*({'|'.join(_UNITS)})?", re.ASCII)
 
 
 def finite(value: object) -> TypeGuard[float]:
@@ -34,8 +40,17 @@ def seconds(what: str, value: object, *, above: float | None = None) -> None:
     """Raises ValueError unless it is a time up to `LONGEST`, and 0 or more, or above the given bound."""
     if finite(value) and (value >= 0 if above is None else value > above) and value <= LONGEST:
         return
+    if isinstance(value, str) and (meant := _in_seconds(value)) is not None:
+        raise ValueError(f"{what}={value!r}: is text, write {meant:g}")
     low = "0 or more" if above is None else f"more than {above:g}"
     raise ValueError(f"{what}={value!r}: expected seconds, {low}, {LONGEST:.0f} at most")
+
+
+def _in_seconds(text: str) -> float | None:
+    """What a text such as ``3s`` or ``500 ms`` means; None for any other text."""
+    if match := _TIME.fullmatch(text.strip()):
+        return float(match[1]) * _UNITS[match[2] or "s"]
+    return None
 
 
 def count(what: str, value: object, *, least: int = 1, most: int | None = None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +10,7 @@ from analyzers.causes.story import story
 from analyzers.verdict.one_line import one_line
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.errors import VerdictError
-
-NAME = re.compile(r"\d{8}-\d{6}-(.+)-[0-9a-f]+")
-"""The name of a run's directory: time, name, id (see `RunDirectory.create`)."""
+from pytest_kafkacheck.kept_runs.run_summary import NAME
 
 
 class Run:
@@ -77,7 +74,7 @@ class Run:
     def name(self) -> str:
         """Of the experiment or test, as the directory's name has it; empty for another directory."""
         match = NAME.fullmatch(self.path.name)
-        return match[1] if match else ""
+        return match["name"] if match else ""
 
     def headline(self) -> str:
         """The result, and the anomalies or the reason that decide it, in one line."""

@@ -12,10 +12,10 @@ from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Allowed, Declaration, uses
 from workloads.load import Rate, Sizes
 from workloads.values import (
-    check_acks,
     check_choice,
     check_skew,
     check_whole_number,
+    read_acks,
 )
 from workloads.workload import (
     DEFAULT_LIBRARY,
@@ -42,7 +42,7 @@ class AppendLog(Workload):
     partitions, replication_factor, topic_config   of each topic
     assignment      where the replicas of each topic lie, such as {0: [1, 2, 3]}: for every partition the ids of
                     `replication_factor` brokers, the preferred leader first; None: Kafka decides
-    acks            "all", 1 or 0, as in the producers' configuration
+    acks            "all", 1 or 0, as in the producers' configuration; -1 is "all", and text is taken for numbers
     producers, readers, sessions                   number of client processes of each role
     skew            how uneven producers load the partitions of all topics: 0 in turn; otherwise at random, number n
                     (from 1) with a share of 1 / n ** skew
@@ -111,7 +111,7 @@ class AppendLog(Workload):
         ):
             check_whole_number(f"AppendLog.{name}", getattr(self, name), least, most)
         check_skew("AppendLog.skew", self.skew)
-        check_acks("AppendLog.acks", self.acks)
+        object.__setattr__(self, "acks", read_acks("AppendLog.acks", self.acks))
         if self.idempotence is not None and not isinstance(self.idempotence, bool):
             raise ValueError(f"AppendLog.idempotence={self.idempotence!r}: expected True, False or None")
         if self.idempotence and self.acks != "all":

@@ -12,11 +12,11 @@ from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Allowed, Declaration, Need, uses
 from workloads.load import Rate, Sizes
 from workloads.values import (
-    check_acks,
     check_choice,
     check_seconds,
     check_share,
     check_whole_number,
+    read_acks,
 )
 from workloads.workload import (
     DEFAULT_LIBRARY,
@@ -104,7 +104,7 @@ class Rewind(Workload):
             ("span", 1, 1_000_000),
         ):
             check_whole_number(f"Rewind.{name}", getattr(self, name), least, most)
-        check_acks("Rewind.acks", self.acks)
+        object.__setattr__(self, "acks", read_acks("Rewind.acks", self.acks))
         check_seconds("Rewind.interval", self.interval, 0, 3600)
         check_share("Rewind.by_time", self.by_time)
         check_choice("Rewind.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))

@@ -9,6 +9,7 @@ from typing import Any, TypeGuard
 
 from workloads.clients import library as libraries
 from workloads.clients.library import is_library, library, library_names
+from workloads.clients.outcome import Acks
 from workloads.load import PHASES, Sizes
 from workloads.workload import Layout
 
@@ -93,10 +94,24 @@ def check_skew(where: str, value: object) -> None:
         )
 
 
-def check_acks(where: str, value: object) -> None:
-    # Compared with their types, because True equals 1.
-    if (type(value), value) not in ((str, "all"), (int, 1), (int, 0)):
-        raise ValueError(f"{where}={value!r}: expected 'all', 1 or 0")
+ACKS: Mapping[tuple[type, object], Acks] = {
+    (str, "all"): "all",
+    (int, -1): "all",
+    (str, "-1"): "all",
+    (int, 1): 1,
+    (str, "1"): 1,
+    (int, 0): 0,
+    (str, "0"): 0,
+}
+"""Every way in which Kafka's own configuration writes it. With types, because True equals 1."""
+
+
+def read_acks(where: str, value: object) -> Acks:
+    """Raises ValueError for what no producer of Kafka takes."""
+    try:
+        return ACKS[type(value), value]
+    except (KeyError, TypeError):
+        raise ValueError(f"{where}={value!r}: expected 'all', 1 or 0") from None
 
 
 def check_choice(where: str, value: object, *choices: str) -> None:

@@ -13,10 +13,17 @@ from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.evidence_lines import evidence_lines
-from pytest_kafkacheck.cli.common.harness_options import add_spark_options, add_verbose_option
+from pytest_kafkacheck.cli.common.harness_options import (
+    add_directory_option,
+    add_spark_options,
+    add_verbose_option,
+)
 from pytest_kafkacheck.cli.common.jepsen_profile import add_jepsen_options, analyze_jepsen
-from pytest_kafkacheck.cli.common.json_output import check_json, write_json
+from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.common.lines_schema import print_schema
+from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.run_argument import run_text
+from pytest_kafkacheck.cli.common.run_output import VERDICTS
 from pytest_kafkacheck.cli.exit_status import status, worst
 from pytest_kafkacheck.errors import UsageError
 
@@ -24,20 +31,20 @@ if TYPE_CHECKING:
     from pytest_kafkacheck.experiment.judging import Outcome
     from pytest_kafkacheck.experiment.stored_runs import StoredRun
 
+NAMED = 3
+"""Runs that are named in a line of progress."""
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paths",
         metavar="PATH",
         nargs="*",
-        help="the folder of a run, a folder of such folders, or a URI of either on any file system that Spark reads; "
-        "or a history as JSON lines, FILE.jsonl or FILE.jsonl.gz, that any program wrote",
+        help="the folder of a run, its id or the beginning of one, or latest; a folder of runs; a URI of either on "
+        "any file system that Spark reads; or a history as JSON lines, FILE.jsonl or FILE.jsonl.gz, that any program "
+        "wrote",
     )
-    parser.add_argument(
-        "--json",
-        metavar="OUT",
-        help="write a list with one object per run into this file; - for standard output",
-    )
+    add_json_option(parser, VERDICTS)
     parser.add_argument(
         "--allow",
         metavar="ANOMALY",
@@ -68,6 +75,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_verbose_option(parser)
     add_jepsen_options(parser)
     add_spark_options(parser)
+    add_directory_option(parser)
 
 
 def analyze(options: argparse.Namespace) -> int:
@@ -91,13 +99,14 @@ def _analyze(options: argparse.Namespace, scratch: Path) -> int:
     from pytest_kafkacheck.experiment.stored_runs import list_remote, stored_runs
     from pytest_kafkacheck.spark import Spark, parse_settings
 
-    runs = stored_runs(options.paths, scratch=scratch)
+    runs = stored_runs([run_text(each, options.dir) for each in options.paths], scratch=scratch)
     _require_one(runs)
     spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf))
     try:
         spark.start()
         runs = list_remote(spark, runs)
         _require_one(runs)
+        say(what_is_read([str(run.lines.path if run.lines else run.home) for run in runs if not run.problem]))
         outcomes = judge_all(spark, runs, allow=options.allow, examples=options.examples)
     finally:
         spark.stop()
@@ -112,6 +121,13 @@ def _analyze(options: argparse.Namespace, scratch: Path) -> int:
     if options.json != "-":
         _print(outcomes, verbose=options.verbose)
     return worst([status(each.result, outcome.expect) for outcome in outcomes for each in outcome.verdicts])
+
+
+def what_is_read(homes: Sequence[str]) -> str:
+    """For people who wait."""
+    if len(homes) <= NAMED:
+        return f"judging {', '.join(homes)}"
+    return f"judging {len(homes)} runs, {homes[0]} to {homes[-1]}"
 
 
 def _require_one(runs: Sequence[StoredRun]) -> None:
@@ -166,4 +182,10 @@ COMMAND = Command(
     order=60,
     add_options=add_options,
     run=analyze,
+    examples=(
+        "kafkacheck analyze latest",
+        "kafkacheck analyze .kafkacheck --json verdicts.json",
+        "kafkacheck analyze history.jsonl --json",
+        "kafkacheck analyze hdfs://host/runs --spark-master yarn",
+    ),
 )

@@ -17,9 +17,9 @@ from pytest_kafkacheck.cli.common.harness_options import (
     security_of,
     spark_options,
 )
-from pytest_kafkacheck.cli.common.json_output import check_json, write_json
+from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.common.matrix_output import matrix_status, print_matrix
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.progress import say, show
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED, UNKNOWN, worst
 from pytest_kafkacheck.errors import UsageError
 
@@ -52,9 +52,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="show the outcomes on clusters in Docker with these settings; default: of every event of brokers",
     )
-    parser.add_argument(
-        "--json", metavar="OUT", help="write the result as JSON into this file; - for standard output"
-    )
+    add_json_option(parser)
     parser.add_argument("--junitxml", metavar="FILE", type=Path, help="write the result as JUnit's XML")
     parser.add_argument(
         "-v",
@@ -121,7 +119,7 @@ def _prove(options: argparse.Namespace, report: Report) -> list[CellResult]:
         say(f"not shown: {sentence}")
     if not cells:
         return []
-    with Harness(options.dir, say=say, **spark_options(options)) as harness:
+    with Harness(options.dir, say=say, show=show, **spark_options(options)) as harness:
         check_cells(harness, cells)
         return run_cells(harness, cells, say=say)
 
@@ -204,4 +202,9 @@ COMMAND = Command(
     order=25,
     add_options=_add_options,
     run=_run,
+    examples=(
+        "kafkacheck audit --bootstrap localhost:9092",
+        "kafkacheck audit --bootstrap localhost:9092 --topic 'orders*' --json",
+        "kafkacheck audit --replication 3 --min-isr 2 --acks all --unclean false --version 4.1.1",
+    ),
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.harness_options import add_security_option, security_of
+from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.common.progress import say
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
@@ -29,6 +30,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kafka", metavar="VERSION", help="release of the cluster that is started")
     parser.add_argument("--log", metavar="FILE", type=Path, help="append the client's standard error to it")
     add_security_option(parser)
+    add_json_option(parser, "the rules with what was found")
     parser.add_argument(
         "command_line",
         metavar="-- COMMAND",
@@ -40,6 +42,14 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.client_test.real_brokers import RealBrokers
     from pytest_kafkacheck.client_test.run import run_rules
+
+    check_json(options.json)
+    lines: list[str] = []
+
+    def tell(line: str) -> None:
+        lines.append(line)
+        if options.json != "-":
+            print(line, flush=True)
 
     if options.bootstrap and options.kafka:
         raise UsageError(
@@ -53,8 +63,10 @@ def _run(options: argparse.Namespace) -> int:
                 brokers,
                 run=secrets.token_hex(4),
                 log=log,
-                say=lambda line: print(line, flush=True),
+                say=tell,
             )
+    if options.json is not None:
+        write_json(options.json, {"broken": broken, "lines": lines})
     return NOT_AS_EXPECTED if broken else AS_EXPECTED
 
 
@@ -86,4 +98,8 @@ COMMAND = Command(
     order=37,
     add_options=_add_options,
     run=_run,
+    examples=(
+        "kafkacheck client-test -- java -jar client.jar",
+        "kafkacheck client-test --bootstrap localhost:9092 --log client.log -- ./client",
+    ),
 )

@@ -7,7 +7,9 @@ A new command is one new file in this folder. It needs no entry in any list::
         print("hello")
         return AS_EXPECTED
 
-    COMMAND = Command(name="hello", help="print a greeting", order=85, run=_run)
+    COMMAND = Command(
+        name="hello", help="print a greeting", order=85, run=_run, examples=("kafkacheck hello",)
+    )
 
 All command files are imported whenever ``kafkacheck`` starts. So a command imports docker, kafka, pyspark and other
 large packages inside of its functions: ``kafkacheck --help`` takes 0.1 s of CPU time, and would take 0.8 s with them.
@@ -16,10 +18,26 @@ large packages inside of its functions: ``kafkacheck --help`` takes 0.1 s of CPU
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
+
+EXAMPLES = "examples:"
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """Fills paragraphs, but keeps the lines of examples as they are written."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if text.startswith(EXAMPLES):
+            return "".join(f"{indent}{line}\n" for line in text.splitlines())
+        return super()._fill_text(text, width, indent)
+
+
+def examples(lines: Sequence[str]) -> str | None:
+    """The part of help that shows these command lines; None where there is none."""
+    return "\n".join([EXAMPLES, *(f"  {line}" for line in lines)]) if lines else None
 
 
 def _no_options(_: argparse.ArgumentParser) -> None:
@@ -36,6 +54,7 @@ class Command:
     run          carries it out and returns the exit status, see `exit_status`. A `KafkacheckError` that it raises is
                  printed, and decides the exit status.
     add_options  adds its options and arguments to its parser; default: it has none.
+    examples     whole command lines that its help shows.
     """
 
     name: str
@@ -43,9 +62,16 @@ class Command:
     order: int
     run: Callable[[argparse.Namespace], int]
     add_options: Callable[[argparse.ArgumentParser], None] = _no_options
+    examples: tuple[str, ...] = ()
 
     def add_to(self, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-        parser = commands.add_parser(self.name, help=self.help)
+        parser = commands.add_parser(
+            self.name,
+            help=self.help,
+            description=f"{self.help[0].upper()}{self.help[1:]}.",
+            epilog=examples(self.examples),
+            formatter_class=HelpFormatter,
+        )
         self.add_options(parser)
         parser.set_defaults(command=self)
 
@@ -60,10 +86,17 @@ class CommandGroup:
     package: str
 
     def add_to(self, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-        actions = commands.add_parser(self.name, help=self.help).add_subparsers(
-            required=True, metavar="ACTION"
-        )
-        for action in discover(self.package):
+        found = discover(self.package)
+        actions = commands.add_parser(
+            self.name,
+            help=self.help,
+            description=f"{self.help[0].upper()}{self.help[1:]}.",
+            epilog=examples(
+                [action.examples[0] for action in found if isinstance(action, Command) and action.examples]
+            ),
+            formatter_class=HelpFormatter,
+        ).add_subparsers(required=True, metavar="ACTION")
+        for action in found:
             action.add_to(actions)
 
 

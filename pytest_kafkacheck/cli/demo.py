@@ -11,7 +11,9 @@ from pytest_kafkacheck.cli.common.harness_options import (
     add_spark_options,
     harness_options,
 )
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json
+from pytest_kafkacheck.cli.common.progress import say, show
+from pytest_kafkacheck.cli.common.run_output import VERDICTS, write_runs
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 
 if TYPE_CHECKING:
@@ -29,27 +31,35 @@ cluster's controllers lost and regained their own leader until the cut was over,
 def _add_options(parser: argparse.ArgumentParser) -> None:
     add_spark_options(parser)
     add_harness_options(parser)
+    add_json_option(parser, VERDICTS)
 
 
 def _run(options: argparse.Namespace) -> int:
     """Run both experiments, check both verdicts, and sum up. Raises VerdictError when one is not as expected."""
     from pytest_kafkacheck.experiment.harness import Harness
 
+    check_json(options.json)
+
+    def tell(text: str) -> None:
+        if options.json != "-":
+            print(text, flush=True)
+
     losing, keeping = experiments()
-    with Harness(options.dir, say=say, **harness_options(options)) as harness:
-        print(
+    with Harness(options.dir, say=say, show=show, **harness_options(options)) as harness:
+        tell(
             "One partition, three replicas. Its leader is cut off from the other brokers, not from its clients.\n"
         )
-        print("1. Producers ask for acks=1: the leader alone acknowledges.")
+        tell("1. Producers ask for acks=1: the leader alone acknowledges.")
         lost = harness.run(losing)
-        print(lost.text() + "\n")
+        tell(lost.text() + "\n")
         lost.assert_invalid("lost-write")
-        print("2. Producers ask for acks=all, min.insync.replicas=2: a second broker must have the record.")
+        tell("2. Producers ask for acks=all, min.insync.replicas=2: a second broker must have the record.")
         kept = harness.run(keeping)
-        print(kept.text() + "\n")
+        tell(kept.text() + "\n")
         kept.assert_valid()
+    write_runs(options, [lost, kept])
     count = next(each.count for each in lost.verdict.findings if each.anomaly == "lost-write")
-    print(
+    tell(
         "What you saw: the isolated leader did not know that it had been replaced and went on acknowledging.\n"
         f"  acks=1                           invalid: {count:,} of {lost.verdict.exercised.acks:,} acknowledged "
         f"writes are lost\n"
@@ -86,4 +96,5 @@ COMMAND = Command(
     order=90,
     add_options=_add_options,
     run=_run,
+    examples=("kafkacheck demo", "kafkacheck demo --attach compose:shop"),
 )

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 AS_EXPECTED, NOT_AS_EXPECTED, USAGE, UNKNOWN, INFRASTRUCTURE, INTERRUPTED = 0, 1, 2, 3, 4, 130
-MEANINGS = (
-    "Exit status: 0 every verdict as expected, 1 one was not, 2 the command or an experiment makes no sense, "
-    "3 a verdict is unknown (and none is worse), 4 the machine lacks something that is needed, 130 interrupted."
-)
+MEANING_OF = {
+    AS_EXPECTED: "every verdict as expected; of a command that does not judge: it is done",
+    NOT_AS_EXPECTED: "a verdict is not the expected one, or a configuration loses records",
+    USAGE: "the command or an experiment makes no sense; nothing was started",
+    UNKNOWN: "a verdict is unknown, and none is worse",
+    INFRASTRUCTURE: "the machine lacks something that is needed",
+    INTERRUPTED: "interrupted by Ctrl-C or SIGTERM; everything is healed and removed",
+}
+"""Of every command. docs/commands.md has this table."""
+MEANINGS = "\n".join(["exit status:", *(f"{number:5}  {meaning}" for number, meaning in MEANING_OF.items())])
 
 
 def status(result: str, expect: str) -> int:

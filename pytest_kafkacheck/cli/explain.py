@@ -8,7 +8,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
+from pytest_kafkacheck.cli.common.console import console
 from pytest_kafkacheck.cli.common.harness_options import add_spark_options
+from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
+from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.run_argument import add_run_argument, run_text
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 
@@ -19,12 +23,12 @@ if TYPE_CHECKING:
     from pytest_kafkacheck.experiment.stored_runs import StoredRun
     from pytest_kafkacheck.spark import Spark
 
-WIDTH = 160
-"""Characters per line if the output is no terminal, so that a file always gets the same text."""
+EXAMPLES = 5
+"""Examples of each anomaly in the JSON of a run that was not judged before."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help="the run's folder, a file: URI of it, or a FILE.jsonl")
+    add_run_argument(parser, more="; or a FILE.jsonl, or a file: URI of a run")
     parser.add_argument(
         "finding",
         metavar="FINDING",
@@ -39,6 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="offsets to show on either side; default: %(default)s",
     )
     add_spark_options(parser)
+    add_json_option(parser, "the verdict with its causes")
 
 
 def explain(options: argparse.Namespace) -> int:
@@ -51,38 +56,64 @@ def explain(options: argparse.Namespace) -> int:
     anomaly, number = _finding(options.finding)
     if options.around < 0:
         raise UsageError(f"--around {options.around}: expected 0 or more")
+    check_json(options.json)
+    if options.json is not None and anomaly is not None:
+        raise UsageError(f"--json: writes all causes; leave {options.finding} out")
     with TemporaryDirectory(prefix="kafkacheck-lines-") as scratch:
-        _explain(options, local_run(options.run, scratch=Path(scratch)), anomaly, number)
+        _explain(
+            options, local_run(run_text(options.run, options.dir), scratch=Path(scratch)), anomaly, number
+        )
     return AS_EXPECTED
 
 
 def _explain(options: argparse.Namespace, run: StoredRun, anomaly: str | None, number: int) -> None:
-    from rich.console import Console
-
     from pytest_kafkacheck.experiment.run_directory import RunDirectory
 
-    console = Console(highlight=False, emoji=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, emoji=False, width=WIDTH)
+    out = console()
     verdict = RunDirectory(Path(run.home)).read_verdict()
+    if options.json is not None:
+        _write_json(options, run, verdict)
+    if options.json == "-":
+        return
     if anomaly is None and verdict is not None and (verdict.causes or not verdict.findings):
-        _print_overview(verdict, run, console)
+        say(f"reading {RunDirectory(Path(run.home)).verdict}")
+        _print_overview(verdict, run, out)
     else:
-        _explain_findings(options, run, console, anomaly, number, verdict)
+        _explain_findings(options, run, out, anomaly, number, verdict)
 
 
-def _print_overview(verdict: Verdict, run: StoredRun, console: Console) -> None:
+def _write_json(options: argparse.Namespace, run: StoredRun, verdict: Verdict | None) -> None:
+    """The stored verdict, or a new one where there is none."""
+    from analyzers.verdict.entry import entry
+    from pytest_kafkacheck.experiment.judging import judge_all
+    from pytest_kafkacheck.spark import Spark, parse_settings
+
+    if verdict is None:
+        say(f"judging {options.run}, which has no verdict")
+        spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf), warmed=False)
+        try:
+            spark.start()
+            (outcome,) = judge_all(spark, [run], examples=EXAMPLES, store=False)
+        finally:
+            spark.stop()
+        if not outcome.verdicts:
+            raise UsageError(str(outcome.problem))
+        verdict = outcome.verdicts[0]
+    write_json(options.json, entry(verdict, str(run.home)))
+
+
+def _print_overview(verdict: Verdict, run: StoredRun, out: Console) -> None:
     from pytest_kafkacheck.cli.common.overview import parts
     from pytest_kafkacheck.experiment.run_directory import RunDirectory
 
     for part in parts(verdict, RunDirectory(Path(run.home))):
-        console.print(part, markup=False, soft_wrap=isinstance(part, str))
+        out.print(part, markup=False, soft_wrap=isinstance(part, str))
 
 
 def _explain_findings(
     options: argparse.Namespace,
     run: StoredRun,
-    console: Console,
+    out: Console,
     anomaly: str | None,
     number: int,
     stored: Verdict | None,
@@ -90,6 +121,7 @@ def _explain_findings(
     """One occurrence of an anomaly, or of each, with the rows of the history around it."""
     from pytest_kafkacheck.spark import Spark, parse_settings
 
+    say(f"reading the history of {options.run}")
     # A warm-up judges a history of its own, which takes longer than one explanation.
     spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf), warmed=False)
     try:
@@ -112,34 +144,37 @@ def _explain_findings(
             ):
                 is_empty = False
                 for part in parts(explanation):
-                    console.print(part, markup=False, soft_wrap=isinstance(part, str))
+                    out.print(part, markup=False, soft_wrap=isinstance(part, str))
         except NoSuchFinding as error:
             raise UsageError(f"{error}; without FINDING, the first of each anomaly is explained") from error
         except CannotExplain as error:
             raise UsageError(str(error)) from error
         if is_empty:
-            _explain_result(spark, run, console)
+            _explain_result(spark, run, out)
     finally:
         spark.stop()
 
 
-def _explain_result(spark: Spark, run: StoredRun, console: Console) -> None:
+def _explain_result(spark: Spark, run: StoredRun, out: Console) -> None:
     """The run has no anomaly, and no stored verdict says whether it is unknown, and why."""
     from pytest_kafkacheck.experiment.judging import judge_all
 
     (outcome,) = judge_all(spark, [run], examples=0, store=False)
     for verdict in outcome.verdicts:
-        _print_overview(verdict, run, console)
+        _print_overview(verdict, run, out)
 
 
 def _finding(text: str | None) -> tuple[str | None, int]:
     from analyzers.catalogue.registry import ANOMALIES
+    from nemesis.suggestion import did_you_mean
 
     if text is None:
         return None, 1
     name, slash, number = text.partition("/")
     if name not in ANOMALIES:
-        raise UsageError(f"{text}: no anomaly named {name}; there are {', '.join(ANOMALIES)}")
+        raise UsageError(
+            f"{text}: no anomaly named {name}; there are {', '.join(ANOMALIES)}{did_you_mean(name, ANOMALIES)}"
+        )
     if slash and not (number.isdecimal() and int(number) > 0):
         raise UsageError(f"{text}: expected a number from 1 on after the slash, such as {name}/2")
     return name, int(number) if slash else 1
@@ -151,4 +186,9 @@ COMMAND = Command(
     order=70,
     add_options=add_options,
     run=explain,
+    examples=(
+        "kafkacheck explain latest",
+        "kafkacheck explain latest lost-write/2",
+        "kafkacheck explain .kafkacheck/20261123-063412-demo-acks-1-7b29cd07 --json",
+    ),
 )

@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 
 from pytest_kafkacheck.cli.command import Command
+from pytest_kafkacheck.cli.common.run_argument import add_run_argument, run_folder
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", type=Path, help="the run's folder")
+    add_run_argument(parser)
     parser.add_argument("--edn", type=Path, metavar="FILE", help="write a history.edn of Jepsen")
     parser.add_argument(
         "--jsonl",
@@ -24,13 +25,14 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     if options.edn is None and options.jsonl is None:
         raise UsageError("export: expected --edn FILE or --jsonl FILE, or both")
+    home = run_folder(options.run, options.dir)
     for file, export in ((options.edn, _export_edn), (options.jsonl, _export_lines)):
         if file is None:
             continue
         try:
-            rows = export(options.run, file)
+            rows = export(home, file)
         except (ValueError, OSError) as error:
-            raise UsageError(f"{options.run}: cannot be exported to {file}: {error}") from error
+            raise UsageError(f"{home}: cannot be exported to {file}: {error}") from error
         print(f"{file}: {rows} rows")
     return AS_EXPECTED
 
@@ -59,4 +61,8 @@ COMMAND = Command(
     order=80,
     add_options=_add_options,
     run=_run,
+    examples=(
+        "kafkacheck export latest --jsonl history.jsonl.gz",
+        "kafkacheck export 7b29cd07 --edn history.edn",
+    ),
 )

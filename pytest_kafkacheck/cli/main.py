@@ -6,7 +6,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pytest_kafkacheck.cli.command import Command, discover
+from pytest_kafkacheck.cli.command import Command, HelpFormatter, discover, examples
+from pytest_kafkacheck.cli.common.brief_logs import brief_logs
 from pytest_kafkacheck.cli.exit_status import (
     AS_EXPECTED,
     INFRASTRUCTURE,
@@ -20,13 +21,20 @@ from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, Usage
 from pytest_kafkacheck.guard import check_siblings
 from pytest_kafkacheck.termination import terminated_like_interrupted
 
+EXAMPLES = (
+    "kafkacheck setup && kafkacheck demo",
+    "kafkacheck init && pytest test_kafka.py",
+    "kafkacheck ls --failed",
+    "kafkacheck explain latest",
+)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
-    command: Command = options.command
     try:
+        options = parser().parse_args(arguments)
+        command: Command = options.command
         check_siblings()
-        with terminated_like_interrupted():
+        with terminated_like_interrupted(), brief_logs():
             return command.run(options)
     except UsageError as error:
         _complain(error)
@@ -45,7 +53,10 @@ def parser() -> argparse.ArgumentParser:
     from pytest_kafkacheck import __version__
 
     made = argparse.ArgumentParser(
-        prog="kafkacheck", description="Real Kafka clusters, real faults, and a verdict.", epilog=MEANINGS
+        prog="kafkacheck",
+        description="Real Kafka clusters, real faults, and a verdict.",
+        epilog=f"{examples(EXAMPLES)}\n\n{MEANINGS}",
+        formatter_class=HelpFormatter,
     )
     made.add_argument("--version", action="version", version=f"kafkacheck {__version__}")
     commands = made.add_subparsers(required=True, metavar="COMMAND")

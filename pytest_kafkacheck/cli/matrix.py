@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,12 +14,15 @@ from pytest_kafkacheck.cli.common.harness_options import (
     add_spark_options,
     spark_options,
 )
+from pytest_kafkacheck.cli.common.json_output import write_json
 from pytest_kafkacheck.cli.common.matrix_output import add_matrix_outputs, check_matrix_outputs, write_matrix
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.progress import say, show
 from pytest_kafkacheck.cli.common.python_file import bound_values
+from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 
 if TYPE_CHECKING:
+    from pytest_kafkacheck.matrix.cell import Cell
     from pytest_kafkacheck.matrix.matrix import Matrix
 
 TRIES = 3
@@ -61,15 +65,25 @@ def _run(options: argparse.Namespace) -> int:
     if not cells:
         raise UsageError(f"--cell {options.cell}: matches none of {', '.join(cell.id for cell in matrix)}")
     if options.list:
-        for cell in cells:
-            print(f"{cell.id}: {cell.expected}{_reasons(cell.predicted.why)}")
-        for name, reason in matrix.impossible.items():
-            print(f"{name}: impossible: {reason}")
-        return 0
-    with Harness(options.dir, say=say, **spark_options(options)) as harness:
+        return _list(options, cells, matrix.impossible)
+    with Harness(options.dir, say=say, show=show, **spark_options(options)) as harness:
         check_cells(harness, cells)
         results = run_cells(harness, cells, tries=options.tries, say=say)
     return write_matrix(options, results, matrix.impossible)
+
+
+def _list(options: argparse.Namespace, cells: Sequence[Cell], impossible: Mapping[str, str]) -> int:
+    if options.json is not None:
+        listed = [
+            {"cell": cell.id, "expected": cell.expected, "why": [*cell.predicted.why]} for cell in cells
+        ]
+        write_json(options.json, {"cells": listed, "impossible": dict(impossible)})
+    if options.json != "-":
+        for cell in cells:
+            print(f"{cell.id}: {cell.expected}{_reasons(cell.predicted.why)}")
+        for name, reason in impossible.items():
+            print(f"{name}: impossible: {reason}")
+    return AS_EXPECTED
 
 
 def _reasons(why: tuple[str, ...]) -> str:
@@ -95,4 +109,8 @@ COMMAND = Command(
     order=32,
     add_options=_add_options,
     run=_run,
+    examples=(
+        "kafkacheck matrix matrix.py --list",
+        "kafkacheck matrix matrix.py --cell 'leader-*acks=1*' --markdown matrix.md",
+    ),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.harness_options import (
@@ -12,30 +11,33 @@ from pytest_kafkacheck.cli.common.harness_options import (
     add_verbose_option,
     harness_options,
 )
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json
+from pytest_kafkacheck.cli.common.progress import say, show
+from pytest_kafkacheck.cli.common.run_argument import RUN_HELP, run_folder
+from pytest_kafkacheck.cli.common.run_output import VERDICTS, print_runs
 from pytest_kafkacheck.cli.exit_status import status
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", type=Path, help="the run's folder")
+    parser.add_argument("run", metavar="RUN", help=RUN_HELP)
     parser.add_argument(
         "--symbolic", action="store_true", help="resolve targets such as leader afresh, as in the first run"
     )
     add_verbose_option(parser)
     add_spark_options(parser)
     add_harness_options(parser)
+    add_json_option(parser, VERDICTS)
 
 
 def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.experiment.harness import Harness
     from pytest_kafkacheck.experiment.replay import replayed
 
-    experiment = replayed(options.run, symbolic=options.symbolic)
-    with Harness(options.dir, say=say, **harness_options(options)) as harness:
+    check_json(options.json)
+    experiment = replayed(run_folder(options.run, options.dir), symbolic=options.symbolic)
+    with Harness(options.dir, say=say, show=show, **harness_options(options)) as harness:
         run = harness.run(experiment)
-    print(run.text(), flush=True)
-    if options.verbose:
-        print(run.details(), flush=True)
+    print_runs(options, [run])
     return status(run.result, experiment.expect)
 
 
@@ -45,4 +47,5 @@ COMMAND = Command(
     order=40,
     add_options=_add_options,
     run=_run,
+    examples=("kafkacheck replay latest", "kafkacheck replay --symbolic 7b29cd07"),
 )

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 
 from pytest_kafkacheck.cli.command import Command
+from pytest_kafkacheck.cli.common.harness_options import add_directory_option
+from pytest_kafkacheck.cli.common.run_argument import RUN_HELP, run_folder
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 
@@ -13,7 +15,7 @@ COMPARISON = "comparison.html"
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", metavar="RUN", nargs="+", help="the folder of a run; several are compared")
+    parser.add_argument("runs", metavar="RUN", nargs="+", help=f"{RUN_HELP}; several are compared")
     parser.add_argument(
         "-o",
         metavar="FILE",
@@ -21,13 +23,14 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help=f"default: report.html in the run's folder; of several runs {COMPARISON} here",
     )
     parser.add_argument("--md", action="store_true", help="report.md, for a pull request, instead of HTML")
+    add_directory_option(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
     """Status 0 whatever the verdict: this command does not judge."""
     from pytest_kafkacheck.report.write import write_comparison, write_markdown, write_report
 
-    homes = [Path(each) for each in options.runs]
+    homes = [run_folder(each, options.dir) for each in options.runs]
     out = None if options.out is None else Path(options.out)
     if len(homes) > 1 and options.md:
         raise UsageError(f"--md: expected one RUN, got {len(homes)}; several runs are compared as HTML")
@@ -47,4 +50,9 @@ COMMAND = Command(
     order=75,
     add_options=_add_options,
     run=_run,
+    examples=(
+        "kafkacheck report latest",
+        "kafkacheck report latest --md",
+        "kafkacheck report latest~1 latest -o comparison.html",
+    ),
 )

@@ -13,8 +13,10 @@ from pytest_kafkacheck.cli.common.harness_options import (
     add_verbose_option,
     harness_options,
 )
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json
+from pytest_kafkacheck.cli.common.progress import say, show
 from pytest_kafkacheck.cli.common.python_file import bound_values
+from pytest_kafkacheck.cli.common.run_output import VERDICTS, print_text, write_runs
 from pytest_kafkacheck.cli.exit_status import status, worst
 from pytest_kafkacheck.errors import UsageError
 
@@ -24,29 +26,33 @@ if TYPE_CHECKING:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", type=Path, help="experiment.json of an earlier run, or a Python file with Experiments"
+        "file",
+        metavar="FILE",
+        type=Path,
+        help="experiment.json of an earlier run, or a Python file with Experiments",
     )
     add_verbose_option(parser)
     add_spark_options(parser)
     add_harness_options(parser)
+    add_json_option(parser, VERDICTS)
 
 
 def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.experiment.harness import Harness
 
+    check_json(options.json)
     experiments = load(options.file)
-    statuses = []
-    with Harness(options.dir, say=say, **harness_options(options)) as harness:
+    runs = []
+    with Harness(options.dir, say=say, show=show, **harness_options(options)) as harness:
         # All of them, before the first one takes its minute.
         for experiment in experiments:
             harness.check(experiment)
         for experiment in experiments:
-            run = harness.run(experiment)
-            print(run.text(), flush=True)
-            if options.verbose:
-                print(run.details(), flush=True)
-            statuses.append(status(run.result, experiment.expect))
-    return worst(statuses)
+            runs.append(harness.run(experiment))
+            if options.json != "-":
+                print_text(options, runs[-1])
+    write_runs(options, runs)
+    return worst([status(run.result, each.expect) for run, each in zip(runs, experiments, strict=True)])
 
 
 def load(file: Path) -> list[Experiment]:
@@ -75,4 +81,10 @@ COMMAND = Command(
     order=30,
     add_options=_add_options,
     run=_run,
+    examples=(
+        "kafkacheck run experiments.py",
+        "kafkacheck run .kafkacheck/20261123-063412-demo-acks-1-7b29cd07/experiment.json",
+        "kafkacheck run experiments.py --attach compose:shop",
+        "kafkacheck run experiments.py --json verdicts.json",
+    ),
 )

@@ -44,4 +44,8 @@ COMMAND = Command(
     order=10,
     add_options=_add_options,
     run=_run,
+    examples=(
+        "kafkacheck setup",
+        "kafkacheck setup --kafka 4.1.1 3.9.2",
+    ),
 )

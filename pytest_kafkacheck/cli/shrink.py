@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import argparse
 import math
-from pathlib import Path
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.harness_options import add_spark_options, spark_options
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
+from pytest_kafkacheck.cli.common.progress import say, show
+from pytest_kafkacheck.cli.common.run_argument import add_run_argument, run_folder
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", type=Path, help="the folder of an invalid run")
+    add_run_argument(parser, more="; its verdict is invalid")
     parser.add_argument(
-        "--minutes", type=float, default=15.0, help="start no further run after these; default: %(default)s"
+        "--minutes",
+        metavar="N",
+        type=float,
+        default=15.0,
+        help="start no further run after these; default: %(default)s",
     )
     parser.add_argument(
         "--fresh",
@@ -25,6 +30,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "of a candidate, and where the running one is not healthy",
     )
     add_spark_options(parser)
+    add_json_option(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -33,16 +39,28 @@ def _run(options: argparse.Namespace) -> int:
 
     if not 0 < options.minutes < math.inf:
         raise UsageError(f"--minutes {options.minutes:g}: expected a finite number above 0")
-    runs = options.run / "shrink" / "runs"
-    with Harness(runs, fresh=options.fresh, **spark_options(options)) as harness:
+    check_json(options.json)
+    home = run_folder(options.run, options.dir)
+    runs = home / "shrink" / "runs"
+    with Harness(runs, show=show, fresh=options.fresh, **spark_options(options)) as harness:
         minimal = shrink(
-            options.run,
+            home,
             lambda experiment, names: harness.run(experiment, name="try", only=names),
             seconds=60 * options.minutes,
             renew=harness.drop_cluster,
             say=say,
         )
-    print(minimal.text, flush=True)
+    if options.json is not None:
+        write_json(
+            options.json,
+            {
+                "test": None if minimal.test is None else str(minimal.test),
+                "experiment": minimal.experiment.to_json(),
+                "text": minimal.text,
+            },
+        )
+    if options.json != "-":
+        print(minimal.text, flush=True)
     return AS_EXPECTED if minimal.test is not None else NOT_AS_EXPECTED
 
 
@@ -52,4 +70,5 @@ COMMAND = Command(
     order=50,
     add_options=_add_options,
     run=_run,
+    examples=("kafkacheck shrink latest", "kafkacheck shrink 7b29cd07 --minutes 30"),
 )

@@ -19,7 +19,9 @@ from pytest_kafkacheck.cli.common.harness_options import (
     security_of,
     spark_options,
 )
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json
+from pytest_kafkacheck.cli.common.progress import say, show
+from pytest_kafkacheck.cli.common.run_output import VERDICTS, print_runs
 from pytest_kafkacheck.cli.exit_status import status
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.workload_names import WORKLOAD_NAMES
@@ -40,7 +42,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="addresses of brokers, separated by commas",
     )
     parser.add_argument(
-        "--for", dest="seconds", metavar="SECONDS", type=float, default=60.0, help="default: %(default)g"
+        "--for",
+        dest="seconds",
+        metavar="SECONDS",
+        type=float,
+        default=60.0,
+        help="how long the load lasts; default: %(default)g",
     )
     parser.add_argument(
         "--set",
@@ -54,6 +61,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add_verbose_option(parser)
     add_spark_options(parser)
     add_directory_option(parser)
+    add_json_option(parser, VERDICTS)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -66,6 +74,7 @@ def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.experiment.harness import Harness
     from pytest_kafkacheck.experiment.run_directory import RunDirectory
 
+    check_json(options.json)
     workload = make(options.name, options.set)
     check_client_commands(workload)
     cluster = find(parse_bootstrap(options.bootstrap, security_of(options)))
@@ -80,17 +89,18 @@ def _run(options: argparse.Namespace) -> int:
     home = RunDirectory.create(options.dir, name=options.name, run=run)
     home.write_experiment(experiment)
     say(f"brokers {', '.join(f'{node} at {at}' for node, at in sorted(cluster.brokers.items()))}")
-    with Harness(options.dir, say=say, **spark_options(options)) as harness:
+    with Harness(options.dir, say=say, show=show, **spark_options(options)) as harness:
         try:
-            execute(experiment, cluster, run=run, home=home.path, say=say, stop=threading.Event())
+            execute(experiment, cluster, run=run, home=home.path, say=say, show=show, stop=threading.Event())
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(f"its history is kept; for a verdict of it: kafkacheck analyze {home.path}")
+            raise
         finally:
             # Nobody else knows what this run made.
             if left := delete_remains(cluster.brokers, run, limit=REMAINS_LIMIT):
                 say(f"left on the brokers: {', '.join(left)}; delete them once the brokers allow it")
         result = harness.judge(home.path)
-    print(result.text(), flush=True)
-    if options.verbose:
-        print(result.details(), flush=True)
+    print_runs(options, [result])
     return status(result.result, experiment.expect)
 
 
@@ -100,16 +110,22 @@ def make(name: str, settings: Iterable[str]) -> Workload:
     Raises UsageError that names what is wrong and what is allowed.
     """
     import pytest_kafkacheck
+    from nemesis.suggestion import did_you_mean
 
     if name not in WORKLOAD_NAMES:
-        raise UsageError(f"no workload {name!r}; there are {', '.join(WORKLOAD_NAMES)}")
+        raise UsageError(
+            f"no workload {name!r}; there are {', '.join(WORKLOAD_NAMES)}{did_you_mean(name, WORKLOAD_NAMES)}"
+        )
     kind: Any = getattr(pytest_kafkacheck, WORKLOAD_NAMES[name])
     allowed = [each.name for each in fields(kind)]
     values: dict[str, Any] = {}
     for setting in settings:
         field, equals, text = setting.partition("=")
         if not equals or field not in allowed:
-            raise UsageError(f"--set {setting}: expected FIELD=VALUE; fields of {name}: {', '.join(allowed)}")
+            raise UsageError(
+                f"--set {setting}: expected FIELD=VALUE; fields of {name}: {', '.join(allowed)}"
+                f"{did_you_mean(field, allowed)}"
+            )
         values[field] = _value(text)
     try:
         made: Workload = kind(**values)
@@ -131,4 +147,8 @@ COMMAND = Command(
     order=35,
     add_options=_add_options,
     run=_run,
+    examples=(
+        "kafkacheck workload append-log --bootstrap localhost:9092 --for 30",
+        "kafkacheck workload transactions --bootstrap localhost:9092 --set partitions=6",
+    ),
 )

@@ -28,10 +28,12 @@ from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.operations import OperationLog
 from pytest_kafkacheck.experiment.recovery import log_ends, wait_agreement
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
+from pytest_kafkacheck.experiment.run_status import RunStatus
 from pytest_kafkacheck.experiment.run_topics import RunTopics
 from pytest_kafkacheck.experiment.steps import Steps
 from pytest_kafkacheck.experiment.topic_register import TopicRegister
 from pytest_kafkacheck.experiment.used_cluster import UsedCluster
+from pytest_kafkacheck.progress import Show, show_nothing
 from pytest_kafkacheck.setup.client_cuts import asks_for_cuts
 from pytest_kafkacheck.termination import raise_if_interrupted
 from workloads.history.schema import HARNESS, NEMESIS
@@ -53,20 +55,30 @@ FINAL_LIMIT = 120.0
 
 
 def execute(
-    experiment: Experiment, cluster: UsedCluster, *, run: str, home: Path, say: Say, stop: threading.Event
+    experiment: Experiment,
+    cluster: UsedCluster,
+    *,
+    run: str,
+    home: Path,
+    say: Say,
+    stop: threading.Event,
+    show: Show = show_nothing,
 ) -> None:
     """Execute the experiment and leave its history in ``<home>/history/segments``.
 
     cluster  a DockerCluster, or any other if the experiment has no faults.
     run   unique; topics are named after it.
+    show  takes a line about the load twice a second, and an empty one at the end.
     stop  set from outside to end the load early; everything is healed all the same.
     A step that fails after the load has begun is recorded, and the run goes on, so that its history can be judged.
     Raises InfrastructureError when nothing was recorded that could be judged.
     """
     try:
-        _Execution(experiment, cluster, run=run, home=home, say=say, stop=stop).run_phases()
+        _Execution(experiment, cluster, run=run, home=home, say=say, stop=stop, show=show).run_phases()
     except WorkerPoolError as error:
         raise InfrastructureError(str(error)) from error
+    finally:
+        show("")
 
 
 def confining(experiment: Experiment) -> frozenset[str]:
@@ -86,9 +98,11 @@ class _Execution:
         home: Path,
         say: Say,
         stop: threading.Event,
+        show: Show,
     ) -> None:
         self._experiment, self._cluster = experiment, cluster
         self._run, self._home, self._say, self._stop = run, home, say, stop
+        self._status = RunStatus(experiment, show)
         self._register = TopicRegister(cluster.run)
         self._topics = RunTopics(experiment.workload.topics(run), cluster, self._register)
         self._main_topic = experiment.workload.main_topic(run)
@@ -145,6 +159,7 @@ class _Execution:
         """A phase that may have a rate of its own."""
         self._operations.phase(name, skipped=workers.total("skipped"))
         workers.phase(name)
+        self._status.begin(name)
 
     @property
     def _docker_cluster(self) -> DockerCluster:
@@ -189,6 +204,7 @@ class _Execution:
 
         def record(row: Mapping[str, Any]) -> None:
             operations.record(row)
+            self._status.act(row)
             value = row["value"]
             if row["f"] in need_restart:
                 self._to_restart.update(value["nodes"])
@@ -224,6 +240,7 @@ class _Execution:
     def _recover(self) -> None:
         """Wait for the cluster to recover, and record whether it did."""
         limit, began = self._experiment.recovery_limit, time.monotonic_ns()
+        self._status.step("the cluster recovers")
         problem = wait_agreement(self._cluster, self._topics.names, limit=limit)
         self._operations.recovery(problem, limit=limit, invoked=began)
         if problem:
@@ -234,6 +251,7 @@ class _Execution:
     def _read_finally(self, workers: WorkerPool) -> None:
         """Read each partition that can be read, and record why another one cannot."""
         self._say("reading everything once more with fresh clients")
+        self._status.step("final reads")
         began = time.monotonic_ns()
         others = self._experiment.workload.topics_of_others(self._run)
         logs = [each for each in self._topics.logs if each[0] not in others]
@@ -260,11 +278,12 @@ class _Execution:
 
         Raises InfrastructureError when no worker is left to write a history.
         """
-        deadline = time.monotonic() + limit
+        deadline, counter = time.monotonic() + limit, self._experiment.workload.load_counter
         while not condition() and not self._stop.is_set() and (left := deadline - time.monotonic()) > 0:
             if not workers.alive():
                 raise InfrastructureError(
                     f"Every client process ended early: {workers.describe()}; see logs/client-*.log"
                 )
             raise_if_interrupted()
+            self._status.look(workers.total(counter))
             self._stop.wait(min(interval, left))

@@ -55,7 +55,7 @@ class Experiment:
     budget: Budget | None = None
     cluster: ClusterSpec = field(default_factory=ClusterSpec)
     warm_up: float = 0.0
-    duration: float = 8.0
+    duration: float = validation.DURATION
     cooldown: float = 3.0
     recovery_limit: float = 60.0
     seed: int = 0

@@ -27,6 +27,8 @@ from pytest_kafkacheck.experiment.judging import judge_all, judge_until_found
 from pytest_kafkacheck.experiment.live import LiveJudge
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.stored_runs import StoredRun
+from pytest_kafkacheck.experiment.validation import unused_duration
+from pytest_kafkacheck.progress import Show, show_nothing
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.setup.capabilities import require_capabilities
 from pytest_kafkacheck.setup.client_cuts import require_client_cuts
@@ -42,6 +44,7 @@ class Harness:
 
     directory   where runs are kept, one folder each.
     say         takes one line of progress at a time.
+    show        takes a line that replaces the one before, such as ``12/35 s  kill leader (nodes 3)  1,020 acks/s``.
     fresh       never use a cluster for a second experiment.
     keep        which clusters run on afterwards: ``failed``, that of the last failed test, which is the cluster that
                 was open when `has_failed` was set; ``always``, also the last one. `kept` then says how to reach them.
@@ -65,6 +68,7 @@ class Harness:
         directory: Path,
         *,
         say: Callable[[str], None] = lambda _: None,
+        show: Show = show_nothing,
         fresh: bool = False,
         keep: Keep = "never",
         reuse: bool = False,
@@ -75,7 +79,7 @@ class Harness:
         spark_conf: Mapping[str, str] | None = None,
     ) -> None:
         self._directory = directory
-        self._say = say
+        self._say, self._show = say, show
         self._engine = EngineConnection()
         self._source = choose_source(
             self._engine, say, fresh=fresh, reuse=reuse, attach=attach, security=security, shared=shared
@@ -137,8 +141,14 @@ class Harness:
         InfrastructureError when nothing was recorded, which is never a verdict. A CapabilityError, one of these, says
         that this host is not capable of one of the faults.
         """
+        if why := unused_duration(experiment):
+            self._say(why)
         home = self.record(experiment, name=name)
-        result = self.judge(home, only=only)
+        self._show("judging")
+        try:
+            result = self.judge(home, only=only)
+        finally:
+            self._show("")
         self._say(f"verdict: {result.result}")
         return result
 
@@ -156,7 +166,20 @@ class Harness:
         with self.cluster(spec, logs=home.logs, alone=bool(experiment.faults)) as cluster:
             try:
                 with self._live_judge(experiment, home.path):
-                    execute(experiment, cluster, run=run, home=home.path, say=self._say, stop=self._stop)
+                    execute(
+                        experiment,
+                        cluster,
+                        run=run,
+                        home=home.path,
+                        say=self._say,
+                        show=self._show,
+                        stop=self._stop,
+                    )
+            except KeyboardInterrupt as interrupt:
+                interrupt.add_note(
+                    f"its history is kept; for a verdict of it: kafkacheck analyze {home.path}"
+                )
+                raise
             finally:
                 cluster.save_logs(home.logs)
         return home.path

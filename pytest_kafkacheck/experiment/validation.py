@@ -19,6 +19,9 @@ from pytest_kafkacheck.errors import UsageError
 from workloads.conformance import check_workload
 from workloads.workload import Workload
 
+DURATION = 8.0
+"""Seconds of load without faults, by default."""
+
 Expectation = Literal["valid", "invalid", "unknown"]
 
 
@@ -33,6 +36,8 @@ class Values(Protocol):
     def budget(self) -> Budget | None: ...
     @property
     def cluster(self) -> ClusterSpec: ...
+    @property
+    def duration(self) -> float: ...
     @property
     def seed(self) -> int: ...
     @property
@@ -76,6 +81,14 @@ def check_values(experiment: Values) -> None:
     _check_topics(experiment.workload, experiment.cluster)
     _check_release(experiment.workload, experiment.cluster)
     _check_racks(experiment.workload, experiment.cluster)
+
+
+def unused_duration(experiment: Values) -> str | None:
+    """A sentence where somebody stated a duration that has no effect; None otherwise."""
+    if not experiment.faults or experiment.duration == DURATION:
+        return None
+    why = "with faults, the load goes on until the last one has healed"
+    return f"duration={experiment.duration:g} has no effect: {why}"
 
 
 def check_settings_of_faults(schedule: Schedule, version: str) -> None:

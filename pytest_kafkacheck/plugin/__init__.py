@@ -23,6 +23,7 @@ from pytest_kafkacheck.plugin.options import pytest_addoption as pytest_addoptio
 from pytest_kafkacheck.plugin.reporting import pytest_runtest_makereport as pytest_runtest_makereport
 from pytest_kafkacheck.plugin.reporting import pytest_terminal_summary as pytest_terminal_summary
 from pytest_kafkacheck.plugin.runner import Kafkacheck as Kafkacheck
+from pytest_kafkacheck.plugin.usage_errors import pytest_exception_interact as pytest_exception_interact
 from pytest_kafkacheck.plugin.xdist import pytest_configure_node as pytest_configure_node
 from pytest_kafkacheck.plugin.xdist import pytest_sessionfinish as pytest_sessionfinish
 from pytest_kafkacheck.plugin.xdist import pytest_testnodedown as pytest_testnodedown

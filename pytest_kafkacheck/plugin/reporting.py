@@ -10,6 +10,7 @@ import pytest
 from pytest_kafkacheck.plugin.cells import summarize_cells
 from pytest_kafkacheck.plugin.evidence import ENDED, keep_evidence
 from pytest_kafkacheck.plugin.run_reports import SHOWN, properties, write_reports
+from pytest_kafkacheck.plugin.usage_errors import shorten_usage_error
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.run import Run
@@ -56,6 +57,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add a test's verdicts to its report and its JUnit properties; note a failure, so that its cluster is kept."""
+    shorten_usage_error(call)
     report = yield
     runs = item.stash.get(RUNS, None)
     harness = getattr(item, "funcargs", {}).get("_kafkacheck_harness")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,17 +28,29 @@ Execute = Callable[[Experiment, Sequence[str]], Run]
 
 
 class Attempts:
-    """Runs candidates, and reports each run."""
+    """Runs candidates, and reports each run. left: seconds in which further runs may begin."""
 
-    def __init__(self, execute: Execute, names: Sequence[str], folder: ShrinkFolder, say: Say) -> None:
+    def __init__(
+        self,
+        execute: Execute,
+        names: Sequence[str],
+        folder: ShrinkFolder,
+        say: Say,
+        left: Callable[[], float] = lambda: math.inf,
+    ) -> None:
         self._execute, self._names = execute, names
         self._folder, self._say = folder, say
+        self._left = left
+        self._durations: list[float] = []
         self._failures = 0
         self._paths: dict[str, Path] = {}
 
     def reproduces(self, candidate: ExperimentCandidate) -> bool:
         events = ", ".join(event.id for event in candidate.schedule.events) or "no fault"
-        self._say(f"trying {events} ({candidate.schedule.length:g} s)")
+        number = len(self._durations) + 1
+        self._say(
+            f"{prospect(number, self._left(), self._durations)}: {events} ({candidate.schedule.length:g} s)"
+        )
         run = self._run(candidate.experiment)
         reproduced = bool(anomalies(run.verdict) & set(self._names))
         if reproduced:
@@ -53,6 +66,7 @@ class Attempts:
 
     def tried(self, trial: Trial) -> None:
         self._folder.append(trial)
+        self._durations.append(trial.seconds)
         what = "reproduced" if trial.reproduced else "not reproduced"
         self._say(f"{what} after {trial.seconds:.0f} s: {trial.why}")
 
@@ -81,3 +95,15 @@ class Attempts:
         if failed and not anomalies(run.verdict) & set(self._names):
             shutil.rmtree(run.path, ignore_errors=True)
             raise InfrastructureError(run.verdict.unknowns[0])
+
+
+def prospect(number: int, left: float, durations: Sequence[float]) -> str:
+    """Such as ``try 3 of at most 9, 1:20 left``. As many runs begin as fit into the time if each is as short as the
+    shortest before; without one before, that is not known."""
+    if not math.isfinite(left):
+        return f"try {number}"
+    minutes, seconds = divmod(max(0, round(left)), 60)
+    most = (
+        f" of at most {number + int(left / shortest)}" if (shortest := min(durations, default=0)) > 0 else ""
+    )
+    return f"try {number}{most}, {minutes}:{seconds:02} left"

@@ -62,7 +62,8 @@ def shrink(
     seen = tuple(folder.trials(start))
     if seen:
         say(f"continuing after {len(seen)} runs of an earlier search, see {folder.log}")
-    attempts = Attempts(execute, by_rank(verdict), folder, say)
+    deadline = clock() + seconds
+    attempts = Attempts(execute, by_rank(verdict), folder, say, lambda: deadline - clock())
 
     def write(found: Shrunk[ExperimentCandidate], _: Sequence[Trial] = ()) -> None:
         folder.write(found, attempts.shown_by(found.best))

@@ -163,7 +163,7 @@ def test_a_budget_without_room_for_any_event_is_an_error() -> None:
         ({"lasting": 3}, "Generated.lasting=3"),
         ({"lasting": (1, 2, 3)}, "Generated.lasting=(1, 2, 3)"),
         ({"lasting": ("a", "b")}, "Generated.lasting=('a', 'b')"),
-        ({"length": "60"}, "Generated.length='60': expected seconds, more than 0"),
+        ({"length": "60"}, "Generated.length='60': is text, write 60"),
         ({"length": 10**400}, "expected seconds, more than 0"),
         ({"events": 10**9}, "expected a whole number, 1 or more, 200 at most"),
         ({"seed": "x"}, "Generated.seed='x'"),

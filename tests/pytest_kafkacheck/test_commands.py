@@ -140,3 +140,20 @@ def test_an_interrupted_command_may_say_how_to_go_on(
     assert capsys.readouterr().err == (
         "kafkacheck: interrupted; everything it had started is removed\nkafkacheck: call it again\n"
     )
+
+
+def test_what_libraries_log_has_no_traceback() -> None:
+    """In a process of its own, because pytest has handlers of its own."""
+    program = (
+        "import logging\n"
+        "from pytest_kafkacheck.cli.common.brief_logs import brief_logs\n"
+        "with brief_logs():\n"
+        "    try:\n"
+        "        1 / 0\n"
+        "    except ZeroDivisionError:\n"
+        "        logging.getLogger('kafka.conn').exception('connection\\nlost')\n"
+        "    logging.getLogger('kafka.conn').info('connected')\n"
+        "assert not logging.getLogger().handlers\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == "  kafka.conn: connection (ZeroDivisionError: division by zero)\n"

@@ -301,8 +301,8 @@ def test_the_command_line(
     monkeypatch.setattr(FakeHarness, "stop_at", None)
     assert cli.main(["shrink", str(run)]) == cli.AS_EXPECTED
     assert FakeHarness.made[-1]["fresh"] is False
-    out = capsys.readouterr().out
-    assert "continuing after 9 runs" in out
+    out, err = capsys.readouterr()
+    assert "continuing after 9 runs" in err
     assert "6 events became 1" in out
     assert cli.main(["replay", str(run), "--symbolic", "--dir", str(tmp_path / "dir")]) == cli.NOT_AS_EXPECTED
     assert "kafkacheck replay" in capsys.readouterr().out

@@ -24,8 +24,8 @@ from workloads.topic_names import short_topics
         ({"topics_written": 0}, "AppendLog.topics_written=0: expected a whole number, 1 to 100"),
         ({"producers": 0}, "AppendLog.producers=0: expected a whole number, 1 to"),
         ({"readers": -1}, "AppendLog.readers=-1"),
-        ({"acks": "1"}, "AppendLog.acks='1': expected 'all', 1 or 0"),
-        ({"acks": -1}, "AppendLog.acks=-1"),
+        ({"acks": "2"}, "AppendLog.acks='2': expected 'all', 1 or 0"),
+        ({"acks": -2}, "AppendLog.acks=-2"),
         ({"acks": True}, "AppendLog.acks=True"),
         ({"rate": 0}, "AppendLog.rate=0"),
         ({"rate": float("nan")}, "AppendLog.rate=nan"),
@@ -55,6 +55,15 @@ from workloads.topic_names import short_topics
 def test_values_that_are_not_allowed_are_named(values: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
         AppendLog(**values)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("1", 1), ("0", 0), ("-1", "all"), (-1, "all"), (1, 1), ("all", "all")], ids=repr
+)
+def test_acks_are_taken_as_kafka_writes_them(written: Any, meant: object) -> None:
+    workload = AppendLog(acks=written)
+    assert (workload.acks, type(workload.acks)) == (meant, type(meant))
+    assert workload == AppendLog(acks=meant)  # type: ignore[arg-type]
 
 
 def test_the_topic_of_a_run() -> None:

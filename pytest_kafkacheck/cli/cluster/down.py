@@ -15,7 +15,12 @@ from pytest_kafkacheck.errors import UsageError
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="*")
+    parser.add_argument(
+        "name",
+        metavar="NAME",
+        nargs="*",
+        help="of kafkacheck cluster ls; default: what killed sessions left behind",
+    )
     parser.add_argument(
         "--all", action="store_true", help="all clusters: also kept ones, and those of running sessions"
     )
@@ -90,4 +95,9 @@ COMMAND = Command(
     order=60,
     add_options=_add_options,
     run=_run,
+    examples=(
+        "kafkacheck cluster down",
+        "kafkacheck cluster down orders",
+        "kafkacheck cluster down --all --yes",
+    ),
 )

@@ -12,7 +12,13 @@ from pytest_kafkacheck.errors import UsageError
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="the compose file to write; default: standard output",
+    )
     add_spec_options(parser)
 
 
@@ -32,5 +38,10 @@ def _run(options: argparse.Namespace) -> int:
 
 
 COMMAND = Command(
-    name="export", help="write a compose file for a cluster", order=50, add_options=_add_options, run=_run
+    name="export",
+    help="write a compose file for a cluster",
+    order=50,
+    add_options=_add_options,
+    run=_run,
+    examples=("kafkacheck cluster export --brokers 3 -o compose.yml",),
 )

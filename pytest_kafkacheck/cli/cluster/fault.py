@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.harness_options import add_security_option, security_of
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 
@@ -24,17 +24,27 @@ if TYPE_CHECKING:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name",
+        metavar="NAME",
         help="of `kafkacheck cluster ls`; for one of your own: compose:PROJECT, or containers, separated by commas",
     )
-    parser.add_argument("fault", help="such as isolate; docs/faults.md lists them")
+    parser.add_argument("fault", metavar="FAULT", help="such as isolate; docs/faults.md lists them")
     parser.add_argument(
-        "target", help="such as leader:orders-0, coordinator:billing, 2, cluster, or [[1],[2,3]]"
+        "target",
+        metavar="TARGET",
+        help="such as leader:orders-0, coordinator:billing, 2, cluster, or [[1],[2,3]]",
     )
-    parser.add_argument("--lasting", type=float, metavar="SECONDS", help="default: until Ctrl-C")
     parser.add_argument(
-        "--option", action="append", default=[], metavar="NAME=VALUE", help="of the fault, such as cores=0.1"
+        "--lasting", type=float, metavar="SECONDS", help="heal after this time; default: until Ctrl-C"
+    )
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the fault, such as cores=0.1",
     )
     add_security_option(parser)
+    add_json_option(parser, "what the fault hit, and its proof,")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -43,18 +53,27 @@ def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.setup.capabilities import require_capabilities
 
     event = parse_event(options.fault, options.target, options.option, options.lasting)
+    check_json(options.json)
     security = security_of(options)
+
+    def tell(line: str) -> None:
+        if options.json != "-":
+            print(f"  {line}", flush=True)
+
     with closing(connect()) as client, _leased(client, options.name, event, security) as cluster:
         cluster.require_faults = partial(require_capabilities, client)
         with cluster.fault(event) as fault:
             nodes = ", ".join(map(str, fault.nodes)) or "none"
-            say(f"{event.fault.name} {event.target} took effect: nodes {nodes}")
-            say(f"proof: {json.dumps(fault.evidence, default=str)}")
+            tell(f"{event.fault.name} {event.target} took effect: nodes {nodes}")
+            tell(f"proof: {json.dumps(fault.evidence, default=str)}")
+            if options.json is not None:
+                proof = json.loads(json.dumps(fault.evidence, default=str))
+                write_json(options.json, {"fault": event.fault.name, "nodes": [*fault.nodes], "proof": proof})
             if not event.fault.momentary:
-                say("healing with Ctrl-C" if event.lasting == OPEN else f"healing after {event.lasting:g} s")
+                tell("healing with Ctrl-C" if event.lasting == OPEN else f"healing after {event.lasting:g} s")
             with suppress(KeyboardInterrupt):
                 fault.wait_healed()
-        say("healed" if not event.fault.momentary else "done")
+        tell("healed" if not event.fault.momentary else "done")
     return AS_EXPECTED
 
 
@@ -63,10 +82,11 @@ def parse_event(fault: str, target: str, given: list[str], lasting: float | None
     from nemesis.event import OPEN
     from nemesis.registry import FAULTS
     from nemesis.schedule import event_from_json
+    from nemesis.suggestion import did_you_mean
 
     name = fault.replace("_", "-")
     if name not in FAULTS:
-        raise UsageError(f"fault {fault!r}; allowed are {', '.join(FAULTS)}")
+        raise UsageError(f"fault {fault!r}; allowed are {', '.join(FAULTS)}{did_you_mean(name, FAULTS)}")
     options: dict[str, Any] = {}
     for each in given:
         key, equals, text = each.partition("=")
@@ -121,4 +141,9 @@ COMMAND = Command(
     order=35,
     add_options=_add_options,
     run=_run,
+    examples=(
+        "kafkacheck cluster fault orders isolate leader:orders-0 --lasting 10",
+        "kafkacheck cluster fault compose:shop pause 2",
+        "kafkacheck cluster fault orders cpu one --option cores=0.1 --lasting 20",
+    ),
 )

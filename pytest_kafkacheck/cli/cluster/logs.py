@@ -12,8 +12,8 @@ from pytest_kafkacheck.errors import UsageError
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name")
-    parser.add_argument("node", type=int, nargs="?", help="default: all")
+    parser.add_argument("name", metavar="NAME", help="of kafkacheck cluster ls")
+    parser.add_argument("node", metavar="NODE", type=int, nargs="?", help="id of a node; default: all")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -36,5 +36,10 @@ def _run(options: argparse.Namespace) -> int:
 
 
 COMMAND = Command(
-    name="logs", help="what the nodes of a cluster printed", order=30, add_options=_add_options, run=_run
+    name="logs",
+    help="print what the nodes of a cluster printed",
+    order=30,
+    add_options=_add_options,
+    run=_run,
+    examples=("kafkacheck cluster logs orders", "kafkacheck cluster logs orders 2"),
 )

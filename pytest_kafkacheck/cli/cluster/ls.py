@@ -9,11 +9,16 @@ from contextlib import closing
 from typing import Any
 
 from pytest_kafkacheck.cli.command import Command
+from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 
 
-def _run(_: argparse.Namespace) -> int:
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    add_json_option(parser, "a list with one object per cluster")
+
+
+def _run(options: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.table import Table
 
@@ -21,21 +26,30 @@ def _run(_: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster.docker.engine import connect, is_local
     from pytest_kafkacheck.cluster.docker.plan import PART, SPEC
 
-    table = Table("name", "cluster", "nodes", "age", "owner", box=None)
+    check_json(options.json)
+    headings = ("name", "cluster", "nodes", "age", "owner")
+    rows = []
     now = time.time()
     with closing(connect()) as client:
         running = {each["Id"] for each in client.api.containers(filters={"label": reaper.RUN})}
         for run, parts in sorted(reaper.parts_by_run(client).items()):
             nodes = [part for part in parts if part.labels.get(PART) == "node"]
             spec = next((part.labels[SPEC] for part in parts if SPEC in part.labels), None)
-            table.add_row(
+            row = (
                 run,
                 _described(spec) if spec else "(is being created or removed)",
                 f"{sum(node.id in running for node in nodes)} of {len(nodes)} run",
                 _duration(now - min(part.created for part in parts)),
                 _owner(parts, now, local=is_local(client)),
             )
-    Console().print(table if table.row_count else "no clusters")
+            rows.append(row)
+    if options.json is not None:
+        write_json(options.json, [dict(zip(headings, row, strict=True)) for row in rows])
+    if options.json != "-":
+        table = Table(*headings, box=None)
+        for row in rows:
+            table.add_row(*row)
+        Console().print(table if rows else "no clusters")
     return AS_EXPECTED
 
 
@@ -77,4 +91,11 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-COMMAND = Command(name="ls", help="list clusters and their owners", order=20, run=_run)
+COMMAND = Command(
+    name="ls",
+    help="list clusters and their owners",
+    order=20,
+    add_options=_add_options,
+    run=_run,
+    examples=("kafkacheck cluster ls", "kafkacheck cluster ls --json"),
+)

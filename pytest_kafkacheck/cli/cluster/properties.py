@@ -10,7 +10,7 @@ from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name")
+    parser.add_argument("name", metavar="NAME", help="of kafkacheck cluster ls")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -28,4 +28,5 @@ COMMAND = Command(
     order=40,
     add_options=_add_options,
     run=_run,
+    examples=("kafkacheck cluster properties orders > client.properties",),
 )

@@ -20,7 +20,7 @@ NAME = r"[a-z0-9][a-z0-9-]{0,31}"
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--name", help="default: generated")
+    parser.add_argument("--name", metavar="NAME", help="what to call it; default: generated")
     add_spec_options(parser)
 
 
@@ -57,5 +57,13 @@ def _run(options: argparse.Namespace) -> int:
 
 
 COMMAND = Command(
-    name="up", help="start a cluster and leave it running", order=10, add_options=_add_options, run=_run
+    name="up",
+    help="start a cluster and leave it running",
+    order=10,
+    add_options=_add_options,
+    run=_run,
+    examples=(
+        "kafkacheck cluster up",
+        "kafkacheck cluster up --name orders --kafka 3.9.2 --brokers 5 --set min.insync.replicas=2",
+    ),
 )

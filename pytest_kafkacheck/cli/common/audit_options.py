@@ -20,7 +20,7 @@ def add_setting_options(parser: argparse.ArgumentParser) -> None:
     topic.add_argument("--unclean", choices=BOOLEANS, help="unclean.leader.election.enable")
     topic.add_argument("--flush-messages", type=int, metavar="N", help="flush.messages")
     topic.add_argument("--version", metavar="VERSION", help="release of the brokers, such as 4.1.1")
-    topic.add_argument("--mode", choices=("kraft", "zookeeper"))
+    topic.add_argument("--mode", choices=("kraft", "zookeeper"), help="who keeps the metadata")
     topic.add_argument(
         "--elr", choices=BOOLEANS, help="eligible.leader.replicas.version=1; default: from 4.1 on"
     )
@@ -32,7 +32,7 @@ def add_setting_options(parser: argparse.ArgumentParser) -> None:
     clients = parser.add_argument_group("clients, of which brokers know nothing")
     clients.add_argument("--producer-config", type=Path, metavar="FILE", help="settings of a producer")
     clients.add_argument("--consumer-config", type=Path, metavar="FILE", help="settings of a consumer")
-    clients.add_argument("--acks", choices=("all", "1", "0"))
+    clients.add_argument("--acks", choices=("all", "1", "0"), help="acks of producers")
     clients.add_argument("--idempotence", choices=BOOLEANS, help="enable.idempotence")
     clients.add_argument(
         "--client-version", metavar="VERSION", help="release of Java clients, for their defaults"
@@ -43,7 +43,9 @@ def add_setting_options(parser: argparse.ArgumentParser) -> None:
         help="when consumers commit; auto: enable.auto.commit, and all records are processed before the next poll; "
         "auto-asynchronous: they may be processed later",
     )
-    clients.add_argument("--auto-offset-reset", choices=("earliest", "latest", "none"))
+    clients.add_argument(
+        "--auto-offset-reset", choices=("earliest", "latest", "none"), help="auto.offset.reset of consumers"
+    )
 
 
 @dataclass

@@ -1,7 +1,8 @@
-"""The option ``--json``: write results into a file, or with ``-`` to standard output."""
+"""The option ``--json`` of every command that prints results: write them into a file, or to standard output."""
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,9 +10,23 @@ from pathlib import Path
 from pytest_kafkacheck.errors import UsageError
 
 
+def add_json_option(parser: argparse.ArgumentParser, what: str = "the result") -> None:
+    parser.add_argument(
+        "--json",
+        metavar="OUT",
+        nargs="?",
+        const="-",
+        help=f"write {what} as JSON into this file; without OUT, or with -, to standard output",
+    )
+
+
 def check_json(out: str | None) -> None:
     """Refuse a file that could not be written, before anything starts. Raises UsageError."""
-    if out not in (None, "-") and not Path(str(out)).resolve().parent.is_dir():
+    if out is None or out == "-":
+        return
+    if Path(out).is_dir():
+        raise UsageError(f"--json {out}: is a folder; write --json - for standard output")
+    if not Path(out).resolve().parent.is_dir():
         raise UsageError(f"--json {out}: its folder does not exist")
 
 

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED, UNKNOWN
 from pytest_kafkacheck.errors import UsageError
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.matrix.cell_result import CellResult
 
-FORMATS = ("json", "markdown", "csv")
+FORMATS = ("markdown", "csv")
 
 WIDTH = 200
 """Characters per line if the output is no terminal."""
 
 
 def add_matrix_outputs(parser: argparse.ArgumentParser) -> None:
+    add_json_option(parser, "the results")
     for name in FORMATS:
         parser.add_argument(
             f"--{name}", metavar="FILE", type=Path, help=f"write the results as {name.upper()}"
@@ -28,6 +31,7 @@ def add_matrix_outputs(parser: argparse.ArgumentParser) -> None:
 
 def check_matrix_outputs(options: argparse.Namespace) -> None:
     """Refuse files that could not be written, before anything starts. Raises UsageError."""
+    check_json(options.json)
     for name in FORMATS:
         file = getattr(options, name)
         if file is not None and not file.resolve().parent.is_dir():
@@ -41,11 +45,14 @@ def write_matrix(
     from pytest_kafkacheck.matrix.table import as_csv, as_json, markdown
 
     data = [result.to_json() for result in results]
-    texts = {"json": as_json(data, impossible), "markdown": markdown(data, impossible), "csv": as_csv(data)}
+    texts = {"markdown": markdown(data, impossible), "csv": as_csv(data)}
     for name, text in texts.items():
         if (file := getattr(options, name)) is not None:
             file.write_text(text, encoding="utf-8")
-    print_matrix(results, impossible)
+    if options.json is not None:
+        write_json(options.json, json.loads(as_json(data, impossible)))
+    if options.json != "-":
+        print_matrix(results, impossible)
     return matrix_status(results)
 
 

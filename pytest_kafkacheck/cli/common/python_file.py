@@ -7,6 +7,7 @@ from pathlib import Path
 from traceback import extract_tb
 
 from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.wrong_keyword import wrong_keyword
 
 
 def bound_values(file: Path) -> list[object]:
@@ -23,7 +24,8 @@ def bound_values(file: Path) -> list[object]:
     except (Exception, SystemExit) as error:
         lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(file)]
         where = f"{file}, line {lines[-1]}," if lines else str(file)
-        raise UsageError(f"{where} cannot be run: {type(error).__name__}: {error}") from error
+        said = wrong_keyword(error) or f"{type(error).__name__}: {error}"
+        raise UsageError(f"{where} cannot be run: {said}") from error
     found: list[object] = []
     for value in names.values():
         if not any(value is other for other in found):

@@ -12,7 +12,7 @@ def add_spec_options(parser: argparse.ArgumentParser) -> None:
     """Add the options. One that is not given leaves the default of ClusterSpec."""
     group = parser.add_argument_group("the cluster")
     group.add_argument("--kafka", metavar="VERSION", help="release, such as 4.1.1")
-    group.add_argument("--brokers", type=int, metavar="N")
+    group.add_argument("--brokers", type=int, metavar="N", help="brokers of the cluster")
     group.add_argument(
         "--controllers", type=int, metavar="N", help="separate KRaft controllers: 0, 1, 3 or 5"
     )
@@ -33,11 +33,11 @@ def add_spec_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--set", action="append", metavar="NAME=VALUE", help="a broker setting; may be repeated"
     )
-    group.add_argument("--heap-mb", type=int, metavar="MIB")
+    group.add_argument("--heap-mb", type=int, metavar="MIB", help="heap of each JVM")
     group.add_argument(
         "--disk-mb", type=int, metavar="MIB", help="keep each node's data on a file system of this size"
     )
-    group.add_argument("--image", metavar="NAME")
+    group.add_argument("--image", metavar="NAME", help="an image of your own for the nodes")
 
 
 def spec_fields(options: argparse.Namespace) -> dict[str, Any]:

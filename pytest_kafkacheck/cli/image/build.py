@@ -12,7 +12,10 @@ from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "versions", metavar="VERSION", nargs="*", help="default: all releases that kafkacheck is tested with"
+        "versions",
+        metavar="VERSION",
+        nargs="*",
+        help="Kafka releases; default: all releases that kafkacheck is tested with",
     )
 
 
@@ -37,4 +40,8 @@ COMMAND = Command(
     order=10,
     add_options=_add_options,
     run=_run,
+    examples=(
+        "kafkacheck image build 4.1.1",
+        "kafkacheck image build",
+    ),
 )

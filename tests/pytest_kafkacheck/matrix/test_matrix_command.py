@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,11 @@ def test_the_cells_are_listed_with_what_is_expected(
         "leader-killed-acks=1: loses",
         "power-loss-acks=all: loses",
         "power-loss-acks=1: loses",
+    ]
+    assert main(["matrix", file(tmp_path), "--list", "--json"]) == 0
+    cells = json.loads(capsys.readouterr().out)["cells"]
+    assert [f"{each['cell']}: {each['expected']}" for each in cells] == [
+        line.partition(" (")[0] for line in lines
     ]
 
 

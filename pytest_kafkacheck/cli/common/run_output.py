@@ -1,0 +1,37 @@
+"""Verdicts of runs that a command made: as text, and with ``--json`` as the list that ``analyze`` writes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pytest_kafkacheck.cli.common.json_output import write_json
+
+if TYPE_CHECKING:
+    from pytest_kafkacheck.run import Run
+
+VERDICTS = "a list with one object per run"
+"""What such a command writes, for help."""
+
+
+def print_runs(options: argparse.Namespace, runs: Sequence[Run]) -> None:
+    """Text on standard output unless the JSON goes there."""
+    if options.json != "-":
+        for run in runs:
+            print_text(options, run)
+    write_runs(options, runs)
+
+
+def print_text(options: argparse.Namespace, run: Run) -> None:
+    print(run.text(), flush=True)
+    if getattr(options, "verbose", False):
+        print(run.details(), flush=True)
+
+
+def write_runs(options: argparse.Namespace, runs: Sequence[Run]) -> None:
+    """Write the file of ``--json``, if it was asked for."""
+    from analyzers.verdict.entry import entry
+
+    if options.json is not None:
+        write_json(options.json, [entry(run.verdict, str(run.path)) for run in runs])

@@ -1,0 +1,142 @@
+"""What one kept run was and showed, from its JSON files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+NAME = re.compile(r"(?P<time>\d{8}-\d{6})-(?P<name>.+)-(?P<run>[0-9a-f]+)")
+"""The name of a run's directory: time, name, id (see `RunDirectory.create`)."""
+
+NOT_JUDGED = "not judged"
+"""The verdict of a run without one, such as an interrupted one."""
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One folder of a run. A file that is missing or damaged counts as empty: a listing shows what there is."""
+
+    path: Path
+
+    @cached_property
+    def experiment(self) -> Mapping[str, Any]:
+        return _object(self.path / "experiment.json")
+
+    @cached_property
+    def verdict(self) -> Mapping[str, Any]:
+        return _object(self.path / "verdict.json")
+
+    @cached_property
+    def environment(self) -> Mapping[str, Any]:
+        return _object(self.path / "environment.json")
+
+    @property
+    def run(self) -> str:
+        match = NAME.fullmatch(self.path.name)
+        return str(self.verdict.get("run") or (match["run"] if match else self.path.name))
+
+    @property
+    def name(self) -> str:
+        """Of the test or experiment."""
+        match = NAME.fullmatch(self.path.name)
+        return match["name"] if match else str(self.experiment.get("name") or self.path.name)
+
+    @cached_property
+    def began(self) -> datetime | None:
+        """Local time. None for a folder that says nothing of it."""
+        match = NAME.fullmatch(self.path.name)
+        try:
+            if match:
+                return datetime.strptime(match["time"], "%Y%m%d-%H%M%S")
+            return datetime.fromtimestamp(self.environment["clock"]["unix_ns"] / 1e9)
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return None
+
+    @property
+    def result(self) -> str:
+        result = self.verdict.get("result")
+        return result if result in ("valid", "invalid", "unknown") else NOT_JUDGED
+
+    @property
+    def expected(self) -> str:
+        return str(self.experiment.get("expect", "valid"))
+
+    @property
+    def is_as_expected(self) -> bool:
+        return self.result == self.expected
+
+    @property
+    def anomalies(self) -> dict[str, int]:
+        """Anomaly to its count, without those that the workload allows."""
+        return {each["anomaly"]: each["count"] for each in self._findings() if not each.get("allowed")}
+
+    @property
+    def cause(self) -> str:
+        """What the findings came from, or why nothing is known; empty for a valid run."""
+        if self.result == "valid":
+            return ""
+        kinds = [str(each["kind"]) for each in _objects(self.verdict.get("causes")) if "kind" in each]
+        known = dict.fromkeys(kind for kind in kinds if kind != "unknown")
+        if known:
+            return ", ".join(known)
+        if anomalies := self.anomalies:
+            return ", ".join(anomalies)
+        return next((str(each) for each in self.verdict.get("unknowns") or ()), "")
+
+    @property
+    def version(self) -> str:
+        """The Kafka release. Empty for an attached cluster whose release is not recorded."""
+        cluster = self.experiment.get("cluster")
+        return str(cluster.get("version", "")) if isinstance(cluster, Mapping) else ""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all its files."""
+        return sum(each.stat().st_size for each in self.path.rglob("*") if each.is_file())
+
+    def _findings(self) -> Iterator[Mapping[str, Any]]:
+        return (each for each in _objects(self.verdict.get("findings")) if {"anomaly", "count"} <= {*each})
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "file": str(self.path),
+            "run": self.run,
+            "name": self.name,
+            "began": None if self.began is None else self.began.isoformat(),
+            "result": self.result,
+            "expected": self.expected,
+            "cause": self.cause,
+            "version": self.version,
+            "bytes": self.size,
+        }
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder is that of a run: an experiment is stored before anything starts."""
+    return (path / "experiment.json").is_file() or (path / "history" / "format.json").is_file()
+
+
+def runs_in(directory: Path) -> list[RunSummary]:
+    """The runs in a folder of runs, the oldest first."""
+    if not directory.is_dir():
+        return []
+    found = [RunSummary(each) for each in directory.iterdir() if each.is_dir() and is_run(each)]
+    return sorted(found, key=lambda run: (run.began or datetime.min, run.path.name))
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def _object(file: Path) -> Mapping[str, Any]:
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, Mapping) else {}
