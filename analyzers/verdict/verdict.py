@@ -65,6 +65,8 @@ class Verdict:
     def from_json(cls, text: str) -> Verdict:
         """Raises ValueError, TypeError or KeyError for text that `to_json` did not write."""
         data = json.loads(text)
+        if not isinstance(data, dict):
+            raise TypeError(f"expected an object, got {type(data).__name__}")
         if (found := data.get("format", FORMAT)) != FORMAT:
             raise ValueError(f"format {found!r}: this version reads format {FORMAT}")
         return cls(

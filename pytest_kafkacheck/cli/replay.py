@@ -14,7 +14,7 @@ from pytest_kafkacheck.cli.common.harness_options import (
 from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json
 from pytest_kafkacheck.cli.common.progress import say, show
 from pytest_kafkacheck.cli.common.run_argument import RUN_HELP, run_folder
-from pytest_kafkacheck.cli.common.run_output import VERDICTS, print_runs
+from pytest_kafkacheck.cli.common.run_output import VERDICTS, print_runs, report_failure
 from pytest_kafkacheck.cli.exit_status import status
 
 
@@ -37,6 +37,7 @@ def _run(options: argparse.Namespace) -> int:
     experiment = replayed(run_folder(options.run, options.dir), symbolic=options.symbolic)
     with Harness(options.dir, say=say, show=show, **harness_options(options)) as harness:
         run = harness.run(experiment)
+        report_failure(run, experiment.expect)
     print_runs(options, [run])
     return status(run.result, experiment.expect)
 

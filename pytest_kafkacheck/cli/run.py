@@ -16,7 +16,7 @@ from pytest_kafkacheck.cli.common.harness_options import (
 from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json
 from pytest_kafkacheck.cli.common.progress import say, show
 from pytest_kafkacheck.cli.common.python_file import bound_values
-from pytest_kafkacheck.cli.common.run_output import VERDICTS, print_text, write_runs
+from pytest_kafkacheck.cli.common.run_output import VERDICTS, print_text, report_failure, write_runs
 from pytest_kafkacheck.cli.exit_status import status, worst
 from pytest_kafkacheck.errors import UsageError
 
@@ -49,6 +49,7 @@ def _run(options: argparse.Namespace) -> int:
             harness.check(experiment)
         for experiment in experiments:
             runs.append(harness.run(experiment))
+            report_failure(runs[-1], experiment.expect)
             if options.json != "-":
                 print_text(options, runs[-1])
     write_runs(options, runs)

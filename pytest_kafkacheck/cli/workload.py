@@ -21,7 +21,7 @@ from pytest_kafkacheck.cli.common.harness_options import (
 )
 from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json
 from pytest_kafkacheck.cli.common.progress import say, show
-from pytest_kafkacheck.cli.common.run_output import VERDICTS, print_runs
+from pytest_kafkacheck.cli.common.run_output import VERDICTS, print_runs, report_failure
 from pytest_kafkacheck.cli.exit_status import status
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.workload_names import WORKLOAD_NAMES
@@ -100,6 +100,7 @@ def _run(options: argparse.Namespace) -> int:
             if left := delete_remains(cluster.brokers, run, limit=REMAINS_LIMIT):
                 say(f"left on the brokers: {', '.join(left)}; delete them once the brokers allow it")
         result = harness.judge(home.path)
+        report_failure(result, experiment.expect)
     print_runs(options, [result])
     return status(result.result, experiment.expect)
 

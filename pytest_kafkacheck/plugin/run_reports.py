@@ -35,13 +35,9 @@ def write_reports(item: pytest.Item, report: pytest.TestReport, runs: list[Run])
 
 
 def _write(item: pytest.Item, report: pytest.TestReport, run: Run) -> None:
-    try:
-        from pytest_kafkacheck.report.write import write_report
+    from pytest_kafkacheck.report.attempt import written_or_why_not
 
-        text = str(write_report(run.path))
-    except Exception as error:
-        reason = " ".join(str(error).split())
-        text = f"not written ({type(error).__name__}: {reason}); try kafkacheck report {run.path}"
+    text = written_or_why_not(run.path)
     report.sections.append((SECTION, text))
     item.user_properties.append((PROPERTY, text))
     # JUnit takes the properties of the report of the teardown, which has those of the test when it is made.

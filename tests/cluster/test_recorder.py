@@ -50,7 +50,9 @@ def test_lost_writes_of_own_clients_are_found_and_kept_ones_are_valid(
     wait_until(lambda: cluster.leader(name, 0) is not None)
     leader = cluster.leader(name, 0)
     hasty = unsafe.producer(KafkaProducer(**access(cluster.brokers.values()), acks=1))
-    careful = safe.producer(confluent_kafka.Producer({"bootstrap.servers": ",".join(cluster.bootstrap)}))
+    # Without idempotence, which is the default of librdkafka, a send whose answer is lost may be written twice.
+    settings = {"bootstrap.servers": ",".join(cluster.bootstrap), "enable.idempotence": True}
+    careful = safe.producer(confluent_kafka.Producer(settings))
     reader = safe.consumer(
         KafkaConsumer(
             name, **access(cluster.brokers.values()), group_id=None, auto_offset_reset="earliest",

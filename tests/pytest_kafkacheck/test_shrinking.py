@@ -305,7 +305,9 @@ def test_the_command_line(
     assert "continuing after 9 runs" in err
     assert "6 events became 1" in out
     assert cli.main(["replay", str(run), "--symbolic", "--dir", str(tmp_path / "dir")]) == cli.NOT_AS_EXPECTED
-    assert "kafkacheck replay" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "kafkacheck replay" in out
+    assert "report: not written (UsageError: " in err, "the run of the stand-in has no folder"
 
 
 def test_a_log_of_another_experiment_is_refused(tmp_path: Path) -> None:

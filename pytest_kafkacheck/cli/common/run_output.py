@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.common.json_output import write_json
+from pytest_kafkacheck.cli.common.progress import say
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.run import Run
@@ -21,6 +22,14 @@ def print_runs(options: argparse.Namespace, runs: Sequence[Run]) -> None:
         for run in runs:
             print_text(options, run)
     write_runs(options, runs)
+
+
+def report_failure(run: Run, expect: str) -> None:
+    """Write report.html of a run that did not end as expected, and say where it is."""
+    if run.result != expect:
+        from pytest_kafkacheck.report.attempt import written_or_why_not
+
+        say(f"report: {written_or_why_not(run.path)}")
 
 
 def print_text(options: argparse.Namespace, run: Run) -> None:
