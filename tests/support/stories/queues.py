@@ -137,7 +137,7 @@ def lost_from_the_log_after_a_read(s: Any) -> Any:
     return ended(took(fed(s, found=3), 0, 1, 2))
 
 
-def found_and_never_sent(s: Any) -> Any:
+def never_sent_and_never_delivered(s: Any) -> Any:
     """When it was sent is unknown."""
     return ended(took(fed(s, found=5), 0, 1, 2, 3), 5)
 
@@ -430,7 +430,7 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     unknown_end: {},
     lost_from_the_log: {"lost-write": 1},
     lost_from_the_log_after_a_read: {"lost-write": 1},
-    found_and_never_sent: {"phantom-read": 1, "queue-lost": 1},
+    never_sent_and_never_delivered: {"phantom-read": 1, "queue-lost": 1},
     found_by_two_final_reads: {"queue-lost": 1},
     a_foreign_record: {"foreign-record": 1},
     archived_after_its_deliveries: {},
