@@ -143,14 +143,14 @@ def never_sent_and_never_delivered(s: Any) -> Any:
 
 
 def found_by_two_final_reads(s: Any) -> Any:
-    fed(s).final({offset: ONE + offset for offset in range(4)}, end=4)
+    fed(s).final({offset: ONE + offset for offset in range(4)}, end=4, process=97)
     return ended(took(s, 0, 1, 2))
 
 
 def a_foreign_record(s: Any) -> Any:
     """What becomes of it is not judged."""
-    s.poll(None, 4, process=99, final=True, error="foreign")
-    return ended(took(fed(s), 0, 1, 2, 3), 5)
+    fed(s).poll(None, 4, process=99, final=True, error="foreign")
+    return ended(took(s, 0, 1, 2, 3), 5)
 
 
 def archived_after_its_deliveries(s: Any) -> Any:
