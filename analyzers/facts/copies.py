@@ -60,7 +60,7 @@ def _sources(history: History) -> DataFrame:
     found = "coalesce(final and process = final_process and invoked >= final_invoked, false)"
     visible = "if(f = 'poll', coalesce(committed, false), transaction is null or type = 'ok')"
     return (
-        history.records.where(f"value is not null and (f = 'send' or (offset is not null and {POLLED}))")
+        history.records.where(f"f = 'send' or ({POLLED})")
         .join(F.broadcast(read.select(*LOG).distinct()), LOG, "left_semi")
         .join(F.broadcast(finals), LOG, "left")
         .groupBy(*LOG, "value")
@@ -101,11 +101,12 @@ def _made(history: History) -> DataFrame:
     """Per copy: process, source, time (ns, when it was sent or, if that is unknown, polled), and
 
     - is_readable: it was acknowledged, or readers got it, in a transaction those of committed records,
-    - is_unreadable: it failed; or no poll found it, although the final read of its log, from which nothing was
-      removed, was completed; or it is in a transaction, and readers of committed records passed it.
+    - is_unreadable: it is not readable, and it failed; or no poll found it, although the final read of its log, from
+      which nothing was removed, was completed; or readers of committed records passed it. Of the copies that were
+      polled, only those in a transaction are not readable.
     """
     sent = "f = 'send'"
-    got = "f = 'poll' and coalesce(committed, false)"
+    got = "coalesce(committed, false)"
     spans = coverage(history).select(*LOG, "spans")
     whole = (
         without_compacted(final_reads(history).select(*LOG), history)
@@ -113,13 +114,13 @@ def _made(history: History) -> DataFrame:
         .withColumn("whole", F.lit(True))
     )
     return (
-        history.records.where(f"source is not null and value is not null and ({sent} or ({POLLED}))")
+        history.records.where(f"source is not null and ({sent} or ({POLLED}))")
         .groupBy(*LOG, "value")
         .agg(
             F.max("source").alias("source"),
             F.expr(f"max(type) filter (where {sent})").alias("kind"),
             F.expr(f"bool_and(transaction is null) filter (where {sent})").alias("is_plain"),
-            F.expr("coalesce(bool_or(f = 'poll'), false)").alias("polled"),
+            F.expr("bool_or(f = 'poll')").alias("polled"),
             F.expr(f"bool_or({got})").alias("got"),
             F.expr("max(offset) filter (where f = 'poll')").alias("at"),
             F.expr(f"coalesce(min(invoked) filter (where {sent}), min(invoked))").alias("time"),
@@ -127,14 +128,13 @@ def _made(history: History) -> DataFrame:
         .join(F.broadcast(spans), LOG, "left")
         .join(F.broadcast(whole), LOG, "left")
         .withColumn("process", F.expr(f"cast(shiftright(value, {VALUE_BITS}) as int)"))
-        .withColumn("is_plain", F.expr("coalesce(is_plain, false)"))
-        .withColumn("is_readable", F.expr("coalesce(kind = 'ok', false) or got or (is_plain and polled)"))
+        .withColumn("is_readable", F.expr("coalesce(kind = 'ok' or got or (is_plain and polled), false)"))
         .withColumn("is_passed", F.expr("coalesce(exists(spans, s -> at between s.low and s.high), false)"))
         .withColumn(
             "is_unreadable",
             F.expr(
-                "not is_readable and (coalesce(kind = 'fail', false) or (not polled and coalesce(whole, false)) or "
-                "(not is_plain and is_passed))"
+                "not is_readable and "
+                "(coalesce(kind = 'fail', false) or (not polled and coalesce(whole, false)) or is_passed)"
             ),
         )
         .drop("spans", "whole")

@@ -13,15 +13,12 @@ SLACK = 10_000_000_000
 """ns. After a fault, a library may return what it had acquired that long before the time that is known: a request
 that a fault delays is given up after 3 s."""
 
-_NEVER = f"{(1 << 63) - 1}L"
-"""SQL of a time after all others."""
-
 QUEUES = """
     queues as (
-        select run, `group`, topic, partition, max(end_offset) as reached,
-            max(cast(get_json_object(value, '$.delivery_limit') as int)) as delivery_limit,
-            max(cast(get_json_object(value, '$.lock') as bigint)) as lock
-        from {operations} where f = 'queue' and type = 'ok' group by run, `group`, topic, partition
+        select run, `group`, topic, partition, end_offset as reached,
+            cast(get_json_object(value, '$.delivery_limit') as int) as delivery_limit,
+            cast(get_json_object(value, '$.lock') as bigint) as lock
+        from {operations} where f = 'queue' and type = 'ok'
     )
 """
 """A common table expression: per log, how far a share group has got."""
@@ -47,7 +44,7 @@ ANSWERS = """
 
 TROUBLE = f"""
     trouble as (
-        select run, min(invoked) as troubled, count(distinct if(process = {NEMESIS}, null, process_of)) as ended,
+        select run, min(invoked) as troubled, count(distinct process_of) as ended,
             count(distinct if(process = {NEMESIS}, event, null)) as faults
         from (
             select run, process, invoked, get_json_object(value, '$.event') as event,
@@ -73,20 +70,17 @@ def queued(history: History) -> DataFrame:
     """
     return history.sql(f"""
         with {QUEUES}, {DELIVERIES}, {TROUBLE}, found as (
-            select run, topic, partition, offset, min(value) as value from {{records}}
-            where f = 'poll' and final and {POLLED} group by run, topic, partition, offset
+            select distinct run, topic, partition, offset, value from {{records}} where final and {POLLED}
         ), sends as (
-            select run, value, min(invoked) as sent from {{records}} where f = 'send' group by run, value
+            select run, value, invoked as sent from {{records}} where f = 'send'
         ), seen as (
             select run, `group`, topic, partition, offset, max(deliveries) as most, max(completed) as last
             from deliveries group by run, `group`, topic, partition, offset
         ), claims as (
-            select run, `group`, topic, partition, offset, max(1) as claimed
-            from (
-                select run, `group`, topic, partition, start_offset as offset, op from {{operations}}
-                where f = 'acknowledgement' and get_json_object(value, '$.kind') in ('accept', 'reject')
-                group by run, `group`, topic, partition, start_offset, op having not bool_or(type = 'fail')
-            ) group by run, `group`, topic, partition, offset
+            select distinct run, `group`, topic, partition, start_offset as offset, true as claimed
+            from {{operations}}
+            where f = 'acknowledgement' and get_json_object(value, '$.kind') in ('accept', 'reject')
+            group by run, `group`, topic, partition, start_offset, op having not bool_or(type = 'fail')
         )
         select run, `group`, topic, partition, value, offset, sent, offset < queues.reached as reached,
             delivery_limit, coalesce(most, 0) as most, coalesce(ended, 0) + coalesce(faults, 0) as unseen, last,
@@ -113,16 +107,16 @@ def deliveries(history: History) -> DataFrame:
     """
     return history.sql(f"""
         with {QUEUES}, {DELIVERIES}, {ANSWERS}, {TROUBLE}, answered as (
-            select deliveries.*, kind, asked, confirmed, delivery_limit, coalesce(troubled, {_NEVER}) as troubled,
+            select deliveries.*, kind, asked, confirmed, delivery_limit, troubled,
                 if(asked is null or since is null or lock is null, null,
-                    least(asked, since + lock, coalesce(troubled, {_NEVER}))) as until
+                    least(asked, since + lock, troubled)) as until
             from deliveries left join answers using (run, op) left join trouble using (run)
                 left join queues using (run, `group`, topic, partition)
         ), beside as (
             select *, collect_list(struct(completed, op, process, until, deliveries, kind, confirmed)) over (
                     partition by run, `group`, topic, partition, offset
                 ) as others,
-                since - if(completed < troubled, 0, {SLACK}) as after
+                since - if(completed >= troubled, {SLACK}, 0) as after
             from answered
         )
         select *,

@@ -9,7 +9,9 @@ from copy import copy
 
 from tests.support.mutation.sites import Rule
 
-TOKEN = re.compile(r"\x00\d+\x00|'[^']*'|->|<=>|<=|>=|<>|!=|\|\||[A-Za-z_$][\w.]*|\d+L?|\s+|.", re.DOTALL)
+TOKEN = re.compile(
+    r"\x00\d+\x00|'[^']*'|`[^`]*`|->|<=>|<=|>=|<>|!=|\|\||[A-Za-z_$][\w.]*|\d+L?|\s+|.", re.DOTALL
+)
 HOLE = re.compile(r"\x00(\d+)\x00")
 """Stands for what an f-string inserts."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.support.stories.groups import EARLIEST, ONE, READ, commit, log, member, polled
 
-FIVE, SIX = 5 << 40, 6 << 40  # values of the copiers 5 and 6
+FIVE, SIX, SEVEN = 5 << 40, 6 << 40, 7 << 40  # values of the members 5, 6 and 7
 A, B = 101, 102  # transactions
 
 
@@ -31,6 +31,18 @@ def output(
     until = max(copies, default=-1) + 1 if end is None else end
     name = "final-read" if final else "read"
     s.operation(name, process=process, at=(9_500, s.now), topic=topic, start_offset=start, end_offset=until)
+    s.now = now
+    return s
+
+
+def output_with_others(s: Any, *values: int) -> Any:
+    """The copies of `once` and, behind them, records without a source."""
+    for offset, value in enumerate(values, len(WHOLE)):
+        s.send(value, offset, topic="o", at=(41, 44))
+    output(s, WHOLE, end=len(WHOLE) + len(values))
+    now, s.now = s.now, 9_600
+    for offset, value in enumerate(values, len(WHOLE)):
+        s.poll(value, offset, process=98, final=True, topic="o")
     s.now = now
     return s
 
@@ -151,6 +163,57 @@ def plain_copy_passed_by_a_careful_reader(s: Any) -> Any:
     return output(s, WHOLE)
 
 
+def copy_that_failed_and_one_of_unknown_outcome(s: Any) -> Any:
+    """Of one record. No final read shows whether the second one is there."""
+    copied(all_but_the_second(group_of_copiers(s)), FIVE + 1, 1, None, kind="fail")
+    copied(s, FIVE + 3, 1, None, kind="info")
+    return output(s, FOUND, final=False)
+
+
+def copy_that_failed_and_one_of_unknown_outcome_in_another_topic(s: Any) -> Any:
+    copied(all_but_the_second(group_of_copiers(s)), FIVE + 1, 1, None, kind="fail")
+    copied(s, FIVE + 3, 1, None, kind="info", topic="p")
+    return output(s, FOUND)
+
+
+def copier_that_sends_other_records(s: Any) -> Any:
+    """They are no copies of anything."""
+    once(s)
+    return output_with_others(s, FIVE + 3, FIVE + 4)
+
+
+def copy_at_two_offsets_in_an_undecided_transaction(s: Any) -> Any:
+    """Readers of committed records have passed the first offset only."""
+    copied(all_but_the_second(group_of_copiers(s)), FIVE + 1, 1, 2, kind="info", transaction=A)
+    output(s, FOUND, process=97, final=False, end=3, **READ)
+    return output(s, WHOLE | {4: (FIVE + 1, 1)})
+
+
+def copy_in_a_transaction_that_no_poll_returned(s: Any) -> Any:
+    """Only its producer says where it lies."""
+    copied(all_but_the_second(group_of_copiers(s)), FIVE + 1, 1, 2, kind="info", transaction=A)
+    return output(s, FOUND, process=97, final=False, end=3, **READ)
+
+
+def foreign_record_in_the_source(s: Any) -> Any:
+    """It need not be copied. Two readers got it."""
+    each_copied_once(s)
+    s.poll(None, 3, process=5, at=(26, 27), generation=1, error="foreign")
+    commit(s, 5, 4, (51, 52))
+    now, s.now = s.now, 9_100
+    s.poll(None, 3, process=99, final=True, error="foreign", **READ)
+    s.now = now
+    for row in s.operations:
+        row |= {"end_offset": 4} if row["f"] == "final-read" and row["topic"] == "t" else {}
+    return s
+
+
+def copy_found_in_another_partition_as_well(s: Any) -> Any:
+    s.poll(FIVE + 1, 0, process=97, topic="o", partition=1, error="misrouted", source=ONE + 1, **READ)
+    s.now = 0
+    return each_copied_once(s)
+
+
 def copy_without_a_send(s: Any) -> Any:
     """The history does not have it. A reader of all records found it."""
     return output(all_but_the_second(group_of_copiers(s)), WHOLE)
@@ -222,6 +285,26 @@ def another_group_that_does_not_copy(s: Any) -> Any:
     return commit(s, 7, 3, (45, 50), group="h")
 
 
+def another_group_that_sends_other_records(s: Any) -> Any:
+    once(s)
+    member(s, 7, "assigned", (10, 11), start=0, group="h")
+    polled(s, 7, range(3), (20, 25))
+    commit(s, 7, 3, (45, 50), group="h")
+    return output_with_others(s, SEVEN)
+
+
+def another_group_that_reads_the_copies(s: Any) -> Any:
+    """It does not copy them."""
+    each_copied_once(s)
+    member(s, 7, "assigned", (60, 61), start=0, group="h")
+    s.operations[-1]["topic"] = "o"
+    for offset, (value, of) in WHOLE.items():
+        s.poll(value, offset, process=7, topic="o", source=ONE + of, at=(62, 65), generation=1)
+    commit(s, 7, 3, (66, 67), group="h")
+    s.operations[-1]["topic"] = "o"
+    return s
+
+
 def copied_by_the_wrong_group(s: Any) -> Any:
     """Group h copies one record only."""
     once(s)
@@ -254,6 +337,38 @@ def copied_twice_by_one_member(s: Any) -> Any:
     copied(s, FIVE + 4, 2, 4)
     copied(s, FIVE + 5, 2, 5)
     return output(s, WHOLE | {3: (FIVE + 3, 1), 4: (FIVE + 4, 2), 5: (FIVE + 5, 2)})
+
+
+def copied_twice_and_polled_by_a_reader_that_waited(s: Any) -> Any:
+    """Its poll began before the second copy was sent."""
+    s.poll(SIX, 3, process=97, topic="o", source=ONE + 1, at=(55, 70))
+    s.now = 0
+    return copied_twice(s)
+
+
+def copied_twice_without_a_send(s: Any) -> Any:
+    """The history does not have the send of the second copy. Two readers got it."""
+    once(s)
+    s.poll(FIVE + 3, 3, process=97, topic="o", source=ONE + 1, **READ)
+    return output(s, WHOLE | {3: (FIVE + 3, 1)})
+
+
+def perhaps_copied_twice_without_a_send(s: Any) -> Any:
+    """Only readers of all records found the second copy, perhaps in an aborted transaction."""
+    return output(once(s), WHOLE | {3: (FIVE + 3, 1)})
+
+
+def copied_twice_from_a_record_that_was_acknowledged_elsewhere(s: Any) -> Any:
+    """All polls returned it at one offset."""
+    output(copied(once(s), FIVE + 3, 2, 3), WHOLE | {3: (FIVE + 3, 2)})
+    for row in s.records:
+        row |= {"offset": 9} if row["f"] == "send" and row["value"] == ONE + 2 else {}
+    return s
+
+
+def copied_twice_and_both_lost(s: Any) -> Any:
+    """Readers were promised both."""
+    return output(twice(s), FOUND, end=4)
 
 
 def copied_again_in_vain(s: Any) -> Any:
@@ -348,6 +463,13 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     copy_in_an_undecided_transaction: {},
     copy_in_an_aborted_transaction: {"lost-copy": 1},
     plain_copy_passed_by_a_careful_reader: {},
+    copy_that_failed_and_one_of_unknown_outcome: {},
+    copy_that_failed_and_one_of_unknown_outcome_in_another_topic: {},
+    copier_that_sends_other_records: {},
+    copy_at_two_offsets_in_an_undecided_transaction: {"duplicate": 1},
+    copy_in_a_transaction_that_no_poll_returned: {},
+    foreign_record_in_the_source: {"foreign-record": 2},
+    copy_found_in_another_partition_as_well: {"foreign-record": 1},
     copy_without_a_send: {"phantom-read": 1},
     began_behind_some: {},
     began_anywhere: {},
@@ -357,9 +479,16 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     source_in_a_committed_transaction: {"lost-copy": 1},
     acknowledged_source_in_a_transaction: {"lost-copy": 1},
     another_group_that_does_not_copy: {},
+    another_group_that_sends_other_records: {},
+    another_group_that_reads_the_copies: {},
     copied_by_the_wrong_group: {"lost-copy": 1},
     copied_twice: {"duplicate-copy": 1},
     copied_twice_by_one_member: {"duplicate-copy": 2},
+    copied_twice_and_polled_by_a_reader_that_waited: {"duplicate-copy": 1},
+    copied_twice_without_a_send: {"duplicate-copy": 1, "phantom-read": 1},
+    perhaps_copied_twice_without_a_send: {"phantom-read": 1},
+    copied_twice_from_a_record_that_was_acknowledged_elsewhere: {"duplicate": 1, "duplicate-copy": 1},
+    copied_twice_and_both_lost: {"lost-write": 2, "duplicate-copy": 1},
     copied_again_in_vain: {},
     perhaps_copied_twice: {},
     copied_twice_as_a_reader_saw: {"duplicate-copy": 1},

@@ -132,6 +132,27 @@ def lost_from_the_log(s: Any) -> Any:
     return ended(took(fed(s, found=3), 0, 1, 2))
 
 
+def lost_from_the_log_after_a_read(s: Any) -> Any:
+    s.poll(ONE + 3, 3, at=(12, 13))
+    return ended(took(fed(s, found=3), 0, 1, 2))
+
+
+def never_sent_and_never_delivered(s: Any) -> Any:
+    """When it was sent is unknown."""
+    return ended(took(fed(s, found=5), 0, 1, 2, 3), 5)
+
+
+def found_by_two_final_reads(s: Any) -> Any:
+    fed(s).final({offset: ONE + offset for offset in range(4)}, end=4, process=97)
+    return ended(took(s, 0, 1, 2))
+
+
+def a_foreign_record(s: Any) -> Any:
+    """What becomes of it is not judged."""
+    fed(s).poll(None, 4, process=99, final=True, error="foreign")
+    return ended(took(s, 0, 1, 2, 3), 5)
+
+
 def archived_after_its_deliveries(s: Any) -> Any:
     took(fed(s), 0, 1, 2)
     for count in range(1, 6):
@@ -148,8 +169,8 @@ def one_delivery_below_the_limit_and_a_crash(s: Any) -> Any:
 
 
 def crashes_and_a_fault_below_the_limit(s: Any) -> Any:
-    """Three of them: one client is named twice."""
-    killed(killed(took(fed(s), 0, 1, 2), 5, 6), 5, event="crashed")
+    """Three of them: one client was killed and crashed, another one crashed."""
+    killed(killed(took(fed(s), 0, 1, 2), 5), 5, 6, event="crashed")
     return ended(s.fault("inject").fault("heal"), limit=4)
 
 
@@ -200,6 +221,14 @@ def held_once_it_was_released(s: Any) -> Any:
     return ended(two_holders(s, asked=36))
 
 
+def held_once_its_release_was_requested_twice(s: Any) -> Any:
+    """The request without an answer may have released it."""
+    said(got(took(fed(s), 0, 1, 2), 3, 200), 3, 200, "release", (34, 35), answer=None)
+    got(s, 3, 201, (32, 36), count=2, process=6)
+    said(s, 3, 200, "release", (40, 44), op=2_000_000)
+    return ended(said(s, 3, 201, at=(45, 50), process=6))
+
+
 def held_once_the_lock_had_timed_out(s: Any) -> Any:
     """It may have been acquired long before the poll returned it."""
     return ended(two_holders(s, since=36 - LOCK))
@@ -230,6 +259,10 @@ def held_twice_after_a_crash(s: Any) -> Any:
 
 def held_twice_before_a_crash(s: Any) -> Any:
     return ended(two_holders(killed(s, 7, at=(37, 38))))
+
+
+def held_twice_between_two_crashes(s: Any) -> Any:
+    return ended(two_holders(killed(killed(s, 7, at=(10, 11)), 9, at=(60, 61))))
 
 
 def held_twice_with_unknown_locks(s: Any) -> Any:
@@ -272,6 +305,33 @@ def accepted_and_delivered_again(s: Any) -> Any:
     return ended(again(s))
 
 
+def accepted_and_delivered_again_to_one_that_never_acknowledged(s: Any) -> Any:
+    said(got(took(fed(s), 0, 1, 2), 3, 200), 3, 200)
+    return ended(got(s, 3, 201, (60, 70), count=2, since=50, process=6))
+
+
+def accepted_and_delivered_again_with_an_unknown_end(s: Any) -> Any:
+    return ended(again(s), None, kind="info")
+
+
+def accepted_twice_and_delivered_after_the_first_confirmation(s: Any) -> Any:
+    said(got(took(fed(s), 0, 1, 2), 3, 200), 3, 200)
+    said(s, 3, 200, at=(41, 55), op=2_000_000)
+    got(s, 3, 201, (60, 70), count=2, since=52, process=6)
+    return ended(said(s, 3, 201, at=(80, 90), process=6))
+
+
+def accepted_and_delivered_to_another_group(s: Any) -> Any:
+    got(took(fed(s), 0, 1, 2, 3), 3, 201, (60, 70), since=50, process=6, group="p")
+    return ended(said(s, 3, 201, at=(80, 90), process=6, group="p"))
+
+
+def accepted_and_delivered_again_with_the_same_count(s: Any) -> Any:
+    """The broker counts again from 1, because it has forgotten the record. That the count is low is no other
+    anomaly: it has to grow after a release."""
+    return ended(again(s, count=1))
+
+
 def rejected_and_delivered_again(s: Any) -> Any:
     return ended(again(s, "reject"))
 
@@ -291,6 +351,15 @@ def accepted_without_a_confirmation_and_again(s: Any) -> Any:
 
 def accepted_and_again_soon_after_a_crash(s: Any) -> Any:
     return ended(again(killed(s, 7, at=(55, 56))))
+
+
+def accepted_and_again_at_a_crash(s: Any) -> Any:
+    """At the nanosecond at which the poll returns."""
+    return ended(again(killed(s, 7, at=(70, 71))))
+
+
+def accepted_and_again_before_a_crash(s: Any) -> Any:
+    return ended(again(killed(s, 7, at=(71, 72))))
 
 
 def accepted_and_again_long_after_a_crash(s: Any) -> Any:
@@ -360,6 +429,10 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     not_reached_and_accepted: {},
     unknown_end: {},
     lost_from_the_log: {"lost-write": 1},
+    lost_from_the_log_after_a_read: {"lost-write": 1},
+    never_sent_and_never_delivered: {"phantom-read": 1, "queue-lost": 1},
+    found_by_two_final_reads: {"queue-lost": 1},
+    a_foreign_record: {"foreign-record": 1},
     archived_after_its_deliveries: {},
     one_delivery_below_the_limit: {"queue-lost": 1},
     one_delivery_below_the_limit_and_a_crash: {},
@@ -372,6 +445,7 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     held_twice_by_one_consumer: {"queue-double-holder": 1},
     held_by_three: {"queue-double-holder": 2},
     held_once_it_was_released: {},
+    held_once_its_release_was_requested_twice: {},
     held_once_the_lock_had_timed_out: {},
     held_before_the_lock_had_timed_out: {"queue-double-holder": 1},
     held_by_one_that_had_lost_it: {},
@@ -379,16 +453,24 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     held_and_never_acknowledged: {},
     held_twice_after_a_crash: {},
     held_twice_before_a_crash: {"queue-double-holder": 1},
+    held_twice_between_two_crashes: {},
     held_twice_with_unknown_locks: {},
     held_of_two_groups: {},
     held_in_two_partitions: {},
     held_in_two_topics: {},
     accepted_and_delivered_again: {"queue-redelivery": 1},
+    accepted_and_delivered_again_to_one_that_never_acknowledged: {"queue-redelivery": 1},
+    accepted_and_delivered_again_with_an_unknown_end: {"queue-redelivery": 1},
+    accepted_twice_and_delivered_after_the_first_confirmation: {"queue-redelivery": 1},
+    accepted_and_delivered_to_another_group: {},
+    accepted_and_delivered_again_with_the_same_count: {"queue-redelivery": 1},
     rejected_and_delivered_again: {"queue-redelivery": 1},
     released_and_delivered_again: {},
     accepted_and_already_acquired: {},
     accepted_without_a_confirmation_and_again: {},
     accepted_and_again_soon_after_a_crash: {},
+    accepted_and_again_at_a_crash: {},
+    accepted_and_again_before_a_crash: {"queue-redelivery": 1},
     accepted_and_again_long_after_a_crash: {"queue-redelivery": 1},
     released_and_the_same_count: {"queue-delivery-count": 1},
     released_without_a_confirmation_and_the_same_count: {},

@@ -9,22 +9,13 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "copies: 'coalesce(copied, 0) <> 1' -> 'coalesce(0) <> 1'",
     ),
     "the join only saves work: other logs have no row in the end": (
-        "_sources: history.records.where(f\"value is not null and (f = 'send' or (offset is not "
-        "null and {POLLED}))\").join(F.broadcast(read.select(*LOG).distinct()), LOG, 'left_semi') "
-        "-> history.records.where(f\"value is not null and (f = 'send' or (offset is not null and "
-        '{POLLED}))")',
+        "_sources: history.records.where(f\"f = 'send' or ({POLLED})\").join(F.broadcast("
+        "read.select(*LOG).distinct()), LOG, 'left_semi') -> history.records.where(f\"f = 'send' or "
+        '({POLLED})")',
     ),
     "the join only looks whether there is such a row": (
         "_sources: _copiers(history).select('run', 'group').distinct() -> "
         "_copiers(history).select('run', 'group')",
-    ),
-    "a poll has an offset": (
-        "_sources: f\"value is not null and (f = 'send' or (offset is not null and {POLLED}))\" -> "
-        "f\"value is not null and (f = 'send' or ( {POLLED} ))\"",
-    ),
-    "a record without a value has an error": (
-        "_sources: f\"value is not null and (f = 'send' or (offset is not null and {POLLED}))\" -> "
-        "f\" (f = 'send' or (offset is not null and {POLLED})) \"",
     ),
     "the join only looks whether there is such a log": (
         "_sources: read.select(*LOG).distinct() -> read.select(*LOG)",
@@ -34,5 +25,18 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "false)' -> 'coalesce( process = final_process and invoked >= final_invoked , false)'",
         "_sources: 'coalesce(final and process = final_process and invoked >= final_invoked, "
         "false)' -> 'coalesce( final and process = final_process , false)'",
+    ),
+    "it only saves work: sets of copies, and conditions on all of them, count a row once": (
+        "_copiers: history.records.where(\"f = 'send' and source is not null\").select('run', "
+        "'process').distinct() -> history.records.where(\"f = 'send' and source is not "
+        "null\").select('run', 'process')",
+    ),
+    "all rows of a copy have the same source": ("_made: F.max('source') -> F.min('source')",),
+    "a value is sent once": (
+        "_made: f'max(type) filter (where {sent})' -> f'min(type) filter (where {sent})'",
+        "_made: f'bool_and(transaction is null) filter (where {sent})' -> "
+        "f'bool_or(transaction is null) filter (where {sent})'",
+        "_made: f'coalesce(min(invoked) filter (where {sent}), min(invoked))' -> "
+        "f'coalesce(max(invoked) filter (where {sent}), min(invoked))'",
     ),
 }
