@@ -348,6 +348,13 @@ def half_passed_beside_a_record_without_an_amount(s: Any) -> Any:
     return s
 
 
+def half_passed_and_a_record_got_in_the_wrong_account(s: Any) -> Any:
+    """What lies in the wrong account is no part of the total."""
+    two(s)
+    s.poll(ONE, 1, topic="u", amount=-10, process=READER, committed=True, error="misrouted", assignment=0)
+    return read_finally(snapshot(s, 0, {T: 2, U: 2}, *ALL_BUT_ONE), WHOLE)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     conserved: {},
     cut_by_the_positions: {},
@@ -379,6 +386,11 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     got_in_another_log: {"foreign-record": 1},
     half_passed_and_polled_in_another_transaction: {"wrong-total": 1, "torn-transaction": 1},
     half_passed_beside_a_record_without_an_amount: {"wrong-total": 1, "torn-transaction": 2},
+    half_passed_and_a_record_got_in_the_wrong_account: {
+        "wrong-total": 1,
+        "torn-transaction": 1,
+        "foreign-record": 1,
+    },
     amount_without_a_transaction: {},
     snapshot_of_records_without_amounts: {"torn-transaction": 1},
 }
