@@ -143,8 +143,8 @@ def named_outputs(history: History) -> DataFrame:
         ), sinks as (
             select distinct run, sink from pipelines
         )
-        select run, sink as topic, sink_partition as partition, at as offset, min(written) as written,
+        select run, sink as topic, sink_partition as partition, at as offset, written,
             bool_or(is_known is null) as strange
         from outputs join sinks using (run, sink) left join fed using (run, sink, value)
-        group by run, sink, sink_partition, at
+        group by run, sink, sink_partition, at, written
     """)

@@ -90,12 +90,12 @@ def _ends(reads: DataFrame, history: History) -> DataFrame:
 
 
 def _had(history: History, ends: DataFrame) -> DataFrame:
-    """Per process and record with an amount that it polled, one row for each offset: since, the number of the first
-    snapshot that has it. Records that no snapshot has are left out."""
+    """Per process and record that it polled, one row for each offset: amount; since, the number of the first snapshot
+    that has it. Records that no snapshot has are left out."""
     return (
-        history.records.where(f"f = 'poll' and amount is not null and offset is not null and {POLLED}")
-        .groupBy(*LOG, "process", "offset", "value")
-        .agg(F.max("amount").alias("amount"), F.expr(f"min({TIME})").alias("got"))
+        history.records.where(POLLED)
+        .groupBy(*LOG, "process", "offset", "value", "amount")
+        .agg(F.expr(f"min({TIME})").alias("got"))
         .join(F.broadcast(ends), [*LOG, "process"])
         .withColumn(
             "since", F.expr("get(filter(ends, e -> e.end > offset and e.completed >= got), 0).number")
@@ -142,10 +142,9 @@ def _counted(history: History, ends: DataFrame, had: DataFrame) -> DataFrame:
 def _parts(history: History) -> DataFrame:
     """The records with an amount: amount, offset, and transaction; its own value, if it is in none."""
     return (
-        history.records.where(f"amount is not null and (f = 'send' or (offset is not null and {POLLED}))")
-        .groupBy(*LOG, "value")
+        history.records.where("amount is not null")
+        .groupBy(*LOG, "value", "amount")
         .agg(
-            F.max("amount").alias("amount"),
             F.max("offset").alias("offset"),
             F.expr("coalesce(max(transaction) filter (where f = 'send'), value)").alias("transaction"),
         )

@@ -238,6 +238,11 @@ def writer_stopped_before_the_tombstone(s: Any) -> Any:
     return final(read(deleted(s), 0, process=1, assignment=0), 1, 2)
 
 
+def writer_passed_its_own_tombstone(s: Any) -> Any:
+    """That it wrote the tombstone does not mean that it polled it."""
+    return final(read(deleted(s), 0, 2, process=1, assignment=0), 1, 2)
+
+
 def tombstone_in_an_aborted_transaction(s: Any) -> Any:
     """A broker had acknowledged its offset."""
     write(compacted(s), 0, 2)
@@ -282,6 +287,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     reader_passed_what_a_reader_of_committed_records_got: {"risen-key": 1},
     two_keys_and_two_readers: {"risen-key": 3},
     writer_stopped_before_the_tombstone: {},
+    writer_passed_its_own_tombstone: {"risen-key": 1},
     tombstone_in_an_aborted_transaction: {},
     reader_passed_what_only_one_of_two_readers_had_to_get: {"risen-key": 1},
     may_have_been_written_again_at_a_known_offset: {},

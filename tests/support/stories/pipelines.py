@@ -380,6 +380,14 @@ def found_and_never_sent(s: Any) -> Any:
     return application(output(output(s, 0, 0), 1, 9), position=2)
 
 
+def found_and_never_sent_without_an_output(s: Any) -> Any:
+    """Nobody knows when it was sent: the final read found it after the application had passed it."""
+    fed(s, 1)
+    s.poll(ONE + 9, 1, process=99, final=True)
+    s.operations[-1]["end_offset"] = 2
+    return application(output(s, 0, 0), position=2)
+
+
 def changed_settings_of_the_sink(s: Any) -> Any:
     """Not every operation on the sink is an output."""
     application(made(fed(s), 0, 1, 2), "exactly-once", position=3)
@@ -433,6 +441,7 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     fed_and_polled_and_lost: {"lost-write": 1},
     found_in_another_partition: {"foreign-record": 1, "unseen": 1},
     found_and_never_sent: {"phantom-read": 1, "invented-output": 1},
+    found_and_never_sent_without_an_output: {"phantom-read": 1, "missing-output": 1},
     changed_settings_of_the_sink: {},
     of_nothing: {"invented-output": 3},
     of_an_input_that_was_refused: {},

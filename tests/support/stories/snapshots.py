@@ -285,13 +285,13 @@ def half_got_after_the_only_snapshot(s: Any) -> Any:
 
 
 def got_when_the_snapshot_was_complete(s: Any) -> Any:
-    """At that nanosecond."""
+    """It got the credit at that nanosecond, and the debit before."""
     transfer(s, 0, (0, 0))
     began = s.now + 1
-    for log, offset, value in FIRST:
+    for (log, offset, value), after in zip(FIRST, (4, 5), strict=True):
         s.poll(
             value, offset, topic=log[0], amount=10 if value % 2 else -10, process=READER, committed=True,
-            at=(began, began + 5),
+            at=(began, began + after),
         )  # fmt: skip
         s.operation(
             "read", process=READER, at=(began, began + 5), topic=log[0], start_offset=0, end_offset=1,
@@ -327,6 +327,34 @@ def got_in_another_log(s: Any) -> Any:
     return read_finally(s, WHOLE)
 
 
+def half_passed_and_polled_in_another_transaction(s: Any) -> Any:
+    """Process 30 polls the debit in a transaction of its own, which began later than the transfer."""
+    two(s)
+    s.poll(ONE + 2, 1, topic="t", amount=-10, process=30, committed=True, transaction=(1 << 40) + 2000)
+    return read_finally(snapshot(s, 0, {T: 2, U: 2}, *ALL_BUT_ONE), WHOLE)
+
+
+def half_passed_beside_a_record_without_an_amount(s: Any) -> Any:
+    """A third record of the transaction, which the snapshot lacks as well, changes no account: the total does not
+    need it."""
+    two(s)
+    s.send(ONE + 4, 2, topic="u", transaction=(1 << 40) + 1001)
+    snapshot(s, 0, {T: 2, U: 3}, *ALL_BUT_ONE)
+    read_finally(s, WHOLE)
+    now, s.now = s.now, 9_500
+    s.poll(ONE + 4, 2, topic="u", process=99, final=True)
+    s.now = now
+    s.operations[-1]["end_offset"] = 3
+    return s
+
+
+def half_passed_and_a_record_got_in_the_wrong_account(s: Any) -> Any:
+    """What lies in the wrong account is no part of the total."""
+    two(s)
+    s.poll(ONE, 1, topic="u", amount=-10, process=READER, committed=True, error="misrouted", assignment=0)
+    return read_finally(snapshot(s, 0, {T: 2, U: 2}, *ALL_BUT_ONE), WHOLE)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     conserved: {},
     cut_by_the_positions: {},
@@ -356,6 +384,13 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     half_passed_where_the_log_begins: {"wrong-total": 1, "torn-transaction": 1},
     half_nowhere_in_a_log_that_was_not_read: {"wrong-total": 1},
     got_in_another_log: {"foreign-record": 1},
+    half_passed_and_polled_in_another_transaction: {"wrong-total": 1, "torn-transaction": 1},
+    half_passed_beside_a_record_without_an_amount: {"wrong-total": 1, "torn-transaction": 2},
+    half_passed_and_a_record_got_in_the_wrong_account: {
+        "wrong-total": 1,
+        "torn-transaction": 1,
+        "foreign-record": 1,
+    },
     amount_without_a_transaction: {},
     snapshot_of_records_without_amounts: {"torn-transaction": 1},
 }

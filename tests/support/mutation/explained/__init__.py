@@ -6,6 +6,7 @@ A file for each module of facts, with `BY_REASON`: reasons, each with the mutant
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -16,3 +17,11 @@ EXPLAINED = {
     for name in names
 }
 """Name of a mutant to the reason."""
+
+
+def differences(unnoticed: AbstractSet[str], explained: AbstractSet[str]) -> str:
+    """The mutants that only one of the sets has, one a line, each with what to do about it; "" if there are none."""
+    return "\n".join(
+        [f"unnoticed, so plant a history or explain it: {name}" for name in sorted(unnoticed - explained)]
+        + [f"noticed, so remove its explanation: {name}" for name in sorted(explained - unnoticed)]
+    )

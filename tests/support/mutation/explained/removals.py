@@ -57,8 +57,4 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "requested as (\\n select run, topic, "
         " -> , op as of_op from {{operations}} where type <> 'info' ), requested as (\\n select run, topic, ",
     ),
-    "no offset lies below 0": (
-        "removed_beginnings: 'removed_to > 0' -> 'removed_to >= 0'",
-        "removed_beginnings: removals(history).where('removed_to > 0') -> removals(history)",
-    ),
 }

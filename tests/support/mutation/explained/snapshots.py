@@ -9,4 +9,8 @@ BY_REASON: dict[str, tuple[str, ...]] = {
     "a read that is no snapshot has the total 0, and expects it": (
         "snapshots: reads.where('number is not null') -> reads",
     ),
+    "a value is sent once": (
+        "_parts: \"coalesce(max(transaction) filter (where f = 'send'), value)\" -> "
+        "\"coalesce(min(transaction) filter (where f = 'send'), value)\"",
+    ),
 }
