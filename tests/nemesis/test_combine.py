@@ -171,7 +171,7 @@ def test_values_that_are_no_events_are_refused(put, part) -> None:
     ids=["gap", "sequence", "overlap", "repeat", "every", "storm"],
 )
 def test_invalid_times_are_refused(put, at) -> None:
-    with pytest.raises(ValueError, match="expected|is text, write 3"):
+    with pytest.raises(ValueError, match=r"expected|is text, write 3"):
         put(kill(1, lasting=1), at)
 
 

@@ -6,9 +6,8 @@ from nemesis.event import Event
 from nemesis.faults.power_loss import power_loss
 from pytest_kafkacheck.matrix.scenario import Layout, Scenario
 
-
 LASTING = 6.0
-"""Seconds. Three disks are stopped and counted one after another; on a busy machine 3 s did not suffice for the proof."""
+"""Seconds, in which the disks of three nodes are stopped and counted: on a busy machine that takes more than 3 s."""
 
 
 def _faults(_: Layout) -> list[Event]:
