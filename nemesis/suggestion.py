@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -16,3 +17,8 @@ def did_you_mean(text: object, known: Iterable[str]) -> str:
     word, colon, rest = text.partition(":")
     near = get_close_matches(word.lower(), list(known), n=2)
     return f"; did you mean {' or '.join(repr(each + colon + rest) for each in near)}?" if near else ""
+
+
+def first_words(allowed: str) -> tuple[str, ...]:
+    """With which the quoted forms in a text begin: ``leader`` of ``'leader:<topic>-<partition>'``."""
+    return tuple(dict.fromkeys(re.findall(r"'([a-z-]{3,})[:']", allowed)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from nemesis.aliases import Aliases
-from nemesis.suggestion import did_you_mean
+from nemesis.suggestion import did_you_mean, first_words
 from nemesis.topology import Topology
 
 TargetFamily = Literal["nodes", "partition", "topic", "cluster", "group", "producer", "clients"]
@@ -67,7 +67,7 @@ _FAMILIES: Mapping[str, TargetFamily] = {
     **dict.fromkeys((*PLURALS, *PLURALS.values()), "clients"),
 }
 
-_WORDS = tuple(dict.fromkeys(re.findall(r"'([a-z-]{3,})[:']", ALLOWED)))
+_WORDS = first_words(ALLOWED)
 """With which targets begin, for suggestions."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from nemesis.aliases import Aliases
 from nemesis.cluster import Clients, Cluster
-from nemesis.suggestion import did_you_mean
+from nemesis.suggestion import did_you_mean, first_words
 from nemesis.topology import Topology
 from nemesis.validation import LONGEST
 from nemesis.views import Elected, QuickView
@@ -20,7 +20,7 @@ ALLOWED = (
     "'rebalance:<group>', 'transaction:<id>'; each may end with ' within <seconds>'"
 )
 
-_WORDS = tuple(dict.fromkeys(re.findall(r"'([a-z-]{3,})[:']", ALLOWED)))
+_WORDS = first_words(ALLOWED)
 """With which triggers begin, for suggestions."""
 
 _LOG = re.compile(r"(isr-shrink|isr-full|leader-change)(?::(?:([A-Za-z0-9._-]+)-)?([0-9]+))?")

@@ -15,7 +15,7 @@ INTERVAL = 0.5
 
 
 class RunStatus:
-    """Takes what a run does, and shows it from time to time. Faults may be told by another thread.
+    """Keeps what a run is doing now, and shows it every half second. Another thread may call `act`.
 
     clock  monotonic seconds.
     """

@@ -45,7 +45,7 @@ def find_one(text: str, directory: Path) -> RunSummary:
         raise UsageError(f"{text}: not the folder of a run, it has no experiment.json")
     runs = runs_in(directory)
     near = get_close_matches(text, [name for run in runs for name in (run.run, run.path.name)], n=3)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    hint = f"; did you mean {' or '.join(near)}?" if near else "."
     raise UsageError(
         f"{text}: no such run in {directory}{hint} Expected a folder, latest, latest~1, or the beginning of a run's "
         f"id; kafkacheck ls --dir {directory} lists {len(runs)} runs"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,6 +9,8 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from pytest_kafkacheck.kept_runs.json_object import json_object
 
 NAME = re.compile(r"(?P<time>\d{8}-\d{6})-(?P<name>.+)-(?P<run>[0-9a-f]+)")
 """The name of a run's directory: time, name, id (see `RunDirectory.create`)."""
@@ -20,21 +21,21 @@ NOT_JUDGED = "not judged"
 
 @dataclass(frozen=True)
 class RunSummary:
-    """One folder of a run. A file that is missing or damaged counts as empty: a listing shows what there is."""
+    """The folder of one run. A file that is missing or damaged counts as empty, so that other runs can be listed."""
 
     path: Path
 
     @cached_property
     def experiment(self) -> Mapping[str, Any]:
-        return _object(self.path / "experiment.json")
+        return json_object(self.path / "experiment.json")
 
     @cached_property
     def verdict(self) -> Mapping[str, Any]:
-        return _object(self.path / "verdict.json")
+        return json_object(self.path / "verdict.json")
 
     @cached_property
     def environment(self) -> Mapping[str, Any]:
-        return _object(self.path / "environment.json")
+        return json_object(self.path / "environment.json")
 
     @property
     def run(self) -> str:
@@ -132,11 +133,3 @@ def runs_in(directory: Path) -> list[RunSummary]:
 
 def _objects(value: object) -> list[Mapping[str, Any]]:
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
-
-
-def _object(file: Path) -> Mapping[str, Any]:
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, Mapping) else {}

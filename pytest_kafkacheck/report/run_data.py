@@ -19,6 +19,7 @@ from analyzers.verdict.names import client_names
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
+from pytest_kafkacheck.kept_runs.json_object import json_object
 from pytest_kafkacheck.report.axis import NANOSECONDS, Axis
 from workloads.history.compaction.compact import compact
 from workloads.history.schema import HARNESS, NEMESIS, TABLES
@@ -149,8 +150,8 @@ def read_run(home: Path) -> RunData:
             operations=_dataset(directory.history, "operations").to_table().sort_by("invoked"),
             observations=_dataset(directory.history, "observations").to_table(),
             verdict=directory.read_verdict(),
-            experiment=_json(directory.experiment),
-            environment=_json(directory.environment),
+            experiment=json_object(directory.experiment),
+            environment=json_object(directory.environment),
         )
     except (OSError, ValueError, pa.ArrowException) as error:
         raise UsageError(f"{home}: its history cannot be read ({type(error).__name__}: {error})") from error
@@ -171,12 +172,3 @@ def _logs(table: pa.Table) -> set[tuple[str, int]]:
     """Topic and partition of each log that a table names."""
     rows = table.group_by(["topic", "partition"]).aggregate([]).to_pylist()
     return {(row["topic"], row["partition"]) for row in rows if row["partition"] is not None}
-
-
-def _json(file: Path) -> dict[str, Any]:
-    """Empty where the file is missing or no JSON object: the report shows what there is."""
-    try:
-        read = json.loads(file.read_text())
-    except (OSError, ValueError):
-        return {}
-    return read if isinstance(read, dict) else {}

@@ -79,7 +79,7 @@ def test_nothing_is_written_where_one_file_is_there(
 def test_bash_completes_commands_and_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As an interactive bash calls it."""
     if (bash := shutil.which("bash")) is None:
-        pytest.skip("no bash")
+        pytest.skip("bash is not installed: only it can say what it completes")
     assert cli.main(["completion", "bash"]) == 0
     (tmp_path / "completion").write_text(capsys.readouterr().out)
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
 
+from py4j.protocol import Py4JNetworkError
 from pyspark.sql import DataFrame
 
 import analyzers.facts
@@ -57,6 +58,9 @@ def _imported(module: str) -> set[str]:
             ]
     return found
 
+
+LOST = (ConnectionError, Py4JNetworkError)
+"""The process of Spark is gone: that says nothing of a mutant."""
 
 Makers = Mapping[str, Callable[[History], DataFrame]]
 
@@ -113,6 +117,8 @@ def differing(mutant: Mutant, history: History, name: str, original: DataFrame) 
             if rows.columns != original.columns:
                 return True
             return False if rows.sameSemantics(original) else rows
+    except LOST:
+        raise
     except Exception:
         return True
 
@@ -129,5 +135,7 @@ def is_noticed(name: str, rows: DataFrame, expected: Counter[str], checks: Seque
     """Whether Spark fails, or the checks find something else, or the same with other evidence."""
     try:
         return findings(name, rows, checks) != expected
+    except LOST:
+        raise
     except Exception:
         return True
