@@ -15,7 +15,9 @@ from pytest_kafkacheck.run import Run
 
 pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(300)]
 
-BAD = str(Path(__file__).parents[1] / "support" / "bad_application.py")
+SUPPORT = Path(__file__).parents[1] / "support"
+
+BAD = str(SUPPORT / "bad_application.py")
 
 Execute = Callable[[Experiment], Run]
 
@@ -91,3 +93,14 @@ def test_a_function_that_does_not_identify(
     kafkacheck: Execute, identify: Callable[..., Iterable[str]], said: str
 ) -> None:
     doubt(kafkacheck(experiment("none", identify=identify)), "The outputs cannot be judged", said)
+
+
+def test_members_of_the_next_generation_protocol_are_owners(kafkacheck: Execute) -> None:
+    pytest.importorskip("confluent_kafka")
+    program = [sys.executable, str(SUPPORT / "skipping_application.py")]
+    command = [*program, "{bootstrap}", "{source}", "{sink}", "{group}", "{client}"]
+    workload = Pipeline(command=command, instances=2, rate=50)
+    run = kafkacheck(Experiment(workload=workload, duration=12, expect="invalid"))
+    run.assert_invalid("missing-output")
+    (finding,) = run.verdict.findings
+    assert {example["owner"] for example in finding.examples} <= {"app:0", "app:1"}

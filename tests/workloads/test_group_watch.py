@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from kafka.protocol.admin import DescribeGroupsRequest
 from kafka.protocol.consumer import ConsumerProtocolAssignment, OffsetFetchRequest
-from kafka.protocol.metadata import FindCoordinatorRequest
+from kafka.protocol.metadata import ApiVersionsRequest, FindCoordinatorRequest
 
+from workloads.clients.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+)
 from workloads.roles.group_watch import GroupWatch
 
 SOURCE = (("s-r", 0), ("s-r", 1))
@@ -21,6 +26,8 @@ class Brokers:
 
     members   by member id: client.id, group.instance.id, partitions; None: in a rebalance.
     fails     nodes that do not answer.
+    kind      protocol type of the group.
+    is_next_generation   whether the group is one of KIP-848; `knows_next_generation`: whether the brokers know such.
     """
 
     def __init__(self) -> None:
@@ -30,6 +37,7 @@ class Brokers:
         self.fails: set[int] = set()
         self.kind = "consumer"
         self.garbage = b""
+        self.is_next_generation, self.knows_next_generation = False, True
 
     def request(self, node: int) -> Any:
         def ask(message: Any) -> Any:
@@ -50,7 +58,19 @@ class Brokers:
                 return SimpleNamespace(
                     error_code=refused, topics=[SimpleNamespace(name=topic.name, partitions=found)]
                 )
+            if isinstance(message, ApiVersionsRequest):
+                known = [ConsumerGroupDescribeRequest.API_KEY] if self.knows_next_generation else []
+                return SimpleNamespace(
+                    api_keys=[SimpleNamespace(api_key=key, max_version=1) for key in known]
+                )
+            if isinstance(message, ConsumerGroupDescribeRequest):
+                assert self.knows_next_generation, "the broker closes the connection"
+                return self._next_generation(message, refused)
             assert isinstance(message, DescribeGroupsRequest)
+            if self.is_next_generation:
+                return SimpleNamespace(
+                    groups=[SimpleNamespace(error_code=refused, protocol_type="", members=[])]
+                )
             members = [
                 SimpleNamespace(
                     member_id=name,
@@ -65,6 +85,39 @@ class Brokers:
             )
 
         return ask
+
+    def _next_generation(self, message: Any, refused: int) -> Any:
+        """As its bytes come over the network."""
+        message.encode()
+        kinds = ConsumerGroupDescribeResponse
+        described = kinds.DescribedGroup(
+            version=0,
+            error_code=refused or (0 if self.is_next_generation else 69),
+            error_message=None,
+            group_id=message.group_ids[0],
+            group_state="Stable",
+            group_epoch=4,
+            assignment_epoch=4,
+            assignor_name="uniform",
+            members=[
+                kinds.DescribedGroup.Member(
+                    version=0, member_id=name, instance_id=static, rack_id=None, member_epoch=4, client_id=client,
+                    client_host="/10.0.0.1", subscribed_topic_names=["s-r"], subscribed_topic_regex=None,
+                    assignment=self._topics(given), target_assignment=self._topics(None),
+                )
+                for name, (client, static, given) in self.members.items()
+            ],
+            authorized_operations=0,
+        )  # fmt: skip
+        answer = kinds(version=0, throttle_time_ms=0, groups=[described])
+        return kinds.decode(bytes(answer.encode()), version=0)
+
+    def _topics(self, given: tuple[int, ...] | None) -> Any:
+        kind = ConsumerGroupDescribeResponse.DescribedGroup.Member.Assignment
+        topics = [
+            kind.TopicPartitions(version=0, topic_id=UUID(int=7), topic_name="s-r", partitions=list(given))
+        ] if given else []  # fmt: skip
+        return kind(version=0, topic_partitions=topics)
 
     def _of(self, given: tuple[int, ...] | None) -> bytes:
         if self.garbage or given is None:
@@ -172,6 +225,29 @@ def test_it_finds_the_coordinator_again(watched: Watched) -> None:
     watched.brokers.fails = set()
     watched.brokers.positions = {0: 3}
     assert watched.seen() == [(0, "app:1", 3)]
+
+
+def test_members_of_the_next_generation_protocol_change_over_one_by_one(watched: Watched) -> None:
+    watched.brokers.is_next_generation = True
+    watched.brokers.members = {"m0": ("g-r-0", None, (0, 1))}
+    watched.brokers.positions = {0: 3}
+    assert watched.seen() == [(0, "app:0", 3), (1, "app:0", None)]
+    watched.brokers.members = {"m0": ("g-r-0", None, (0,)), "m1": ("rdkafka", "g-r-1", None)}
+    assert watched.seen() == [(1, None, None)], (
+        "the former owner has given it up, and the next one has not got it"
+    )
+    watched.brokers.members["m1"] = ("rdkafka", "g-r-1", (1,))
+    assert watched.seen() == [(1, "app:1", None)]
+    watched.brokers.coordinator = 3
+    assert watched.seen() == [], "the former coordinator does not answer for the group any more"
+    watched.brokers.members = {"m2": ("other", None, (0, 1))}
+    assert watched.seen() == [(0, "m2", 3), (1, "m2", None)]
+
+
+def test_brokers_that_do_not_know_the_next_generation_protocol_are_not_asked_for_it(watched: Watched) -> None:
+    watched.brokers.kind, watched.brokers.knows_next_generation = "", False
+    watched.brokers.positions = {0: 3}
+    assert watched.seen() == []
 
 
 def test_groups_of_another_protocol_and_assignments_of_another_format_have_no_owner(watched: Watched) -> None:

@@ -39,7 +39,7 @@ def state(ask: Ask, kind: Kind, name: str) -> str | None:
     """
     if kind == "group":
         (group,) = ask(DescribeGroupsRequest(version=5, groups=[name])).groups
-        if group.group_state == "Dead" and _version(ask, DescribeGroupsRequest.API_KEY) >= SAYS_SO:
+        if group.group_state == "Dead" and highest_version(ask, DescribeGroupsRequest.API_KEY) >= SAYS_SO:
             (dead,) = ask(DescribeGroupsRequest(version=SAYS_SO, groups=[name])).groups
             require_classic(name, dead.error_message)
         return None if group.error_code else str(group.group_state)
@@ -56,8 +56,8 @@ def require_classic(group: str, message: str | None) -> None:
         )
 
 
-def _version(ask: Ask, api: int) -> int:
-    """The highest version of a request that the broker knows; -1 for none."""
+def highest_version(ask: Ask, api: int) -> int:
+    """The highest version of a request, by its API key, that the broker knows; -1 for none."""
     answer = ask(
         ApiVersionsRequest(version=3, client_software_name="kafkacheck", client_software_version="1")
     )
