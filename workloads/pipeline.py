@@ -66,7 +66,12 @@ class Pipeline(Workload):
                     the record has as its key as well, and its number. The token is needed
     keys            number of different keys, at least as many as partitions
     identify        function of an output's key, value (bytes or None) and headers (pairs) that returns the tokens
-                    of the inputs it was made from; none for a record that is no output. At the top level of a file
+                    of the inputs it was made from; none for a record that is no output. At the top level of a file.
+                    With `aggregate`, it returns the keys of the inputs instead
+    aggregate       function of a key, its inputs and its outputs, in their order: True if these outputs are right for
+                    these inputs, else False or text that says what is wrong. It takes the place of `guarantee` for an
+                    application whose outputs do not belong to single inputs. An output belongs to the inputs that
+                    have its key, or a key that `identify` returns. Needs {group}. At the top level of a file
     rate            inputs per second; None for no limit; or by phase, see `Rate`
     restarts        how often an instance that ended by itself is started again; a run in which it ends more often is
                     not valid
@@ -95,6 +100,7 @@ class Pipeline(Workload):
     record: str = RECORD
     keys: int = 20
     identify: Callable[..., Any] | Mapping[str, str] | None = None
+    aggregate: Callable[..., Any] | Mapping[str, str] | None = None
     rate: Rate = 100
     restarts: int = 3
     quiet: float = 15.0
@@ -127,7 +133,22 @@ class Pipeline(Workload):
         self._check_command()
         if not isinstance(self.record, str) or "{token}" not in self.record:
             raise ValueError(f"Pipeline.record={self.record!r}: expected text with {{token}}")
-        object.__setattr__(self, "identify", _reference(self.identify))
+        for name, takes in (("identify", "key, value and headers"), ("aggregate", "key, inputs and outputs")):
+            object.__setattr__(self, name, _reference(name, takes, getattr(self, name)))
+        if self.aggregate is not None:
+            self._check_aggregate()
+
+    def _check_aggregate(self) -> None:
+        if self.guarantee != "at-least-once":
+            raise ValueError(
+                f"Pipeline.guarantee={self.guarantee!r}: with aggregate, that function says which outputs are right; "
+                f"leave guarantee out"
+            )
+        if not self._uses("group"):
+            raise ValueError(
+                "Pipeline.aggregate: expected the placeholder {group} in the command or in env: only the positions "
+                "that the group has committed show that all inputs are in the aggregate"
+            )
 
     def _check_command(self) -> None:
         command = self.command
@@ -183,9 +204,10 @@ class Pipeline(Workload):
             **place,
             "group": self.group if self._uses("group") else None,
             "identify": self.identify,
+            "aggregate": self.aggregate,
             "quiet": self.quiet,
             "settle": self.settle,
-            "guarantee": self.guarantee,
+            "guarantee": self.guarantee if self.aggregate is None else "aggregate",
             "instances": self.instances,
         }
         shapes: list[tuple[WorkerRole, dict[str, Any]]] = [
@@ -237,15 +259,13 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
 
 
-def _reference(identify: Any) -> dict[str, str] | None:
+def _reference(name: str, takes: str, function: Any) -> dict[str, str] | None:
     """As JSON, which the worker process loads."""
-    if identify is None or isinstance(identify, Mapping):
-        return None if identify is None else dict(identify)
-    if not callable(identify):
-        raise ValueError(
-            f"Pipeline.identify={identify!r}: expected a function of key, value and headers, or None"
-        )
+    if function is None or isinstance(function, Mapping):
+        return None if function is None else dict(function)
+    if not callable(function):
+        raise ValueError(f"Pipeline.{name}={function!r}: expected a function of {takes}, or None")
     try:
-        return Reference.to(identify).to_json()
+        return Reference.to(function).to_json()
     except (NotLoadable, AttributeError) as error:
-        raise ValueError(f"Pipeline.identify={identify!r}: {error}") from error
+        raise ValueError(f"Pipeline.{name}={function!r}: {error}") from error

@@ -183,3 +183,38 @@ INVENTED_OUTPUT = Check(
     where="strange",
     time="written",
 )
+
+WRONG_AGGREGATE = Check(
+    anomaly=Anomaly(
+        name="wrong-aggregate",
+        family="applications",
+        rank=35,
+        evidence={
+            "key": Text("the key of the inputs"),
+            "wrong": Text("what the function aggregate says of them"),
+            "inputs": Number("the number of inputs with the key"),
+            "outputs": Number("the number of outputs of the key"),
+            "sink": Text("the topic of the outputs"),
+            "last": Text("partition and offset of the last output", optional=True),
+            "fed": Moment("when the first input was sent", optional=True),
+        },
+        since="fed",
+        sentence="key(s) whose outputs are no right aggregate of the inputs",
+        definition=(
+            "The function `aggregate` of the test says that the outputs of a key are wrong for its inputs, all of "
+            "which the application's group had passed at the end; counted per key. All inputs in the source and all "
+            "committed records of the sink were read after it had ended. The time is that of the last output, by its "
+            "timestamp; the faults are those since the first input."
+        ),
+        means="A sum, a count or a window has lost inputs, or has some of them twice.",
+        promised="By the application: what the function states.",
+        causes=(
+            "State that is not restored, or restored twice, after a crash; positions that are committed before the "
+            "state is stored; retries without idempotence; inputs that come late for their window."
+        ),
+        look_further="The outputs of the key, from the first wrong one on, and what the application printed then.",
+    ),
+    over="aggregates",
+    where="wrong is not null",
+    time="written",
+)

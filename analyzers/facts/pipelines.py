@@ -148,3 +148,21 @@ def named_outputs(history: History) -> DataFrame:
         from outputs join sinks using (run, sink) left join fed using (run, sink, value)
         group by run, sink, sink_partition, at, written
     """)
+
+
+@fact(needs="aggregate")
+def aggregates(history: History) -> DataFrame:
+    """One row per key of which an application made aggregates, judged by a function of its user.
+
+    Columns: topic, partition (of the inputs), sink, key, inputs, outputs (how many), wrong (what is wrong with them;
+    null for nothing), fed (ns, the timestamp of the first input), last (text: partition and offset of the last
+    output), written (ns, its timestamp). The last two and fed may be null.
+    """
+    return history.sql("""
+        select run, topic, partition, get_json_object(value, '$.sink') as sink,
+            get_json_object(value, '$.of_key') as key, cast(get_json_object(value, '$.inputs') as bigint) as inputs,
+            cast(get_json_object(value, '$.outputs') as bigint) as outputs,
+            get_json_object(value, '$.wrong') as wrong, cast(get_json_object(value, '$.fed') as bigint) as fed,
+            get_json_object(value, '$.last') as last, cast(get_json_object(value, '$.written') as bigint) as written
+        from {operations} where f = 'aggregate' and type = 'ok'
+    """)

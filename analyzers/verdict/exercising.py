@@ -29,7 +29,10 @@ _BY_PROMISE: Mapping[str, tuple[str, ...]] = {
         "queue-lost", "queue-double-holder", "queue-redelivery", "queue-delivery-count", "queue-unfinished",
     ),
     "copies": ("lost-copy", "duplicate-copy"),
-    "outputs": ("missing-output", "unprocessed-input", "duplicate-output", "reordered-output", "invented-output"),
+    "outputs": (
+        "missing-output", "unprocessed-input", "duplicate-output", "reordered-output", "wrong-aggregate",
+        "invented-output",
+    ),
     "snapshots": ("wrong-total",),
     "compaction": ("risen-key",),
     "inspections": ("forgotten-change",),

@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from pytest_kafkacheck import InfrastructureError, Pipeline
+from pytest_kafkacheck import InfrastructureError, Pipeline, kill
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
 
 pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(300)]
 
 SUPPORT = Path(__file__).parents[1] / "support"
+
+COUNTER = str(Path(__file__).parents[2] / "examples" / "applications" / "counter.py")
 
 BAD = str(SUPPORT / "bad_application.py")
 
@@ -34,6 +36,24 @@ def experiment(flaw: str, **values: Any) -> Experiment:
     command = [sys.executable, BAD, flaw, "{bootstrap}", "{source}", "{sink}", "{group}"]
     few: dict[str, Any] = {"quiet": 4.0, "settle": 12.0, "restarts": 1, "command": command}
     return Experiment(workload=Pipeline(**few | values), duration=2, cooldown=0.5, expect="unknown")
+
+
+def is_count(key: str, inputs: list[Any], outputs: list[Any]) -> bool | str:
+    """Each output is one more than the one before, and the last one is the number of the inputs."""
+    counts = [int(each.value) for each in outputs]
+    return counts == list(range(1, len(inputs) + 1)) or f"{counts[-3:]} at the end, of {len(inputs)} of {key}"
+
+
+def no_answer(*_: Any) -> None:
+    pass
+
+
+def counting(*more: str, **values: Any) -> Experiment:
+    """An application with one instance, killed in the middle of its work."""
+    pytest.importorskip("confluent_kafka")
+    command = [sys.executable, COUNTER, "{bootstrap}", "{source}", "{sink}", "{group}", "{client}", *more]
+    workload = Pipeline(**{"command": command, "aggregate": is_count, "restarts": 20, **values})
+    return Experiment(workload=workload, faults=[kill("app", at=3, lasting=1)])
 
 
 def doubt(run: Run, *parts: str) -> str:
@@ -104,3 +124,28 @@ def test_members_of_the_next_generation_protocol_are_owners(kafkacheck: Execute)
     run.assert_invalid("missing-output")
     (finding,) = run.verdict.findings
     assert {example["owner"] for example in finding.examples} <= {"app:0", "app:1"}
+
+
+def test_a_count_that_is_right_after_a_crash(kafkacheck: Execute) -> None:
+    kafkacheck(counting()).assert_valid()
+
+
+def test_a_count_that_is_wrong_after_a_crash(kafkacheck: Execute) -> None:
+    """It begins with 0 after the crash, although the group goes on where it was."""
+    run = kafkacheck(counting("forgetful"))
+    run.assert_invalid("wrong-aggregate")
+    (finding,) = run.verdict.findings
+    assert finding.count == 20, "each key"
+    example = finding.examples[0]
+    assert f"of {example['inputs']} of {example['key']}" in example["wrong"]
+    assert [fault.partition(" (")[0] for fault in example["faults"]] == ["kill-client app"]
+
+
+def test_a_function_that_does_not_judge(kafkacheck: Execute) -> None:
+    run = kafkacheck(counting(aggregate=no_answer))
+    doubt(
+        run,
+        "The outputs cannot be judged",
+        "aggregate returned None for key-0 with",
+        "expected True, False, or",
+    )

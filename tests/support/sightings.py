@@ -68,6 +68,7 @@ SEEN: Mapping[str, str] = {
     "missing-output": f"{PIPELINE}::test_an_application_that_commits_first_loses_outputs",
     "duplicate-output": f"{PIPELINE}::test_an_application_that_starts_again_repeats_outputs",
     "reordered-output": f"{PIPELINE}::test_an_application_that_sets_orders_aside_changes_their_order",
+    "wrong-aggregate": f"{APPLICATIONS}::test_a_count_that_is_wrong_after_a_crash",
     "invented-output": f"{APPLICATIONS}::test_an_application_that_writes_something_else",
     "unprocessed-input": f"{APPLICATIONS}::test_an_application_that_stops_working",
     "queue-lost": f"{CLUSTER}/test_queue.py::test_a_client_that_accepts_what_it_never_processed_loses_records",

@@ -17,33 +17,35 @@ from workloads.roles import output_audit, output_wait
 from workloads.roles.context import WorkerContext
 from workloads.roles.output_source import UNNAMED, OutputSource, UnknownIdentity, excerpt
 
-SINK = ("o-r", 0)
+SOURCE, SINK = ("s-r", 0), ("o-r", 0)
 OPTIONS = {
-    "source": "s", "sink": "o", "group": "g", "identify": None, "instances": 2,
+    "source": "s", "sink": "o", "group": "g", "identify": None, "aggregate": None, "instances": 2,
     "guarantee": "exactly-once", "quiet": 10.0,
     "settle": 60.0,
 }  # fmt: skip
 
 
-def output(offset: int, value: bytes = b"1", timestamp: int | None = 5) -> Output:
-    return Output(SINK, offset, timestamp, None, value, ())
+def output(
+    offset: int, value: bytes = b"1", timestamp: int | None = 5, *, key: bytes | None = None, log: Log = SINK
+) -> Output:
+    return Output(log, offset, timestamp, key, value, ())
 
 
 class FakeConsumer:
     """Gives one of the lists at each poll."""
 
-    def __init__(self, polls: Sequence[list[Output]]) -> None:
-        self._polls = [*polls]
-        self.positions: dict[Log, int] = {SINK: 0}
+    def __init__(self, polls: Sequence[list[Output]], log: Log = SINK) -> None:
+        self._polls, self._log = [*polls], log
+        self.positions: dict[Log, int] = {log: 0}
         self.closed = False
 
     def only(self, logs: tuple[Log, ...]) -> None:
-        assert logs == (SINK,)
+        assert logs == (self._log,)
 
     def outputs(self, _: float) -> list[Output]:
         polled = self._polls.pop(0) if self._polls else []
         if polled:
-            self.positions[SINK] = polled[-1].offset + 1
+            self.positions[self._log] = polled[-1].offset + 1
         return polled
 
     def close(self) -> None:
@@ -59,12 +61,21 @@ class FakeSource:
         self.made = FakeConsumer(polls)
         self.scripted = {
             "inputs": 2, "has_passed": False, "positions": {("s-r", 0): 7}, "ends": (3, 3),
-            "has_function": False, **scripted,
+            "has_function": False, "aggregate": None, "fed": [], **scripted,
         }  # fmt: skip
-        self.has_function = self.scripted["has_function"]
+        self.has_function, self.aggregate = self.scripted["has_function"], self.scripted["aggregate"]
 
     def consumer(self) -> FakeConsumer:
         return self.made
+
+    def input_consumer(self) -> FakeConsumer:
+        return FakeConsumer([self.scripted["fed"]], SOURCE)
+
+    def input_ends(self) -> dict[Log, int]:
+        return {SOURCE: len(self.scripted["fed"])}
+
+    def keys(self, output: Output) -> list[str]:
+        return [(output.key or b"").decode()]
 
     def inputs(self) -> int:
         return int(self.scripted["inputs"])
@@ -206,7 +217,7 @@ def test_a_function_may_leave_records_out(world: World) -> None:
         (FakeSource([[output(0)]]), "o-r-0 was not read to its end, 3, within 60 s"),
         (FakeSource([], ends=(1, 3)), "a transaction is open in o-r-0 at offset 1, 60 s after the application ended"),
         (FakeSource([], ends=TimeoutError("no leader")), "no leader"),
-        (NotLoadable("no file"), "identify cannot be loaded: no file"),
+        (NotLoadable("no file"), "a function cannot be loaded: no file"),
     ],
 )  # fmt: skip
 def test_outputs_that_are_not_all_known_are_a_problem(world: World, source: Any, said: str) -> None:
@@ -217,6 +228,106 @@ def test_outputs_that_are_not_all_known_are_a_problem(world: World, source: Any,
     assert said in problem
     assert (last["f"], last["type"]) == ("pipeline", "info")
     assert said in last["error"]
+
+
+FED = [output(at, b"1", key=key, log=SOURCE) for at, key in enumerate((b"a", b"b", b"a"))]
+
+
+def counted(key: str, inputs: list[Output], outputs: list[Output]) -> bool | str:
+    """The last output of a key is the number of its inputs."""
+    if not outputs:
+        return False
+    count = int(outputs[-1].value or b"")
+    return count == len(inputs) or f"{count} instead of {len(inputs)} of {key}"
+
+
+def test_aggregates_are_judged_by_key(world: World) -> None:
+    """Inputs of two keys; the outputs of the second one are wrong, and one has a key that was not fed."""
+    polls = [output(at, value, key=key) for at, (key, value) in enumerate(
+        ((b"a", b"1"), (b"b", b"4"), (b"x", b"7"), (b"a", b"2"))
+    )]  # fmt: skip
+    positions = {SOURCE: 3}
+    world.has(FakeSource([polls], ends=(4, 4), aggregate=counted, fed=FED, positions=positions))
+    *found, strange, last = world.recorded()
+    about = [json.loads(each["value"]) for each in found]
+    assert [(each["of_key"], each["inputs"], each["outputs"], each["wrong"], each["last"]) for each in about] == [
+        ("a", 2, 2, None, "0 at 3"), ("b", 1, 1, "4 instead of 1 of b", "0 at 1")
+    ]  # fmt: skip
+    assert {(each["f"], each["type"], each["topic"], each["partition"]) for each in found} == {
+        ("aggregate", "ok", *SOURCE)
+    }
+    assert (strange["f"], strange["start_offset"], json.loads(strange["value"])["source"]) == (
+        "output",
+        2,
+        None,
+    )
+    assert (last["f"], last["type"], json.loads(last["value"])["sink"]) == ("pipeline", "ok", "o-r")
+    assert world.problems == []
+
+
+def test_a_key_without_an_output_is_judged_as_well(world: World) -> None:
+    source = FakeSource(
+        [[output(0, b"2", key=b"a")]], ends=(1, 1), aggregate=counted, fed=FED, positions={SOURCE: 3}
+    )
+    world.has(source)
+    about = [json.loads(each["value"]) for each in world.recorded()[:-1]]
+    assert [(each["of_key"], each["wrong"], each["last"]) for each in about] == [
+        ("a", None, "0 at 0"),
+        ("b", "the function aggregate returned False", None),
+    ]
+
+
+def test_keys_with_an_input_that_the_group_has_not_passed_are_not_judged(world: World) -> None:
+    source = FakeSource([[output(0, b"1", key=b"b")]], ends=(1, 1), aggregate=counted, fed=FED)
+    source.scripted["positions"] = {SOURCE: 2}
+    world.has(source)
+    assert [json.loads(each["value"])["of_key"] for each in world.recorded()[:-1]] == ["b"]
+
+
+def no_answer(*_: Any) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("polls", "judge", "said"),
+    [
+        ([], counted, "the application wrote nothing to o-r"),
+        ([output(0, key=b"x")], counted,
+         "none of the 1 records of o-r has the key of an input: let the application write aggregates with the key of "
+         "their inputs, or set identify, which returns these keys. The last one: key b'x'"),
+        ([output(0, b"x", key=b"a")], counted,
+         "aggregate raised ValueError (invalid literal for int() with base 10: b'x') for a with 2 inputs and 1 "
+         "outputs"),
+        ([output(0, key=b"a")], no_answer,
+         "aggregate returned None for a with 2 inputs and 1 outputs: expected True, False, or text that says what is "
+         "wrong"),
+        ([output(0, key=b"a")], lambda *_: "", "aggregate returned '' for a"),
+        ([output(0, key=b"a")], lambda *_: 1, "aggregate returned 1 for a"),
+    ],
+)  # fmt: skip
+def test_aggregates_that_cannot_be_judged_are_a_problem(
+    world: World, polls: list[Output], judge: Any, said: str
+) -> None:
+    ends = (len(polls), len(polls))
+    world.has(FakeSource([polls], ends=ends, aggregate=judge, fed=FED, positions={SOURCE: 3}))
+    (last,) = world.recorded()
+    (problem,) = world.problems
+    assert problem.startswith("The outputs cannot be judged: ")
+    assert said in problem
+    assert (last["f"], last["type"]) == ("pipeline", "info")
+
+
+def test_an_aggregate_belongs_to_the_keys_that_the_function_returns(world: World) -> None:
+    options = world.context.options
+    options["aggregate"] = {"module": "test_outputs", "name": "counted", "file": __file__}
+    source = OutputSource(world.context)
+    assert source.aggregate is not None
+    assert source.aggregate.__name__ == "counted"
+    assert source.keys(output(0, key=b"a")) == ["a"]
+    assert source.named(output(0, key=b"a")) == [], "no single input"
+    options["identify"] = {"module": "test_outputs", "name": "raises", "file": __file__}
+    with pytest.raises(UnknownIdentity, match=r"identify raised KeyError \('id'\) for offset 4"):
+        OutputSource(world.context).keys(output(4))
 
 
 def test_what_the_function_of_the_user_raises_is_said_with_the_output(world: World) -> None:

@@ -58,6 +58,12 @@ def pipeline(**values: Any) -> Pipeline:
         ({"record": "{number}"}, "Pipeline.record='{number}': expected text with {token}"),
         ({"identify": 5}, "Pipeline.identify=5: expected a function"),
         ({"identify": lambda *_: []}, "define it at the top level of a file"),
+        ({"aggregate": 5}, "Pipeline.aggregate=5: expected a function of key, inputs and outputs, or None"),
+        ({"aggregate": lambda *_: True}, "define it at the top level of a file"),
+        ({"aggregate": ids, "guarantee": "exactly-once"},
+         "Pipeline.guarantee='exactly-once': with aggregate, that function says which outputs are right"),
+        ({"aggregate": ids, "command": COMMAND[:-1]},
+         "Pipeline.aggregate: expected the placeholder {group} in the command or in env"),
         ({"rate": -1}, "Pipeline.rate=-1"),
         ({"restarts": -1}, "Pipeline.restarts=-1"),
         ({"quiet": 0}, "Pipeline.quiet=0: expected seconds, 1 to 600"),
@@ -116,6 +122,7 @@ def test_its_group_is_known_only_if_the_command_uses_it() -> None:
         {},
         {"instances": 3, "partitions": 1, "keys": 1, "assignment": {0: [1, 2, 3]}},
         {"identify": ids, "env": {"A": "b"}, "guarantee": "order-per-key"},
+        {"identify": ids, "aggregate": ids},
     ],
 )
 def test_it_comes_back_from_json_and_is_made_smaller(values: dict[str, Any]) -> None:

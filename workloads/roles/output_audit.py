@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from workloads.clients.kafka_python.outputs import Output
+from workloads.clients.kafka_python.outputs import Output, OutputConsumer
 from workloads.clients.protocol import Log
 from workloads.reference import NotLoadable
+from workloads.roles.aggregates import Aggregate, UnknownAggregate, by_key
 from workloads.roles.application import client_id
 from workloads.roles.context import WorkerContext
 from workloads.roles.group_watch import GroupWatch
@@ -21,8 +22,8 @@ class Incomplete(Exception):
 
 
 def record_outputs(context: WorkerContext) -> None:
-    """Watch the application's group until `context.stop` is set. Then record the rows ``output`` and ``pipeline`` of
-    the operations table.
+    """Watch the application's group until `context.stop` is set. Then record the rows ``output`` or ``aggregate``,
+    and ``pipeline``, of the operations table.
 
     Options: guarantee, settle (seconds to read everything), instances (their number), and those of `OutputSource`.
     """
@@ -58,20 +59,65 @@ class OutputAudit:
         try:
             source = OutputSource(context)
             group, positions = source.group, source.positions()
-            self._read(source)
-            self._require_names(sink)
-        except (Incomplete, TimeoutError, UnknownIdentity) as error:
+            if source.aggregate is None:
+                self._record_outputs(source)
+                self._require_names(sink)
+            else:
+                self._record_aggregates(source, positions)
+        except (Incomplete, TimeoutError, UnknownIdentity, UnknownAggregate) as error:
             doubt = str(error)
         except NotLoadable as error:
-            doubt = f"identify cannot be loaded: {error}"
+            doubt = f"a function cannot be loaded: {error}"
         if doubt is not None:
             context.problem(f"The outputs cannot be judged: {doubt}")
         value = {"sink": sink, "guarantee": options["guarantee"]}
         for log in context.logs_of(options["source"]):
             self._row("pipeline", log, value, began, error=doubt, end_offset=positions.get(log), group=group)
 
-    def _read(self, source: OutputSource) -> None:
-        ends, consumer = self._stable_ends(source), source.consumer()
+    def _record_outputs(self, source: OutputSource) -> None:
+        for output, began in self._read(self._stable_ends(source), source.consumer()):
+            self._record_output(source, output, began)
+
+    def _record_aggregates(self, source: OutputSource, positions: Mapping[Log, int]) -> None:
+        """Of the keys whose inputs the group has passed. The analysis reports the others as unprocessed inputs."""
+        began = time.monotonic_ns()
+        outputs = [output for output, _ in self._read(self._stable_ends(source), source.consumer())]
+        inputs = [each for each, _ in self._read(source.input_ends(), source.input_consumer())]
+        self._outputs = len(outputs)
+        self._require_outputs(source.sink)
+        aggregates, strange = by_key(inputs, outputs, source.keys)
+        if len(strange) == len(outputs):
+            raise Incomplete(
+                f"none of the {len(outputs):,} records of {source.sink} has the key of an input: let the application "
+                f"write aggregates with the key of their inputs, or set identify, which returns these keys. The last "
+                f"one: {excerpt(strange[-1])}"
+            )
+        judged = [
+            (each, each.wrong(source.aggregate))
+            for each in aggregates
+            if source.aggregate is not None and each.is_complete(positions)
+        ]
+        for each, wrong in judged:
+            self._row("aggregate", each.inputs[0].log, self._described(each, source.sink, wrong), began)
+        for output in strange:
+            about = {"source": None, "written": self._written(output.timestamp)}
+            self._row("output", output.log, about, began, start_offset=output.offset)
+
+    def _described(self, aggregate: Aggregate, sink: str, wrong: str | None) -> dict[str, Any]:
+        first, last = aggregate.inputs[0], aggregate.outputs[-1] if aggregate.outputs else None
+        return {
+            "sink": sink,
+            "of_key": aggregate.key,
+            "inputs": len(aggregate.inputs),
+            "outputs": len(aggregate.outputs),
+            "wrong": wrong,
+            "fed": self._written(first.timestamp),
+            "last": None if last is None else f"{last.log[1]} at {last.offset}",
+            "written": None if last is None else self._written(last.timestamp),
+        }
+
+    def _read(self, ends: Mapping[Log, int], consumer: OutputConsumer) -> Iterator[tuple[Output, int]]:
+        """The records before these ends, each with the time at which it was asked for. Closes the consumer."""
         deadline = time.monotonic() + self._settle
         try:
             while left := [log for log, end in ends.items() if consumer.positions[log] < end]:
@@ -84,7 +130,7 @@ class OutputAudit:
                 began = time.monotonic_ns()
                 for output in consumer.outputs(0.2):
                     if output.offset < ends[output.log]:
-                        self._record_output(source, output, began)
+                        yield output, began
         finally:
             consumer.close()
 
@@ -124,16 +170,19 @@ class OutputAudit:
 
     def _require_names(self, sink: str) -> None:
         """An application that wrote nothing that can be judged is more likely not set up as it should be."""
-        if not self._outputs:
-            raise Incomplete(
-                f"the application wrote nothing to {sink}: it may have done nothing, or have written elsewhere; "
-                f"the name of the topic is in the placeholder {{sink}}"
-            )
+        self._require_outputs(sink)
         if not self._named:
             raise Incomplete(
                 f"none of the {self._outputs:,} records of {sink} names an input by the header kafkacheck or by its "
                 f"token: let the application pass one of them on, or set identify. The last one: "
                 f"{self._unnamed or 'identify found nothing'}"
+            )
+
+    def _require_outputs(self, sink: str) -> None:
+        if not self._outputs:
+            raise Incomplete(
+                f"the application wrote nothing to {sink}: it may have done nothing, or have written elsewhere; "
+                f"the name of the topic is in the placeholder {{sink}}"
             )
 
     def _row(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from workloads.clients.kafka_python.outputs import GroupPositions, Output, OutputConsumer
 from workloads.clients.leaders import Leaders
 from workloads.clients.protocol import Log
 from workloads.clients.requests import EARLIEST, LATEST
 from workloads.reference import Reference
+from workloads.roles.aggregates import key_of
 from workloads.roles.context import WorkerContext
 from workloads.tokens import TokenFinder
 
@@ -26,17 +28,17 @@ class UnknownIdentity(Exception):
 class OutputSource:
     """Source and sink of an application, as a worker sees them that goes on after it was asked to stop.
 
-    Options of the worker: source, sink (names of topics), group (short name, or None), identify (reference to a
-    function, or None). The constructor raises NotLoadable for a function that is not there.
+    Options of the worker: source, sink (names of topics), group (short name, or None), identify and aggregate
+    (references to functions, or None). The constructor raises NotLoadable for a function that is not there.
+
+    aggregate  judges what was made of all inputs of a key; None where outputs name single inputs.
     """
 
     def __init__(self, context: WorkerContext) -> None:
         options = context.options
         self._context = context
         self._leaders = Leaders(context.brokers, context.topics, stop=context.gone)
-        self._identify = (
-            None if options["identify"] is None else Reference.from_json(options["identify"]).load()
-        )
+        self._identify, self.aggregate = (_loaded(options[name]) for name in ("identify", "aggregate"))
         self._source, self._sink = context.logs_of(options["source"]), context.logs_of(options["sink"])
         self.sink = f"{options['sink']}-{context.run}"
         self.group = None if options["group"] is None else f"{options['group']}-{context.run}"
@@ -49,8 +51,15 @@ class OutputSource:
 
     def consumer(self) -> OutputConsumer:
         """Of the whole sink. Raises TimeoutError when its leaders do not answer."""
-        starts = {log: self._leaders.offset(log, at=EARLIEST, limit=ANSWER_LIMIT) for log in self._sink}
-        return OutputConsumer(bootstrap=self._context.bootstrap, start=starts)
+        return self._consumer(self._sink)
+
+    def input_consumer(self) -> OutputConsumer:
+        """Of the whole source. Raises TimeoutError when its leaders do not answer."""
+        return self._consumer(self._source)
+
+    def input_ends(self) -> dict[Log, int]:
+        """Raises TimeoutError."""
+        return self._ends(self._source)
 
     def sink_ends(self, *, committed: bool = False) -> dict[Log, int]:
         """committed: the last stable offsets. Raises TimeoutError."""
@@ -78,20 +87,44 @@ class OutputSource:
         return all(end == positions.get(log, 0) for log, end in self._ends(self._source).items())
 
     def named(self, output: Output) -> list[int]:
-        """The values of the inputs that an output names. Raises UnknownIdentity."""
+        """The values of the inputs that an output names; none of an aggregate. Raises UnknownIdentity."""
+        if self.aggregate is not None:
+            return []
         try:
             return self._finder.find(output.key, output.value, output.headers)
         except Exception as error:
-            topic, partition = output.log
-            raise UnknownIdentity(
-                f"identify raised {type(error).__name__} ({error}) for offset {output.offset} of "
-                f"{topic}-{partition}: {excerpt(output)}"
-            ) from error
+            raise _unknown(output, error) from error
+
+    def keys(self, output: Output) -> list[str]:
+        """The keys of the inputs of which an output is an aggregate: by the function identify, or its own key. Raises
+        UnknownIdentity."""
+        if self._identify is None:
+            return [key_of(output)]
+        try:
+            return [str(key) for key in self._identify(output.key, output.value, output.headers)]
+        except Exception as error:
+            raise _unknown(output, error) from error
+
+    def _consumer(self, logs: Iterable[Log]) -> OutputConsumer:
+        starts = {log: self._leaders.offset(log, at=EARLIEST, limit=ANSWER_LIMIT) for log in logs}
+        return OutputConsumer(bootstrap=self._context.bootstrap, start=starts)
 
     def _ends(self, logs: Iterable[Log], committed: bool = False) -> dict[Log, int]:
         return {
             log: self._leaders.offset(log, at=LATEST, committed=committed, limit=ANSWER_LIMIT) for log in logs
         }
+
+
+def _loaded(reference: dict[str, str] | None) -> Callable[..., Any] | None:
+    return None if reference is None else Reference.from_json(reference).load()
+
+
+def _unknown(output: Output, error: Exception) -> UnknownIdentity:
+    topic, partition = output.log
+    return UnknownIdentity(
+        f"identify raised {type(error).__name__} ({error}) for offset {output.offset} of {topic}-{partition}: "
+        f"{excerpt(output)}"
+    )
 
 
 def excerpt(output: Output) -> str:

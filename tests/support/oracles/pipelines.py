@@ -72,7 +72,7 @@ def missing(tables: Tables) -> int:
     return sum(
         has_passed(tables, pipeline, one)
         for pipeline, one in without_output(tables)
-        if pipeline["guarantee"] != "at-most-once"
+        if pipeline["guarantee"] not in ("at-most-once", "aggregate")
     )
 
 
@@ -128,11 +128,17 @@ def invented(tables: Tables) -> int:
     return broken
 
 
+def wrong(tables: Tables) -> int:
+    judged = [o for o in tables["operations"] if o["f"] == "aggregate" and o["type"] == "ok"]
+    return sum(json.loads(o["value"])["wrong"] is not None for o in judged)
+
+
 RANDOM = pipeline_history
 ORACLES: dict[str, Oracle] = {
     "missing-output": missing,
     "unprocessed-input": unprocessed,
     "duplicate-output": repeated,
     "reordered-output": reordered,
+    "wrong-aggregate": wrong,
     "invented-output": invented,
 }

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 ONE = 1 << 40
 GUARANTEE = st.sampled_from(
-    ["at-least-once", "at-most-once", "exactly-once", "exactly-once", *["order-per-key"] * 4]
+    ["at-least-once", "at-most-once", "exactly-once", "exactly-once", *["order-per-key"] * 4, "aggregate"]
 )
 SELDOM = st.sampled_from([False] * 7 + [True])
 KEY = st.sampled_from([1, 1, 1, 1, 2, None])
@@ -50,4 +50,15 @@ def pipeline_history(draw: st.DrawFn, story: Any) -> Any:
                 end_offset=draw(st.sampled_from([None, None, 1, 2, 3, 4])),
                 value=json.dumps({"sink": "o", "guarantee": guarantee}),
             )  # fmt: skip
+    for key in range(draw(OFTEN_ZERO) + draw(OFTEN_ZERO)):
+        about = {
+            "sink": "o",
+            "of_key": f"key-{key}",
+            "wrong": draw(st.sampled_from([None, "2 of 3"])),
+            "inputs": 3,
+        }
+        s.operation(
+            "aggregate", process=8, type="info" if draw(SELDOM) else "ok", partition=draw(OFTEN_ZERO),
+            value=json.dumps(about),
+        )  # fmt: skip
     return s

@@ -395,6 +395,37 @@ def changed_settings_of_the_sink(s: Any) -> Any:
     return s.operation("alter", topic="o", partition=0, start_offset=9, value=change)
 
 
+def aggregate(
+    s: Any, key: str = "key-7", wrong: str | None = None, *, kind: str = "ok", partition: int = 0
+) -> Any:  # fmt: skip
+    """Of all inputs of a key, judged by a function of the user."""
+    about = {
+        "sink": "o", "of_key": key, "inputs": 3, "outputs": 2, "wrong": wrong, "fed": 1, "last": "0 at 4",
+        "written": 90,
+    }  # fmt: skip
+    return s.operation(
+        "aggregate", process=8, type=kind, topic="t", partition=partition, value=json.dumps(about)
+    )
+
+
+def aggregates_that_are_right(s: Any) -> Any:
+    """No output names an input, and the group has passed all of them."""
+    return application(aggregate(aggregate(fed(s)), "key-8"), "aggregate", position=3)
+
+
+def aggregates_that_are_wrong(s: Any) -> Any:
+    aggregate(aggregate(fed(s), wrong="2 of 3"), "key-8", "4 of 3", partition=1)
+    return application(aggregate(s, "key-9"), "aggregate", position=3)
+
+
+def an_aggregate_without_the_last_input(s: Any) -> Any:
+    return application(aggregate(fed(s)), "aggregate", position=2)
+
+
+def an_aggregate_of_another_key(s: Any) -> Any:
+    return application(output(aggregate(fed(s)), 0, None), "aggregate", position=3)
+
+
 PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     each_has_an_output: {},
     one_without_an_output: {"missing-output": 2},
@@ -443,6 +474,10 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     found_and_never_sent: {"phantom-read": 1, "invented-output": 1},
     found_and_never_sent_without_an_output: {"phantom-read": 1, "missing-output": 1},
     changed_settings_of_the_sink: {},
+    aggregates_that_are_right: {},
+    aggregates_that_are_wrong: {"wrong-aggregate": 2},
+    an_aggregate_without_the_last_input: {"unprocessed-input": 1},
+    an_aggregate_of_another_key: {"invented-output": 1},
     of_nothing: {"invented-output": 3},
     of_an_input_that_was_refused: {},
     of_nothing_in_another_topic: {},

@@ -11,9 +11,9 @@ from kafka.protocol.api_message import ApiMessage
 from workloads.clients import messages
 
 
-class ConsumerGroupDescribeRequest(ApiMessage, load_json=messages):  # type: ignore[misc]
+class ConsumerGroupDescribeRequest(ApiMessage, load_json=messages):  # type: ignore[call-arg, misc]
     pass
 
 
-class ConsumerGroupDescribeResponse(ApiMessage, load_json=messages):  # type: ignore[misc]
+class ConsumerGroupDescribeResponse(ApiMessage, load_json=messages):  # type: ignore[call-arg, misc]
     pass

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from workloads.history.lines.fields import LOG, OF_CLIENTS, Kind, field, inside, needed
-from workloads.history.lines.types import (
-    NAME,
-    OFFSET,
-    TIME,
-    TOKEN,
-    choice,
-)
+from workloads.history.lines.types import COUNT, NAME, OFFSET, TEXT, TIME, TOKEN, choice
 
 APPLICATIONS = (
     Kind(
@@ -38,12 +32,31 @@ APPLICATIONS = (
             inside("sink", NAME, "the topic of its outputs", required=True),
             inside(
                 "guarantee",
-                choice("at-least-once", "at-most-once", "exactly-once", "order-per-key"),
+                choice("at-least-once", "at-most-once", "exactly-once", "order-per-key", "aggregate"),
                 "what it promises",
                 required=True,
             ),
             field("end_offset", OFFSET, "the position that its group had committed; absent: unknown"),
             field("group", NAME, "its group; absent: unknown"),
+        ),
+    ),
+    Kind(
+        f="aggregate",
+        means=(
+            "What an application made of all inputs of a key, judged at the end by a function of its user. The "
+            "partition is that of the inputs."
+        ),
+        fields=(
+            *OF_CLIENTS,
+            *LOG,
+            inside("sink", NAME, "the topic of the outputs", required=True),
+            inside("of_key", TEXT, "the key of the inputs", required=True),
+            inside("inputs", COUNT, "the number of inputs", required=True),
+            inside("outputs", COUNT, "the number of outputs", required=True),
+            inside("wrong", TEXT, "what is wrong with them; absent: nothing"),
+            inside("fed", TIME, "the timestamp of the first input; absent: it has none"),
+            inside("last", TEXT, "partition and offset of the last output; absent: there is none"),
+            inside("written", TIME, "its timestamp; absent: it has none"),
         ),
     ),
 )
