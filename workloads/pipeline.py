@@ -1,10 +1,11 @@
-"""Pipeline: an application of the user's own, as a command, between an input and an output topic."""
+"""Pipeline: an application of the user's own, as a command or a container, between an input and an output topic."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from workloads.common_fields import check_common_fields, make_topic
@@ -84,7 +85,7 @@ class Pipeline(Workload):
 
     declaration = Declaration(
         name="pipeline",
-        does="your own application, as a command, reads one topic and writes another",
+        does="your own application, as a command or a container, reads one topic and writes another",
         page="pipeline.md",
         judged_by=("applications", "log"),
         example={"command": ("app", "{bootstrap}", "{source}", "{sink}")},
@@ -92,7 +93,10 @@ class Pipeline(Workload):
 
     source: str = "source"
     sink: str = "sink"
-    command: Sequence[str]
+    command: Sequence[str] | None = None
+    image: str | None = None
+    compose: str | Path | None = None
+    service: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     group: str = "application"
     instances: int = 1
@@ -151,9 +155,11 @@ class Pipeline(Workload):
             )
 
     def _check_command(self) -> None:
+        self._check_container()
         command = self.command
         is_list = isinstance(command, (list, tuple)) and bool(command)
-        if not is_list or not all(isinstance(each, str) and each for each in command):
+        is_own = command is None and self.container is not None
+        if not is_own and not (is_list and all(isinstance(each, str) and each for each in command or ())):
             raise ValueError(
                 f"Pipeline.command={command!r}: expected program and arguments as a list of texts, such as "
                 f"['python', 'copier.py', '{{bootstrap}}', '{{source}}', '{{sink}}']; no shell reads them"
@@ -163,16 +169,47 @@ class Pipeline(Workload):
             isinstance(part, str) for each in env.items() for part in each
         ):
             raise ValueError(f"Pipeline.env={env!r}: expected texts by name")
+        object.__setattr__(self, "command", None if command is None else tuple(command))
         if missing := [name for name in NEEDED if not self._uses(name)]:
             raise ValueError(
-                f"Pipeline.command={list(command)!r}: expected the placeholders "
+                f"Pipeline.command={None if command is None else list(command)!r}: expected the placeholders "
                 f"{', '.join(f'{{{name}}}' for name in missing)} in the command or in env, because each run has "
                 f"topics of its own; allowed are {', '.join(f'{{{name}}}' for name in PLACEHOLDERS)}"
             )
-        object.__setattr__(self, "command", tuple(command))
+
+    def _check_container(self) -> None:
+        for name in ("image", "service"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or not value.strip()):
+                raise ValueError(f"Pipeline.{name}={value!r}: expected a name, or None")
+        if self.compose is not None and (not isinstance(self.compose, (str, Path)) or not str(self.compose)):
+            raise ValueError(
+                f"Pipeline.compose={self.compose!r}: expected the path of a compose file, or None"
+            )
+        if self.image is not None and self.compose is not None:
+            raise ValueError(
+                f"Pipeline.image={self.image!r} and compose={str(self.compose)!r}: expected one of them"
+            )
+        if (self.compose is None) != (self.service is None):
+            raise ValueError(
+                f"Pipeline.compose={self.compose and str(self.compose)!r} and service={self.service!r}: expected "
+                f"both, a compose file and the name of a service in it, or neither"
+            )
+        if self.compose is not None:
+            # Another process, such as that of a replay, may have another working directory.
+            object.__setattr__(self, "compose", str(Path(self.compose).absolute()))
+
+    @property
+    def container(self) -> dict[str, str] | None:
+        """As which container it runs: its image, or its compose file and service. None for a command."""
+        if self.image is not None:
+            return {"image": self.image}
+        if self.compose is not None and self.service is not None:
+            return {"compose": str(self.compose), "service": self.service}
+        return None
 
     def _uses(self, placeholder: str) -> bool:
-        return any(f"{{{placeholder}}}" in each for each in (*self.command, *self.env.values()))
+        return any(f"{{{placeholder}}}" in each for each in (*(self.command or ()), *self.env.values()))
 
     def topics(self, run: str) -> tuple[Topic, ...]:
         return tuple(make_topic(self, f"{name}-{run}") for name in (self.source, self.sink))
@@ -194,7 +231,8 @@ class Pipeline(Workload):
         }
         running = {
             **place,
-            "command": list(self.command),
+            "command": None if self.command is None else list(self.command),
+            "container": self.container,
             "env": dict(self.env),
             "group": self.group,
             "restarts": self.restarts,

@@ -22,6 +22,14 @@ from pytest_kafkacheck.cluster.kafka.broker_release import check_release
 from pytest_kafkacheck.cluster.kafka.follower_reads import check_follower_reads
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.abandoned_topics import delete_abandoned
+from pytest_kafkacheck.experiment.applications.clients import ContainedClients
+from pytest_kafkacheck.experiment.applications.containers import (
+    as_workers,
+    contained,
+    containers,
+    require_cluster,
+)
+from pytest_kafkacheck.experiment.applications.instance import AppContainer
 from pytest_kafkacheck.experiment.clients import WorkerClients
 from pytest_kafkacheck.experiment.environment import write_environment, write_layout
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -36,6 +44,7 @@ from pytest_kafkacheck.experiment.used_cluster import UsedCluster
 from pytest_kafkacheck.progress import Show, show_nothing
 from pytest_kafkacheck.setup.client_cuts import asks_for_cuts
 from pytest_kafkacheck.termination import raise_if_interrupted
+from workloads.clients.connection import Address
 from workloads.history.schema import HARNESS, NEMESIS
 from workloads.topic_names import short_topics
 from workloads.workers.pool import WorkerPool, WorkerPoolError
@@ -82,7 +91,10 @@ def execute(
 
 
 def confining(experiment: Experiment) -> frozenset[str]:
-    """What the faults need of the control groups of an application, see `WorkerContext.confined`."""
+    """What the faults need of the control groups of an application, see `WorkerContext.confined`. The engine has
+    those of containers."""
+    if contained(experiment.workload):
+        return frozenset()
     return frozenset().union(*(event.fault.needs for event in experiment.schedule.events)) & OF_APPLICATIONS
 
 
@@ -108,6 +120,8 @@ class _Execution:
         self._main_topic = experiment.workload.main_topic(run)
         self._operations = OperationLog(RunDirectory(home).history, run, HARNESS)
         self._steps = Steps(self._operations, say)
+        self._containers: Mapping[int, AppContainer] = {}
+        """Of the instances of an application that runs in containers."""
         self._to_restart: set[int] = set()
         """Nodes on which a fault left something that only a restart ends."""
 
@@ -118,6 +132,8 @@ class _Execution:
             if self._experiment.cluster.attached is not None:
                 # The spec does not say which release somebody else's brokers have.
                 check_release(self._cluster.brokers, workload.least_release, what=type(workload).__name__)
+            instances = contained(workload)
+            cluster = require_cluster(self._cluster) if instances else None
             workers = self._worker_pool()
             stack.callback(workers.kill)
             workers.launch()  # They load their modules while the topics are created.
@@ -129,6 +145,9 @@ class _Execution:
             self._topics.create()
             write_layout(self._home, self._cluster, self._main_topic)
             stack.callback(self._restart_nodes)
+            if cluster is not None:
+                made = containers(cluster, instances, run=self._run, home=self._home)
+                self._containers = stack.enter_context(made)
             stack.enter_context(workers)
             workers.go()
             with step("load"):
@@ -175,7 +194,7 @@ class _Execution:
     def _worker_pool(self) -> WorkerPool:
         workload = self._experiment.workload
         return WorkerPool(
-            workload.workers(),
+            as_workers(workload.workers(), self._run),
             run=self._run,
             home=self._home,
             brokers=self._cluster.brokers,
@@ -218,7 +237,7 @@ class _Execution:
             topic=self._main_topic,
             seed=experiment.seed,
             record=record,
-            clients=WorkerClients(workers, lambda: self._cluster.brokers),
+            clients=self._clients(workers),
             aliases=Aliases(
                 names=experiment.workload.aliases(self._run),
                 topics=short_topics(experiment.workload, self._run),
@@ -236,6 +255,14 @@ class _Execution:
                 operations.close()
         with step("faults"):
             running.result()
+
+    def _clients(self, workers: WorkerPool) -> WorkerClients:
+        def brokers() -> Mapping[int, Address]:
+            return self._cluster.brokers
+
+        if self._containers:
+            return ContainedClients(workers, brokers, containers=self._containers)
+        return WorkerClients(workers, brokers)
 
     def _recover(self) -> None:
         """Wait for the cluster to recover, and record whether it did."""

@@ -13,6 +13,7 @@ from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.experiment.applications.check import check_containers, needed_of_engine
 from pytest_kafkacheck.experiment.client_commands import check_client_commands
 from pytest_kafkacheck.experiment.clusters.choose import choose_source
 from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
@@ -128,7 +129,8 @@ class Harness:
         events = experiment.schedule.events
         self._source.check(experiment.cluster, events)
         check_client_commands(experiment.workload)
-        self.require_faults({event.fault.name for event in events})
+        check_containers(experiment.workload, events, lambda: self._engine.client)
+        self.require_faults(needed_of_engine({event.fault.name for event in events}, experiment.workload))
         clients = (worker for worker in experiment.workload.workers() if not worker.role.observes)
         require_client_cuts(events, {worker.library for worker in clients if worker.instance is None})
 

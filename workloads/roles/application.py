@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from workloads import user_program
 from workloads.applications.confinement import Confinement
@@ -27,7 +29,8 @@ def run_application(context: WorkerContext) -> None:
 
     Options: command, env (each text with the placeholders {bootstrap}, {source}, {sink}, {group}, {instance},
     {client}), source, sink (names of topics), group, instance, restarts (how often it is started again after it ended
-    by itself), stop_limit (seconds for it to end after SIGTERM).
+    by itself), stop_limit (seconds for it to end after SIGTERM). Where the command stands for something else, as for
+    a container: called (what messages call it), kill_signal (the number of the signal that ends it at once).
 
     Its process belongs to the group of the worker process, so that a fault of the worker is one of the application.
     """
@@ -81,18 +84,13 @@ class Application:
     def __init__(self, context: WorkerContext) -> None:
         options = context.options
         self._instance = options["instance"]
-        values = {
-            "bootstrap": ",".join(map(str, context.bootstrap)),
-            "source": f"{options['source']}-{context.run}",
-            "sink": f"{options['sink']}-{context.run}",
-            "group": f"{options['group']}-{context.run}",
-            "instance": str(self._instance),
-            "client": client_id(options["group"], context.run, self._instance),
-        }
+        values = placeholders(options, run=context.run, bootstrap=context.bootstrap)
         self._command = [filled(each, values) for each in options["command"]]
         self._env = user_program.environment(os.environ) | {
             name: filled(each, values) for name, each in options["env"].items()
         }
+        self._called: str = options.get("called") or shlex.join(self._command)
+        self._kill_signal: int = options.get("kill_signal", signal.SIGKILL)
         self._log = context.home / "logs" / f"client-app-{self._instance}.log"
         self._process: subprocess.Popen[bytes] | None = None
         self._confinement: Confinement | None = None
@@ -103,7 +101,7 @@ class Application:
             context.network = held.gate or context.network
 
     def __str__(self) -> str:
-        return f"app:{self._instance} ({user_program.shortened(shlex.join(self._command))})"
+        return f"app:{self._instance} ({user_program.shortened(self._called)})"
 
     def why_not(self) -> str | None:
         """Why the command cannot be started; None where nothing is known against it."""
@@ -133,7 +131,7 @@ class Application:
         try:
             self._process.wait(limit)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self._process.send_signal(self._kill_signal)
             self._process.wait(KILL_LIMIT)
             return False
         return True
@@ -146,6 +144,18 @@ class Application:
     def last_output(self) -> str:
         """The last line that it printed, as a clause."""
         return user_program.last_output(self._log)
+
+
+def placeholders(options: Mapping[str, Any], *, run: str, bootstrap: Iterable[object]) -> dict[str, str]:
+    """What the placeholders of an instance stand for. options: as `run_application` has them."""
+    return {
+        "bootstrap": ",".join(map(str, bootstrap)),
+        "source": f"{options['source']}-{run}",
+        "sink": f"{options['sink']}-{run}",
+        "group": f"{options['group']}-{run}",
+        "instance": str(options["instance"]),
+        "client": client_id(options["group"], run, options["instance"]),
+    }
 
 
 def client_id(group: str, run: str, instance: int) -> str:

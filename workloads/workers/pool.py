@@ -115,13 +115,17 @@ class WorkerPool:
         """Those whose process is alive, by their number."""
         return {worker.spec.process: worker for worker in tuple(self._workers) if worker.is_alive}
 
+    def spec(self, process: int) -> WorkerSpec:
+        """Of a worker whose process is alive or not."""
+        (spec,) = (worker.spec for worker in self._workers if worker.spec.process == process)
+        return spec
+
     def replace(self, process: int) -> int:
         """Start a replacement for a worker that a fault killed. Returns its number once it is ready.
 
         Raises WorkerPoolError when it is not ready in time.
         """
-        (spec,) = (worker.spec for worker in self._workers if worker.spec.process == process)
-        (worker,) = self._start([spec])
+        (worker,) = self._start([self.spec(process)])
         worker.go()
         return worker.spec.process
 

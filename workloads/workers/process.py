@@ -139,6 +139,11 @@ class WorkerProcess:
         """SIGSTOP."""
         self._signal(signal.SIGSTOP)
 
+    def hold(self) -> None:
+        """SIGSTOP to the process alone, and not to what its role started."""
+        if self._process.returncode is None:
+            os.kill(self.pid, signal.SIGSTOP)
+
     def resume(self) -> None:
         """SIGCONT."""
         self._signal(signal.SIGCONT)

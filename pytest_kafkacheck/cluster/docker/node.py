@@ -9,9 +9,9 @@ from typing import Any, Literal
 from docker.errors import APIError
 
 from nemesis.cluster import State
+from pytest_kafkacheck.cluster.docker import container_limits
 from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.cluster.docker.clock.virtual_clock import VirtualClock
-from pytest_kafkacheck.cluster.docker.control_group import throttled_periods
 from pytest_kafkacheck.cluster.docker.disk import Disk
 from pytest_kafkacheck.cluster.docker.executing import execute
 from pytest_kafkacheck.cluster.docker.files import read_file
@@ -37,9 +37,6 @@ WRITE_LIMIT_MARK = "/run/kafkacheck-write-limit"
 
 To look at a clock or a disk takes a container, so that is done only then.
 """
-
-CPU_PERIOD = 100_000
-"""Microseconds: the period in which the kernel accounts for a container's CPU quota."""
 
 MEMORY = """cd /sys/fs/cgroup
 if [ -e memory.max ]; then echo "used $(cat memory.current)"; echo "allowed $(sed s/max/0/ memory.max)"
@@ -164,30 +161,16 @@ class DockerNode:
         )
 
     def limit_cpu(self, cores: float | None) -> None:
-        quota = -1 if cores is None else max(1000, round(cores * CPU_PERIOD))
-        self._api.update_container(self.container, cpu_period=CPU_PERIOD, cpu_quota=quota)
+        container_limits.limit_cpu(self._api, self.container, cores)
 
     def cpu_limit(self) -> float | None:
-        quota = int(self._api.inspect_container(self.container)["HostConfig"]["CpuQuota"] or -1)
-        return None if quota <= 0 else quota / CPU_PERIOD
+        return container_limits.cpu_limit(self._api, self.container)
 
     def throttled(self) -> int:
-        # A command in the container would be held back with the process, for seconds.
-        pid = int(self._api.inspect_container(self.container)["State"]["Pid"])
-        if (here := throttled_periods(pid, self.container)) is not None:
-            return here
-        stats = self._api.stats(self.container, stream=False, one_shot=True)["cpu_stats"]
-        return int(stats["throttling_data"]["throttled_periods"])
+        return container_limits.throttled(self._api, self.container)
 
     def limit_memory(self, size: int | None) -> None:
-        # The engine has no value for "no limit" here, so the limit becomes all memory of its host.
-        size = size or int(self._api.info()["MemTotal"])
-        try:
-            self._api.update_container(self.container, mem_limit=size, memswap_limit=size)
-        except APIError as error:
-            raise OSError(
-                f"{self.member.host} could not be limited to {size} bytes: {error.explanation}"
-            ) from error
+        container_limits.limit_memory(self._api, self.container, size, name=self.member.host)
 
     def memory(self) -> tuple[int, int]:
         _, output = self.execute(MEMORY)
@@ -197,12 +180,10 @@ class DockerNode:
 
     def limits(self) -> list[str]:
         """The limits of its container, a line each."""
-        settings = self._api.inspect_container(self.container)["HostConfig"]
         found = []
-        if (quota := int(settings["CpuQuota"] or -1)) > 0:
-            found.append(f"it is limited to {quota / CPU_PERIOD:g} cores")
-        # `limit_memory` lifts a limit by setting it to all memory.
-        if 0 < (size := int(settings["Memory"])) < int(self._api.info()["MemTotal"]):
+        if (cores := self.cpu_limit()) is not None:
+            found.append(f"it is limited to {cores:g} cores")
+        if (size := container_limits.memory_limit(self._api, self.container)) is not None:
             found.append(f"it is limited to {size >> 20} MiB")
         return found
 

@@ -44,6 +44,8 @@ NAMESPACE = "kafkacheck.namespace"
 
 OWNERSHIP = (RUN, OWNER, HOST, BOOT, NAMESPACE)
 KEPT = "kafkacheck.kept"
+USES = "kafkacheck.uses"
+"""Label of parts on the network of another run: that run. They are removed before it, and with it."""
 CLAIM = "kafkacheck.lease"
 """Label of a volume by which a session claims a lease, see `lease.leased`: what it claims."""
 
@@ -161,7 +163,9 @@ def sweep(client: Any) -> list[str]:
     A run that the engine fails to remove is left with a warning, because the caller can work nevertheless.
     """
     local, now, removed = is_local(client), time.time(), []
-    for run, parts in sorted(parts_by_run(client).items()):
+    runs = parts_by_run(client)
+    # A network cannot be removed while a container of another run is on it.
+    for run, parts in sorted(runs.items(), key=lambda item: (not _uses_another(item[1]), item[0])):
         if is_abandoned(parts, now=now, local=local):
             try:
                 _remove(client, parts)
@@ -176,7 +180,11 @@ def remove_run(client: Any, run: str) -> None:
     parts: list[Part] = []
 
     def remove() -> None:
-        parts.extend(parts_by_run(client).get(run, ()))
+        runs = parts_by_run(client)
+        others = [part for each in runs.values() for part in each if part.labels.get(USES) == run]
+        if others:
+            _remove(client, others)
+        parts.extend(runs.get(run, ()))
         _remove(client, parts)
 
     try:
@@ -212,7 +220,7 @@ def removed_at_end(client: Any, run: str, *, leave: bool = False) -> Iterator[No
 def remove_all(client: Any) -> list[str]:
     """Remove everything with kafkacheck's labels, of all owners. Returns the run ids."""
     runs = parts_by_run(client)
-    for parts in runs.values():
+    for parts in sorted(runs.values(), key=_uses_another, reverse=True):
         _remove(client, parts)
     return sorted(runs)
 
@@ -229,6 +237,10 @@ def kept(client: Any) -> dict[str, Part]:
         each["Labels"][RUN]: Part("volume", each["Name"], each["Labels"], _timestamp(each["CreatedAt"]))
         for each in found
     }
+
+
+def _uses_another(parts: Iterable[Part]) -> bool:
+    return any(USES in part.labels for part in parts)
 
 
 def _remove(client: Any, parts: Iterable[Part]) -> None:

@@ -1,0 +1,106 @@
+"""The worker processes of a run whose application is in containers, as the targets of faults."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_kafkacheck.experiment.applications.instance import AppContainer
+from pytest_kafkacheck.experiment.clients import WorkerClients
+from workloads.workers.process import group_states
+
+OUTPUT_LIMIT = 5.0
+"""Seconds for the last output of a container that was killed."""
+
+
+class ContainedClients(WorkerClients):
+    """A worker process starts its container, again and again; faults hit the container.
+
+    containers  by the number of the instance.
+    """
+
+    def __init__(self, *arguments: Any, containers: Mapping[int, AppContainer]) -> None:
+        super().__init__(*arguments)
+        self._containers = containers
+
+    def kill(self, process: int) -> None:
+        if (container := self._container(process)) is not None:
+            worker = self._alive(process)
+            worker.hold()  # so that it does not start the container again
+            try:
+                container.kill()
+            except BaseException:
+                worker.resume()
+                raise
+            deadline = time.monotonic() + OUTPUT_LIMIT
+            while len(group_states(worker.pid)) > 1 and time.monotonic() < deadline:
+                time.sleep(0.02)  # the program that passes the container's output on ends with it
+        super().kill(process)
+
+    def replace(self, process: int) -> int:
+        instance = self._workers.spec(process).instance
+        if instance is not None:
+            self._containers[instance].lift_limits()
+        return super().replace(process)
+
+    def pause(self, process: int) -> None:
+        if (container := self._container(process)) is None:
+            super().pause(process)
+        else:
+            container.pause()
+
+    def resume(self, process: int) -> None:
+        if (container := self._container(process)) is None:
+            super().resume(process)
+        else:
+            container.resume()
+
+    def paused(self, process: int) -> bool:
+        container = self._container(process)
+        return super().paused(process) if container is None else container.is_paused
+
+    def isolate(self, process: int) -> None:
+        if (container := self._container(process)) is None:
+            super().isolate(process)
+        else:
+            container.isolate()
+
+    def connect(self, process: int) -> None:
+        if (container := self._container(process)) is None:
+            super().connect(process)
+        else:
+            container.connect()
+
+    def isolated(self, process: int) -> int | None:
+        container = self._container(process)
+        return super().isolated(process) if container is None else container.isolated()
+
+    def limit_cpu(self, process: int, cores: float | None) -> None:
+        self._contained(process).limit_cpu(cores)
+
+    def cpu_limit(self, process: int) -> float | None:
+        return self._contained(process).cpu_limit()
+
+    def throttled(self, process: int) -> int:
+        return self._contained(process).throttled()
+
+    def limit_memory(self, process: int, spare: int | None) -> None:
+        self._contained(process).limit_memory(spare)
+
+    def memory(self, process: int) -> tuple[int, int | None]:
+        return self._contained(process).memory()
+
+    def memory_reached(self, process: int) -> int:
+        return self._contained(process).memory_reached()
+
+    def _container(self, process: int) -> AppContainer | None:
+        instance = self._alive(process).spec.instance
+        return None if instance is None else self._containers[instance]
+
+    def _contained(self, process: int) -> AppContainer:
+        """Faults of processor time and memory have no other targets."""
+        container = self._container(process)
+        if container is None:
+            raise LookupError(f"client process {process} is no instance of an application")
+        return container

@@ -1,0 +1,166 @@
+"""An instance of a user's application in a container, and what faults do to it.
+
+Its network is that of a pod (`pytest_kafkacheck.cluster.docker.pod`), as that of a node is: it keeps its address when
+it is started again, and a cut stays in force. Packets are dropped where they arrive, those of brokers at the pod and
+those of the application at the brokers: a packet that its sender drops is not one that was lost on its way.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+from docker.errors import APIError
+
+from nemesis.effects.lease_table import chain, hits, listing, rules, table
+from pytest_kafkacheck.cluster.docker import container_limits, control_group
+from pytest_kafkacheck.cluster.docker.agent import Agent
+from pytest_kafkacheck.cluster.docker.pausing import pause
+from pytest_kafkacheck.errors import InfrastructureError
+
+LIMIT = 10.0
+"""Seconds for a command in a network namespace."""
+
+
+class Shell(Protocol):
+    def shell(self, command: str, *, timeout: float) -> tuple[int, str]: ...
+
+
+class Broker(Shell, Protocol):
+    @property
+    def addresses(self) -> tuple[str, ...]: ...
+
+
+class AppContainer:
+    """The methods raise OSError where the engine refuses.
+
+    name     of the container.
+    pod      id of the container whose network it has.
+    brokers  those that a cut separates it from, asked when it begins.
+    """
+
+    def __init__(
+        self, client: Any, *, instance: int, name: str, pod: str, brokers: Callable[[], Iterable[Broker]]
+    ) -> None:
+        self.name, self.pod = name, pod
+        self._table = f"kafkacheck_app_{instance}"
+        self._api = client.api
+        self._agent = Agent(client, pod=pod)
+        self._brokers = brokers
+        self._cut: tuple[Broker, ...] = ()
+
+    def kill(self) -> None:
+        """SIGKILL to all its processes. Returns when they are gone."""
+        try:
+            self._api.kill(self.name, signal="SIGKILL")
+        except APIError as error:
+            if error.status_code != 409:  # it does not run
+                raise OSError(f"the engine could not kill {self.name}: {error.explanation}") from error
+        self._api.wait(self.name, timeout=30)
+
+    def pause(self) -> None:
+        try:
+            pause(self._api, self.name)
+        except APIError as error:
+            raise OSError(f"the engine could not pause {self.name}: {error.explanation}") from error
+
+    def resume(self) -> None:
+        if self.is_paused:
+            self._api.unpause(self.name)
+
+    @property
+    def is_paused(self) -> bool:
+        return bool(self._state["Paused"])
+
+    def isolate(self) -> None:
+        self._cut = tuple(self._brokers())
+        brokers = [address for each in self._cut for address in each.addresses]
+        _apply(self._agent, table(self._table, [chain("input", _drops(brokers))]))
+        for each in self._cut:
+            _apply(each, table(self._table, [chain("input", _drops(self._addresses))]))
+
+    def connect(self) -> None:
+        for each in self._places:
+            _apply(each, table(self._table, ()))
+        self._cut = ()
+
+    def isolated(self) -> int | None:
+        """Packets dropped so far; None where it is not cut from all brokers."""
+        if not self._cut:
+            return None
+        counts = [_dropped(each, self._table) for each in self._places]
+        return None if None in counts else sum(count or 0 for count in counts)
+
+    def limit_cpu(self, cores: float | None) -> None:
+        container_limits.limit_cpu(self._api, self.name, cores)
+
+    def cpu_limit(self) -> float | None:
+        return container_limits.cpu_limit(self._api, self.name)
+
+    def throttled(self) -> int:
+        return container_limits.throttled(self._api, self.name)
+
+    def limit_memory(self, spare: int | None) -> None:
+        size = None if spare is None else self._memory.used + spare
+        container_limits.limit_memory(self._api, self.name, size, name=self.name)
+
+    def memory(self) -> tuple[int, int | None]:
+        return self._memory.used, container_limits.memory_limit(self._api, self.name)
+
+    def memory_reached(self) -> int:
+        return self._memory.reached + bool(self._state["OOMKilled"])
+
+    def lift_limits(self) -> None:
+        if self.cpu_limit() is not None:
+            self.limit_cpu(None)
+        if self.memory()[1] is not None:
+            self.limit_memory(None)
+
+    def close(self) -> None:
+        """End the agent, which heals."""
+        self._agent.close()
+
+    @property
+    def _places(self) -> tuple[Shell, ...]:
+        """Where packets are dropped."""
+        return (self._agent, *self._cut)
+
+    @property
+    def _state(self) -> Mapping[str, Any]:
+        state: Mapping[str, Any] = self._api.inspect_container(self.name)["State"]
+        return state
+
+    @property
+    def _memory(self) -> control_group.Memory:
+        """Nothing while it does not run."""
+        found = self._api.inspect_container(self.name)
+        return control_group.memory(int(found["State"]["Pid"]), found["Id"]) or control_group.Memory(0, 0)
+
+    @property
+    def _addresses(self) -> list[str]:
+        networks = self._api.inspect_container(self.pod)["NetworkSettings"]["Networks"].values()
+        found = [each[name] for each in networks for name in ("IPAddress", "GlobalIPv6Address")]
+        return [address for address in found if address]
+
+
+def _drops(senders: Iterable[str]) -> list[str]:
+    found = sorted(senders)
+    lines = []
+    for version, sign in (("ip", "."), ("ip6", ":")):
+        if of_version := [each for each in found if sign in each]:
+            lines.append(f"{version} saddr {{ {', '.join(of_version)} }} counter drop")
+    return lines
+
+
+def _apply(place: Shell, text: str) -> None:
+    status, output = place.shell(f"nft {shlex.quote(text)}", timeout=LIMIT)
+    if status:
+        raise InfrastructureError(f"nft exited with status {status}: {output.strip()}")
+
+
+def _dropped(place: Shell, name: str) -> int | None:
+    """Packets; None where no rules are in force."""
+    status, output = place.shell(listing(name), timeout=LIMIT)
+    found = [] if status else rules(output)
+    return sum(map(hits, found)) if found else None
