@@ -1,3 +1,5 @@
+import java.io.FileWriter;
+import java.io.Writer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Properties;
@@ -12,7 +14,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * An application for a container: copies each order, at least once. It commits its positions after the brokers have
- * acknowledged the copies. An error ends it, and its supervisor starts it again.
+ * acknowledged the copies. It keeps a journal in the container. An error ends it, and its supervisor starts it again.
  *
  * <p>Usage: Copier BOOTSTRAP SOURCE SINK GROUP CLIENT
  */
@@ -47,13 +49,15 @@ public final class Copier {
         }));
         System.out.println("copies " + arguments[1] + " to " + arguments[2]);
         consumer.subscribe(List.of(arguments[1]));
-        try {
+        try (Writer journal = new FileWriter("/tmp/journal", true)) {
             while (true) {
                 ConsumerRecords<byte[], byte[]> orders = consumer.poll(Duration.ofMillis(200));
                 for (ConsumerRecord<byte[], byte[]> order : orders) {
                     producer.send(new ProducerRecord<>(arguments[2], order.key(), order.value()));
+                    journal.write(new String(order.value()) + "\n");
                 }
                 producer.flush();
+                journal.flush();
                 if (!orders.isEmpty()) {
                     consumer.commitSync();
                 }

@@ -172,6 +172,36 @@ def test_the_next_start_removes_objects_of_dead_owners_and_leaves_those_of_livin
         reaper.remove_run(engine, own("living"))
 
 
+@pytest.mark.nightly
+@pytest.mark.usefixtures("own_label")
+def test_an_application_of_a_dead_owner_is_removed_before_the_network_that_it_uses(engine: Any) -> None:
+    """And alone, where its cluster lives."""
+    dead, living = {**reaper.labels("cluster"), reaper.OWNER: "1@-1"}, reaper.labels(own("living"))
+    for labels in (dead, living):
+        run = labels[reaper.RUN]
+        network = f"kafkacheck-{run}"
+        engine.api.create_network(network, labels=labels)
+        of_app = {**dead, reaper.RUN: f"z-{run}", reaper.USES: run}
+        create_pod(engine.api, name=f"{network}-app", host="app", network=network, ports={}, labels=of_app)
+    try:
+        began = time.monotonic()
+        assert reaper.sweep(engine) == [*sorted([f"z-{own('living')}", "z-cluster"]), "cluster"]
+        assert time.monotonic() - began < reaper.LIMIT / 3, "nothing waited for the network to be unused"
+        assert len(objects(engine, own("living"))) == 1
+        kept = {**living, reaper.RUN: "z", reaper.USES: own("living")}
+        create_pod(
+            engine.api,
+            name="kafkacheck-z",
+            host="z",
+            network=f"kafkacheck-{own('living')}",
+            ports={},
+            labels=kept,
+        )
+    finally:
+        reaper.remove_run(engine, own("living"))
+    assert objects(engine, "z") == [], "it goes with the cluster"
+
+
 @pytest.fixture
 def agent(engine: Any):  # type: ignore[no-untyped-def]
     labels = reaper.labels("agent")

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from pytest_kafkacheck import Pipeline, cpu, isolate, kill, memory, pause, stop
+from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.experiment.applications.containers import owner
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
 from tests.support.compose_project import NEEDS_COMPOSE
 from tests.support.copier_image import COPIER, copier_image
-from tests.support.real_cluster import objects
+from tests.support.real_cluster import objects, wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
@@ -60,12 +64,12 @@ def test_an_image_is_killed_and_started_again(kafkacheck: Execute, engine: Any, 
 @pytest.mark.nightly
 def test_each_fault_of_an_image(kafkacheck: Execute, engine: Any, image: str) -> None:
     faults = [
-        pause("app:1", at=2, lasting=3),
-        isolate("app:0", at=6, lasting=4),
-        cpu("app", at=11, lasting=3, cores=0.05),
-        memory("app:1", at=16, lasting=4, spare_mb=0),
-        stop("app:0", at=22, lasting=8),
-        kill("coordinator:application", at=31, lasting=3),
+        pause("app:1", at=3, lasting=3),
+        isolate("app:0", at=7, lasting=6),
+        cpu("app", at=14, lasting=3, cores=0.05),
+        memory("app:1", at=20, lasting=6, spare_mb=0),  # its journal needs more
+        stop("app:0", at=27, lasting=8),
+        kill("coordinator:application", at=36, lasting=3),
     ]
     workload = Pipeline(image=image, command=ARGUMENTS, instances=2, restarts=20, rate=50)
     run = kafkacheck(Experiment(workload=workload, faults=faults, cooldown=4))
@@ -93,3 +97,35 @@ def test_a_service_of_a_compose_file(kafkacheck: Execute, engine: Any, image: st
     assert faults_of(run).keys() == {"kill-client", "isolate-app"}
     assert (run.path / "logs" / "client-app-ledger.log").read_text() == "ledger is open\n"
     assert gone(engine, run)
+
+
+SESSION = """
+from pytest_kafkacheck import ClusterSpec, Experiment, Pipeline
+
+def test_it(kafkacheck):
+    workload = Pipeline(image={image!r}, command={command!r}, partitions=1, replication_factor=1)
+    kafkacheck(Experiment(workload=workload, cluster=ClusterSpec(brokers=1, heap_mb=256), duration=600))
+"""
+
+
+@pytest.mark.nightly
+def test_what_a_killed_session_left_is_removed_by_the_next_one(
+    engine: Any, image: str, tmp_path: Path
+) -> None:
+    (tmp_path / "test_it.py").write_text(SESSION.format(image=image, command=ARGUMENTS))
+    with (tmp_path / "log").open("wb") as log:
+        command = [sys.executable, "-m", "pytest", "test_it.py", "-p", "no:cacheprovider"]
+        session = subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log)
+
+    def mine() -> list[dict[str, Any]]:
+        found = engine.api.containers(all=True, filters={"label": reaper.OWNER})
+        return [each for each in found if each["Labels"][reaper.OWNER].partition("@")[0] == str(session.pid)]
+
+    try:
+        wait_until(lambda: any(each["Image"] == image and each["State"] == "running" for each in mine()), 120)
+    finally:
+        session.kill()
+        session.wait()
+    assert len(mine()) >= 4, "a broker, the application, and their pods"
+    reaper.sweep(engine)
+    assert mine() == []

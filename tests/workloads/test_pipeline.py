@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,6 +47,18 @@ def pipeline(**values: Any) -> Pipeline:
         ({"command": ["copier", 1]}, "Pipeline.command=['copier', 1]: expected program"),
         ({"command": ["copier", "{bootstrap}", "orders", "invoices"]},
          "expected the placeholders {source}, {sink} in the command or in env, because each run has"),
+        ({"command": None}, "Pipeline.command=None: expected program and arguments"),
+        ({"image": ""}, "Pipeline.image='': expected a name, or None"),
+        ({"image": 5}, "Pipeline.image=5: expected a name, or None"),
+        ({"image": "a", "compose": "c.yml", "service": "s"},
+         "Pipeline.image='a' and compose='c.yml': expected one of them"),
+        ({"compose": "c.yml"}, "Pipeline.compose='c.yml' and service=None: expected both, a compose file and"),
+        ({"service": "s"}, "Pipeline.compose=None and service='s': expected both"),
+        ({"compose": 5, "service": "s"}, "Pipeline.compose=5: expected the path of a compose file, or None"),
+        ({"compose": "c.yml", "service": 5}, "Pipeline.service=5: expected a name, or None"),
+        ({"image": "a", "command": []}, "Pipeline.command=[]: expected program and arguments as a list of texts"),
+        ({"image": "a", "command": None},
+         "Pipeline.command=None: expected the placeholders {bootstrap}, {source}, {sink} in the command or in env"),
         ({"env": {"A": 1}}, "Pipeline.env={'A': 1}: expected texts by name"),
         ({"env": []}, "Pipeline.env=[]: expected texts by name"),
         ({"source": "a b"}, "Pipeline.source='a b': expected letters"),
@@ -123,6 +136,9 @@ def test_its_group_is_known_only_if_the_command_uses_it() -> None:
         {"instances": 3, "partitions": 1, "keys": 1, "assignment": {0: [1, 2, 3]}},
         {"identify": ids, "env": {"A": "b"}, "guarantee": "order-per-key"},
         {"identify": ids, "aggregate": ids},
+        {"image": "app:1"},
+        {"image": "app:1", "command": None, "env": {"A": "{bootstrap}{source}{sink}"}},
+        {"compose": Path("some") / "compose.yml", "service": "app"},
     ],
 )
 def test_it_comes_back_from_json_and_is_made_smaller(values: dict[str, Any]) -> None:
@@ -140,6 +156,14 @@ def test_the_function_of_the_user_is_loaded_by_the_workers() -> None:
     stored = pipeline(identify=ids).identify
     assert isinstance(stored, dict)
     assert Reference.from_json(stored).load().__name__ == "ids"
+
+
+def test_a_compose_file_is_found_from_another_folder() -> None:
+    made = pipeline(compose="some/compose.yml", service="app")
+    assert made.compose == str(Path.cwd() / "some" / "compose.yml")
+    containers = [each.options.get("container") for each in made.workers()]
+    assert containers[1] == {"compose": made.compose, "service": "app"}
+    assert [each for each in containers if each] == containers[1:2]
 
 
 def test_faults_name_the_application_and_its_instances() -> None:

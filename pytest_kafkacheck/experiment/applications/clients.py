@@ -27,6 +27,7 @@ class ContainedClients(WorkerClients):
     def kill(self, process: int) -> None:
         if (container := self._container(process)) is not None:
             worker = self._alive(process)
+            container.wait_running()
             worker.hold()  # so that it does not start the container again
             try:
                 container.kill()

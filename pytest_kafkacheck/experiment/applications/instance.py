@@ -8,8 +8,10 @@ those of the application at the brokers: a packet that its sender drops is not o
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar
 
 from docker.errors import APIError
 
@@ -19,8 +21,16 @@ from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.cluster.docker.pausing import pause
 from pytest_kafkacheck.errors import InfrastructureError
 
+T = TypeVar("T")
+
 LIMIT = 10.0
 """Seconds for a command in a network namespace."""
+
+START_LIMIT = 10.0
+"""Seconds for a container to be started before a fault hits it."""
+
+LEAST_MEMORY = 6 << 20
+"""Bytes: the lowest limit that the engine takes."""
 
 
 class Shell(Protocol):
@@ -50,6 +60,14 @@ class AppContainer:
         self._brokers = brokers
         self._cut: tuple[Broker, ...] = ()
 
+    def wait_running(self) -> None:
+        """It takes a second to start, at the beginning of the load and after it ended by itself."""
+        deadline = time.monotonic() + START_LIMIT
+        while not self._state["Running"]:
+            if time.monotonic() > deadline:
+                raise OSError(f"{self.name} was not started within {START_LIMIT:.0f} s")
+            time.sleep(0.05)
+
     def kill(self) -> None:
         """SIGKILL to all its processes. Returns when they are gone."""
         try:
@@ -60,6 +78,7 @@ class AppContainer:
         self._api.wait(self.name, timeout=30)
 
     def pause(self) -> None:
+        self.wait_running()
         try:
             pause(self._api, self.name)
         except APIError as error:
@@ -75,24 +94,29 @@ class AppContainer:
 
     def isolate(self) -> None:
         self._cut = tuple(self._brokers())
-        brokers = [address for each in self._cut for address in each.addresses]
-        _apply(self._agent, table(self._table, [chain("input", _drops(brokers))]))
-        for each in self._cut:
-            _apply(each, table(self._table, [chain("input", _drops(self._addresses))]))
+        brokers = _drops(address for each in self._cut for address in each.addresses)
+        application = _drops(self._addresses)
+
+        def cut(place: Shell) -> None:
+            drops = brokers if place is self._agent else application
+            _apply(place, table(self._table, [chain("input", drops)]))
+
+        self._on_each(cut)
 
     def connect(self) -> None:
-        for each in self._places:
-            _apply(each, table(self._table, ()))
+        self._on_each(lambda place: _apply(place, table(self._table, ())))
         self._cut = ()
 
     def isolated(self) -> int | None:
         """Packets dropped so far; None where it is not cut from all brokers."""
         if not self._cut:
             return None
-        counts = [_dropped(each, self._table) for each in self._places]
+        counts = self._on_each(lambda place: _dropped(place, self._table))
         return None if None in counts else sum(count or 0 for count in counts)
 
     def limit_cpu(self, cores: float | None) -> None:
+        if cores is not None:
+            self.wait_running()
         container_limits.limit_cpu(self._api, self.name, cores)
 
     def cpu_limit(self) -> float | None:
@@ -102,7 +126,10 @@ class AppContainer:
         return container_limits.throttled(self._api, self.name)
 
     def limit_memory(self, spare: int | None) -> None:
-        size = None if spare is None else self._memory.used + spare
+        size = None
+        if spare is not None:
+            self.wait_running()
+            size = max(self._memory.used + spare, LEAST_MEMORY)
         container_limits.limit_memory(self._api, self.name, size, name=self.name)
 
     def memory(self) -> tuple[int, int | None]:
@@ -121,10 +148,11 @@ class AppContainer:
         """End the agent, which heals."""
         self._agent.close()
 
-    @property
-    def _places(self) -> tuple[Shell, ...]:
-        """Where packets are dropped."""
-        return (self._agent, *self._cut)
+    def _on_each(self, work: Callable[[Shell], T]) -> list[T]:
+        """At the same time in all places where packets are dropped."""
+        places: tuple[Shell, ...] = (self._agent, *self._cut)
+        with ThreadPoolExecutor(max_workers=len(places)) as pool:
+            return list(pool.map(work, places))
 
     @property
     def _state(self) -> Mapping[str, Any]:
