@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from types import SimpleNamespace
 
@@ -88,3 +89,18 @@ def test_where_nothing_is_in_use_it_does_not_ask(removed: list[str], monkeypatch
     monkeypatch.setattr(reaper, "parts_by_run", lambda _: {"kept": [volume(KEPT)]})
     assert down(monkeypatch, io.StringIO()) == 0
     assert removed
+
+
+def test_the_list_names_an_application_with_its_cluster(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api = SimpleNamespace(containers=lambda **_: [])
+    monkeypatch.setattr(engine, "connect", lambda: SimpleNamespace(close=lambda: None, api=api))
+    monkeypatch.setattr(engine, "is_local", lambda _: True)
+    runs = {"app-1": [volume({**OURS, reaper.USES: "living"})], "living": [volume(OURS)]}
+    monkeypatch.setattr(reaper, "parts_by_run", lambda _: runs)
+    assert cli.main(["cluster", "ls", "--json"]) == 0
+    assert [row["cluster"] for row in json.loads(capsys.readouterr().out)] == [
+        "(an application on living)",
+        "(is being created or removed)",
+    ]

@@ -37,7 +37,7 @@ def _run(options: argparse.Namespace) -> int:
             spec = next((part.labels[SPEC] for part in parts if SPEC in part.labels), None)
             row = (
                 run,
-                _described(spec) if spec else "(is being created or removed)",
+                _described(spec) if spec else _without_spec(parts),
                 f"{sum(node.id in running for node in nodes)} of {len(nodes)} run",
                 _duration(now - min(part.created for part in parts)),
                 _owner(parts, now, local=is_local(client)),
@@ -51,6 +51,13 @@ def _run(options: argparse.Namespace) -> int:
             table.add_row(*row)
         Console().print(table if rows else "no clusters")
     return AS_EXPECTED
+
+
+def _without_spec(parts: list[Any]) -> str:
+    from pytest_kafkacheck.cluster.docker import reaper
+
+    used = next((part.labels[reaper.USES] for part in parts if reaper.USES in part.labels), None)
+    return f"(an application on {used})" if used else "(is being created or removed)"
 
 
 def _described(spec: str) -> str:

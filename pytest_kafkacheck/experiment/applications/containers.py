@@ -74,7 +74,7 @@ def containers(
     client, found = cluster.client, {}
     labels = {**reaper.labels(owner(run)), reaper.USES: cluster.run}
     with ExitStack() as stack:
-        stack.enter_context(reaper.removed_at_end(client, owner(run)))
+        stack.callback(_remove, client, run)
         try:
             instances = [_instance(cluster, each, run, labels) for each in workers]
             _create(stack, client, next(iter(workers)), instances, labels, run, home)
@@ -92,6 +92,14 @@ def containers(
             )
             stack.callback(found[each.number].close)
         yield found
+
+
+def _remove(client: Any, run: str) -> None:
+    """What is left does not spoil a run that is recorded: the next session removes it."""
+    try:
+        reaper.remove_run(client, owner(run))
+    except (InfrastructureError, DockerException, OSError) as error:
+        log.warning("%s", error)
 
 
 def _create(
