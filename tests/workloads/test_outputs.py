@@ -180,6 +180,13 @@ def test_an_output_that_is_never_quiet_is_a_problem(world: World) -> None:
     assert "records that name 1 of 2 inputs" in problem
 
 
+def test_aggregates_that_are_never_quiet_name_no_inputs(world: World) -> None:
+    world.has(FakeSource([[output(at, b"")] for at in range(1000)], aggregate=no_answer))
+    output_wait.wait_for_outputs(world.context)
+    (problem,) = world.problems
+    assert " records, and the application went on writing" in problem
+
+
 @pytest.mark.parametrize("source", [NotLoadable("x"), FakeSource([[output(0, b"bad")]])])
 def test_a_function_that_fails_ends_the_wait_and_is_reported_once(world: World, source: Any) -> None:
     world.has(source)

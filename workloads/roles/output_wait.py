@@ -52,10 +52,11 @@ def _wait(context: WorkerContext, source: OutputSource) -> None:
             if now - last >= (SHORT_QUIET if is_complete or is_passed else context.options["quiet"]):
                 return
             if now - began >= context.options["settle"]:
+                named = f" that name {len(seen - {UNNAMED}):,} of {wanted:,} inputs"
                 context.problem(
                     f"The output {source.sink} was not quiet {context.options['settle']:g} s after the last input: "
-                    f"it had {outputs:,} records that name {len(seen - {UNNAMED}):,} of {wanted:,} inputs, and the "
-                    f"application went on writing. Let it end what it does, or set settle to a longer time"
+                    f"it had {outputs:,} records{named if source.aggregate is None else ''}, and the application "
+                    f"went on writing. Let it end what it does, or set settle to a longer time"
                 )
                 return
     finally:

@@ -108,19 +108,17 @@ class ComposeProject:
             document["networks"]["default"] = _labelled({}, labels)
         return document
 
-    def create(
-        self, api: Any, instances: Sequence[Instance], labels: Mapping[str, str], folder: Path
-    ) -> None:
+    def create(self, api: Any, instances: Sequence[Instance], labels: Mapping[str, str]) -> None:
         """Make the containers of all instances, and start what they depend on. Raises InfrastructureError."""
-        path = folder / "compose.json"
-        path.write_text(json.dumps(self.document(instances, labels), indent=1))
+        # Not in a file: it has what the environment of the test put into the user's file, such as passwords.
+        text = json.dumps(self.document(instances, labels))
         names = [f"{self.service}-{each.number}" for each in instances]
-        where = ["-f", str(path), "up", "--no-build"]
+        up = ["-f", "-", "up", "--no-build"]
         if self.dependencies:
-            self._compose([*where, "-d", *self.dependencies], "what it depends on cannot be started")
+            self._compose([*up, "-d", *self.dependencies], "what it depends on cannot be started", text)
         self._join(api, instances)
         self._await(api)
-        self._compose([*where, "--no-start", *names], "its containers cannot be made")
+        self._compose([*up, "--no-start", *names], "its containers cannot be made", text)
 
     def logs(self, api: Any) -> Iterator[tuple[str, bytes]]:
         """What the services on which the application depends have printed."""
@@ -197,7 +195,8 @@ class ComposeProject:
         wanted = [f"{prefix}.project={self._project}", f"{prefix}.service={service}"]
         return [each["Id"] for each in api.containers(all=True, filters={"label": wanted})]
 
-    def _compose(self, arguments: Sequence[str], problem: str) -> str:
+    def _compose(self, arguments: Sequence[str], problem: str, text: str = "") -> str:
+        """What it prints. text: the content of the file ``-``."""
         command = [*self._program, "-p", self._project, *arguments]
         # Compose looks for more settings in the folder of the project, which is that of its file.
         command[len(self._program) : len(self._program)] = [
@@ -206,7 +205,12 @@ class ComposeProject:
         ]
         try:
             done = subprocess.run(
-                command, env=self._environment, capture_output=True, text=True, timeout=COMPOSE_LIMIT
+                command,
+                env=self._environment,
+                input=text,
+                capture_output=True,
+                text=True,
+                timeout=COMPOSE_LIMIT,
             )
         except subprocess.TimeoutExpired:
             raise InfrastructureError(

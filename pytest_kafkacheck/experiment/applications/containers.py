@@ -116,7 +116,7 @@ def _create(
         container["compose"], container["service"], project=f"kafkacheck{run}", env=common
     )
     stack.callback(_save_logs, client.api, project, home / "logs")
-    project.create(client.api, instances, labels, home)
+    project.create(client.api, instances, labels)
 
 
 def _create_container(api: Any, image: str, instance: Instance, labels: Mapping[str, str]) -> None:

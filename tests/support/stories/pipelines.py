@@ -422,6 +422,16 @@ def an_aggregate_without_the_last_input(s: Any) -> Any:
     return application(aggregate(fed(s)), "aggregate", position=2)
 
 
+def an_aggregate_that_is_not_known(s: Any) -> Any:
+    return application(aggregate(fed(s), wrong="2 of 3", kind="info"), "aggregate", position=3)
+
+
+def something_else_that_is_wrong(s: Any) -> Any:
+    """Not every operation on the source is an aggregate."""
+    application(aggregate(fed(s)), "aggregate", position=3)
+    return s.operation("alter", topic="t", partition=0, value=json.dumps({"wrong": "retention"}))
+
+
 def an_aggregate_of_another_key(s: Any) -> Any:
     return application(output(aggregate(fed(s)), 0, None), "aggregate", position=3)
 
@@ -477,6 +487,8 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     aggregates_that_are_right: {},
     aggregates_that_are_wrong: {"wrong-aggregate": 2},
     an_aggregate_without_the_last_input: {"unprocessed-input": 1},
+    an_aggregate_that_is_not_known: {},
+    something_else_that_is_wrong: {},
     an_aggregate_of_another_key: {"invented-output": 1},
     of_nothing: {"invented-output": 3},
     of_an_input_that_was_refused: {},
