@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pytest_kafkacheck import Pipeline, cpu, isolate, kill, memory, pause, stop
+from pytest_kafkacheck import InfrastructureError, Pipeline, cpu, isolate, kill, memory, pause, stop
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.experiment.applications.containers import owner
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -97,6 +98,33 @@ def test_a_service_of_a_compose_file(kafkacheck: Execute, engine: Any, image: st
     run.assert_valid()
     assert faults_of(run).keys() == {"kill-client", "isolate-app"}
     assert (run.path / "logs" / "client-app-ledger.log").read_text() == "ledger is open\n"
+    assert gone(engine, run)
+
+
+@pytest.mark.nightly
+def test_an_image_that_is_not_there(kafkacheck: Execute, engine: Any) -> None:
+    def mine() -> list[str]:
+        found = engine.api.containers(all=True, filters={"label": reaper.OWNER})
+        us = str(os.getpid())
+        return [each["Id"] for each in found if each["Labels"][reaper.OWNER].partition("@")[0] == us]
+
+    before, workload = mine(), Pipeline(image="no-such-image:1", command=ARGUMENTS)
+    with pytest.raises(
+        InfrastructureError, match="the engine has no image 'no-such-image:1', and kafkacheck"
+    ):
+        kafkacheck(Experiment(workload=workload))
+    assert mine() == before, "nothing was started"
+
+
+@pytest.mark.nightly
+def test_a_container_that_cannot_start(kafkacheck: Execute, engine: Any, image: str) -> None:
+    """The JVM of the image refuses its argument, and ends at once."""
+    workload = Pipeline(image=image, command=["-", *ARGUMENTS[:3]], restarts=1, quiet=4.0, settle=12.0)
+    run = kafkacheck(Experiment(workload=workload, duration=2, expect="unknown"))
+    assert run.result == "unknown"
+    (found,) = (each for each in run.verdict.unknowns if "ended by itself with status 1" in each)
+    assert f"app:0 (image {image}: - " in found
+    assert "was started 2 times; its last output: " in found
     assert gone(engine, run)
 
 

@@ -149,6 +149,23 @@ def test_one_that_ignores_sigterm_is_killed_and_reported(start: Start, tmp_path:
     assert group_states(worker.pid) == []
 
 
+def test_a_command_that_stands_for_something_else_gets_its_own_signal_and_name(
+    start: Start, tmp_path: Path
+) -> None:
+    program = (
+        f"import sys; signal.signal(signal.SIGINT, lambda *_: sys.exit(print('at once', flush=True))); {WAIT}"
+    )
+    worker = start(
+        DEAF.replace(WAIT, program), stop_limit=0.5, called="image app:1", kill_signal=int(signal.SIGINT)
+    )
+    has_begun(tmp_path)
+    worker.stop()
+    assert worker.wait(60)
+    assert worker.problem == (
+        "app:3 (image app:1) did not end within 0.5 s after SIGTERM, and was killed; its last output: at once"
+    )
+
+
 @pytest.mark.parametrize("program", [WAIT, WITH_CHILD], ids=["alone", "with a child of its own"])
 def test_faults_of_the_worker_are_faults_of_the_application(start: Start, program: str) -> None:
     worker = start(program)
