@@ -46,8 +46,8 @@ FORMER_IDENTITY = "kafkacheck.identity"
 
 
 ENSEMBLE_SHARES = 8192
-"""Weight of a ZooKeeper node for processor time, where that of a broker is 1024. It starts beside the brokers, and one
-that does not find it tries again only after a second or more."""
+"""Weight of a ZooKeeper node for processor time, where that of a broker is 1024. It starts beside the brokers, and a
+broker that does not find it tries again only after a second or more."""
 
 
 @dataclass(frozen=True, kw_only=True)
