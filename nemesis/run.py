@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ from nemesis.run_clock import RunClock
 from nemesis.run_effects import Effects
 from nemesis.schedule import Schedule
 from nemesis.serving_watch import WATCHED, ServingWatch, not_observed
-from nemesis.target_search import TargetSearch
+from nemesis.target_search import Found, TargetSearch
 from nemesis.targets import named
 from nemesis.tasks import Start, Task, in_thread
 from nemesis.triggers import TRIGGER_INTERVAL, Trigger, Watch
@@ -30,9 +31,13 @@ from nemesis.views import NeverComes, QuickView
 
 log = logging.getLogger(__name__)
 
-LOOK_AHEAD = 0.3
-"""Seconds before the injection at which the brokers are asked about its target for the first time. The injection does
-not wait for a broker that has not answered by then."""
+LOOKS_AHEAD = (0.7, 0.35)
+"""Seconds before the injection at which the brokers are asked about its target: first to open the connections, and so
+that no later look waits for a silent broker; then for the answer, so that the injection waits for no broker at all.
+While the load begins, an answer takes up to 0.3 s."""
+
+ANSWER_AGE = 0.5
+"""Seconds for which that answer counts. An injection that waits longer than that for its turn asks again."""
 
 HEAL_FIRST = 0.1
 """Seconds for which an injection waits for a heal that is due at the same time."""
@@ -164,12 +169,15 @@ class Nemesis:
                     return
             run.planned = came + event.at
         with closing(self._cluster.quick()) as view:
-            if not self._clock.wait(run.planned - LOOK_AHEAD):
-                return
-            self._targets.look(event, view)
+            looked, found = -math.inf, None
+            for ahead in LOOKS_AHEAD:
+                if not self._clock.wait(run.planned - ahead):
+                    return
+                if looked < run.planned - ANSWER_AGE:  # not where a trigger came this late
+                    looked, found = self._clock.seconds(), self._targets.look(event, view)
             if not self._clock.wait(run.planned) or not self._await_turn(run):
                 return
-            self._inject(run, view)
+            self._inject(run, view, found if self._clock.seconds() - looked <= ANSWER_AGE else None)
         if run.due is not None:
             self._hold(run, run.due)
 
@@ -208,14 +216,14 @@ class Nemesis:
             return False
         return may_block_the_same(run.event, other.event) or self._clock.seconds() < run.planned + HEAL_FIRST
 
-    def _inject(self, run: EventRun, view: QuickView) -> None:
+    def _inject(self, run: EventRun, view: QuickView, found: Found | None) -> None:
+        """found: the target, where it is known."""
         assert run.began is not None
         event = run.event
         nodes: tuple[int, ...] = ()
         proof, error = Proof(False), None
         try:
-            nodes = self._targets.find(event, view)
-            peers = self._targets.find_peers(event, view)
+            nodes, peers = found or self._targets.find(event, view)
             run.began = self._clock.now()
             if not event.fault.momentary:
                 run.due = run.began / 1e9 + (0 if self._clock.is_finishing else event.lasting)

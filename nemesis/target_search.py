@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from typing import NamedTuple
 
 from nemesis.aliases import Aliases
 from nemesis.cluster import Clients, Cluster
@@ -14,6 +14,13 @@ from nemesis.views import QuickView
 
 LIMIT = 5.0
 """Seconds in which a target must become known, such as the leader of a partition during an election."""
+
+
+class Found(NamedTuple):
+    """nodes: ids of nodes, or numbers of client processes. peers: ids of the nodes that `Fault.peers` is, if any."""
+
+    nodes: tuple[int, ...]
+    peers: tuple[int, ...]
 
 
 class TargetSearch:
@@ -32,37 +39,36 @@ class TargetSearch:
         self._cluster, self._clients, self._clock = cluster, clients, clock
         self._topic, self._aliases, self._seed = topic, aliases, seed
 
-    def look(self, event: Event, view: QuickView) -> None:
-        """Ask all brokers about the targets once, if these are something that they report."""
-        for target, choice in ((event.target, "target"), (event.fault.peers, "peers")):
-            if target is None or isinstance(target, Groups) or target.kind not in VIEWED:
-                continue
-            with suppress(Exception):  # `find` asks again, and tells
-                self._resolved(event, target, choice, view)
+    def look(self, event: Event, view: QuickView) -> Found | None:
+        """Ask the brokers once. None where they report no part of the target, or where it is not known yet."""
+        targets = [event.target] if event.fault.peers is None else [event.target, event.fault.peers]
+        if not any(isinstance(target, Target) and target.kind in VIEWED for target in targets):
+            return None
+        try:
+            return self._found(event, view)
+        except Exception:  # `find` asks again, and tells
+            return None
 
-    def find(self, event: Event, view: QuickView) -> tuple[int, ...]:
-        """The ids of the nodes, or the numbers of the client processes. Raises Unresolved with the last reason."""
-        return self._find(event, event.target, "target", view)
-
-    def find_peers(self, event: Event, view: QuickView) -> tuple[int, ...]:
-        """The ids of the nodes that `Fault.peers` is; none where it is None. Raises as `find`."""
-        peers = event.fault.peers
-        return () if peers is None else self._find(event, peers, "peers", view)
-
-    def _find(self, event: Event, target: Target | Groups, choice: str, view: QuickView) -> tuple[int, ...]:
-        found: list[tuple[int, ...]] = []
+    def find(self, event: Event, view: QuickView) -> Found:
+        """Raises Unresolved with the last reason."""
+        found: list[Found] = []
         reasons = ["the run was stopped before the first attempt"]
 
         def is_known() -> bool:
             try:
-                found.append(self._resolved(event, target, choice, view))
+                found.append(self._found(event, view))
             except Unresolved as problem:
                 reasons.append(str(problem))
             return bool(found)
 
         if not self._clock.wait_until(is_known, LIMIT):
-            raise Unresolved(f"{target}: {reasons[-1]}, for {LIMIT:.0f} s or until the run was stopped")
+            raise Unresolved(f"{reasons[-1]}, for {LIMIT:.0f} s or until the run was stopped")
         return found[0]
+
+    def _found(self, event: Event, view: QuickView) -> Found:
+        nodes = self._resolved(event, event.target, "target", view)
+        peers = event.fault.peers
+        return Found(nodes, () if peers is None else self._resolved(event, peers, "peers", view))
 
     def _resolved(
         self, event: Event, target: Target | Groups, choice: str, view: QuickView
@@ -71,13 +77,16 @@ class TargetSearch:
         target = named(target, self._aliases)
         if isinstance(target, Groups):
             return target.nodes
-        return resolve(
-            target,
-            self._cluster,
-            view=view,
-            topic=self._topic,
-            rng=event.random(self._seed, choice),
-            clients=self._clients.roles(),
-            members=self._clients.members(),
-            instances=self._clients.instances(),
-        )
+        try:
+            return resolve(
+                target,
+                self._cluster,
+                view=view,
+                topic=self._topic,
+                rng=event.random(self._seed, choice),
+                clients=self._clients.roles(),
+                members=self._clients.members(),
+                instances=self._clients.instances(),
+            )
+        except Unresolved as problem:
+            raise Unresolved(f"{target}: {problem}") from None

@@ -93,7 +93,7 @@ def _run(options: argparse.Namespace) -> int:
         try:
             execute(experiment, cluster, run=run, home=home.path, say=say, show=show, stop=threading.Event())
         except KeyboardInterrupt as interrupt:
-            interrupt.add_note(f"its history is kept; for a verdict of it: kafkacheck analyze {home.path}")
+            harness.interrupted(interrupt, home.path)
             raise
         finally:
             # Nobody else knows what this run made.

@@ -25,6 +25,7 @@ from pytest_kafkacheck.experiment.expected_records import expected_records
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.imported_lines import ImportedLines
 from pytest_kafkacheck.experiment.judging import judge_all, judge_until_found
+from pytest_kafkacheck.experiment.late_verdict import LateVerdict
 from pytest_kafkacheck.experiment.live import LiveJudge
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.stored_runs import StoredRun
@@ -90,6 +91,7 @@ class Harness:
         self._possible: set[str] = set()
         """Faults that this host is known to be capable of."""
         self._stop = threading.Event()
+        self._late: LateVerdict | None = None
 
     def __enter__(self) -> Harness:
         return self
@@ -102,6 +104,9 @@ class Harness:
         try:
             self._pool.close()
         finally:
+            if self._late is not None and (headline := self._late.headline()) is not None:
+                self._say(f"verdict on what was recorded until the interrupt: {headline}")
+            self._late = None
             self._spark.stop()
             self._engine.close()
 
@@ -178,13 +183,16 @@ class Harness:
                         stop=self._stop,
                     )
             except KeyboardInterrupt as interrupt:
-                interrupt.add_note(
-                    f"its history is kept; for a verdict of it: kafkacheck analyze {home.path}"
-                )
+                self.interrupted(interrupt, home.path)
                 raise
             finally:
                 cluster.save_logs(home.logs)
         return home.path
+
+    def interrupted(self, interrupt: KeyboardInterrupt, home: Path) -> None:
+        """Say how to get a verdict on a run that was interrupted, and judge it while the session is cleaned up."""
+        interrupt.add_note(f"its history is kept; for a verdict of it: kafkacheck analyze {home}")
+        self._late = LateVerdict(lambda: self.judge(home))
 
     def judge(self, home: Path, *, only: Sequence[str] = ()) -> Run:
         """Judge the history in a run's folder, finished or interrupted, and write verdict.json. only: as in `run`."""

@@ -214,6 +214,7 @@ def agent(engine: Any):  # type: ignore[no-untyped-def]
         ports={},
         labels=labels,
     )
+    engine.api.start(pod)
     agent = Agent(engine, pod=pod)
     yield agent
     agent.close()

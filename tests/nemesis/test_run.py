@@ -80,6 +80,14 @@ def test_a_process_is_not_stopped_before_the_heal_of_the_fault_that_held_it(fake
     assert fake_run.value("kill-1", "inject")["evidence"]["before"] == "running"
 
 
+def test_an_injection_that_waited_for_its_turn_asks_for_its_target_again(fake_run) -> None:
+    slow(fake_run, 1, "thaw", 3)
+    fake_run.stop.arrange(6, lambda: fake_run.cluster.leaders.update({("log", 0): 3}))
+    fake_run.carry_out(pause(1, at=0, lasting=5), kill("leader", at=5, lasting=5))
+    assert fake_run.times("inject")["kill-1"] == pytest.approx(8, abs=0.1)
+    assert fake_run.value("kill-1", "inject")["nodes"] == [3]
+
+
 def test_an_injection_waits_no_longer_than_a_moment_for_the_heal_of_another_kind(fake_run) -> None:
     slow(fake_run, 1, "start", 3)
     fake_run.carry_out(kill(1, at=0, lasting=5), cpu(2, at=5, lasting=5))

@@ -64,6 +64,23 @@ def test_an_injection_at_a_coordinator_does_not_wait_for_brokers_that_are_silent
     assert looks == [("group", "readers")] * 2 + [("transaction", "t")] * 2
 
 
+def test_an_injection_does_not_wait_for_answers(fake_run, monkeypatch) -> None:
+    """An in-sync follower takes three questions, and a busy cluster answers none of them at once."""
+    cluster = fake_run.cluster
+
+    def slowly(question):
+        def ask(*args):
+            fake_run.stop.wait(0.03)
+            return question(*args)
+
+        return ask
+
+    for name in ("leader", "isr", "replicas"):
+        monkeypatch.setattr(cluster, name, slowly(getattr(cluster, name)))
+    fake_run.carry_out(isolate("follower", at=2, lasting=1), isolate("follower", at=5, lasting=2))
+    assert fake_run.times("inject") == {"isolate-0": 2, "isolate-1": 5}
+
+
 def test_a_fault_of_a_missing_leader_has_no_effect_and_the_run_continues(fake_run) -> None:
     fake_run.cluster.leaders = {("log", 1): None}
     fake_run.carry_out(kill("leader:1", at=0, lasting=50), kill("leader", at=8, lasting=2))

@@ -54,19 +54,3 @@ def test_the_window_shrinks_when_rounds_take_too_long() -> None:
     assert next_limit(LIMIT // 2, took=10, every=15) == LIMIT // 2
     assert next_limit(LIMIT // 2, took=1, every=15) == LIMIT == next_limit(LIMIT, took=1, every=15)
     assert next_limit(MIN_LIMIT, took=100, every=15) == MIN_LIMIT
-
-
-def test_an_interrupted_run_says_where_its_history_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def execute(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(module, "execute", execute)
-    cluster = SimpleNamespace(save_logs=lambda _: None)
-    monkeypatch.setattr(Harness, "cluster", lambda *_, **__: nullcontext(cluster))
-    monkeypatch.setattr(Spark, "start", lambda *_, **__: None)
-    with Harness(tmp_path) as harness, pytest.raises(KeyboardInterrupt) as raised:
-        harness.run(Experiment(workload=AppendLog()))
-    (home,) = tmp_path.iterdir()
-    assert raised.value.__notes__ == [f"its history is kept; for a verdict of it: kafkacheck analyze {home}"]

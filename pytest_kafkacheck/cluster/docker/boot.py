@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -95,29 +95,36 @@ def _start(client: Any, plan: Plan) -> DockerCluster:
     endpoints = plan.endpoints(members.values())
     cluster = DockerCluster(client, plan, {}, membership=DockerMembership)
 
-    def start(node: int, pod: str) -> DockerNode:
-        made = cluster.create(members[node], endpoints[node], pod=pod)
+    def start(node: int) -> DockerNode:
+        made = nodes[node].result()
         api.start(made.container)
         return made
 
     # All requests run on the pool's threads. Ctrl-C interrupts only the main thread, and leaving this block waits for
     # requests that are under way. So the clean-up that follows finds every object that the engine was making.
-    with ThreadPoolExecutor(max_workers=len(members) + 1) as pool:
+    with ThreadPoolExecutor(max_workers=2 * len(members) + 1) as pool:
         try:
             disks = pool.submit(plan.create_volumes, api, members.values())
             pool.submit(plan.create_network, api).result()
-            # All pods first, because a starting node must be able to resolve the names of the others.
-            pods = list(pool.map(lambda node: plan.create_pod(api, members[node], endpoints[node]), members))
-            placed = dict(zip(members, pods, strict=True))
+            groups = _groups(plan.spec)
+            order = [node for group in groups for node in group]
+            made = pool.map(lambda node: plan.create_pod(api, members[node], endpoints[node]), order)
+            pods = dict(zip(order, made, strict=True))
+            running = {node: pool.submit(api.start, pod) for node, pod in pods.items()}
             disks.result()
-            first: list[int] = []
-            if zookeeper_commands(plan.spec.mechanism, zookeeper="") and not plan.spec.kraft:
-                first = [node for node in placed if members[node].role == "zookeeper"]
-            for group in (first, [node for node in placed if node not in first]):
-                started = pool.map(start, group, [placed[node] for node in group])
-                cluster.nodes.update((node.id, node) for node in started)
-                if group and group is first:
-                    pool.submit(_make_users, cluster).result()
+            nodes = {
+                node: pool.submit(cluster.create, members[node], endpoints[node], pod=pod)
+                for node, pod in pods.items()
+            }
+            started: dict[int, Future[DockerNode]] = {}
+            for group in groups:
+                # All pods first, because a starting node must be able to resolve the names of the others.
+                for node in group:
+                    running[node].result()
+                started |= {node: pool.submit(start, node) for node in group}
+                if members[group[0]].role == "zookeeper" and plan.spec.mechanism is not None:
+                    pool.submit(_make_users, plan.spec, [started[node].result() for node in group]).result()
+            cluster.nodes.update((node, started[node].result()) for node in members)
         except APIError as error:
             if _port_taken(error):
                 raise
@@ -127,14 +134,23 @@ def _start(client: Any, plan: Plan) -> DockerCluster:
     return cluster
 
 
-def _make_users(cluster: DockerCluster) -> None:
+def _groups(spec: ClusterSpec) -> list[list[int]]:
+    """Ids of the nodes that start together. ZooKeeper starts as soon as it can: a broker that does not find it tries
+    again only after a second or more.
+    """
+    ensemble = [member.id for member in spec.members if member.role == "zookeeper"]
+    others = [member.id for member in spec.members if member.id not in ensemble]
+    return [group for group in (ensemble, others) if group]
+
+
+def _make_users(spec: ClusterSpec, ensemble: Sequence[DockerNode]) -> None:
     """Make the users in ZooKeeper. With SCRAM in ZooKeeper mode they must exist before the first broker starts."""
-    servers = ",".join(f"{node.member.host}:{PORTS[ZOOKEEPER]}" for node in cluster.nodes.values())
-    for main, *arguments in zookeeper_commands(cluster.spec.mechanism, zookeeper=servers):
+    servers = ",".join(f"{node.member.host}:{PORTS[ZOOKEEPER]}" for node in ensemble)
+    for main, *arguments in zookeeper_commands(spec.mechanism, zookeeper=servers):
         command = (
             f"java -Xmx128m -XX:TieredStopAtLevel=1 -cp '/opt/kafka/libs/*' {main} {' '.join(arguments)}"
         )
-        status, output = next(iter(cluster.nodes.values())).execute(command)
+        status, output = ensemble[0].execute(command)
         if status:
             raise InfrastructureError(
                 f"A user could not be made in ZooKeeper (status {status}): {output.strip()}"

@@ -231,7 +231,7 @@ class DockerCluster:
         evidence.save_topics(self, directory / "topics.json")
 
     def create(self, member: Member, endpoint: Endpoint, *, pod: str) -> DockerNode:
-        """A node with a new container, not started, in a running pod."""
+        """A node with a new container, in a pod. Neither is started."""
         container = self.plan.create_container(self.client.api, member, endpoint, pod=pod)
         return self.node(member, endpoint, container=container, pod=pod)
 

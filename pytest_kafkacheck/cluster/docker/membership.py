@@ -48,6 +48,7 @@ def add_broker(cluster: DockerCluster, *, rack: str | None = None) -> int:
     pod = None
     try:
         pod = plan.create_pod(api, member, endpoint)
+        api.start(pod)
         made = cluster.create(member, endpoint, pod=pod)
         made.start()
         cluster.nodes[node] = made

@@ -45,6 +45,11 @@ FORMER_IDENTITY = "kafkacheck.identity"
 """The label that had the key in clusters kept by earlier releases."""
 
 
+ENSEMBLE_SHARES = 8192
+"""Weight of a ZooKeeper node for processor time, where that of a broker is 1024. It starts beside the brokers, and a
+broker that does not find it tries again only after a second or more."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """All that determines the parts of one cluster.
@@ -122,7 +127,7 @@ class Plan:
         api.create_network(self.network, driver="bridge", labels=dict(self.owner))
 
     def create_pod(self, api: Any, member: Member, endpoint: Endpoint) -> str:
-        """Create and start the member's pod. Returns the id of its container."""
+        """Create the member's pod, and do not start it. Returns the id of its container."""
         inside = published(self.spec, member)
         return create_pod(
             api,
@@ -163,6 +168,7 @@ class Plan:
                 host_config=api.create_host_config(
                     network_mode=f"container:{pod}",
                     log_config={"Type": "json-file"},
+                    cpu_shares=ENSEMBLE_SHARES if member.role == "zookeeper" else None,
                     binds={self.volume(member): {"bind": DATA, "mode": "rw"}},
                 ),
             )["Id"]

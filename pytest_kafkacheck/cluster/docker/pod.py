@@ -45,12 +45,12 @@ def create_pod(
     ports: Mapping[int, tuple[str, int]],
     labels: Mapping[str, str],
 ) -> str:
-    """Create and start a pod. Returns its container's id.
+    """Create a pod, and do not start it. Returns its container's id.
 
     host     the name by which its peers resolve it, on the network with the id `network`.
     ports    port in its namespace to (address, port) on the engine's host.
     """
-    container = str(
+    return str(
         api.create_container(
             image=agent_image(),
             name=name,
@@ -64,5 +64,3 @@ def create_pod(
             ),
         )["Id"]
     )
-    api.start(container)
-    return container

@@ -1,0 +1,74 @@
+"""An interrupted run says where its history is, and its verdict where there is one in time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_kafkacheck.experiment import harness as module
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.harness import Harness
+from pytest_kafkacheck.experiment.late_verdict import LateVerdict
+from pytest_kafkacheck.spark import Spark
+from workloads.append_log import AppendLog
+
+
+def judged(*_: Any, **__: Any) -> Any:
+    return SimpleNamespace(headline=lambda: "INVALID  lost-write ×3")
+
+
+def fails(*_: Any, **__: Any) -> Any:
+    raise RuntimeError("the session was stopped")
+
+
+@pytest.fixture
+def interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[list[str], list[str]]]:
+    """Interrupts a run. Returns the notes of the interrupt, and what the harness said."""
+
+    def interrupted_run(judge: Callable[..., Any]) -> tuple[list[str], list[str]]:
+        def execute(*_: Any, **__: Any) -> None:
+            raise KeyboardInterrupt
+
+        said: list[str] = []
+        monkeypatch.setattr(module, "execute", execute)
+        cluster = SimpleNamespace(save_logs=lambda _: None)
+        monkeypatch.setattr(Harness, "cluster", lambda *_, **__: nullcontext(cluster))
+        monkeypatch.setattr(Harness, "judge", judge)
+        monkeypatch.setattr(Spark, "start", lambda *_, **__: None)
+        with Harness(tmp_path, say=said.append) as harness, pytest.raises(KeyboardInterrupt) as raised:
+            harness.run(Experiment(workload=AppendLog()))
+        return raised.value.__notes__, said
+
+    return interrupted_run
+
+
+def test_it_says_where_the_history_is_and_the_verdict(interrupted: Any, tmp_path: Path) -> None:
+    notes, said = interrupted(judged)
+    (home,) = tmp_path.iterdir()
+    assert notes == [f"its history is kept; for a verdict of it: kafkacheck analyze {home}"]
+    assert said == ["verdict on what was recorded until the interrupt: INVALID  lost-write ×3"]
+
+
+def test_a_history_that_cannot_be_judged_is_kept_all_the_same(interrupted: Any) -> None:
+    notes, said = interrupted(fails)
+    assert (len(notes), said) == (1, [])
+
+
+def test_nobody_waits_for_a_slow_verdict() -> None:
+    may_end = threading.Event()
+
+    def slow() -> Any:
+        assert may_end.wait(60)
+        return judged()
+
+    late = LateVerdict(slow, limit=0.01)
+    assert late.headline() is None
+    may_end.set()
