@@ -182,20 +182,20 @@ def test_an_application_of_a_dead_owner_is_removed_before_the_network_that_it_us
         network = f"kafkacheck-{run}"
         engine.api.create_network(network, labels=labels)
         of_app = {**dead, reaper.RUN: f"z-{run}", reaper.USES: run}
-        create_pod(engine.api, name=f"{network}-app", host="app", network=network, ports={}, labels=of_app)
+        engine.api.start(
+            create_pod(
+                engine.api, name=f"{network}-app", host="app", network=network, ports={}, labels=of_app
+            )
+        )
     try:
         began = time.monotonic()
         assert reaper.sweep(engine) == [*sorted([f"z-{own('living')}", "z-cluster"]), "cluster"]
         assert time.monotonic() - began < reaper.LIMIT / 3, "nothing waited for the network to be unused"
         assert len(objects(engine, own("living"))) == 1
-        kept = {**living, reaper.RUN: "z", reaper.USES: own("living")}
-        create_pod(
-            engine.api,
-            name="kafkacheck-z",
-            host="z",
-            network=f"kafkacheck-{own('living')}",
-            ports={},
-            labels=kept,
+        of_app = {**living, reaper.RUN: "z", reaper.USES: own("living")}
+        network = f"kafkacheck-{own('living')}"
+        engine.api.start(
+            create_pod(engine.api, name="kafkacheck-z", host="z", network=network, ports={}, labels=of_app)
         )
     finally:
         reaper.remove_run(engine, own("living"))

@@ -142,6 +142,7 @@ def _instance(cluster: DockerCluster, worker: WorkerSpec, run: str, labels: Mapp
         ports={},
         labels=labels,
     )
+    cluster.client.api.start(pod)
     bootstrap = [f"{node.host}:{PORTS[INTERNAL]}" for node in _brokers(cluster)]
     return Instance(
         number=number,
