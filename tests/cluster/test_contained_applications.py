@@ -93,7 +93,7 @@ def test_a_service_of_a_compose_file(kafkacheck: Execute, engine: Any, image: st
         instances=2,
         rate=50,
     )
-    faults = [kill("app:0", at=1, lasting=1), isolate("app:1", at=3, lasting=2)]
+    faults = [kill("app:0", at=1, lasting=1), isolate("app:1", at=4, lasting=8)]
     run = kafkacheck(Experiment(workload=workload, faults=faults))
     run.assert_valid()
     assert faults_of(run).keys() == {"kill-client", "isolate-app"}
