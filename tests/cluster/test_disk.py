@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -276,6 +277,34 @@ def test_a_half_made_disk_is_swept(engine: Any) -> None:
     assert len(backing_files(engine, run)) == 1
     assert run in reaper.sweep(engine)
     assert backing_files(engine, run) == objects(engine, run) == []
+
+
+HOLD = "touch /held; until [ -e /go ]; do sleep 0.05; done"
+WAITS = "until grep -qx flock /proc/[0-9]*/comm; do sleep 0.05; done"
+
+
+@pytest.mark.usefixtures("own_label")
+def test_a_device_is_not_detached_while_another_helper_looks_for_devices(engine: Any) -> None:
+    """It could be that of another cluster by then: its number is all that the one who detaches it knows."""
+    run = own("locked")
+    name, labels = f"kafkacheck-{run}-disk", reaper.labels(run)
+    engine.api.create_volume(name, labels=labels)
+    with (
+        reaper.removed_at_end(engine, run),
+        loop_devices.loop_helper(engine.api, [], labels=labels) as other,
+        loop_devices.loop_helper(engine.api, [name], labels=labels) as helper,
+        ThreadPoolExecutor() as pool,
+    ):
+        helper.make([name], mb=64)
+        holding = pool.submit(other._run, "locked", "sh", "-c", HOLD)
+        other._run("sh", "-c", "until [ -e /held ]; do sleep 0.05; done")
+        detaching = pool.submit(helper.detach)
+        helper._run("sh", "-c", WAITS)
+        assert len(backing_files(engine, run)) == 1
+        other._run("touch", "/go")
+        assert holding.result() == (0, "")
+        detaching.result()
+        assert backing_files(engine, run) == []
 
 
 def test_an_ordinary_volume_is_visible_but_has_no_faults(cluster: DockerCluster) -> None:

@@ -12,6 +12,16 @@ show() {
   done
 }
 
+# A device is known by its number, which the next disk gets once it is detached. Two clean-ups of one cluster may run at
+# the same time: the second one must not detach what has been attached since it looked. The lock is that of the host.
+locked() {
+  flock 9
+  "$@"
+  result=$?
+  flock -u 9
+  return $result
+}
+
 devices() {
   for device in /dev/loop[0-9]*; do
     [ -b "$device" ] && echo "$device"
@@ -45,11 +55,15 @@ attach() {
   return 1
 }
 
+# Of volumes that were removed by hand.
+detach_removed() {
+  losetup -a | sed -n 's|^\([^:]*\): .*(.*/kafkacheck-[^/]*\.ext4 (deleted))$|\1|p' | xargs -r -n 1 losetup -d
+}
+
 make() {
   size=$1
   shift
-  # Detach devices whose backing volume was removed by hand.
-  losetup -a | sed -n 's|^\([^:]*\): .*(.*/kafkacheck-[^/]*\.ext4 (deleted))$|\1|p' | xargs -r -n 1 losetup -d
+  locked detach_removed
   jobs=
   for name; do
     file=/disks/$name/$name.ext4
@@ -63,7 +77,7 @@ make() {
     wait "$job" || exit 1
   done
   for name; do
-    found=$(attach "/disks/$name/$name.ext4") || exit 8
+    found=$(locked attach "/disks/$name/$name.ext4") || exit 8
     echo "$name $found"
   done
 }
@@ -82,18 +96,26 @@ thaw() {
   wait
 }
 
+# One that is mounted is detached when it no longer is.
+detach_attached() {
+  left=$(attached)
+  for device in $left; do
+    losetup -d "$device"
+  done
+}
+
 detach() {
   for try in $(seq 50); do
-    left=$(attached)
+    locked detach_attached
     [ -z "$left" ] && return
-    for device in $left; do
-      losetup -d "$device"
-    done
     sleep 0.1
   done
   echo "still in use: $left"
   return 1
 }
 
+lock=/host/dev/loop-control
+[ -e "$lock" ] || lock=/host/dev/null # a host without loop devices
+exec 9<"$lock"
 show
 "$@"
