@@ -122,12 +122,13 @@ def test_packets_are_lost(cluster: DockerCluster, topic: str) -> None:
         _, output = cluster.nodes[1].shell(tries.format(cluster.nodes[2].addresses[0]), timeout=15)
         return 20 - output.count("ok")
 
-    assert failures() == 0
+    # On a busy machine a connection takes longer than that without any loss.
+    assert eventually(lambda: failures() == 0)
     with Injection(cluster, loss(2, lasting=LONG, percent=50), topic=topic) as injection:
         assert 25 < injection.injected["evidence"]["percent"] < 75
         assert eventually(lambda: failures() > 0)
     assert injection.rows["heal"]["value"]["evidence"]["lost"] == 0
-    assert failures() == 0
+    assert eventually(lambda: failures() == 0)
     lifecycle.wait_settled(cluster)
 
 
