@@ -74,7 +74,7 @@ def test_replicas_are_whole_again_after_the_heal() -> None:
 def test_every_kind_of_operation_is_counted() -> None:
     names = (
         "send", "poll", "txn", "commit", "final-read", "read", "rewind", "inspect", "search", "output", "pipeline",
-        "delivery", "acknowledgement", "queue",
+        "delivery", "acknowledgement", "queue", "aggregate",
     )  # fmt: skip
     kinds = {name: Counter(ok=number, info=1) for number, name in enumerate(names, 1)}
     run = Tally(
@@ -100,7 +100,7 @@ def test_every_kind_of_operation_is_counted() -> None:
         rereads={"ok": 7, "info": 1},
         inspections={"ok": 8, "info": 1},
         searches={"ok": 9, "info": 1},
-        outputs=11,
+        outputs=27,  # those of single inputs, and aggregates
         pipelines={"ok": 11, "info": 1},
         deliveries=13,
         acknowledgements=13,
