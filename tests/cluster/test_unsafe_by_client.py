@@ -1,4 +1,7 @@
-"""The same unsafe experiments with three client libraries: each shows the same kind of finding."""
+"""The same unsafe experiments with three client libraries: each shows the same kind of finding.
+
+One finding has another name by library, see `SKIPS`.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,10 @@ SOON: dict[str, dict[str, Any]] = {
     "java": {"request.timeout.ms": 1000},
 }
 """Before a producer sends again."""
+
+SKIPS = {"kafka-python": "group-skip", "confluent-kafka": "poll-skip", "java": "poll-skip"}
+"""What a reset to the end of the log shows. kafka-python tells where it resets a position, so a new assignment begins
+there; with the others, the same assignment goes on with a later record."""
 
 SAFE = {"min.insync.replicas": 2}
 
@@ -107,5 +114,5 @@ def test_latest_skips_what_follows_a_deleted_position(
         api.delete_records("partition:0", at=8, share=1),
     ]
     run = kafkacheck(Experiment(name=f"latest-{client}", workload=workload, faults=faults, cooldown=10))
-    run.assert_invalid("group-skip")
-    assert findings(run) <= {"group-skip", "expired"}
+    run.assert_invalid(SKIPS[client])
+    assert findings(run) <= {SKIPS[client], "expired"}
