@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_delay, wait_fixed
+
 from pytest_kafkacheck.client_test.bench import Bench, Started, records
 from pytest_kafkacheck.client_test.broken import expect
 from pytest_kafkacheck.client_test.rule import Rule
@@ -12,6 +14,9 @@ from workloads.clients.command.messages import Refusal
 NEEDS = ("transactions",)
 
 END: dict[str, Any] = {"timeout_ms": 10_000, "limit": 10.0}
+
+MARKERS = 10.0
+"""Seconds for the markers of a transaction, which the coordinator writes after it has answered its end."""
 
 
 def _outcomes(bench: Bench) -> None:
@@ -24,12 +29,28 @@ def _outcomes(bench: Bench) -> None:
         one.call("end", outcome=outcome, **END)
         committed += outcome == "commit"
         for partition in (0, 1):
-            count = len(bench.brokers.stored(topic, partition))
+            count = _visible(bench, topic, partition, committed)
             expect(
                 count == committed,
-                f"after {number} transactions, {committed} of them committed, readers of committed records get "
-                f"{count} of partition {partition}",
+                f"{MARKERS:g} s after {number} transactions, {committed} of them committed, readers of committed "
+                f"records get {count} of partition {partition}",
             )
+
+
+def _visible(bench: Bench, topic: str, partition: int, wanted: int) -> int:
+    """The number of committed records, once there are as many as wanted, or when time is up."""
+
+    def last(state: RetryCallState) -> int:
+        assert state.outcome is not None
+        return int(state.outcome.result())
+
+    found: int = Retrying(
+        stop=stop_after_delay(MARKERS),
+        wait=wait_fixed(0.1),
+        retry=retry_if_result(lambda count: count < wanted),
+        retry_error_callback=last,
+    )(lambda: len(bench.brokers.stored(topic, partition)))
+    return found
 
 
 def _markers(bench: Bench) -> None:
@@ -117,7 +138,7 @@ def _send(one: Started, topic: str, number: int) -> None:
 
 
 RULES = (
-    Rule(name="transactions", says="committed records are visible when 'end' is answered, aborted ones never",
+    Rule(name="transactions", says="committed records are visible soon after 'end' is answered, aborted ones never",
          test=_outcomes, needs=NEEDS),
     Rule(name="markers", says="positions pass the markers of transactions; isolation.level is heeded",
          test=_markers, needs=(*NEEDS, "consumer", "read-committed")),
