@@ -1,20 +1,19 @@
-"""The verdict of a run that was interrupted. Whoever interrupts does not wait for it: it is told if it is there in
-time."""
+"""The verdict on a run that was interrupted. The session prints it if it is there within a short time."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, TimeoutError
-from threading import Thread
 
+from nemesis.tasks import in_thread
+from nemesis.wait import wait_until
 from pytest_kafkacheck.run import Run
 
 log = logging.getLogger(__name__)
 
 LIMIT = 3.0
-"""Seconds from the end of the run for the verdict, while the cluster is removed beside it."""
+"""Seconds from the end of the run for the verdict. Meanwhile the cluster is removed."""
 
 
 class LateVerdict:
@@ -22,22 +21,14 @@ class LateVerdict:
 
     def __init__(self, judge: Callable[[], Run], *, limit: float = LIMIT) -> None:
         self._deadline = time.monotonic() + limit
-        self._outcome: Future[Run] = Future()
-        # The process may end without it: a verdict can take longer than the limit.
-        Thread(target=self._judge, args=(judge,), name="kafkacheck-late-verdict", daemon=True).start()
+        self._judging = in_thread(judge, "kafkacheck-late-verdict")
 
     def headline(self) -> str | None:
         """The result and what decides it. Waits until the limit. None if there is none by then."""
-        try:
-            return self._outcome.result(timeout=max(0.0, self._deadline - time.monotonic())).headline()
-        except TimeoutError:
+        if not wait_until(self._judging.done, limit=self._deadline - time.monotonic()):
             return None
+        try:
+            return self._judging.result().headline()
         except Exception as problem:
             log.info("an interrupted run was not judged: %r", problem)
             return None
-
-    def _judge(self, judge: Callable[[], Run]) -> None:
-        try:
-            self._outcome.set_result(judge())
-        except Exception as problem:
-            self._outcome.set_exception(problem)

@@ -108,8 +108,8 @@ def _start(client: Any, plan: Plan) -> DockerCluster:
             pool.submit(plan.create_network, api).result()
             groups = _groups(plan.spec)
             order = [node for group in groups for node in group]
-            made = pool.map(lambda node: plan.create_pod(api, members[node], endpoints[node]), order)
-            pods = dict(zip(order, made, strict=True))
+            created = pool.map(lambda node: plan.create_pod(api, members[node], endpoints[node]), order)
+            pods = dict(zip(order, created, strict=True))
             running = {node: pool.submit(api.start, pod) for node, pod in pods.items()}
             disks.result()
             nodes = {

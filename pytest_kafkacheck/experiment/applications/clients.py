@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
+from nemesis.wait import wait_until
 from pytest_kafkacheck.experiment.applications.instance import AppContainer
 from pytest_kafkacheck.experiment.clients import WorkerClients
 from workloads.workers.process import group_states
@@ -34,9 +34,8 @@ class ContainedClients(WorkerClients):
             except BaseException:
                 worker.resume()
                 raise
-            deadline = time.monotonic() + OUTPUT_LIMIT
-            while len(group_states(worker.pid)) > 1 and time.monotonic() < deadline:
-                time.sleep(0.02)  # the program that passes the container's output on ends with it
+            # The program that passes the container's output on ends with it.
+            wait_until(lambda: len(group_states(worker.pid)) <= 1, limit=OUTPUT_LIMIT, interval=0.02)
         super().kill(process)
 
     def replace(self, process: int) -> int:

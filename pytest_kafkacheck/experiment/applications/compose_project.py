@@ -13,12 +13,14 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
 from docker.errors import APIError, NotFound
 
+from nemesis.wait import wait_until
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from workloads.roles.application import filled
 
@@ -182,13 +184,15 @@ class ComposeProject:
         deadline = time.monotonic() + DEPENDENCY_LIMIT
         for name, wish in conditions.items() if isinstance(conditions, Mapping) else ():
             condition = wish.get("condition", "service_started")
-            while not all(_meets(api, each, condition, name) for each in self._containers(api, name)):
-                if time.monotonic() > deadline:
-                    raise InfrastructureError(
-                        f"{self._where}: {name}, on which {self.service} depends, did not become "
-                        f"{condition.removeprefix('service_')} within {DEPENDENCY_LIMIT:.0f} s"
-                    )
-                time.sleep(0.2)
+            is_met = partial(self._is_met, api, condition, name)
+            if not wait_until(is_met, limit=deadline - time.monotonic(), interval=0.2):
+                raise InfrastructureError(
+                    f"{self._where}: {name}, on which {self.service} depends, did not become "
+                    f"{condition.removeprefix('service_')} within {DEPENDENCY_LIMIT:.0f} s"
+                )
+
+    def _is_met(self, api: Any, condition: str, name: str) -> bool:
+        return all(_meets(api, each, condition, name) for each in self._containers(api, name))
 
     def _containers(self, api: Any, service: str) -> list[str]:
         prefix = "com.docker.compose"

@@ -8,7 +8,6 @@ those of the application at the brokers: a packet that its sender drops is not o
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
@@ -16,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 from docker.errors import APIError
 
 from nemesis.effects.lease_table import chain, hits, listing, rules, table
+from nemesis.wait import wait_until
 from pytest_kafkacheck.cluster.docker import container_limits, control_group
 from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.cluster.docker.pausing import pause
@@ -62,11 +62,8 @@ class AppContainer:
 
     def wait_running(self) -> None:
         """It takes a second to start, at the beginning of the load and after it ended by itself."""
-        deadline = time.monotonic() + START_LIMIT
-        while not self._state["Running"]:
-            if time.monotonic() > deadline:
-                raise OSError(f"{self.name} was not started within {START_LIMIT:.0f} s")
-            time.sleep(0.05)
+        if not wait_until(lambda: bool(self._state["Running"]), limit=START_LIMIT, interval=0.05):
+            raise OSError(f"{self.name} was not started within {START_LIMIT:.0f} s")
 
     def kill(self) -> None:
         """SIGKILL to all its processes. Returns when they are gone."""
