@@ -61,16 +61,28 @@ class Pause(Fault):
     def verify_healed(self, context: FaultContext) -> Proof:
         node, wanted = context.node, context.processes.wanted(context.node_id)
         evidence: dict[str, object] = {"state_before_heal": context.notes["end"]}
+        had_effect = context.notes["end"] == "paused" and _could_be_paused(context)
         if context.effective and context.notes["end"] != context.notes["wanted"]:
             evidence["ended_early"] = "something else had changed the broker's state before the fault's end"
         is_as_wanted = context.wait_until(lambda: node.state() == wanted, LIMIT)
         evidence["state"] = node.state()
         if not is_as_wanted:
-            return Proof(False, evidence)
+            return Proof(False, evidence, had_effect)
         if wanted != "running":  # another fault wants this state, and undoes it at its own end
-            return Proof("ended_early" not in evidence, {**evidence, "held_by": list(context.others)})
+            return Proof(
+                "ended_early" not in evidence, {**evidence, "held_by": list(context.others)}, had_effect
+            )
         served = verify_serving(context)
-        return Proof(served.effective and "ended_early" not in evidence, {**evidence, **served.evidence})
+        is_proved = served.effective and "ended_early" not in evidence
+        return Proof(is_proved, {**evidence, **served.evidence}, had_effect)
+
+
+def _could_be_paused(context: FaultContext) -> bool:
+    """Whether the process ran and served before. With its state at the heal, that proves an injection whose own proof
+    had not ended."""
+    if "before" not in context.notes or was_down_by_itself(context):
+        return False
+    return served_before(context, context.node_id).effective
 
 
 def pause(target: str | int, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:

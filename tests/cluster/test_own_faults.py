@@ -66,7 +66,7 @@ def test_a_schedule_is_carried_out_beside_its_block(cluster: DockerCluster, orde
         leader = cluster.leader(orders, 0)
         wait_until(lambda: cluster.leader(orders, 0) not in (leader, None))
         wait_until(lambda: len(nemesis.effective()) == 2)
-    assert nemesis.effective() == {"corrupt-0": True, "pause-1": True, "isolate-2": False}
+    assert nemesis.effective() == {"corrupt-0": True, "pause-1": True, "isolate-2": False}, nemesis.rows
     skipped = [row["value"]["evidence"] for row in nemesis.rows if row["value"]["event"] == "isolate-2"]
     assert skipped[0] == {"skipped": "the run was stopped before its time"}
     assert {node.state() for node in cluster.nodes.values()} == {"running"}

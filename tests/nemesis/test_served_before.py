@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 
 import pytest
@@ -105,3 +106,23 @@ def test_other_faults_do_not_explain_it(fake_run, other) -> None:
     fake_run.stop.arrange(70, lambda: hang(fake_run))
     fake_run.carry_out(other, kill(1, at=100, lasting=10))
     assert fake_run.effective()["kill-1", "inject"] is False
+
+
+@pytest.mark.parametrize("served", [True, False])
+def test_the_state_at_the_heal_proves_a_pause_whose_proof_had_not_ended(
+    fake_run, monkeypatch, served
+) -> None:
+    if not served:
+        hang(fake_run)
+    state = type(fake_run.cluster.nodes[1]).state
+
+    def slow_state(node):
+        if threading.current_thread().name == "nemesis-pause-0-proof":
+            fake_run.stop.wait(3)
+        return state(node)
+
+    monkeypatch.setattr(type(fake_run.cluster.nodes[1]), "state", slow_state)
+    fake_run.carry_out(pause(1, at=5, lasting=2))
+    inject, heal = (fake_run.value("pause-0", stage) for stage in ("inject", "heal"))
+    assert (inject["effective"], list(inject["evidence"])) == (False, ["proof"])
+    assert heal.get("had_effect", False) is served

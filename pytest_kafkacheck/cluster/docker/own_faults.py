@@ -73,12 +73,13 @@ class Beside:
         return self.rows[0]
 
     def effective(self) -> dict[str, bool]:
-        """Whether the injection of each event took effect, by event id, for those that have begun."""
-        return {
-            row["value"]["event"]: row["value"]["effective"]
-            for row in self.rows
-            if row["value"]["stage"] == "inject"
-        }
+        """Whether the injection of each event took effect, by event id, for those that have begun.
+
+        Where the heal was due before the injection's proof had ended, what the heal found can still show the effect.
+        """
+        values = [row["value"] for row in self.rows]
+        found = {value["event"]: value["effective"] for value in values if value["stage"] == "inject"}
+        return found | {value["event"]: True for value in values if value.get("had_effect")}
 
     def finish(self) -> None:
         """Heal what is at work, and inject nothing more. The end of the block does this, too."""
