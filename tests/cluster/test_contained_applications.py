@@ -14,13 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from pytest_kafkacheck import InfrastructureError, Pipeline, cpu, isolate, kill, memory, pause, stop
-from pytest_kafkacheck.cluster.docker import reaper
+from pytest_kafkacheck.cluster.docker import container_limits, control_group, reaper
+from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.experiment.applications.containers import owner
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
 from tests.support.compose_project import NEEDS_COMPOSE
 from tests.support.copier_image import COPIER, copier_image
-from tests.support.real_cluster import objects, wait_until
+from tests.support.real_cluster import objects, own, wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
@@ -61,6 +62,23 @@ def test_an_image_is_killed_and_started_again(kafkacheck: Execute, engine: Any, 
     assert "copies source-" in printed
     assert printed.endswith("stopped\n"), "by SIGTERM, which it took for what it is"
     assert gone(engine, run)
+
+
+def test_the_kernel_counts_how_often_a_limit_was_reached(engine: Any) -> None:
+    container = engine.containers.run(
+        agent_image(), ["sleep", "60"], detach=True, labels=reaper.labels(own("limit"))
+    )
+    try:
+        container_limits.limit_memory(engine.api, container.id, 16 << 20, name="the container")
+        status, output = container.exec_run(["sh", "-c", "head -c 67108864 /dev/zero > /tmp/written"])
+        assert status == 0, output
+        pid = int(engine.api.inspect_container(container.id)["State"]["Pid"])
+        found = control_group.memory(pid, container.id)
+        assert found is not None
+        assert found.used <= 16 << 20
+        assert found.reached > 0
+    finally:
+        container.remove(force=True)
 
 
 @pytest.mark.nightly
