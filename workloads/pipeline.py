@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
+from workloads.clients.security import SETTINGS
 from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Declaration
 from workloads.load import Rate
@@ -57,7 +58,9 @@ class Pipeline(Workload):
     command         program and arguments, without a shell. Placeholders, also in `env`: {bootstrap} (host:port,...),
                     {source}, {sink} (names of the topics in the run), {group} (name of its consumer group in the
                     run), {instance} (0, 1, ...). The first three are needed.
-    env             environment variables, in addition to those of the test.
+    env             environment variables, in addition to those of the test. Placeholders besides: settings of Kafka's
+                    clients for the connection, such as {security.protocol}, {sasl.username}, {sasl.password} and
+                    {ssl.truststore.certificates}; empty where the cluster does not need them.
     group           short name of its consumer group. It is known only if {group} is used; the positions that the
                     group has committed then show which inputs it has passed
     instances       number of processes with this command
@@ -169,6 +172,11 @@ class Pipeline(Workload):
             isinstance(part, str) for each in env.items() for part in each
         ):
             raise ValueError(f"Pipeline.env={env!r}: expected texts by name")
+        if shown := [name for name in SETTINGS for each in command or () if f"{{{name}}}" in each]:
+            raise ValueError(
+                f"Pipeline.command: {{{shown[0]}}} is allowed only in env, because commands are shown and recorded; "
+                f"expected it as in env={{'VARIABLE': '{{{shown[0]}}}'}}"
+            )
         object.__setattr__(self, "command", None if command is None else tuple(command))
         if missing := [name for name in NEEDED if not self._uses(name)]:
             raise ValueError(

@@ -16,7 +16,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * An application for a container: copies each order, at least once. It commits its positions after the brokers have
  * acknowledged the copies. It keeps a journal in the container. An error ends it, and its supervisor starts it again.
  *
- * <p>Usage: Copier BOOTSTRAP SOURCE SINK GROUP CLIENT
+ * <p>Usage: Copier BOOTSTRAP SOURCE SINK GROUP CLIENT. A variable such as CLIENT_SECURITY_PROTOCOL is the setting
+ * security.protocol of its clients, unless it is empty.
  */
 public final class Copier {
     public static void main(String[] arguments) throws Exception {
@@ -31,6 +32,13 @@ public final class Copier {
         settings.put("default.api.timeout.ms", "20000");
         settings.put("max.poll.records", "50");
         Properties sending = new Properties();
+        System.getenv().forEach((variable, value) -> {
+            if (variable.startsWith("CLIENT_") && !value.isEmpty()) {
+                String name = variable.substring("CLIENT_".length()).toLowerCase().replace('_', '.');
+                settings.put(name, value);
+                sending.put(name, value);
+            }
+        });
         sending.put("bootstrap.servers", arguments[0]);
         sending.put("client.id", arguments[4]);
         sending.put("acks", "all");

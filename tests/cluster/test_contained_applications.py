@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,9 +14,20 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pytest_kafkacheck import InfrastructureError, Pipeline, cpu, isolate, kill, memory, pause, stop
+from pytest_kafkacheck import (
+    ClusterSpec,
+    InfrastructureError,
+    Pipeline,
+    cpu,
+    isolate,
+    kill,
+    memory,
+    pause,
+    stop,
+)
 from pytest_kafkacheck.cluster.docker import container_limits, control_group, reaper
 from pytest_kafkacheck.cluster.docker.images import agent_image
+from pytest_kafkacheck.cluster.spec.security import PASSWORD
 from pytest_kafkacheck.experiment.applications.containers import owner
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
@@ -26,6 +38,9 @@ from tests.support.real_cluster import objects, own, wait_until
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
 ARGUMENTS = ["{bootstrap}", "{source}", "{sink}", "{group}", "{client}"]
+
+COMPOSED = {name.upper(): f"{{{name}}}" for name in ("bootstrap", "source", "sink", "group", "client")}
+"""Variables of the example's compose file."""
 
 Execute = Callable[[Experiment], Run]
 
@@ -100,14 +115,35 @@ def test_each_fault_of_an_image(kafkacheck: Execute, engine: Any, image: str) ->
     assert gone(engine, run)
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("way", ["image", pytest.param("compose", marks=NEEDS_COMPOSE)])
+def test_an_application_gets_what_a_secured_cluster_asks_for(
+    kafkacheck: Execute, image: str, way: str
+) -> None:
+    names = ("security.protocol", "sasl.mechanism", "sasl.jaas.config", "ssl.truststore.type",
+             "ssl.truststore.certificates")  # fmt: skip
+    settings = {f"CLIENT_{name.upper().replace('.', '_')}": f"{{{name}}}" for name in names}
+    if way == "image":
+        workload = Pipeline(image=image, command=ARGUMENTS, env=settings, rate=50)
+    else:
+        workload = Pipeline(
+            compose=COPIER / "compose.yml", service="copier", env={**COMPOSED, **settings, "COPIER_IMAGE": image},
+            rate=50,
+        )  # fmt: skip
+    cluster = ClusterSpec(security="SASL_SSL")
+    run = kafkacheck(Experiment(workload=workload, cluster=cluster, faults=[kill("app", at=1, lasting=1)]))
+    run.assert_valid()
+    secret = re.compile(rf"{PASSWORD}(?!s/copier)".encode())  # the name of the image begins like it
+    assert not [file for file in run.path.rglob("*") if file.is_file() and secret.search(file.read_bytes())]
+
+
 @NEEDS_COMPOSE
 @pytest.mark.nightly
 def test_a_service_of_a_compose_file(kafkacheck: Execute, engine: Any, image: str) -> None:
-    env = {name.upper(): f"{{{name}}}" for name in ("bootstrap", "source", "sink", "group", "client")}
     workload = Pipeline(
         compose=COPIER / "compose.yml",
         service="copier",
-        env={**env, "COPIER_IMAGE": image},
+        env={**COMPOSED, "COPIER_IMAGE": image},
         instances=2,
         rate=50,
     )

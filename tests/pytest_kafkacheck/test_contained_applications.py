@@ -35,7 +35,7 @@ version: "3.4"
 services:
   app:
     image: app:1
-    command: ["run", "${BOOTSTRAP}", "cost $$5"]
+    command: ["run", "${BOOTSTRAP}", "no ${INSTANCE}", "cost $$5"]
     environment: [MODE=fast, SINK=none]
     container_name: app
     hostname: app
@@ -224,12 +224,13 @@ def test_a_project_has_a_service_for_each_instance_and_what_it_depends_on(tmp_pa
     of_file(tmp_path)
     project = ComposeProject(str(tmp_path / "compose.yml"), "app", project="p", env=ENV)
     assert (project.dependencies, project.images) == (("database",), ("app:1", "database:2"))
-    made = project.document([instance(0), instance(1, ["other", "{instance}"])], {"kafkacheck.run": "app-r"})
+    labels = {"kafkacheck.run": "app-r"}
+    made = project.document([instance(0), instance(1, ["other", "{instance}"])], labels)
     first, second, database = (made["services"][name] for name in ("app-0", "app-1", "database"))
     assert made["services"].keys() == {"app-0", "app-1", "database"}
     assert first == {
         "image": "app:1",
-        "command": ["run", "kafka1:9092", "cost $$5"],
+        "command": ["run", "kafka1:9092", "no 0", "cost $$5"],
         "environment": {
             "MODE": "fast", "SINK": "o-r", "BOOTSTRAP": "kafka1:9092", "SOURCE": "s-r", "INSTANCE": "0",
         },
@@ -239,6 +240,7 @@ def test_a_project_has_a_service_for_each_instance_and_what_it_depends_on(tmp_pa
         "labels": {"kafkacheck.run": "app-r"},
     }  # fmt: skip
     assert (second["command"], second["network_mode"]) == (["other", "1"], "container:pod1")
+    assert project.document([instance(1)], labels)["services"]["app-1"]["command"][2] == "no 1"
     assert (database["environment"], database["labels"]) == ({"TOPIC": "s-r"}, {"kafkacheck.run": "app-r"})
     assert not database.keys() & {"container_name", "ports"}, (
         "the user's own project may run at the same time"

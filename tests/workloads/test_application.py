@@ -17,8 +17,9 @@ import pytest
 
 from tests.support.real_cluster import wait_until
 from workloads.applications.confinement import why_not
+from workloads.clients.security import BEGIN, Security
 from workloads.pipeline import APP
-from workloads.roles.application import filled
+from workloads.roles.application import connection_settings, filled
 from workloads.user_program import environment
 from workloads.workers.process import WorkerProcess, group_states
 from workloads.workload import WorkerSpec
@@ -40,7 +41,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         *arguments: str,
         command: list[str] | None = None,
         confined: tuple[str, ...] = (),
-        broker: tuple[str, int] = ("h", 9),
+        broker: tuple[Any, ...] = ("h", 9),
         **options: Any,
     ) -> WorkerProcess:
         given = {
@@ -99,6 +100,26 @@ def test_it_gets_what_its_placeholders_stand_for_and_its_output_is_kept(start: S
     worker.stop()
     assert worker.wait(60)
     assert (worker.trouble, worker.problem) == ("", "")
+
+
+def test_its_environment_has_the_settings_of_the_connection() -> None:
+    names = ("security.protocol", "sasl.mechanism", "sasl.password", "ssl.truststore.certificates")
+    secured = Security(
+        protocol="SASL_SSL", mechanism="PLAIN", username="u", password="p", ca=f"{BEGIN}CERTIFICATE-----"
+    )
+    found = connection_settings(secured)
+    assert [found[name] for name in names] == ["SASL_SSL", "PLAIN", "p", f"{BEGIN}CERTIFICATE-----"]
+    assert [connection_settings(None)[name] for name in names] == ["PLAINTEXT", "", "", ""]
+    assert connection_settings(None).keys() == connection_settings(secured).keys() >= secured.kafka().keys()
+
+
+def test_a_program_on_a_secured_cluster_gets_them(start: Start, tmp_path: Path) -> None:
+    security = Security(protocol="SASL_PLAINTEXT", mechanism="PLAIN", username="u", password="pass{sink}")
+    program = f"import os; print(os.environ['PASSWORD'], os.environ['CA'] == ''); {WAIT}"
+    env = {"PASSWORD": "{sasl.password}", "CA": "{ssl.truststore.certificates}"}
+    start(program, broker=("h", 9, security.to_json()), env=env)
+    has_begun(tmp_path)
+    assert printed(tmp_path).splitlines()[0] == "pass{sink} True"
 
 
 def test_a_program_that_is_not_there_is_named(start: Start) -> None:

@@ -43,6 +43,7 @@ def pipeline(**values: Any) -> Pipeline:
     ("values", "said"),
     [
         ({"command": "copier {bootstrap}"}, "Pipeline.command='copier {bootstrap}': expected program and arguments"),
+        ({"command": [*COMMAND, "{sasl.password}"]}, "Pipeline.command: {sasl.password} is allowed only in env"),
         ({"command": []}, "Pipeline.command=[]: expected program and arguments as a list of texts"),
         ({"command": ["copier", 1]}, "Pipeline.command=['copier', 1]: expected program"),
         ({"command": ["copier", "{bootstrap}", "orders", "invoices"]},

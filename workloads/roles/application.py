@@ -12,6 +12,7 @@ from typing import Any
 from workloads import user_program
 from workloads.applications.confinement import Confinement
 from workloads.applications.control_group import Unavailable
+from workloads.clients.security import SETTINGS, Security
 from workloads.roles.context import WorkerContext
 
 LOOK = 0.1
@@ -28,9 +29,10 @@ def run_application(context: WorkerContext) -> None:
     """Run the command until `context.stop` is set.
 
     Options: command, env (each text with the placeholders {bootstrap}, {source}, {sink}, {group}, {instance},
-    {client}), source, sink (names of topics), group, instance, restarts (how often it is started again after it ended
-    by itself), stop_limit (seconds for it to end after SIGTERM). Where the command stands for something else, as for
-    a container: called (what messages call it), kill_signal (the number of the signal that ends it at once).
+    {client}; env also with those of `connection_settings`), source, sink (names of topics), group, instance, restarts
+    (how often it is started again after it ended by itself), stop_limit (seconds for it to end after SIGTERM). Where
+    the command stands for something else, as for a container: called (what messages call it), kill_signal (the number
+    of the signal that ends it at once).
 
     Its process belongs to the group of the worker process, so that a fault of the worker is one of the application.
     """
@@ -84,7 +86,10 @@ class Application:
     def __init__(self, context: WorkerContext) -> None:
         options = context.options
         self._instance = options["instance"]
-        values = placeholders(options, run=context.run, bootstrap=context.bootstrap)
+        values = {
+            **placeholders(options, run=context.run, bootstrap=context.bootstrap),
+            **connection_settings(next(iter(context.bootstrap)).security),
+        }
         self._command = [filled(each, values) for each in options["command"]]
         self._env = user_program.environment(os.environ) | {
             name: filled(each, values) for name, each in options["env"].items()
@@ -156,6 +161,15 @@ def placeholders(options: Mapping[str, Any], *, run: str, bootstrap: Iterable[ob
         "instance": str(options["instance"]),
         "client": client_id(options["group"], run, options["instance"]),
     }
+
+
+def connection_settings(security: Security | None) -> dict[str, str]:
+    """What the placeholders stand for that are named as settings of Kafka's clients, such as {sasl.password}.
+
+    Empty for those that the cluster does not need. A command has none of them, because it is shown and recorded.
+    """
+    known = {"security.protocol": "PLAINTEXT"} if security is None else security.kafka()
+    return {name: known.get(name, "") for name in SETTINGS}
 
 
 def client_id(group: str, run: str, instance: int) -> str:

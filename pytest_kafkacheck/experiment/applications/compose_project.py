@@ -51,7 +51,7 @@ class Instance:
 
 
 class ComposeProject:
-    """project: the name under which compose makes its parts. env: for ${...} in the file.
+    """project: the name under which compose makes its parts. env: for ${...} in the file, with placeholders.
 
     The constructor asks compose what is in the file. It raises UsageError for a file or a service that cannot be
     used, and InfrastructureError where there is no compose.
@@ -90,7 +90,8 @@ class ComposeProject:
 
     def document(self, instances: Sequence[Instance], labels: Mapping[str, str]) -> dict[str, Any]:
         """The content of the file that compose gets."""
-        common = {name: instances[0].values[name] for name in ("bootstrap", "source", "sink", "group")}
+        values = instances[0].values
+        common = {name: value for name, value in values.items() if name not in ("instance", "client")}
         services = {}
         for name in self.dependencies:
             kept = {

@@ -30,7 +30,7 @@ from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment.applications.compose_project import ComposeProject, Instance
 from pytest_kafkacheck.experiment.applications.instance import AppContainer
 from pytest_kafkacheck.experiment.used_cluster import UsedCluster
-from workloads.roles.application import filled, placeholders
+from workloads.roles.application import connection_settings, filled, placeholders
 from workloads.workload import WorkerSpec, Workload
 
 log = logging.getLogger(__name__)
@@ -111,10 +111,7 @@ def _create(
         for each in instances:
             _create_container(client.api, container["image"], each, labels)
         return
-    common = {name: filled(text, instances[0].values) for name, text in env.items()}
-    project = ComposeProject(
-        container["compose"], container["service"], project=f"kafkacheck{run}", env=common
-    )
+    project = ComposeProject(container["compose"], container["service"], project=f"kafkacheck{run}", env=env)
     stack.callback(_save_logs, client.api, project, home / "logs")
     project.create(client.api, instances, labels)
 
@@ -148,7 +145,10 @@ def _instance(cluster: DockerCluster, worker: WorkerSpec, run: str, labels: Mapp
         number=number,
         container=name,
         pod=pod,
-        values=placeholders(options, run=run, bootstrap=bootstrap),
+        values={
+            **placeholders(options, run=run, bootstrap=bootstrap),
+            **connection_settings(cluster.plan.securities.get(INTERNAL)),
+        },
         env=options["env"],
         command=options["command"],
     )
