@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import kafka.errors as errors
 import pytest
 from kafka import TopicPartition
-from kafka.future import Future
+from kafka.producer.future import FutureProduceResult, FutureRecordMetadata
 
 from tests.support.fake_metadata import FakeCluster
 from workloads.clients.connection import Address
@@ -27,14 +27,18 @@ class State(NamedTuple):
 
 
 class FakeProducer:
-    """Futures resolve when the test says so."""
+    """Batches end when the test says so. capacity: records of each."""
+
+    capacity = 1
 
     def __init__(self, **config: Any) -> None:
         self.config = config
         self._metadata = FakeCluster()
         self._sender = self
         self._transaction_manager: FakeProducer | None = self
-        self.futures: list[Any] = []
+        self.batches: list[FutureProduceResult] = []
+        self.futures: list[FutureRecordMetadata] = []
+        self.after_append = lambda: None
         self.refusal: BaseException | None = None
         self.fatal, self.identified, self._current_state = False, True, State("READY")
         self.last_error = errors.MessageSizeTooLargeError()
@@ -44,7 +48,11 @@ class FakeProducer:
         assert (topic, partition, value, keyed) == (*LOG, b"x", {"key": None, "headers": []})
         if self.refusal is not None:
             raise self.refusal
-        self.futures.append(Future())
+        number = len(self.futures) % self.capacity
+        if number == 0:
+            self.batches.append(FutureProduceResult(TopicPartition(*LOG)))
+        self.futures.append(FutureRecordMetadata(self.batches[-1], number, None, None, -1, 1, -1))
+        self.after_append()
         return self.futures[-1]
 
     def is_alive(self) -> bool:
@@ -84,16 +92,13 @@ def fake(producer: KafkaPythonProducer) -> FakeProducer:
     return found
 
 
-class Metadata(NamedTuple):
-    """As the library has it; the records of a batch share `topic_partition`."""
-
-    offset: int
-    topic_partition: TopicPartition
+def acknowledge(batch: FutureProduceResult, offset: int) -> None:
+    """offset: of its first record."""
+    batch.success((offset, -1, None))
 
 
-def acknowledgement(offset: int) -> Metadata:
-    """Of a record that is alone in its batch."""
-    return Metadata(offset, TopicPartition(*LOG))
+def fail(batch: FutureProduceResult, error: Exception) -> None:
+    batch.success((-1, -1, lambda _: error))
 
 
 def types(completions: Iterable[Any]) -> list[tuple[int, str]]:
@@ -108,17 +113,70 @@ def test_settings_of_the_workload_take_precedence(producer: KafkaPythonProducer)
 def test_each_send_has_one_completion(producer: KafkaPythonProducer) -> None:
     for op in range(4):
         producer.send(op, LOG, b"x")
-    done, failed, aborted, unknown = fake(producer).futures
+    done, failed, aborted, unknown = fake(producer).batches
 
-    done.success(acknowledgement(7))
-    failed.failure(SendFailed(errors.KafkaTimeoutError(), Attempts(drained=False)))
-    aborted.failure(SendFailed(errors.IllegalStateError(), Attempts(drained=True, aborted=True)))
+    acknowledge(done, 7)
+    fail(failed, SendFailed(errors.KafkaTimeoutError(), Attempts(drained=False)))
+    fail(aborted, SendFailed(errors.IllegalStateError(), Attempts(drained=True, aborted=True)))
     assert types(producer.take(0)) == [(0, "ok"), (1, "fail"), (2, "info")]
     assert producer.in_flight == 1
     assert types(producer.close(0)) == [(3, "info")]
     # It has a completion; a later result does not change it.
-    unknown.success(acknowledgement(9))
+    acknowledge(unknown, 9)
     assert producer.take(0) == []
+    assert producer.in_flight == 0
+
+
+def outcomes(producer: KafkaPythonProducer) -> list[tuple[int, str, int | None]]:
+    return [(each.op, each.outcome.type, each.outcome.offset) for each in producer.take(0)]
+
+
+def test_the_records_of_a_batch_have_offsets_one_after_another(producer: KafkaPythonProducer) -> None:
+    fake(producer).capacity = 3
+    for op in range(5):
+        producer.send(op, LOG, b"x")
+    first, second = fake(producer).batches
+    acknowledge(first, 70)
+    assert outcomes(producer) == [(0, "ok", 70), (1, "ok", 71), (2, "ok", 72)]
+    second.success((-1, -1, lambda number: errors.KafkaTimeoutError(number)))
+    assert outcomes(producer) == [(3, "info", None), (4, "info", None)]
+
+
+def test_a_batch_that_ends_while_a_record_is_added_completes_it(producer: KafkaPythonProducer) -> None:
+    """The network thread may have the answer before the thread that sends has registered its record."""
+    inner = fake(producer)
+    inner.capacity = 2
+    producer.send(0, LOG, b"x")
+    inner.after_append = lambda: acknowledge(inner.batches[-1], 70)
+    producer.send(1, LOG, b"x")
+    assert outcomes(producer) == [(0, "ok", 70), (1, "ok", 71)]
+
+
+def test_a_batch_that_ends_before_its_first_record_is_registered_completes_it(
+    producer: KafkaPythonProducer,
+) -> None:
+    inner = fake(producer)
+    inner.after_append = lambda: acknowledge(inner.batches[-1], 70)
+    producer.send(0, LOG, b"x")
+    assert outcomes(producer) == [(0, "ok", 70)]
+
+
+@pytest.mark.parametrize("ends_first", [False, True])
+def test_the_records_of_a_batch_that_is_split_end_with_its_halves(
+    producer: KafkaPythonProducer, ends_first: bool
+) -> None:
+    inner = fake(producer)
+    inner.capacity = 2
+    for op in range(2):
+        producer.send(op, LOG, b"x")
+    halves = [FutureProduceResult(TopicPartition(*LOG)) for _ in range(2)]
+    for future, half in zip(inner.futures, halves, strict=True):
+        future.rebind(half, 0)
+    if not ends_first:
+        assert outcomes(producer) == []
+    acknowledge(halves[0], 70)
+    fail(halves[1], SendFailed(errors.InvalidRecordError(), Attempts(drained=True)))
+    assert [each[:2] for each in outcomes(producer)] == [(0, "ok"), (1, "info")]
     assert producer.in_flight == 0
 
 
@@ -139,7 +197,7 @@ def test_a_refusal_is_a_completion(producer: KafkaPythonProducer, refusal: Excep
 
 def test_an_untraced_failure_is_info_unless_it_came_before_any_batch(producer: KafkaPythonProducer) -> None:
     producer.send(1, LOG, b"x")
-    fake(producer).futures[0].failure(errors.MessageSizeTooLargeError())
+    fail(fake(producer).batches[0], errors.MessageSizeTooLargeError())
     assert types(producer.take(0)) == [(1, "info")]
 
 
@@ -166,7 +224,7 @@ def test_a_producer_knows_the_epoch_of_the_last_acknowledged_batch(producer: Kaf
     for op, epoch in enumerate((4, 6)):
         producer.send(op, LOG, b"x")
         fake(producer)._metadata.epochs[TopicPartition(*LOG)] = epoch
-        fake(producer).futures[-1].success(acknowledgement(op))
+        acknowledge(fake(producer).batches[-1], op)
         fake(producer)._metadata.epochs[TopicPartition(*LOG)] = 3
     assert producer.leader_epoch(LOG) == 6
 

@@ -14,6 +14,7 @@ from kafka.errors import KafkaError
 
 from workloads.clients.connection import Address
 from workloads.clients.epochs import Epochs
+from workloads.clients.kafka_python.batch import Batch
 from workloads.clients.kafka_python.settings import COMMON, access
 from workloads.clients.outcome import NEVER_SENT, Acks, Outcome, acknowledged, refused
 from workloads.clients.patches import attempts
@@ -67,11 +68,12 @@ class KafkaPythonProducer:
     ) -> None:
         attempts.install()
         self._acks = acks
-        self._done: queue.SimpleQueue[Completion] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[list[Completion]] = queue.SimpleQueue()
         self._pending: dict[int, Log] = {}
+        self._filling: dict[Log, Batch] = {}
+        self._under_way: dict[Batch, None] = {}
         self._waiting = 0
         self._progress = time.monotonic_ns()
-        self._acknowledged: Any = None
         self._producer: Any = KafkaProducer(
             **{
                 **COMMON,
@@ -111,16 +113,19 @@ class KafkaPythonProducer:
                 # It failed before it was in a batch: there was no metadata of the topic.
                 self._end(op, refused(future.exception, NEVER_SENT))
             else:
-                ended = partial(self._ended, op)
-                future.add_callback(ended)
-                future.add_errback(ended)
+                self._follow(op, log, future)
 
     def take(self, timeout: float) -> list[Completion]:
+        for batch in [each for each in list(self._under_way) if each.is_split]:
+            del self._under_way[batch]
+            for op, future in zip(batch.ops, batch.futures, strict=True):
+                ended = partial(self._record_ended, op)
+                future.add_callback(ended).add_errback(ended)
         taken: list[Completion] = []
         try:
-            taken.append(self._done.get(timeout=timeout) if timeout > 0 else self._done.get_nowait())
+            taken += self._done.get(timeout=timeout) if timeout > 0 else self._done.get_nowait()
             while True:
-                taken.append(self._done.get_nowait())
+                taken += self._done.get_nowait()
         except queue.Empty:
             pass
         self._waiting -= len(taken)
@@ -158,24 +163,56 @@ class KafkaPythonProducer:
             self._producer._sender.force_close()
         self._producer._sender.join(5)
 
+    def _follow(self, op: int, log: Log, future: Any) -> None:
+        """See to it that the send is completed, with the rest of its batch."""
+        batch = self._filling.get(log)
+        if batch is None or batch.produced is not future._produce_future:
+            batch = self._filling[log] = Batch(future._produce_future)
+            self._under_way[batch] = None
+            batch.add(op, future)
+            ended = partial(self._batch_ended, batch)
+            batch.produced._add_cb_eb(ended, ended)
+        else:
+            batch.add(op, future)
+            if batch.produced.is_done:  # it may have ended just before
+                self._batch_ended(batch, batch.produced.value)
+
     # The following methods also run on the network thread.
 
-    def _ended(self, op: int, result: Any) -> None:
+    def _batch_ended(self, batch: Batch, result: Any) -> None:
+        """result: the offset of the first record, a time, and what gives the exception of each record or None."""
+        first, _, exception_of = result
+        at, acks, pending = time.monotonic_ns(), self._acks, self._pending
+        self._under_way.pop(batch, None)
+        if exception_of is None:
+            self._epochs.highest(tuple(batch.produced.topic_partition))
+        ended = []
+        for number, op in enumerate(list(batch.ops)):
+            # Without it, the send was given up before and already has a completion.
+            if pending.pop(op, None) is not None:
+                outcome = (
+                    _failed(exception_of(number))
+                    if exception_of is not None
+                    else acknowledged(acks, first + number if first >= 0 else None)
+                )
+                ended.append(Completion(op, at, outcome))
+        if ended:
+            self._progress = at
+            self._done.put(ended)
+
+    def _record_ended(self, op: int, result: Any) -> None:
         """result: the library's RecordMetadata, or an exception."""
-        if isinstance(result, attempts.SendFailed):
-            self._end(op, refused(result.error, result.attempts))
-        elif isinstance(result, BaseException):
-            self._end(op, refused(result, None))
-        else:
-            # The library completes the records of a batch one after another; they share this object with no others.
-            if result.topic_partition is not self._acknowledged:
-                self._acknowledged = result.topic_partition
-                self._epochs.highest(tuple(result.topic_partition))
-            self._end(op, acknowledged(self._acks, result.offset))
+        is_acknowledged = not isinstance(result, BaseException)
+        self._end(op, acknowledged(self._acks, result.offset) if is_acknowledged else _failed(result))
 
     def _end(self, op: int, outcome: Outcome) -> None:
         at = time.monotonic_ns()
-        # Without it, the send was given up before and already has a completion.
         if self._pending.pop(op, None) is not None:
             self._progress = at
-            self._done.put(Completion(op, at, outcome))
+            self._done.put([Completion(op, at, outcome)])
+
+
+def _failed(error: BaseException) -> Outcome:
+    if isinstance(error, attempts.SendFailed):
+        return refused(error.error, error.attempts)
+    return refused(error, None)
