@@ -69,7 +69,8 @@ def test_ctrl_c_in_the_middle_leaves_nothing_of_a_shared_cluster(
     assert owned(running.pid) == []
 
 
-@pytest.mark.parametrize("share", ["all", pytest.param("worker", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("share", ["all", "worker"])
 def test_a_controller_that_is_terminated_leaves_nothing(
     session: Any, project: Path, owned: Callable[[int], list[str]], share: str
 ) -> None:
@@ -83,6 +84,7 @@ def test_a_controller_that_is_terminated_leaves_nothing(
     wait_until(lambda: not any(owned(pid) for pid in [running.pid, *workers]), limit=60)
 
 
+@pytest.mark.nightly
 def test_a_worker_that_is_killed_while_it_starts_the_cluster_is_replaced(
     session: Any, project: Path, owned: Callable[[int], list[str]]
 ) -> None:

@@ -70,6 +70,7 @@ def test_separate_controllers_are_found_by_name(engine: Any, separate: str) -> N
         wait_until(lambda: cluster.controller() not in (None, controller))
 
 
+@pytest.mark.nightly
 def test_faults_work_and_no_sidecar_is_left(engine: Any, project: str) -> None:
     ready(engine, f"compose:{project}")
     with attached(engine, f"compose:{project}") as cluster:

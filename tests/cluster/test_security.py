@@ -104,6 +104,7 @@ def assert_guarded(address: Address, protocol: str) -> None:
         assert not knocks(address._replace(security=anonymous)), "without a name"
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_an_experiment_on_a_secured_cluster_is_valid_and_stores_no_secret(tmp_path: Path) -> None:
     experiment = Experiment(
