@@ -49,8 +49,11 @@ def components(graph: Mapping[N, Collection[N]]) -> Iterator[list[N]]:
                         yield component
 
 
-def shortest_cycle(graph: Mapping[N, Sequence[N]], start: N) -> list[N]:
-    """The nodes of a shortest cycle through `start`, beginning with it. Raises ValueError if there is none."""
+def shortest_cycle(graph: Mapping[N, Sequence[N]], start: N, within: Collection[N]) -> list[N]:
+    """The nodes of a shortest cycle through `start`, beginning with it. Raises ValueError if there is none.
+
+    within  the strongly connected component of `start`. Without it, the search would go on to the graph's end.
+    """
     predecessors: dict[N, N] = {}
     queue = [start]
     for node in queue:
@@ -60,7 +63,7 @@ def shortest_cycle(graph: Mapping[N, Sequence[N]], start: N) -> list[N]:
                 while cycle[-1] != start:
                     cycle.append(predecessors[cycle[-1]])
                 return cycle[::-1]
-            if following not in predecessors:
+            if following in within and following not in predecessors:
                 predecessors[following] = node
                 queue.append(following)
     raise ValueError(f"no cycle through {start!r}")

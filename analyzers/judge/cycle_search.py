@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Row
@@ -48,24 +48,26 @@ def search(rows: Sequence[Row], anomalies: Sequence[str]) -> dict[str, list[Cycl
     """
     nodes = {end.op: end for row in rows for end in (row.source, row.target)}
     cycles: dict[str, list[Cycle]] = {}
-    sets_by_anomaly: dict[str, list[frozenset[int]]] = {}
+    cyclic: dict[str, frozenset[int]] = {}  # the operations of all sets
     for anomaly, kinds in LEVELS.items():
         graph = _graph(rows, nodes, kinds)
-        sets = [frozenset(node for node in each if isinstance(node, int)) for each in components(graph)]
-        sets = [each for each in sets if len(each) > 1]
-        simpler = [
-            each for other, of_other in sets_by_anomaly.items() if LEVELS[other] < kinds for each in of_other
-        ]
-        sets_by_anomaly[anomaly] = sets
+        sets = [frozenset(each) for each in components(graph)]
+        # What reaches each other over fewer kinds does so here, too. So a set has all of a simpler one, or nothing.
+        simpler = frozenset().union(*(ops for other, ops in cyclic.items() if LEVELS[other] < kinds))
+        cyclic[anomaly] = frozenset(op for each in sets for op in _operations(each))
         if anomaly in anomalies:
             logs = {
                 (row.source.op, row.target.op): (row.topic, row.partition)
                 for row in rows
                 if row.kind in kinds
             }
-            new = [each for each in sets if not any(one <= each for one in simpler)]
+            new = [each for each in sets if simpler.isdisjoint(_operations(each))]
             cycles[anomaly] = sorted((_cycle(each, graph, nodes, logs) for each in new), key=_order)
     return cycles
+
+
+def _operations(nodes: Iterable[Node]) -> list[int]:
+    return [node for node in nodes if isinstance(node, int)]
 
 
 def _graph(rows: Sequence[Row], nodes: Mapping[int, Row], kinds: Collection[str]) -> Graph:
@@ -100,13 +102,14 @@ def _graph(rows: Sequence[Row], nodes: Mapping[int, Row], kinds: Collection[str]
 
 
 def _cycle(
-    members: Collection[int],
+    component: Collection[Node],
     graph: Graph,
     nodes: Mapping[int, Row],
     logs: Mapping[tuple[int, int], tuple[str, int]],
 ) -> Cycle:
+    members = _operations(component)
     first = min(members, key=lambda op: (nodes[op].invoked, op))
-    cycle = [node for node in shortest_cycle(graph, first) if isinstance(node, int)]
+    cycle = _operations(shortest_cycle(graph, first, component))
     pairs = zip(cycle, [*cycle[1:], first], strict=True)
     topic, partition = next((logs[pair] for pair in pairs if pair in logs), (None, None))
     example = {

@@ -8,14 +8,11 @@ from tests.support.mutation.calls import calls, survivors
 from tests.support.mutation.logic import LOGIC
 from tests.support.mutation.sites import mutants
 
-MOMENTS = "an operation and a moment never reach each other, so that a component has two operations or more"
 LENGTHS = "a cycle has as many transactions as pairs"
 
 EXPLAINED = {
     "cycle_search.LEVELS: lambda check: (len(check.edges), check.name) -> lambda check: (len(check.edges),)": "the "
     "catalogue has those with as many kinds in this order already",
-    "cycle_search.search: for each in sets if len(each) > 1 -> for each in sets": MOMENTS,
-    "cycle_search.search: len(each) > 1 -> len(each) >= 1": MOMENTS,
     "cycle_search.search: LEVELS[other] < kinds -> LEVELS[other] <= kinds": "no two anomalies have the same kinds",
     "cycle_search._graph: 1 -> 2": "the end comes after begins of the same time, as any number above 0 says",
     "cycle_search._graph: node.type == 'ok' and node.completed is not None -> node.type == 'ok'": "for the type "

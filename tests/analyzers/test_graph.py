@@ -26,10 +26,10 @@ def test_a_path_may_be_longer_than_the_recursion_limit() -> None:
 
 def test_the_shortest_cycle_is_found() -> None:
     graph: dict[int, list[int]] = {1: [2, 3], 2: [1], 3: [4], 4: [1], 5: []}
-    assert shortest_cycle(graph, 1) == [1, 2]
-    assert shortest_cycle(graph, 3) == [3, 4, 1]
+    assert shortest_cycle(graph, 1, graph) == [1, 2]
+    assert shortest_cycle(graph, 3, graph) == [3, 4, 1]
     with pytest.raises(ValueError, match="no cycle through 5"):
-        shortest_cycle(graph, 5)
+        shortest_cycle(graph, 5, graph)
 
 
 def test_an_edge_into_an_earlier_component_joins_nothing() -> None:
