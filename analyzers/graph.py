@@ -1,17 +1,17 @@
-"""Strongly connected components and shortest cycles of graphs that are plain mappings."""
+"""Strongly connected components and shortest cycles of graphs whose nodes know their successors."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import TypeVar
 
 N = TypeVar("N", bound=Hashable)
 
 
-def components(graph: Mapping[N, Collection[N]]) -> Iterator[list[N]]:
+def components(nodes: Iterable[N], successors: Callable[[N], Iterable[N]]) -> Iterator[list[N]]:
     """The strongly connected components with two or more nodes, by Tarjan's algorithm.
 
-    graph  each node to its successors; a node without successors need not be a key.
+    nodes  those from which all others are reached.
 
     Not recursive: a path may be as long as a history, which exceeds Python's recursion limit.
     """
@@ -19,10 +19,10 @@ def components(graph: Mapping[N, Collection[N]]) -> Iterator[list[N]]:
     low: dict[N, int] = {}
     open_: set[N] = set()
     stack: list[N] = []
-    for root in graph:
+    for root in nodes:
         if root in number:
             continue
-        path = [(root, iter(graph.get(root, ())))]
+        path = [(root, iter(successors(root)))]
         while path:
             node, rest = path[-1]
             if node not in number:
@@ -31,7 +31,7 @@ def components(graph: Mapping[N, Collection[N]]) -> Iterator[list[N]]:
                 open_.add(node)
             for following in rest:
                 if following not in number:
-                    path.append((following, iter(graph.get(following, ()))))
+                    path.append((following, iter(successors(following))))
                     break
                 if following in open_:
                     low[node] = min(low[node], number[following])
@@ -49,7 +49,7 @@ def components(graph: Mapping[N, Collection[N]]) -> Iterator[list[N]]:
                         yield component
 
 
-def shortest_cycle(graph: Mapping[N, Sequence[N]], start: N, within: Collection[N]) -> list[N]:
+def shortest_cycle(successors: Callable[[N], Iterable[N]], start: N, within: Collection[N]) -> list[N]:
     """The nodes of a shortest cycle through `start`, beginning with it. Raises ValueError if there is none.
 
     within  the strongly connected component of `start`. Without it, the search would go on to the graph's end.
@@ -57,7 +57,7 @@ def shortest_cycle(graph: Mapping[N, Sequence[N]], start: N, within: Collection[
     predecessors: dict[N, N] = {}
     queue = [start]
     for node in queue:
-        for following in graph[node]:
+        for following in successors(node):
             if following == start:
                 cycle = [node]
                 while cycle[-1] != start:

@@ -52,6 +52,10 @@ class Edge:
     evidence: Mapping[str, Any]
 
 
+def _components(graph: Graph) -> Iterator[list[int]]:
+    return components(graph, lambda vertex: graph.get(vertex, ()))
+
+
 def cycles(operations: Sequence[Operation], edges: Iterable[Edge]) -> Iterator[dict[str, Any]]:
     """Errors, each with its `type`: for every component of the graph, the weakest violated levels and a cycle for
     each.
@@ -66,13 +70,13 @@ def cycles(operations: Sequence[Operation], edges: Iterable[Edge]) -> Iterator[d
         by_kind[REALTIME][edge.source][edge.target] = edge
     index = {operation.pos: operation.index for operation in operations}
     graphs = {kinds: _union(by_kind, kinds) for _, _, kinds in LEVELS}
-    for component in components(graphs[ORDER]):
+    for component in _components(graphs[ORDER]):
         violated: set[str] = set()
         for level, model, kinds in LEVELS:
             if violated.intersection(WEAKER[level]):
                 continue
             graph = restricted(graphs[kinds], component)
-            smallest = min(components(graph), key=len, default=None)
+            smallest = min(_components(graph), key=len, default=None)
             if smallest is None:
                 continue
             violated.add(level)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, Row, Window
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.catalogue.registry import ANOMALIES
@@ -15,8 +17,8 @@ from analyzers.history.load import History
 from analyzers.judge.cycle_search import LEVELS, Cycle, search
 from analyzers.judge.find import Found
 
-MAX_EDGES = 200_000
-"""Dependencies of one run that are searched, on the driver. That many take about 100 MB and a few seconds."""
+MAX_EDGES = 4_000_000
+"""Dependencies of one run that are searched, on the driver."""
 
 JUDGED = ("wr",)
 """Kinds of dependencies whose cycles break a promise. Kafka does not promise the order of writes (ww)."""
@@ -57,14 +59,14 @@ def find_cycles(
     found: list[Found] = []
     unsearched: list[Unsearched] = []
     for kinds, anomalies in SEARCHES:
-        for run, rows in _collect(cycle_candidates(history, kinds), max_edges).items():
-            if len(rows) > max_edges:
+        for run, table in _collect(cycle_candidates(history, kinds), max_edges).items():
+            if len(table) > max_edges:
                 sentence = _too_many(anomalies, max_edges)
                 unsearched.append(
                     Unsearched(run=run, judged=kinds == JUDGED, sentence=sentence, needs=TRANSACTIONS)
                 )
             else:
-                found += found_cycles(run, rows, anomalies, examples=examples)
+                found += found_cycles(run, table, anomalies, examples=examples)
     return found, unsearched
 
 
@@ -75,9 +77,9 @@ def find_cycle(history: History, anomaly: str, number: int, *, max_edges: int = 
     """
     for kinds, anomalies in SEARCHES:
         if anomaly in anomalies:
-            for rows in _collect(cycle_candidates(history, kinds), max_edges).values():
-                if len(rows) <= max_edges:
-                    return search(rows, anomalies)[anomaly][number - 1].cycle
+            for table in _collect(cycle_candidates(history, kinds), max_edges).values():
+                if len(table) <= max_edges:
+                    return search(table, anomalies)[anomaly][number - 1].cycle
     raise IndexError(f"{anomaly}/{number}: no such cycle")
 
 
@@ -88,25 +90,23 @@ def _too_many(anomalies: Sequence[str], max_edges: int) -> str:
     )
 
 
-def _collect(dependencies: DataFrame, max_edges: int) -> dict[str, list[Row]]:
+def _collect(dependencies: DataFrame, max_edges: int) -> dict[str, pa.Table]:
     """Dependencies by run, at most `max_edges` + 1 of each: one more shows that there are too many."""
     first = Window.partitionBy("run").orderBy("source", "target", "kind")
     limited = dependencies.withColumn("n", F.row_number().over(first)).where(f"n <= {max_edges} + 1")
-    rows: dict[str, list[Row]] = {}
-    for row in limited.collect():
-        rows.setdefault(row.run, []).append(row)
-    # Sorted, so that of several shortest cycles always the same one is shown.
+    return by_run(limited.toArrow())
+
+
+def by_run(dependencies: pa.Table) -> dict[str, pa.Table]:
     return {
-        run: sorted(of_run, key=lambda row: (row.source, row.target, row.kind))
-        for run, of_run in rows.items()
+        run: dependencies.filter(pc.equal(dependencies["run"], run))
+        for run in sorted(dependencies["run"].unique().to_pylist())
     }
 
 
-def found_cycles(
-    run: str, rows: Sequence[Row], anomalies: Sequence[str], *, examples: int
-) -> Iterator[Found]:
-    """rows  dependencies, as `search` takes them."""
-    for anomaly, cycles in search(rows, anomalies).items():
+def found_cycles(run: str, table: pa.Table, anomalies: Sequence[str], *, examples: int) -> Iterator[Found]:
+    """table: dependencies, as `search` takes them."""
+    for anomaly, cycles in search(table, anomalies).items():
         if cycles:
             shown = tuple(cycle.example for cycle in cycles[:examples])
             extents = _extents(anomaly, cycles)

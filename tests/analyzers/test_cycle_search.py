@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from collections.abc import Sequence
 from typing import Any
+
+import pyarrow as pa
 
 from analyzers.causes.evidence import Extent
 from analyzers.judge import cycle_search
-from analyzers.judge.cycle_search import LEVELS, search
+from analyzers.judge.cycle_search import LEVELS, Cycle
 from analyzers.judge.cycles import found_cycles
 
-
-def transaction(op: int, began: int, ended: int) -> Any:
-    return SimpleNamespace(op=op, type="ok", invoked=began, completed=ended)
+Node = dict[str, Any]
 
 
-def dependency(kind: str, source: Any, target: Any, topic: str = "t") -> Any:
-    return SimpleNamespace(kind=kind, source=source, target=target, topic=topic, partition=0)
+def transaction(op: int, began: int, ended: int | None, type: str = "ok") -> Node:
+    return {
+        "ended": began if ended is None else ended, "op": op, "invoked": began, "completed": ended, "type": type,
+    }  # fmt: skip
+
+
+def dependency(kind: str, source: Node, target: Node, topic: str = "t") -> dict[str, Any]:
+    return {"kind": kind, "source": source, "target": target, "topic": topic, "partition": 0}
+
+
+NODE = pa.struct(
+    {
+        "ended": pa.int64(),
+        "op": pa.int64(),
+        "invoked": pa.int64(),
+        "completed": pa.int64(),
+        "type": pa.string(),
+    }
+)
+SCHEMA = pa.schema(
+    {"kind": pa.string(), "topic": pa.string(), "partition": pa.int32(), "source": NODE, "target": NODE}
+)
+
+
+def table(rows: list[dict[str, Any]]) -> pa.Table:
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+def search(rows: list[dict[str, Any]], anomalies: Sequence[str]) -> dict[str, list[Cycle]]:
+    return cycle_search.search(table(rows), anomalies)
 
 
 A, B, C = transaction(1, 0, 9), transaction(2, 1, 10), transaction(3, 2, 11)
@@ -56,7 +84,7 @@ def test_cycles_have_an_extent_without_a_log_that_no_example_limits() -> None:
     later = [transaction(op, began, 30) for op, began in ((4, 20), (5, 21), (6, 40), (7, 41))]
     pairs = [(A, B), (later[0], later[1]), (later[2], later[3])]
     rows = [dependency("wr", *ends) for pair in pairs for ends in (pair, pair[::-1])]
-    (found,) = found_cycles("r", rows, ["G1c-wr", "G1c-realtime"], examples=1)
+    (found,) = found_cycles("r", table(rows), ["G1c-wr", "G1c-realtime"], examples=1)
     assert (found.run, found.anomaly, found.count) == ("r", "G1c-wr", 3)
     assert [example["transaction"] for example in found.examples] == [1]
     assert found.extents == (Extent(anomaly="G1c-wr", topic=None, partition=None, count=3, first=0, last=40),)
@@ -64,7 +92,7 @@ def test_cycles_have_an_extent_without_a_log_that_no_example_limits() -> None:
 
 def test_cycles_that_are_notes_take_no_evidence_of_causes() -> None:
     rows = [dependency("wr", B, C), dependency("ww", C, A), dependency("wr", A, B)]
-    (found,) = found_cycles("r", rows, ["G1c"], examples=1)
+    (found,) = found_cycles("r", table(rows), ["G1c"], examples=1)
     assert (found.count, found.extents) == (1, ())
 
 
@@ -94,14 +122,14 @@ def test_cycles_are_in_order_of_time() -> None:
 def test_the_first_transaction_is_the_first_in_time() -> None:
     early, late = transaction(5, 0, 9), transaction(1, 3, 9)
     assert found_in([dependency("wr", early, late), dependency("wr", late, early)]) == {"G1c-wr": [(5, 1)]}
-    one, eight = transaction(1, 0, 9), transaction(8, 0, 9)
+    one, eight = transaction(1, 0, 9), transaction(8, 0, 5)
     assert found_in([dependency("wr", one, eight), dependency("wr", eight, one)]) == {"G1c-wr": [(1, 8)]}
 
 
 def test_the_end_of_a_transaction_is_known_only_if_it_was_answered() -> None:
     early, late = transaction(1, 0, 5), transaction(2, 6, 9)
     for kind, completed in (("info", 5), ("info", None)):
-        unknown = SimpleNamespace(op=1, type=kind, invoked=0, completed=completed)
+        unknown = transaction(1, 0, completed, type=kind)
         assert found_in([dependency("wr", late, unknown)]) == {}
     assert found_in([dependency("wr", late, early)]) == {"G1c-realtime": [(1, 2)]}
 

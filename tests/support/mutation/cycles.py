@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 
 from analyzers.judge.cycle_search import search
-from analyzers.judge.cycles import SEARCHES
+from analyzers.judge.cycles import SEARCHES, by_run
 
 MODULE = "dependencies"
 """The module of facts with the function `cycle_candidates`."""
@@ -22,7 +22,5 @@ _ANOMALIES: Mapping[str, Sequence[str]] = dict(zip(CANDIDATES, (names for _, nam
 
 def found_cycles(name: str, rows: DataFrame) -> set[str]:
     """Every cycle with its run and its evidence."""
-    runs: dict[str, list[Row]] = {}
-    for row in rows.orderBy("run", "source", "target", "kind").collect():
-        runs.setdefault(row.run, []).append(row)
-    return {repr((run, search(edges, _ANOMALIES[name]))) for run, edges in runs.items()}
+    tables = by_run(rows.toArrow())
+    return {repr((run, search(table, _ANOMALIES[name]))) for run, table in tables.items()}
