@@ -3,9 +3,10 @@
 Spark plans each statement anew, which takes a third of the processor time of a verdict on an ordinary history. Here
 the optimised plan of a statement is kept. It reads a folder of links, to the files of one history after another.
 
-Spark's public interface cannot run a plan again, so this uses three of its internals: the optimised plan of a
-DataFrame, `FileIndex.refresh`, and `QueryExecution.prepareExecutedPlan`, which plans the execution of an optimised
-plan. They are within reach only where Spark runs on this machine, in the version that the project pins.
+Spark's public interface cannot run a plan again, so this uses four of its internals: the optimised plan of a
+DataFrame, `FileIndex.refresh`, `QueryExecution.prepareExecutedPlan`, which plans the execution of an optimised plan,
+and the rule that lets equal subqueries be computed once. They are within reach only where Spark runs on this machine,
+in the version that the project pins.
 """
 
 from __future__ import annotations
@@ -102,6 +103,8 @@ class KeptPlans:
         jvm.org.apache.spark.sql.SparkSession.setActiveSession(self._spark._jsparkSession)
         execution = jvm.org.apache.spark.sql.execution.QueryExecution
         plan = execution.prepareExecutedPlan(self._spark._jsparkSession, optimised)
+        # Plans that are prepared so are taken for subqueries, for which Spark leaves this out.
+        plan = jvm.org.apache.spark.sql.execution.reuse.ReuseExchangeAndSubquery.apply(plan)
         return [decode(json.loads(row.getString(0))) for row in plan.executeCollectPublic()]
 
     def _planned(self, statement: str) -> tuple[Callable[[Any], Any], Any]:

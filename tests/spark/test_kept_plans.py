@@ -106,6 +106,19 @@ def test_rows_have_the_types_that_spark_returns(spark: Any, plans: KeptPlans, tm
     plans.give_back()
 
 
+def test_equal_subqueries_are_computed_once(spark: Any, plans: KeptPlans, tmp_path: Path) -> None:
+    assert plans.take({"numbers": [str(numbers(tmp_path / "a", 1, 2, 3))]})
+    most = "(select max(n) from {numbers})"
+    spark.sparkContext.setJobGroup(str(tmp_path), "a statement with two equal subqueries")
+    try:
+        found = plans.rows(f"select n, {most} as most from {{numbers}} where n < {most}")
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+        plans.give_back()
+    assert sorted(found) == [(1, 3), (2, 3)]
+    assert len(spark.sparkContext.statusTracker().getJobIdsForGroup(str(tmp_path))) == 2
+
+
 def test_a_type_that_json_lacks_is_refused(plans: KeptPlans) -> None:
     assert plans.take({"numbers": []})
     with pytest.raises(TypeError, match="cannot return double"):
