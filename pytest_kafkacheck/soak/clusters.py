@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Self
 
+from analyzers.spark.session import end_spark
 from nemesis.generate import default_weights
 from pytest_kafkacheck.cluster.docker.engine import require_image
 from pytest_kafkacheck.cluster.docker.images import image_for
@@ -42,7 +43,7 @@ class Clusters:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.renew()
+        self._close()
 
     def run(self, experiment: Experiment, *, name: str) -> Run:
         return self._harness.run(experiment, name=name)
@@ -67,13 +68,13 @@ class Clusters:
                 harness.check(Experiment(workload=workload, cluster=cluster))
 
     def renew(self) -> None:
-        """Close the harness, so that neither a cluster nor a Spark session serves for hours."""
-        opened, self._open = self._open, None
-        if opened is not None:
-            opened.close()
+        """Close the harness and end Spark's JVM, so that neither it nor a cluster serves for hours. The next ones
+        start side by side."""
+        self._close()
+        end_spark()
 
     def shrink(self, home: Path, *, seconds: float) -> str:
-        self.renew()
+        self._close()
         with self._opened(home / "shrink" / "runs") as harness:
             minimal = shrink(
                 home,
@@ -83,6 +84,11 @@ class Clusters:
                 say=self._say,
             )
         return minimal.text
+
+    def _close(self) -> None:
+        opened, self._open = self._open, None
+        if opened is not None:
+            opened.close()
 
     @property
     def _harness(self) -> Harness:

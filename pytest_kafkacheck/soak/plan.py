@@ -33,7 +33,8 @@ class Soak:
     budget     how much of the cluster faults may break at the same time, see `Budget`.
     events     fewest and most events of a round.
     length     seconds in which all faults of a round begin and end.
-    lasting    shortest and longest duration of a fault in seconds.
+    lasting    shortest and longest duration of a fault in seconds. Its effect is proved meanwhile, which takes more
+               than 2 s on a busy machine.
     cooldown   seconds of load after the cluster has recovered. A group waits 6 s for a lost member, and a transaction
                without an answer is given up after 10 s.
 
@@ -55,8 +56,8 @@ class Soak:
     clients: bool = False
     budget: Budget = field(default_factory=lambda: Budget(brokers="minority", controllers="minority"))
     events: tuple[int, int] = (2, 6)
-    length: float = 25.0
-    lasting: tuple[float, float] = (2.0, 6.0)
+    length: float = 30.0
+    lasting: tuple[float, float] = (3.0, 8.0)
     cooldown: float = 14.0
 
     def __post_init__(self) -> None:

@@ -53,7 +53,7 @@ def _unsafe() -> Soak:
     return Soak(
         workloads=[AppendLog(acks=1, rate=300, topic_config={"min.insync.replicas": 1})],
         vary={"partitions": (1, 3)},
-        lasting=(2, 10),
+        lasting=(4, 10),
         cooldown=3,
     )
 
@@ -63,7 +63,7 @@ def _cycle() -> Soak:
         workloads=[AppendLog(topic_config=SAFE), Groups(topic_config=SAFE), Transactions(topic_config=SAFE)],
         faults={"restart": 3, "rolling-restart": 1, "kill": 1, "stop": 1},
         events=(3, 5),
-        length=40,
+        length=45,
     )
 
 
