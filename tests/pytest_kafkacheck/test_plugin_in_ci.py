@@ -57,6 +57,11 @@ def session(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
+def kept(session: pytest.Pytester) -> set[str]:
+    """The tests whose runs are there."""
+    return {each.name for each in (session.path / "kept").iterdir()}
+
+
 def test_each_repetition_has_another_seed_and_another_schedule(session: pytest.Pytester) -> None:
     result = session.runpytest_subprocess(
         "-k", "keeps or other", "--kafkacheck-repeat=3", "--kafkacheck-seed=10", "-v"
@@ -73,6 +78,7 @@ def test_each_repetition_has_another_seed_and_another_schedule(session: pytest.P
 
 def test_without_the_options_experiments_are_as_they_are_written(session: pytest.Pytester) -> None:
     session.runpytest_subprocess("-k", "keeps").assert_outcomes(passed=1)
+    assert kept(session) == {"test_keeps"}
     stored = json.loads((session.path / "kept" / "test_keeps" / "experiment.json").read_text())
     assert stored["seed"] == 5
     assert (
@@ -87,8 +93,11 @@ def test_a_repetition_without_a_number_of_times_is_refused(session: pytest.Pytes
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
-def test_the_summary_has_each_test_with_a_cluster(session: pytest.Pytester, workers: tuple[str, ...]) -> None:
-    session.runpytest_subprocess("--kafkacheck-summary=summary.md", *workers)
+def test_the_summary_has_each_test_with_a_cluster_and_runs_of_passed_tests_are_removed(
+    session: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    session.runpytest_subprocess("--kafkacheck-summary=summary.md", "--kafkacheck-retain=failed", *workers)
+    assert kept(session) == {"test_loses"}
     text = (session.path / "summary.md").read_text()
     assert text.startswith("## kafkacheck: 1 failed, 1 skipped, 1 passed\n")
     assert re.search(r"\| `test_a.py::test_loses` \| failed \| invalid .*\|", text)
@@ -113,18 +122,10 @@ def test_an_error_before_the_test_is_in_the_summary(session: pytest.Pytester) ->
     assert "| `test_a.py::test_keeps` | error | RuntimeError: no engine |" in text
 
 
-@pytest.mark.parametrize(
-    ("retain", "kept"), [("all", {"test_keeps", "test_loses"}), ("failed", {"test_loses"})]
-)
-def test_runs_of_passed_tests_may_be_removed(session: pytest.Pytester, retain: str, kept: set[str]) -> None:
-    session.runpytest_subprocess(f"--kafkacheck-retain={retain}")
-    assert {each.name for each in (session.path / "kept").iterdir()} == kept
-
-
 def test_a_run_stays_if_only_the_teardown_fails(session: pytest.Pytester) -> None:
     session.makepyfile(
         test_a=TESTS.replace("kafkacheck(EXPERIMENT).assert_valid()", "kafkacheck(EXPERIMENT)")
     )
     # The fixture fails the test that did not look at its verdict.
     session.runpytest_subprocess("--kafkacheck-retain=failed")
-    assert {each.name for each in (session.path / "kept").iterdir()} == {"test_loses"}
+    assert kept(session) == {"test_loses"}
