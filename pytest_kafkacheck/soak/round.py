@@ -62,12 +62,13 @@ class Round:
         )
 
     @classmethod
-    def failed(cls, number: int, drawn: Drawn, problem: Exception, seconds: float) -> Self:
-        """A round that recorded nothing to judge."""
+    def failed(cls, number: int, drawn: Drawn, problem: Exception, seconds: float, *, path: str) -> Self:
+        """A round that recorded nothing to judge. path: what it left, such as the logs of brokers."""
         return cls(
             **_about(number, drawn),
             result="unknown",
             seconds=round(seconds, 1),
+            path=path,
             headline=f"not run: {problem}",
             unknowns=(f"not run: {problem}",),
         )

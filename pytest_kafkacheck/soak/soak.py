@@ -102,12 +102,10 @@ class _Running:
     def go_on(self) -> State:
         if self._state.rounds:
             self._say(f"going on after {len(self._state.rounds)} rounds, see {self._folder.file}")
-        while not self._ends():
-            self._shrink_new()
-            if self._ends():
-                break
-            self._round(self._state.next_number)
         self._shrink_new()
+        while not self._ends():
+            self._round(self._state.next_number)
+            self._shrink_new()
         return self._state
 
     def _ends(self) -> bool:
@@ -145,13 +143,14 @@ class _Running:
             self._failures += 1
             if self._failures >= FAILURES:
                 raise
-            return Round.failed(number, drawn, error, self._clock() - began)
+            path = next((home.name for home in self._homes(number)), "")
+            return Round.failed(number, drawn, error, self._clock() - began, path=path)
         self._failures = 0
         return Round.of(number, drawn, run, self._clock() - began)
 
     def _left_over(self, number: int, drawn: Drawn) -> Round | None:
         """The round, if an earlier call was killed in it and its history shows something. Else its run is removed."""
-        for home in sorted(self._folder.path.glob(f"*-{name_of(number)}-*")):
+        for home in self._homes(number):
             try:
                 run = self._lab.judge(home)
             except (InfrastructureError, UsageError) as error:
@@ -161,6 +160,9 @@ class _Running:
                     return Round.of(number, drawn, run, 0.0)
             shutil.rmtree(home, ignore_errors=True)
         return None
+
+    def _homes(self, number: int) -> list[Path]:
+        return sorted(self._folder.path.glob(f"*-{name_of(number)}-*"))
 
     def _shrink_new(self) -> None:
         """Shrink the first run of each cause that was not shrunk yet."""

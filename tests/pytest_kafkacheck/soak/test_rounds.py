@@ -165,13 +165,19 @@ def test_the_first_run_of_each_cause_is_shrunk_once(tmp_path: Path) -> None:
 
 
 def test_a_round_that_cannot_be_run_is_unknown_and_several_end_the_soak(tmp_path: Path) -> None:
+    left = tmp_path / "a" / "20260101-000000-round-00002-deadbeef"
+
     def fails(number: int) -> None:
         if number == 1 and not failed:
             failed.append(number)
+            left.mkdir()
             raise InfrastructureError("no broker became ready")
 
     failed: list[int] = []
-    state = run(FakeLab(tmp_path / "a", before=fails), rounds=3)
+    state = run(FakeLab(tmp_path / "a", before=fails), rounds=3, keep="invalid")
+    # What it left is subject to retention, too.
+    assert state.rounds[1].path == left.name
+    assert not left.exists()
     assert [each.result for each in state.rounds] == ["valid", "unknown", "valid"]
     assert state.rounds[1].unknowns == ("not run: no broker became ready",)
 
