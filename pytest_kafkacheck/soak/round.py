@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
+from analyzers.verdict.finding import rank
 from analyzers.verdict.promises import PROMISES
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -105,13 +106,14 @@ def exercised_promises(verdict: Verdict) -> tuple[str, ...]:
 
 
 def causes_of(verdict: Verdict) -> tuple[str, ...]:
-    """Such as ``truncation (unclean election): lost-write``; equal for findings that came from the same."""
-    if verdict.result != "invalid":
+    """Such as ``truncation (unclean election): lost-write``. Only the gravest anomaly of each cause is named: which
+    others there are differs from run to run, although they came from the same."""
+    counted = [each.anomaly for each in verdict.findings if not each.allowed and each.severity == "invalid"]
+    if not counted:
         return ()
-    counted = {each.anomaly for each in verdict.findings if not each.allowed and each.severity == "invalid"}
     texts = []
     for cause in verdict.causes:
-        if anomalies := ", ".join(name for name in cause.findings if name in counted):
+        if found := cause.findings.keys() & set(counted):
             why = f" ({', '.join(cause.circumstances)})" if cause.circumstances else ""
-            texts.append(f"{cause.kind}{why}: {anomalies}")
-    return tuple(dict.fromkeys(texts)) or (", ".join(sorted(counted)),)
+            texts.append(f"{cause.kind}{why}: {min(found, key=rank)}")
+    return tuple(dict.fromkeys(texts)) or (min(counted, key=rank),)

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from analyzers.verdict.verdict import Verdict
+from analyzers.verdict.cause import Cause
+from analyzers.verdict.finding import Finding
+from analyzers.verdict.verdict import Verdict, judge
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -19,6 +21,7 @@ from pytest_kafkacheck.soak.junit import junit_xml
 from pytest_kafkacheck.soak.markdown import markdown
 from pytest_kafkacheck.soak.plan import Soak
 from pytest_kafkacheck.soak.retention import size_of
+from pytest_kafkacheck.soak.round import causes_of
 from pytest_kafkacheck.soak.soak import Limits, soak
 from pytest_kafkacheck.soak.state import SoakFolder, State
 from pytest_kafkacheck.soak.summary import summarized
@@ -92,6 +95,26 @@ def test_the_summary(tmp_path: Path) -> None:
     for fault, state_of_cluster in summary.pairs:
         assert fault in text
         assert state_of_cluster in text
+
+
+def test_findings_of_one_cause_are_one_whatever_else_they_show() -> None:
+    found = {"lost-write": 7, "offset-reuse": 7, "realtime-order": 3}
+
+    def verdict(*names: str, cause: bool = True) -> Verdict:
+        return judge(
+            "r",
+            findings=[Finding(anomaly=name, count=1, summary="") for name in names],
+            causes=[
+                Cause(kind="truncation", findings={name: found[name] for name in names}, circumstances=("x",))
+            ]
+            if cause
+            else [],
+        )
+
+    assert causes_of(verdict("lost-write", "offset-reuse")) == ("truncation (x): lost-write",)
+    assert causes_of(verdict("realtime-order", "lost-write")) == ("truncation (x): lost-write",)
+    assert causes_of(verdict("lost-write", cause=False)) == ("lost-write",)
+    assert causes_of(judge("r")) == ()
 
 
 def test_junit_has_a_case_for_each_round(tmp_path: Path) -> None:
