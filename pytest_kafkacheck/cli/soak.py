@@ -91,14 +91,14 @@ def _run(options: argparse.Namespace) -> int:
     with folder.locked():
         folder.read(plan, options.seed)
         draw(plan, options.seed, 1, ())
-        try:
-            quiet = (lambda _: None) if not options.verbose else say
-            with Clusters(folder.path, say=quiet, show=show, **spark_options(options)) as lab:
-                lab.check(plan)
+        quiet = (lambda _: None) if not options.verbose else say
+        with Clusters(folder.path, say=quiet, show=show, **spark_options(options)) as lab:
+            lab.check(plan)
+            try:
                 soak(plan, lab, folder, limits, seed=options.seed, say=say)
-        finally:
-            # Also where it was interrupted: a summary of what there is.
-            status = _write(options, name, plan, folder)
+            finally:
+                # Also where it was interrupted: a summary of what there is.
+                status = _write(options, name, plan, folder)
     return status
 
 

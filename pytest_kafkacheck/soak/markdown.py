@@ -50,6 +50,8 @@ def _unknowns(summary: Summary) -> Iterator[str]:
 
 
 def _tables(summary: Summary) -> Iterator[str]:
+    if not summary.rounds:
+        return
     faults = [(name, good, bad) for name, (good, bad) in summary.faults.items()]
     yield from ("", "### What was done", "")
     yield from _table(("workload", "rounds"), list(summary.workloads.items()))

@@ -14,7 +14,7 @@ from analyzers.verdict.cause import Cause
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.verdict import Verdict, judge
 from pytest_kafkacheck.cli import main as cli
-from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.errors import CapabilityError, UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.soak import clusters
 from pytest_kafkacheck.soak.junit import junit_xml
@@ -127,13 +127,19 @@ def test_junit_has_a_case_for_each_round(tmp_path: Path) -> None:
 def test_a_soak_without_a_round_says_that_nothing_is_known() -> None:
     text = markdown(summarized((), seed=1, seconds=0), name="plan", folder=Path("x"))
     assert "Nothing was run, so nothing is known" in text
+    assert "|" not in text
 
 
 @pytest.fixture
 def on_the_command_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., int]:
     """Runs ``kafkacheck soak`` with a lab that shows what `verdict` says."""
 
-    def call(*arguments: str, verdict: Callable[[Experiment], Verdict] = shows, before: Any = None) -> int:
+    def call(
+        *arguments: str,
+        verdict: Callable[[Experiment], Verdict] = shows,
+        before: Any = None,
+        cannot: Exception | None = None,
+    ) -> int:
         class Lab(FakeLab):
             def __init__(self, home: Path, **_: object) -> None:
                 super().__init__(home, verdict=verdict)
@@ -146,7 +152,8 @@ def on_the_command_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call
                 pass
 
             def check(self, _: Soak) -> None:
-                pass
+                if cannot is not None:
+                    raise cannot
 
         monkeypatch.setattr(clusters, "Clusters", Lab)
         monkeypatch.chdir(tmp_path)
@@ -173,6 +180,18 @@ def test_the_command_writes_its_files_and_goes_on(
         "plan.py", "--rounds", "1", "--seed", "2", verdict=lambda each: shows(each, unknown="no end")
     )
     assert unknown == cli.UNKNOWN
+
+
+def test_what_the_machine_cannot_do_is_refused_without_a_summary(
+    on_the_command_line: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A summary of an earlier soak stays as it is."""
+    (tmp_path / "soak.md").write_text("of yesterday")
+    arguments = ("--preset", "safe", "--rounds", "1", "--markdown", "soak.md")
+    refused = on_the_command_line(*arguments, cannot=CapabilityError("delay: needs sch_netem"))
+    assert refused == cli.INFRASTRUCTURE
+    assert capsys.readouterr().out == ""
+    assert (tmp_path / "soak.md").read_text() == "of yesterday"
 
 
 def test_an_interrupted_soak_says_what_it_has(
