@@ -32,8 +32,9 @@ soak = Soak(
 )
 """
 
-ENDS_WITHIN = 5.0
-"""Seconds from Ctrl-C to the end of the process."""
+ENDS_WITHIN = 15.0
+"""Seconds from Ctrl-C to the end of the process. 5.1 s were measured with a load of 30 on two processors and at the
+lowest priority; up to 3 s of that are for a verdict on what was recorded."""
 
 
 def started(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
