@@ -78,6 +78,8 @@ class Fault(ABC):
     one_at_a_time     it takes its nodes down one after another.
     blocks_process    it ends a process or makes it stand still. Two of these interfere at one node.
     needs_process     its proof needs a running process. Random schedules do not begin it where one may be blocked.
+    needs_peer        its proof measures packets from another node. Random schedules do not begin it where another
+                      fault may cut the node off from all others.
     strikes_serving   it ends a process or makes it stand still that must have served just before: one that was
                       booting, hung or fenced was not struck. Its proof asks `nemesis.steps.served_before`.
     allows            names of faults that may begin at the same node while it blocks the process.
@@ -103,6 +105,7 @@ class Fault(ABC):
     one_at_a_time: ClassVar[bool] = False
     blocks_process: ClassVar[bool] = False
     needs_process: ClassVar[bool] = False
+    needs_peer: ClassVar[bool] = False
     strikes_serving: ClassVar[bool] = False
     allows: ClassVar[frozenset[str]] = frozenset()
     restores_state: ClassVar[bool] = False

@@ -41,6 +41,9 @@ SETTLING = 12.0
 """Seconds after a fault of nodes or clients in which a group may be without a coordinator, or wait for a member that
 is gone: 6 s each, the session timeout of the workloads. Nobody can join or take over a transactional id meanwhile."""
 
+MEASURING = 3.0
+"""Seconds in which test packets show that a fault of packets is at work."""
+
 TRIES = 20
 """Draws for one event before it is left out because the budget has no room for it."""
 
@@ -162,20 +165,13 @@ def generate(wanted: Generated, topology: Topology) -> Schedule:
 
     Each event is drawn from a random stream of its own. Raises ValueError when not a single event fits.
     """
-    if wanted.weights is None:
-        weights = {
-            name: weight
-            for name, weight in default_weights(clients=wanted.clients).items()
-            if _is_possible(FAULTS[name], wanted, topology)
-        }
-    else:
-        weights = {name: weight for name, weight in wanted.weights.items() if weight > 0}
+    weights = weights_on(wanted, topology)
     taken: list[Event] = []
     for position in range(wanted.events):
         rng = random.Random(f"{wanted.seed}/{position}")
         for _ in range(TRIES):
             event = _draw(rng, wanted, weights, topology, position)
-            if event is not None and _fits(event, taken, wanted, topology):
+            if event is not None and fits(event, taken, wanted, topology):
                 taken.append(event)
                 break
     if not taken:
@@ -184,6 +180,17 @@ def generate(wanted: Generated, topology: Topology) -> Schedule:
             f"{', '.join(weights)}"
         )
     return Schedule(tuple(sorted(taken, key=lambda event: (event.at, event.id))))
+
+
+def weights_on(wanted: Generated, topology: Topology) -> dict[str, float]:
+    """The faults that are drawn there, with their weights, all above 0."""
+    if wanted.weights is not None:
+        return {name: weight for name, weight in wanted.weights.items() if weight > 0}
+    return {
+        name: weight
+        for name, weight in default_weights(clients=wanted.clients).items()
+        if _is_possible(FAULTS[name], wanted, topology)
+    }
 
 
 def _is_possible(fault: type[Fault], wanted: Generated, topology: Topology) -> bool:
@@ -206,7 +213,7 @@ def _draw(
     fault = FAULTS[name](**rng.choice(FAULTS[name].draw.options))
     lasting = 0.0 if fault.momentary else _rounded(rng, *wanted.lasting)
     at = _rounded(rng, 0, wanted.length - lasting)
-    if not (possible := _possible(FAULTS[name], wanted, topology)):
+    if not (possible := drawn_targets(FAULTS[name], wanted, topology)):
         return None
     target = Target.parse(rng.choice(possible))
     event = Event(id=f"{name}-{number}", fault=fault, target=target, at=at, lasting=lasting)
@@ -217,8 +224,9 @@ def _draw(
     return event
 
 
-def _possible(fault: type[Fault], wanted: Generated, topology: Topology) -> Sequence[str]:
-    """With the roles of the workload in place of those of `AppendLog`, where it has none of these."""
+def drawn_targets(fault: type[Fault], wanted: Generated, topology: Topology) -> Sequence[str]:
+    """The targets of a fault there: the roles of the workload in place of those of `AppendLog`, where it has none of
+    these."""
     if wanted.clients:
         return workload_targets(fault, topology)
     names = targets(fault)
@@ -232,7 +240,8 @@ def _rounded(rng: random.Random, least: float, most: float) -> float:
     return min(max(round(rng.uniform(least, most), 1), least), most)
 
 
-def _fits(event: Event, taken: Sequence[Event], wanted: Generated, topology: Topology) -> bool:
+def fits(event: Event, taken: Sequence[Event], wanted: Generated, topology: Topology) -> bool:
+    """Whether a schedule with these events has room for one more."""
     if event.end > wanted.length:
         return False
     if wanted.quiet is not None:
@@ -258,7 +267,11 @@ def _interferes(event: Event, other: Event, topology: Topology) -> bool:
         return True
     if may_block_the_same(event, other) and event.overlaps(other):
         return True
-    return any(hides(*pair) for hides in (_hides, _unsettles) for pair in ((event, other), (other, event)))
+    return any(
+        hides(*pair)
+        for hides in (_hides, _separates, _unsettles)
+        for pair in ((event, other), (other, event))
+    )
 
 
 def _hides(event: Event, other: Event) -> bool:
@@ -267,6 +280,14 @@ def _hides(event: Event, other: Event) -> bool:
         return False
     is_meanwhile = event.at <= other.at < event.end + STARTING
     return is_meanwhile and event.fault.target_family == other.fault.target_family
+
+
+def _separates(event: Event, other: Event) -> bool:
+    """Whether `event` may cut off the node of `other` from all peers before the proof of `other` has ended: the few
+    packets of clients alone do not show which share is lost."""
+    if not other.fault.needs_peer or event.fault.family != "network" or not event.fault.takes_nodes_down:
+        return False
+    return event.at - MEASURING <= other.at < event.end
 
 
 def _unsettles(event: Event, other: Event) -> bool:

@@ -38,6 +38,7 @@ HOMES = {
     "Run": "pytest_kafkacheck.run",
     "Sending": "workloads.roles.sending",
     "Sessions": "workloads.sessions",
+    "Soak": "pytest_kafkacheck.soak.plan",
     "Topic": "workloads.workload",
     "TransactionalSending": "workloads.roles.transactional_sending",
     "Transactions": "workloads.transactions",

@@ -72,6 +72,7 @@ from pytest_kafkacheck.matrix.cell_result import CellResult as CellResult
 from pytest_kafkacheck.matrix.config_matrix import ConfigMatrix as ConfigMatrix
 from pytest_kafkacheck.matrix.matrix import scenarios as scenarios
 from pytest_kafkacheck.run import Run as Run
+from pytest_kafkacheck.soak.plan import Soak as Soak
 from workloads.admin import Admin as Admin
 from workloads.append_log import AppendLog as AppendLog
 from workloads.bank import Bank as Bank
@@ -122,6 +123,7 @@ __all__ = [
     "Run",
     "Sending",
     "Sessions",
+    "Soak",
     "Topic",
     "TransactionalSending",
     "Transactions",

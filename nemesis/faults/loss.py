@@ -36,6 +36,7 @@ class Loss(FiltersPackets):
     end_proved_by = "no rules are left, all test datagrams arrive, and the node serves"
     draw = Draw(weight=1, options=({"percent": 5}, {"percent": 20}, {"percent": 50}))
     takes_nodes_down = False
+    needs_peer = True
     resource = filtered("loss", max, chains)
 
     def __post_init__(self) -> None:

@@ -29,6 +29,7 @@ class ShapesPackets(Fault):
 
     family = "network"
     takes_nodes_down = False
+    needs_peer = True
     needs = frozenset({"netem"})
 
     @property

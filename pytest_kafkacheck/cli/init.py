@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.first_files import CI, TEST
+from pytest_kafkacheck.cli.common.ci_files import CI
+from pytest_kafkacheck.cli.common.first_files import TEST
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 
@@ -23,7 +24,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ci",
         choices=tuple(CI),
-        help="also write the file that lets this service run the test: github or gitlab",
+        help="also write the file that lets this service run the test, and a soak each night: github or gitlab",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +64,14 @@ class Experiment:
     live_checks: bool = False
     expect: Expectation = "valid"
     name: str = ""
+    _drawn_from: Generated | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         validation.check_values(self)
         try:
             faults = self.faults
+            if isinstance(faults, Generated):
+                object.__setattr__(self, "_drawn_from", faults)
             schedule = (
                 generate(faults, self.topology) if isinstance(faults, Generated) else Schedule.of(faults)
             )
@@ -81,6 +84,13 @@ class Experiment:
         object.__setattr__(self, "faults", schedule.events)
         if self.requires is not None:
             object.__setattr__(self, "requires", tuple(sorted(set(self.requires))))
+
+    def reseeded(self, by: int) -> Experiment:
+        """With that number added to its seed. Faults that are `Generated` are drawn anew, with theirs raised as
+        well; of an experiment that was made of this one with other values, they are not known any more."""
+        drawn = self._drawn_from
+        faults = self.faults if drawn is None else replace(drawn, seed=drawn.seed + by)
+        return replace(self, faults=faults, seed=self.seed + by)
 
     @property
     def schedule(self) -> Schedule:

@@ -20,9 +20,12 @@ from pytest_kafkacheck.plugin.marker import pytest_collection_modifyitems as pyt
 from pytest_kafkacheck.plugin.marker import register_marker
 from pytest_kafkacheck.plugin.options import check_options
 from pytest_kafkacheck.plugin.options import pytest_addoption as pytest_addoption
+from pytest_kafkacheck.plugin.repetitions import kafkacheck_seed as kafkacheck_seed
+from pytest_kafkacheck.plugin.repetitions import pytest_generate_tests as pytest_generate_tests
 from pytest_kafkacheck.plugin.reporting import pytest_runtest_makereport as pytest_runtest_makereport
 from pytest_kafkacheck.plugin.reporting import pytest_terminal_summary as pytest_terminal_summary
 from pytest_kafkacheck.plugin.runner import Kafkacheck as Kafkacheck
+from pytest_kafkacheck.plugin.summary import check_summary_file
 from pytest_kafkacheck.plugin.usage_errors import pytest_exception_interact as pytest_exception_interact
 from pytest_kafkacheck.plugin.xdist import pytest_configure_node as pytest_configure_node
 from pytest_kafkacheck.plugin.xdist import pytest_sessionfinish as pytest_sessionfinish
@@ -32,4 +35,5 @@ from pytest_kafkacheck.plugin.xdist import pytest_testnodedown as pytest_testnod
 def pytest_configure(config: pytest.Config) -> None:
     check_options(config)
     check_matrix_file(config)
+    check_summary_file(config)
     register_marker(config)

@@ -67,6 +67,7 @@ def kafkacheck_cluster(
     pytestconfig: pytest.Config,
     _kafkacheck_harness: Harness,
     _kafkacheck_scope: None,
+    kafkacheck_seed: int,  # noqa: ARG001 - each repetition has one
     tmp_path: Path,
 ) -> Iterator[DockerCluster]:
     """A running cluster of the spec that the marker's `cluster` says: for tests with clients of their own."""
@@ -127,7 +128,10 @@ def kafkacheck_recorder(
 
 @pytest.fixture
 def kafkacheck(
-    request: pytest.FixtureRequest, _kafkacheck_harness: Harness, _kafkacheck_scope: None
+    request: pytest.FixtureRequest,
+    _kafkacheck_harness: Harness,
+    _kafkacheck_scope: None,
+    kafkacheck_seed: int,
 ) -> Iterator[Kafkacheck]:
     """Run experiments on real Kafka clusters: ``kafkacheck(Experiment(...)).assert_valid()``."""
     unknown = marker_options(request.node).unknown == "pass"
@@ -135,6 +139,8 @@ def kafkacheck(
         _kafkacheck_harness,
         name=request.node.name,
         unknown=unknown,
+        seed=kafkacheck_seed,
+        is_repeated=kafkacheck_seed != request.config.getoption("kafkacheck_seed"),
         cells=lambda: request.getfixturevalue("_kafkacheck_cells"),
         record=lambda result: request.node.user_properties.append((RESULT, json.dumps(result.to_json()))),
     )

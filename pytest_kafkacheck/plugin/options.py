@@ -84,6 +84,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Write report.html into the folder of each run: of failed tests (failed, the default), of all (always), "
         "or never",
     )
+    group.addoption(
+        "--kafkacheck-retain",
+        choices=("all", "failed"),
+        default="all",
+        help="Which runs stay in DIR: all (the default), or only those of tests that did not pass (failed)",
+    )
+    group.addoption(
+        "--kafkacheck-summary",
+        metavar="FILE",
+        help="Write the tests and what their runs showed into this file as Markdown, such as $GITHUB_STEP_SUMMARY",
+    )
+    group.addoption(
+        "--kafkacheck-repeat",
+        metavar="N",
+        type=int,
+        help="Run each test with a Kafka cluster N times, with the seeds S, S+1, ... of --kafkacheck-seed",
+    )
+    group.addoption(
+        "--kafkacheck-seed",
+        metavar="S",
+        type=int,
+        default=0,
+        help="Add S to the seed of every experiment, and draw Generated schedules anew. Default: 0",
+    )
     parser.addini(
         "kafkacheck_dir", "Folder in which runs are kept, relative to rootdir", default=".kafkacheck"
     )
@@ -103,6 +127,8 @@ def check_options(config: pytest.Config) -> None:
         raise pytest.UsageError(f"ini kafkacheck_share={share!r}: expected worker or all")
     if (scope := scope_of(config)) not in SCOPES:
         raise pytest.UsageError(f"ini kafkacheck_scope={scope!r}: expected one of {', '.join(SCOPES)}")
+    if (times := config.getoption("kafkacheck_repeat")) is not None and times < 1:
+        raise pytest.UsageError(f"--kafkacheck-repeat {times}: expected 1 or more")
     if config.getoption("kafkacheck_attach_config") and not config.getoption("kafkacheck_attach"):
         raise pytest.UsageError(
             "--kafkacheck-attach-config is for a cluster that somebody else runs: name it with --kafkacheck-attach"

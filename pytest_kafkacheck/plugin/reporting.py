@@ -9,7 +9,9 @@ import pytest
 
 from pytest_kafkacheck.plugin.cells import summarize_cells
 from pytest_kafkacheck.plugin.evidence import ENDED, keep_evidence
+from pytest_kafkacheck.plugin.retention import drop_passed
 from pytest_kafkacheck.plugin.run_reports import SHOWN, properties, write_reports
+from pytest_kafkacheck.plugin.summary import ROW, row, write_summary
 from pytest_kafkacheck.plugin.usage_errors import shorten_usage_error
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ def pytest_runtest_makereport(
         shown = "" if call.excinfo is None else str(call.excinfo.value)
         for run in runs:
             item.user_properties.extend(properties(run))
-            report.user_properties.append((ONE_LINE, run.one_line()))
+            report.user_properties += [(ONE_LINE, run.one_line()), (ROW, row(run))]
             # The text of a VerdictError is the run's own text, which is not printed twice.
             if run.replay() not in shown:
                 report.sections.append((f"kafkacheck {run.result}", run.text()))
@@ -81,6 +83,7 @@ def pytest_runtest_makereport(
                 report.sections.append(("kafkacheck details", run.details()))
     if runs and call.when != "setup":
         write_reports(item, report, runs)
+    drop_passed(item, report, runs or [])
     return report
 
 
@@ -94,6 +97,7 @@ def _shorten_message(report: pytest.TestReport, error: BaseException) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     _summarize_passed(terminalreporter, config)
     summarize_cells(terminalreporter, config)
+    write_summary(terminalreporter, config)
     if interrupted := config.stash.get(EVIDENCE, []):
         terminalreporter.section("kafkacheck: evidence of interrupted tests")
         for text in interrupted:

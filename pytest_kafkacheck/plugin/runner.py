@@ -39,10 +39,15 @@ class Kafkacheck:
         *,
         name: str,
         unknown: bool,
+        seed: int,
+        is_repeated: bool,
         cells: Callable[[], SessionCells],
         record: Callable[[CellResult], None],
     ) -> None:
         self.runs: list[Run] = []
+        self.seed = seed
+        """Of this repetition of the test, see `--kafkacheck-repeat`."""
+        self._is_repeated = is_repeated
         self._cells, self._record = cells, record
         self._results: list[CellResult] = []
         self._harness = harness
@@ -64,6 +69,8 @@ class Kafkacheck:
         if type(experiment).__module__ == CELLS:
             return self._cell(cast("Cell", experiment))
         experiment = cast("Experiment", experiment)
+        if self.seed:
+            experiment = experiment.reseeded(self.seed)
         with skipped_where_impossible():
             run = self._harness.run(experiment, name=experiment.name or self._name)
         run.accept_unknown = self._unknown
@@ -72,6 +79,8 @@ class Kafkacheck:
 
     def _cell(self, cell: Cell) -> CellResult:
         __tracebackhide__ = True
+        if self._is_repeated:
+            pytest.skip("a session runs a cell of a matrix once; repeat it with kafkacheck matrix --tries")
         with skipped_where_impossible():
             result = self._cells().result(cell)
         self._results.append(result)

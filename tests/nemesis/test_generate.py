@@ -277,3 +277,13 @@ def test_groups_and_ids_are_hit_while_their_coordinator_and_members_answer() -> 
                 event.id,
             )
     assert hit > 20
+
+
+def test_a_share_of_packets_is_measured_only_where_the_node_has_a_peer() -> None:
+    """A soak had a loss without effect: its node was cut off from both others, and clients send too few packets."""
+    for seed in range(60):
+        wanted = Generated(seed=seed, length=20, events=6, weights={"loss": 2, "isolate": 1, "partition": 1})
+        events = generate(wanted, TOPOLOGIES["three"]).events
+        cuts = [event for event in events if event.fault.name != "loss"]
+        for loss in (event for event in events if event.fault.name == "loss"):
+            assert not any(cut.at <= loss.at < cut.end for cut in cuts), (seed, events)

@@ -93,6 +93,10 @@ def test_options_and_marker_are_documented(pytester: pytest.Pytester) -> None:
         "spark-master",
         "spark-conf",
         "report",
+        "retain",
+        "summary",
+        "repeat",
+        "seed",
     )
     settings = ("dir", "scope", "share", "spark_master", "spark_conf")
     for name in (*(f"--kafkacheck-{each}" for each in options), *(f"kafkacheck_{each}" for each in settings)):

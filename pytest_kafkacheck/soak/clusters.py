@@ -1,0 +1,100 @@
+"""Runs rounds on real clusters, and shrinks findings on others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+from analyzers.spark.session import end_spark
+from nemesis.generate import default_weights
+from pytest_kafkacheck.cluster.docker.engine import require_image
+from pytest_kafkacheck.cluster.docker.images import image_for
+from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.harness import Harness
+from pytest_kafkacheck.progress import Say, Show, show_nothing
+from pytest_kafkacheck.run import Run
+from pytest_kafkacheck.shrink.shrink import shrink
+from pytest_kafkacheck.soak.plan import Soak
+
+
+class Clusters:
+    """A lab, see `soak.Lab`. A context manager: leaving it removes the cluster and stops Spark.
+
+    There is one harness at a time: that of the rounds is closed before a finding is shrunk.
+
+    say      takes the lines of each run.
+    options  of `Harness`.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        say: Say = lambda _: None,
+        show: Show = show_nothing,
+        **options: Any,
+    ) -> None:
+        self._directory, self._say, self._show = directory, say, show
+        self._options = options
+        self._open: Harness | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def run(self, experiment: Experiment, *, name: str) -> Run:
+        return self._harness.run(experiment, name=name)
+
+    def judge(self, home: Path) -> Run:
+        return self._harness.judge(home)
+
+    def check(self, plan: Soak) -> None:
+        """Refuse what cannot be run here, before anything starts. Raises UsageError, and InfrastructureError for a
+        fault that this host cannot do, and for an image that it does not have."""
+        harness = self._harness
+        names = default_weights(clients=plan.clients) if plan.faults is None else plan.faults
+        harness.require_faults([name for name, weight in names.items() if weight > 0])
+        engine = EngineConnection()
+        try:
+            for cluster in plan.clusters:
+                require_image(engine.client, cluster.image or image_for(cluster.version, engine.client))
+        finally:
+            engine.close()
+        for cluster in plan.clusters:
+            for workload in plan.workloads_of(cluster):
+                harness.check(Experiment(workload=workload, cluster=cluster))
+
+    def renew(self) -> None:
+        """Close the harness and end Spark's JVM, so that neither it nor a cluster serves for hours. The next ones
+        start side by side."""
+        self._close()
+        end_spark()
+
+    def shrink(self, home: Path, *, seconds: float) -> str:
+        self._close()
+        with self._opened(home / "shrink" / "runs") as harness:
+            minimal = shrink(
+                home,
+                lambda experiment, names: harness.run(experiment, name="try", only=names),
+                seconds=seconds,
+                renew=harness.drop_cluster,
+                say=self._say,
+            )
+        return minimal.text
+
+    def _close(self) -> None:
+        opened, self._open = self._open, None
+        if opened is not None:
+            opened.close()
+
+    @property
+    def _harness(self) -> Harness:
+        if self._open is None:
+            self._open = self._opened(self._directory)
+        return self._open
+
+    def _opened(self, directory: Path) -> Harness:
+        return Harness(directory, say=self._say, show=self._show, **self._options)

@@ -1,0 +1,80 @@
+"""The experiment of a round: drawn from the soak's seed, the round's number, and what was not seen yet."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.soak.pairs import Pair, planned
+from pytest_kafkacheck.soak.plan import Soak, fields_of
+from workloads.workload import Workload
+
+CANDIDATES = 20
+"""Experiments that are drawn for a round, of which the one with the most new pairs is run. After 20 rounds of the
+preset `safe`, they have planned 60 pairs; 40 candidates 61, 10 candidates 56, and a single one 38."""
+
+BLOCK = 20
+"""Rounds on one cluster. Then it is replaced, so that neither its memory nor its nodes' logs grow for hours."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """A round's experiment. draw: which of its candidates, for `candidate`."""
+
+    experiment: Experiment
+    draw: int
+
+
+def draw(plan: Soak, seed: int, number: int, seen: Collection[Pair]) -> Drawn:
+    """The round of that number, counted from 1. Of several candidates, the one that shows the most pairs that are not
+    in `seen`. Raises UsageError when the plan allows none."""
+    cluster, workload = _turn(plan, number)
+    best: tuple[int, Drawn] | None = None
+    for attempt in range(CANDIDATES):
+        try:
+            experiment = _candidate(plan, cluster, workload, f"{seed}/{number}/{attempt}", number)
+        except ValueError as error:  # values that exclude each other, or a schedule without any event
+            problem = error
+            continue
+        fresh = len(planned(experiment.schedule) - set(seen))
+        if best is None or fresh > best[0]:
+            best = fresh, Drawn(experiment=experiment, draw=attempt)
+    if best is None:
+        raise UsageError(f"round {number}: none of {CANDIDATES} draws is possible: {problem}") from problem
+    return best[1]
+
+
+def candidate(plan: Soak, seed: int, number: int, attempt: int) -> Experiment:
+    """One of the candidates of a round; always the same one. Raises ValueError where it is not possible."""
+    return _candidate(plan, *_turn(plan, number), f"{seed}/{number}/{attempt}", number)
+
+
+def _turn(plan: Soak, number: int) -> tuple[ClusterSpec, Workload]:
+    cluster = plan.clusters[(number - 1) // BLOCK % len(plan.clusters)]
+    workloads = plan.workloads_of(cluster)
+    return cluster, workloads[(number - 1) % len(workloads)]
+
+
+def _candidate(plan: Soak, cluster: ClusterSpec, workload: Workload, stream: str, number: int) -> Experiment:
+    rng = random.Random(stream)
+    workload = _varied(workload, plan, rng)
+    events = rng.randint(*plan.events)
+    return Experiment(
+        name=f"round-{number}",
+        workload=workload,
+        cluster=cluster,
+        faults=plan.generated(seed=rng.getrandbits(32), events=events),
+        budget=plan.budget,
+        cooldown=plan.cooldown,
+        seed=rng.getrandbits(32),
+    )
+
+
+def _varied(workload: Workload, plan: Soak, rng: random.Random) -> Workload:
+    own = set(fields_of(workload))
+    values = {name: rng.choice(values) for name, values in plan.vary.items() if name in own}
+    return replace(workload, **values) if values else workload  # type: ignore[type-var]

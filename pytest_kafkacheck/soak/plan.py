@@ -1,0 +1,152 @@
+"""What a soak may draw: workloads, their settings, clusters, and faults within a budget."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nemesis.budget import Budget
+from nemesis.generate import MOST, Generated
+from nemesis.validation import count
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.experiment.experiment import Experiment
+from workloads import stored
+from workloads.workload import Workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class Soak:
+    """What the rounds of a soak are drawn from. ``kafkacheck soak FILE`` takes it from a Python file.
+
+    workloads  take turns, on each cluster those that its release supports.
+    vary       field of a workload to the values that are drawn for it, such as {"rate": [200, 2000],
+               "client": [{"linger_ms": 0}, {"linger_ms": 50}]}. A workload without that field is left as it is, and
+               values that exclude each other are drawn again.
+    clusters   take turns, each for several rounds.
+    faults     fault to relative frequency; None for the default weights that the faults declare.
+    clients    whether faults also hit what belongs to the workload, see `Generated`.
+    budget     how much of the cluster faults may break at the same time, see `Budget`.
+    events     fewest and most events of a round.
+    length     seconds in which all faults of a round begin and end.
+    lasting    shortest and longest duration of a fault in seconds. Its effect is proved meanwhile, which takes more
+               than 2 s on a busy machine.
+    cooldown   seconds of load after the cluster has recovered. A group waits 6 s for a lost member, and a transaction
+               without an answer is given up after 10 s.
+
+    Example::
+
+        soak = Soak(
+            workloads=[AppendLog(topic_config={"min.insync.replicas": 2}), Transactions()],
+            vary={"rate": [100, 1000]},
+            budget=Budget(brokers=1, controllers=1),
+        )
+
+    Raises UsageError naming the field, the value and what is allowed.
+    """
+
+    workloads: Sequence[Workload]
+    vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    clusters: Sequence[ClusterSpec] = (ClusterSpec(),)
+    faults: Mapping[str, float] | None = None
+    clients: bool = False
+    budget: Budget = field(default_factory=lambda: Budget(brokers="minority", controllers="minority"))
+    events: tuple[int, int] = (2, 6)
+    length: float = 30.0
+    lasting: tuple[float, float] = (3.0, 8.0)
+    cooldown: float = 14.0
+
+    def __post_init__(self) -> None:
+        for name in ("workloads", "clusters"):
+            values = getattr(self, name)
+            if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+                raise UsageError(f"Soak.{name}={values!r}: expected a list with one or more")
+        self._check_budget()
+        self._check_vary()
+        if not isinstance(self.events, Sequence) or len(self.events) != 2 or self.events[0] > self.events[1]:
+            raise UsageError(f"Soak.events={self.events!r}: expected two numbers, the smaller one first")
+        try:
+            for number in self.events:
+                count("Soak.events", number, most=MOST)
+            self.generated(seed=0, events=self.events[1])
+        except ValueError as error:
+            raise UsageError(str(error).replace("Generated.weights", "Soak.faults")) from error
+        for cluster in self.clusters:
+            if not self.workloads_of(cluster):
+                # The last one raises the reason.
+                self._experiment(self.workloads[-1], cluster)
+
+    def generated(self, *, seed: int, events: int) -> Generated:
+        """A schedule of this plan."""
+        return Generated(
+            seed=seed,
+            length=self.length,
+            events=events,
+            weights=self.faults,
+            lasting=self.lasting,
+            budget=self.budget,
+            clients=self.clients,
+        )
+
+    def workloads_of(self, cluster: ClusterSpec) -> list[Workload]:
+        """Those that the cluster can serve."""
+        return [each for each in self.workloads if self._is_possible(each, cluster)]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "workloads": [stored.to_json(each) for each in self.workloads],
+            "vary": {name: list(values) for name, values in self.vary.items()},
+            "clusters": [each.to_json() for each in self.clusters],
+            "faults": None if self.faults is None else dict(self.faults),
+            "clients": self.clients,
+            "budget": self.budget.to_json(),
+            "events": list(self.events),
+            "length": self.length,
+            "lasting": list(self.lasting),
+            "cooldown": self.cooldown,
+        }
+
+    @property
+    def digest(self) -> str:
+        """A hash that is equal for equal plans in every process."""
+        text = json.dumps(self.to_json(), sort_keys=True, default=repr)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def _check_budget(self) -> None:
+        if not isinstance(self.budget, Budget):
+            raise UsageError(f"Soak.budget={self.budget!r}: expected a Budget")
+        if self.budget.brokers is None:
+            raise UsageError(
+                "Soak.budget: brokers=None allows faults to take down all brokers at once, so that most rounds would "
+                "only show that nothing answers; expected a number, or 'minority'"
+            )
+
+    def _check_vary(self) -> None:
+        for name, values in self.vary.items():
+            if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+                raise UsageError(f"Soak.vary[{name!r}]={values!r}: expected a list of values, one or more")
+            if not any(name in fields_of(each) for each in self.workloads):
+                known = sorted({field for each in self.workloads for field in fields_of(each)})
+                raise UsageError(
+                    f"Soak.vary: no workload has a field {name!r}; their fields are {', '.join(known)}"
+                )
+
+    def _is_possible(self, workload: Workload, cluster: ClusterSpec) -> bool:
+        try:
+            self._experiment(workload, cluster)
+        except UsageError:
+            return False
+        return True
+
+    def _experiment(self, workload: Workload, cluster: ClusterSpec) -> Experiment:
+        return Experiment(workload=workload, cluster=cluster)
+
+
+def fields_of(workload: Workload) -> Iterator[str]:
+    """The names of its fields; none where it is no dataclass."""
+    if dataclasses.is_dataclass(workload):
+        yield from (each.name for each in dataclasses.fields(workload))

@@ -1,0 +1,119 @@
+"""What one round showed, as the soak's state keeps it: its run may be removed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Self
+
+from analyzers.verdict.finding import rank
+from analyzers.verdict.promises import PROMISES
+from analyzers.verdict.verdict import Verdict
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.run import Run
+from pytest_kafkacheck.soak.draw import Drawn
+from pytest_kafkacheck.soak.pairs import Pair, seen
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """number, draw   with the soak's seed, they give the experiment again.
+    seconds        it took, with its judgement.
+    path           name of the run's folder; empty where nothing was recorded.
+    effective, without_effect   number of events by fault.
+    promises       those that it exercised.
+    unknowns       reasons why nothing is known, a sentence each.
+    causes         what the findings came from.
+    shrunk         what shrinking said; None where it was not shrunk.
+    """
+
+    number: int
+    draw: int
+    workload: str
+    version: str
+    result: Literal["valid", "invalid", "unknown"]
+    seconds: float
+    path: str = ""
+    headline: str = ""
+    effective: Mapping[str, int] = field(default_factory=dict)
+    without_effect: Mapping[str, int] = field(default_factory=dict)
+    pairs: tuple[Pair, ...] = ()
+    promises: tuple[str, ...] = ()
+    unknowns: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
+    shrunk: str | None = None
+
+    @classmethod
+    def of(cls, number: int, drawn: Drawn, run: Run, seconds: float) -> Self:
+        verdict = run.verdict
+        faults = verdict.exercised.faults
+        return cls(
+            **_about(number, drawn),
+            result=verdict.result,
+            seconds=round(seconds, 1),
+            path=run.path.name,
+            headline=verdict.headline(),
+            effective=dict(Counter(each.fault for each in faults if each.effective)),
+            without_effect=dict(Counter(each.fault for each in faults if not each.effective)),
+            pairs=tuple(sorted(seen(verdict.exercised))),
+            promises=exercised_promises(verdict),
+            unknowns=verdict.unknowns,
+            causes=causes_of(verdict),
+        )
+
+    @classmethod
+    def failed(cls, number: int, drawn: Drawn, problem: Exception, seconds: float, *, path: str) -> Self:
+        """A round that recorded nothing to judge. path: what it left, such as the logs of brokers."""
+        return cls(
+            **_about(number, drawn),
+            result="unknown",
+            seconds=round(seconds, 1),
+            path=path,
+            headline=f"not run: {problem}",
+            unknowns=(f"not run: {problem}",),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Raises TypeError or KeyError for an object that `to_json` did not write."""
+        tuples = {name: tuple(data[name]) for name in ("promises", "unknowns", "causes")}
+        pairs = tuple((fault, state) for fault, state in data["pairs"])
+        return cls(**{**data, **tuples, "pairs": pairs})
+
+
+def _about(number: int, drawn: Drawn) -> dict[str, Any]:
+    experiment: Experiment = drawn.experiment
+    return {
+        "number": number,
+        "draw": drawn.draw,
+        "workload": type(experiment.workload).__name__,
+        "version": experiment.cluster.version,
+    }
+
+
+def exercised_promises(verdict: Verdict) -> tuple[str, ...]:
+    """Names of the promises that a run put to the test."""
+    exercised = verdict.exercised
+    return tuple(
+        name
+        for name, promise in PROMISES.items()
+        if promise.concerns(exercised) and promise.missing(exercised) is None
+    )
+
+
+def causes_of(verdict: Verdict) -> tuple[str, ...]:
+    """Such as ``truncation (unclean election): lost-write``. Only the gravest anomaly of each cause is named: which
+    others there are differs from run to run, although they came from the same."""
+    counted = [each.anomaly for each in verdict.findings if not each.allowed and each.severity == "invalid"]
+    if not counted:
+        return ()
+    texts = []
+    for cause in verdict.causes:
+        if found := cause.findings.keys() & set(counted):
+            why = f" ({', '.join(cause.circumstances)})" if cause.circumstances else ""
+            texts.append(f"{cause.kind}{why}: {min(found, key=rank)}")
+    return tuple(dict.fromkeys(texts)) or (min(counted, key=rank),)

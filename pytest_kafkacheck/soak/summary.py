@@ -1,0 +1,117 @@
+"""What the rounds of a soak showed, all together."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pytest_kafkacheck.soak.pairs import Pair
+from pytest_kafkacheck.soak.round import Round
+
+FIGURES = re.compile(r"\b[0-9a-f]{8}\b|\d[\d,]*(\.\d+)?")
+"""What differs between two sentences that give the same reason: ids of runs, and numbers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """cause: equal for findings that came from the same. path: of the first run. shrunk: what shrinking it said."""
+
+    cause: str
+    rounds: tuple[int, ...]
+    path: str
+    shrunk: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unknown:
+    """reason: of the first of these rounds, with its figures."""
+
+    reason: str
+    rounds: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """Counts are of rounds, and those of faults of events. seconds: for which the soak has run."""
+
+    seed: int
+    seconds: float
+    rounds: int
+    results: dict[str, int]
+    workloads: dict[str, int]
+    versions: dict[str, int]
+    faults: dict[str, tuple[int, int]]
+    """Effective, and without effect."""
+    promises: dict[str, int]
+    pairs: dict[Pair, int]
+    unknowns: tuple[Unknown, ...]
+    findings: tuple[Finding, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        faults = {
+            name: {"effective": good, "without_effect": bad} for name, (good, bad) in self.faults.items()
+        }
+        pairs = [
+            {"fault": fault, "state": state, "rounds": times} for (fault, state), times in self.pairs.items()
+        ]
+        return {**asdict(self), "faults": faults, "pairs": pairs}
+
+
+def summarized(rounds: Sequence[Round], *, seed: int, seconds: float) -> Summary:
+    effective = _counted(name for each in rounds for name in _times(each.effective))
+    without = _counted(name for each in rounds for name in _times(each.without_effect))
+    return Summary(
+        seed=seed,
+        seconds=round(seconds, 1),
+        rounds=len(rounds),
+        results={
+            name: sum(each.result == name for each in rounds) for name in ("valid", "invalid", "unknown")
+        },
+        workloads=_counted(each.workload for each in rounds),
+        versions=_counted(each.version for each in rounds),
+        faults={
+            name: (effective.get(name, 0), without.get(name, 0)) for name in sorted({*effective, *without})
+        },
+        promises=_counted(name for each in rounds for name in each.promises),
+        pairs=dict(sorted(Counter(pair for each in rounds for pair in each.pairs).items())),
+        unknowns=_unknowns(rounds),
+        findings=_findings(rounds),
+    )
+
+
+def _times(counts: Any) -> Iterable[str]:
+    return Counter(counts).elements()
+
+
+def _counted(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))
+
+
+def _unknowns(rounds: Sequence[Round]) -> tuple[Unknown, ...]:
+    """The reasons of rounds of which nothing is known, the most frequent first. Figures do not tell them apart."""
+    found: dict[str, tuple[str, list[int]]] = {}
+    for each in rounds:
+        if each.result == "unknown":
+            for reason in each.unknowns or (each.headline,):
+                found.setdefault(FIGURES.sub("#", reason), (reason, []))[1].append(each.number)
+    ordered = sorted(found.values(), key=lambda entry: -len(entry[1]))
+    return tuple(Unknown(reason=reason, rounds=tuple(numbers)) for reason, numbers in ordered)
+
+
+def _findings(rounds: Sequence[Round]) -> tuple[Finding, ...]:
+    found: dict[str, list[Round]] = {}
+    for each in rounds:
+        for cause in each.causes:
+            found.setdefault(cause, []).append(each)
+    return tuple(
+        Finding(
+            cause=cause,
+            rounds=tuple(each.number for each in of),
+            path=of[0].path,
+            shrunk=next((each.shrunk for each in of if each.shrunk), None),
+        )
+        for cause, of in found.items()
+    )

@@ -1,0 +1,232 @@
+"""What a soak keeps, and what it says at its end."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzers.verdict.cause import Cause
+from analyzers.verdict.finding import Finding
+from analyzers.verdict.verdict import Verdict, judge
+from pytest_kafkacheck.cli import main as cli
+from pytest_kafkacheck.errors import CapabilityError, UsageError
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.soak import clusters
+from pytest_kafkacheck.soak.junit import junit_xml
+from pytest_kafkacheck.soak.markdown import markdown
+from pytest_kafkacheck.soak.plan import Soak
+from pytest_kafkacheck.soak.retention import size_of
+from pytest_kafkacheck.soak.round import causes_of
+from pytest_kafkacheck.soak.soak import Limits, soak
+from pytest_kafkacheck.soak.state import SoakFolder, State
+from pytest_kafkacheck.soak.summary import summarized
+from tests.support.fake_lab import BYTES, FakeLab, shows
+from workloads.append_log import AppendLog
+
+PLAN = Soak(workloads=[AppendLog()])
+
+
+def mixed(home: Path, **limits: Any) -> State:
+    """Six rounds: valid, unknown, invalid, valid, invalid, unknown."""
+
+    def verdict(experiment: Experiment) -> Verdict:
+        number = int(experiment.name.removeprefix("round-"))
+        reason = f"no final read of log-0123abcd-{number} in {number}.5 s" if number in (2, 6) else None
+        return shows(experiment, lost=number in (3, 5), unknown=reason)
+
+    lab = FakeLab(home, verdict=verdict)
+    return soak(PLAN, lab, SoakFolder(home), Limits(rounds=6, **limits), seed=1, clock=lab.clock)
+
+
+def kept(state: State, home: Path) -> list[int]:
+    return [each.number for each in state.rounds if (home / each.path).is_dir()]
+
+
+@pytest.mark.parametrize(
+    ("keep", "numbers"), [("invalid", [3, 5]), ("failed", [2, 3, 5, 6]), ("all", [1, 2, 3, 4, 5, 6])]
+)
+def test_what_is_kept(tmp_path: Path, keep: Any, numbers: list[int]) -> None:
+    assert kept(mixed(tmp_path, keep=keep), tmp_path) == numbers
+
+
+@pytest.mark.parametrize(
+    ("room", "numbers"), [(5.5, [2, 3, 4, 5, 6]), (4.5, [2, 3, 5, 6]), (3.5, [3, 5, 6]), (2.5, [3, 5])]
+)
+def test_the_oldest_valid_runs_go_first(tmp_path: Path, room: float, numbers: list[int]) -> None:
+    everything = tmp_path / "everything"
+    mixed(everything, keep="all")
+    state_file = size_of(everything) - 6 * BYTES  # with what else a run has, for all six
+    home = tmp_path / "limited"
+    limit = int(room * BYTES) + state_file
+    state = mixed(home, keep="all", most_bytes=limit)
+    assert kept(state, home) == numbers
+    assert size_of(home) <= limit
+
+
+def test_the_first_run_of_a_cause_is_never_removed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"the first runs of 1 causes take .* --limit-mb allows 0"):
+        mixed(tmp_path, keep="invalid", most_bytes=BYTES)
+    assert kept(SoakFolder(tmp_path).read(PLAN, 1), tmp_path) == [3]
+
+
+def test_the_summary(tmp_path: Path) -> None:
+    state = mixed(tmp_path)
+    summary = summarized(state.rounds, seed=1, seconds=state.seconds)
+    assert summary.results == {"valid": 2, "invalid": 2, "unknown": 2}
+    planned = sum(sum(each.effective.values()) for each in state.rounds)
+    assert sum(effective for effective, _ in summary.faults.values()) == planned > 0
+    assert summary.promises["acks-after-faults"] == 6
+    assert [(each.cause, each.rounds) for each in summary.findings] == [("truncation: lost-write", (3, 5))]
+    # Reasons that differ only in figures and ids are one.
+    assert [each.rounds for each in summary.unknowns] == [(2, 6)]
+    assert summary.unknowns[0].reason.startswith("no final read of log-0123abcd-2")
+    json.dumps(summary.to_json())
+
+    text = markdown(summary, name="plan", folder=tmp_path)
+    assert "6 rounds in 6 min: 2 valid, 2 invalid, 2 unknown." in text
+    assert "### Finding 1: truncation: lost-write" in text
+    assert f"kafkacheck explain {tmp_path / state.rounds[2].path}" in text
+    assert "- 2 × (2, 6): no final read" in text
+    for fault, state_of_cluster in summary.pairs:
+        assert fault in text
+        assert state_of_cluster in text
+
+
+def test_findings_of_one_cause_are_one_whatever_else_they_show() -> None:
+    found = {"lost-write": 7, "offset-reuse": 7, "realtime-order": 3}
+
+    def verdict(*names: str, cause: bool = True) -> Verdict:
+        return judge(
+            "r",
+            findings=[Finding(anomaly=name, count=1, summary="") for name in names],
+            causes=[
+                Cause(kind="truncation", findings={name: found[name] for name in names}, circumstances=("x",))
+            ]
+            if cause
+            else [],
+        )
+
+    assert causes_of(verdict("lost-write", "offset-reuse")) == ("truncation (x): lost-write",)
+    assert causes_of(verdict("realtime-order", "lost-write")) == ("truncation (x): lost-write",)
+    assert causes_of(verdict("lost-write", cause=False)) == ("lost-write",)
+    assert causes_of(judge("r")) == ()
+
+
+def test_junit_has_a_case_for_each_round(tmp_path: Path) -> None:
+    suite = ElementTree.fromstring(junit_xml(mixed(tmp_path).rounds, name="plan"))[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("6", "2", "2")
+    assert [case.get("name") for case in suite if case.find("failure") is not None] == ["round 3", "round 5"]
+    assert [case.get("name") for case in suite if case.find("skipped") is not None] == ["round 2", "round 6"]
+
+
+def test_a_soak_without_a_round_says_that_nothing_is_known() -> None:
+    text = markdown(summarized((), seed=1, seconds=0), name="plan", folder=Path("x"))
+    assert "Nothing was run, so nothing is known" in text
+    assert "|" not in text
+
+
+@pytest.fixture
+def on_the_command_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., int]:
+    """Runs ``kafkacheck soak`` with a lab that shows what `verdict` says."""
+
+    def call(
+        *arguments: str,
+        verdict: Callable[[Experiment], Verdict] = shows,
+        before: Any = None,
+        cannot: Exception | None = None,
+    ) -> int:
+        class Lab(FakeLab):
+            def __init__(self, home: Path, **_: object) -> None:
+                super().__init__(home, verdict=verdict)
+                self.before = before or self.before
+
+            def __enter__(self) -> Lab:
+                return self
+
+            def __exit__(self, *_: object) -> None:
+                pass
+
+            def check(self, _: Soak) -> None:
+                if cannot is not None:
+                    raise cannot
+
+        monkeypatch.setattr(clusters, "Clusters", Lab)
+        monkeypatch.chdir(tmp_path)
+        return cli.main(["soak", *arguments])
+
+    return call
+
+
+def test_the_command_writes_its_files_and_goes_on(
+    on_the_command_line: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "plan.py").write_text(
+        "from pytest_kafkacheck import AppendLog, Soak\nsoak = Soak(workloads=[AppendLog()])\n"
+    )
+    files = ["--junitxml", "soak.xml", "--markdown", "soak.md", "--json", "soak.json"]
+    assert on_the_command_line("plan.py", "--rounds", "2", *files) == cli.AS_EXPECTED
+    assert json.loads((tmp_path / "soak.json").read_text())["rounds"] == 2
+    assert (tmp_path / "soak.md").read_text() in capsys.readouterr().out
+    assert "round 2" in (tmp_path / "soak.xml").read_text()
+    lost = on_the_command_line("plan.py", "--rounds", "3", verdict=lambda each: shows(each, lost=True))
+    assert lost == cli.NOT_AS_EXPECTED
+    assert "going on after 2 rounds" in capsys.readouterr().err
+    unknown = on_the_command_line(
+        "plan.py", "--rounds", "1", "--seed", "2", verdict=lambda each: shows(each, unknown="no end")
+    )
+    assert unknown == cli.UNKNOWN
+
+
+def test_what_the_machine_cannot_do_is_refused_without_a_summary(
+    on_the_command_line: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A summary of an earlier soak stays as it is."""
+    (tmp_path / "soak.md").write_text("of yesterday")
+    arguments = ("--preset", "safe", "--rounds", "1", "--markdown", "soak.md")
+    refused = on_the_command_line(*arguments, cannot=CapabilityError("delay: needs sch_netem"))
+    assert refused == cli.INFRASTRUCTURE
+    assert capsys.readouterr().out == ""
+    assert (tmp_path / "soak.md").read_text() == "of yesterday"
+
+
+def test_an_interrupted_soak_says_what_it_has(
+    on_the_command_line: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(number: int) -> None:
+        if number == 2:
+            raise KeyboardInterrupt
+
+    assert on_the_command_line("--preset", "safe", "--rounds", "9", before=interrupt) == cli.INTERRUPTED
+    assert "2 rounds in " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--preset", "safe"], "a soak without an end"),
+        (["--rounds", "1"], "either a file that binds a Soak, or --preset safe|unsafe|cycle"),
+        (["--preset", "safe", "--rounds", "0"], "--rounds 0: expected a number above 0"),
+        (["--preset", "safe", "--rounds", "1", "--faults", "isolat"], "did you mean 'isolate'"),
+        (["--preset", "safe", "--rounds", "1", "--client", "nix"], "--client nix"),
+        (["--preset", "safe", "--rounds", "1", "--dir", "/proc/none"], "a soak cannot be kept there"),
+        (["--preset", "safe", "--rounds", "1", "--markdown", "no/where.md"], "its folder does not exist"),
+        (["missing.py", "--rounds", "1"], "no such file"),
+        (["empty.py", "--rounds", "1"], "binds no soaks at its top level"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_starts(
+    on_the_command_line: Callable[..., int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    (tmp_path / "empty.py").write_text("")
+    assert on_the_command_line(*arguments) == cli.USAGE
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / ".kafkacheck").exists()
