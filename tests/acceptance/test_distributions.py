@@ -53,7 +53,11 @@ def test_the_source_distribution_holds_what_the_repository_holds(sources: Path) 
 
 
 def test_tests_of_the_source_distribution_run_from_it(sources: Path) -> None:
-    chosen = ["tests/docs/test_links.py", "tests/nemesis/test_schedule.py", "tests/pytest_kafkacheck/test_spec.py"]
+    chosen = [
+        "tests/docs/test_links.py",
+        "tests/nemesis/test_schedule.py",
+        "tests/pytest_kafkacheck/test_spec.py",
+    ]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen]
     path = {**os.environ, "PYTHONPATH": str(sources)}
     done = subprocess.run(command, cwd=sources, env=path, capture_output=True, text=True, timeout=300)
