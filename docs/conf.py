@@ -22,6 +22,8 @@ exclude_patterns = ["generate"]
 myst_heading_anchors = 4
 html_theme = "furo"
 html_title = "kafkacheck"
+html_static_path = ["static"]
+html_css_files = ["wide.css"]
 html_show_copyright = False
 html_copy_source = False
 

@@ -37,6 +37,7 @@ def test_the_build_fails_for_a_broken_link_and_a_page_outside_the_menu(
     docs = tmp_path / "docs"
     docs.mkdir()
     shutil.copy(ROOT / "docs" / "conf.py", docs)
+    shutil.copytree(ROOT / "docs" / "static", docs / "static")
     menu = "[limits](limits.md)" if text else ""
     (docs / "index.md").write_text(f"# Index\n\n## Part\n\n{menu}\n\n{text}\n")
     (docs / "limits.md").write_text("# Limits\n")
