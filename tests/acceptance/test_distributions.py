@@ -8,6 +8,7 @@ import sys
 import tarfile
 import venv
 import zipfile
+from configparser import ConfigParser
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,14 @@ def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
         "py.typed",
     ):
         assert f"pytest_kafkacheck/{needed}" in names
+
+
+def test_the_command_runs_also_by_the_name_of_the_package(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as opened:
+        (name,) = (each for each in opened.namelist() if each.endswith("entry_points.txt"))
+        found = ConfigParser()
+        found.read_string(opened.read(name).decode())
+    assert found["pipx.run"]["pytest-kafkacheck"] == found["console_scripts"]["kafkacheck"]
 
 
 @pytest.mark.cluster
