@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import venv
 from pathlib import Path
 
@@ -27,7 +26,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("user")
     venv.create(folder / "venv", with_pip=False, symlinks=True)
     (site,) = folder.glob("venv/lib/python*/site-packages")
-    (site / "installed.pth").write_text(f"{ROOT}\n{sysconfig.get_path('purelib')}\n")
+    installed = [each for each in sys.path if each.endswith("site-packages")]
+    (site / "installed.pth").write_text("\n".join([str(ROOT), *installed, ""]))
     for case in CASES:
         shutil.copy(case, folder)
     options = ["--strict", "--no-error-summary", "--python-executable", "venv/bin/python"]
