@@ -1,11 +1,11 @@
 # `make demo` and `make test` each do everything on a fresh Debian or Ubuntu with Python 3.11+ and make.
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := pytest_kafkacheck nemesis workloads analyzers tests examples benchmarks docs/generate
+SOURCES := pytest_kafkacheck nemesis workloads analyzers tests examples benchmarks docs/generate docs/conf.py
 
 JAVA_CLIENT := examples/java_client
 
-.PHONY: demo test test-fast lint images java-client nightly setup clean
+.PHONY: demo test test-fast lint docs dist images java-client nightly setup clean
 
 demo: setup
 	$(BIN)/kafkacheck demo
@@ -44,6 +44,26 @@ lint: .venv/ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# A broken link, also to a heading, ends the build.
+docs: .venv/ready
+	$(BIN)/python docs/generate --check
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs dist/docs
+	@echo "the site is in dist/docs/index.html"
+
+# Both distributions, and an SBOM of an environment with the wheel and nothing else.
+dist: .venv/ready
+	rm -rf dist/*.whl dist/*.tar.gz .venv-dist .venv-release
+	$(BIN)/python -m build --no-isolation
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/python -m pip install --quiet --no-compile --constraint constraints.txt dist/*.whl
+	.venv-dist/bin/python -m pip uninstall --quiet --yes setuptools pip
+	$(PYTHON) -m venv .venv-release
+	.venv-release/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-release/bin/python -m pip install --quiet --group release
+	.venv-release/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+	  --output-file dist/sbom.cdx.json .venv-dist/bin/python
+	rm -rf .venv-dist .venv-release
+
 setup: .venv/ready
 	$(BIN)/kafkacheck setup
 
@@ -69,4 +89,4 @@ setup: .venv/ready
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-connect .kafkacheck dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv .venv-connect .venv-dist .venv-release .kafkacheck dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

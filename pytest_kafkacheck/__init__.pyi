@@ -60,6 +60,7 @@ from nemesis.faults.stop import stop as stop
 from nemesis.faults.stop_client import stop_client as stop_client
 from nemesis.faults.wipe import wipe as wipe
 from nemesis.generate import Generated as Generated
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster as DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec as ClusterSpec
 from pytest_kafkacheck.errors import CapabilityError as CapabilityError
 from pytest_kafkacheck.errors import InfrastructureError as InfrastructureError
@@ -71,6 +72,8 @@ from pytest_kafkacheck.matrix.cell import Cell as Cell
 from pytest_kafkacheck.matrix.cell_result import CellResult as CellResult
 from pytest_kafkacheck.matrix.config_matrix import ConfigMatrix as ConfigMatrix
 from pytest_kafkacheck.matrix.matrix import scenarios as scenarios
+from pytest_kafkacheck.plugin.runner import Kafkacheck as Kafkacheck
+from pytest_kafkacheck.recorder.session import Recording as Recording
 from pytest_kafkacheck.run import Run as Run
 from pytest_kafkacheck.soak.plan import Soak as Soak
 from workloads.admin import Admin as Admin
@@ -110,15 +113,18 @@ __all__ = [
     "Compacted",
     "ConfigMatrix",
     "Copy",
+    "DockerCluster",
     "Ending",
     "Experiment",
     "Finding",
     "Generated",
     "Groups",
     "InfrastructureError",
+    "Kafkacheck",
     "KafkacheckError",
     "Pipeline",
     "Queue",
+    "Recording",
     "Rewind",
     "Run",
     "Sending",

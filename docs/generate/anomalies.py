@@ -34,7 +34,9 @@ def blocks() -> dict[str, str]:
         f"anomalies: {family}": "\n\n".join(section(each) for each in CATALOGUE if each.family == family)
         for family in FAMILIES
     }
-    rows = [[f"[{each.name}](#{each.name})", EFFECTS[each.severity], each.means] for each in CATALOGUE]
+    rows = [
+        [f"[{each.name}](#{each.name.lower()})", EFFECTS[each.severity], each.means] for each in CATALOGUE
+    ]
     names = [each.name for each in CATALOGUE]
     seen = [[f"`{name}`", f"`{SEEN[name]}`"] for name in names if name in SEEN]
     planted = [[f"`{name}`", PLANTED[name]] for name in names if name in PLANTED]

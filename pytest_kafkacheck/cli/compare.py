@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.console import console
-from pytest_kafkacheck.cli.common.figure_text import NAMES, figure_text
 from pytest_kafkacheck.cli.common.harness_options import add_directory_option
 from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.common.run_argument import RUN_HELP
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
+from pytest_kafkacheck.kept_runs.figure_text import NAMES, figure_text
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.kept_runs.comparison import Comparison

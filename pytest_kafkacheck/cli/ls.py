@@ -51,8 +51,7 @@ def _print(runs: Sequence[RunSummary], nothing: str) -> None:
     out, rows = console(), []
     for run in runs:
         when = "" if run.began is None else f"{run.began:%Y-%m-%d %H:%M:%S}"
-        verdict = f"{run.result} (expected)" if run.is_as_expected and run.result != "valid" else run.result
-        rows.append((when, run.name, run.run, verdict, run.cause, f"{run.size / 1e6:.1f}"))
+        rows.append((when, run.name, run.run, run.verdict_text, run.cause, f"{run.size / 1e6:.1f}"))
     headings = ("when", "test", "run", "verdict", "cause", "MB")
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     # Where the terminal is narrow, only the cause is cut.

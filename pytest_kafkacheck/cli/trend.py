@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.console import console
-from pytest_kafkacheck.cli.common.figure_text import NAMES, figure_text
 from pytest_kafkacheck.cli.common.harness_options import add_directory_option
 from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.kept_runs.figure_text import NAMES, figure_text
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.kept_runs.trend import Trend
-
-SHOWN = ("acks_per_second", "latency_99", "longest_wait")
-"""The figures that the table has; the JSON has all."""
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +54,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _print(found: Trend) -> None:
     from pytest_kafkacheck.cli.common.table import table
+    from pytest_kafkacheck.kept_runs.trend import SHOWN
 
     names = {run.name for run in found.runs}
     headings = [
@@ -77,7 +75,7 @@ def _print(found: Trend) -> None:
                 *([run.name] if len(names) > 1 else []),
                 run.run,
                 run.version,
-                run.result if run.is_as_expected else f"{run.result} (expected {run.expected})",
+                run.verdict_text,
                 *(figure_text(each, values[each]) for each in SHOWN),
             ]
         )
@@ -86,22 +84,8 @@ def _print(found: Trend) -> None:
     right = range(len(headings) - len(SHOWN), len(headings))
     for part in table("Runs", headings, rows, marked=marked, right=right):
         out.print(part, markup=False)
-    for line in summary(found):
+    for line in found.summary:
         print(line)
-
-
-def summary(found: Trend) -> list[str]:
-    if found.flake_rate is None:
-        return [f"none of {len(found.runs)} runs is judged"]
-    lines = [
-        f"bad {len(found.bad)} of {len(found.judged)} judged runs; flake rate {100 * found.flake_rate:.0f} % "
-        f"(in Kafka releases with good and bad runs)"
-    ]
-    if found.first_bad is not None:
-        lines.append(f"first bad run after the last good one: {found.first_bad.path}")
-    if found.first_bad_version is not None:
-        lines.append(f"first bad Kafka release: {found.first_bad_version}")
-    return lines
 
 
 COMMAND = Command(

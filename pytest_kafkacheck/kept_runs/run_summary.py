@@ -73,6 +73,13 @@ class RunSummary:
         return self.result == self.expected
 
     @property
+    def verdict_text(self) -> str:
+        """The result, and what was expected where that needs saying."""
+        if not self.is_as_expected:
+            return self.result if self.expected == "valid" else f"{self.result} (expected {self.expected})"
+        return self.result if self.result == "valid" else f"{self.result} (expected)"
+
+    @property
     def anomalies(self) -> dict[str, int]:
         """Anomaly to its count, without those that the workload allows."""
         return {each["anomaly"]: each["count"] for each in self._findings() if not each.get("allowed")}

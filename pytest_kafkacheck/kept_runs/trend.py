@@ -10,6 +10,9 @@ from typing import Any
 from pytest_kafkacheck.kept_runs.figures import Figures, figures
 from pytest_kafkacheck.kept_runs.run_summary import NOT_JUDGED, RunSummary
 
+SHOWN = ("acks_per_second", "latency_99", "longest_wait")
+"""The figures that tables have; the JSON has all."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Trend:
@@ -62,6 +65,21 @@ class Trend:
                 return None
             found = version
         return None
+
+    @property
+    def summary(self) -> list[str]:
+        """Sentences for people."""
+        if self.flake_rate is None:
+            return [f"none of {len(self.runs)} runs is judged"]
+        lines = [
+            f"bad {len(self.bad)} of {len(self.judged)} judged runs; flake rate {100 * self.flake_rate:.0f} % "
+            f"(in Kafka releases with good and bad runs)"
+        ]
+        if self.first_bad is not None:
+            lines.append(f"first bad run after the last good one: {self.first_bad.path}")
+        if self.first_bad_version is not None:
+            lines.append(f"first bad Kafka release: {self.first_bad_version}")
+        return lines
 
     def _by_version(self) -> dict[str, list[RunSummary]]:
         found: dict[str, list[RunSummary]] = {}

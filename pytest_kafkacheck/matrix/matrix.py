@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.matrix.cell import Cell, Expected
 from pytest_kafkacheck.matrix.config_matrix import ConfigMatrix
 from pytest_kafkacheck.matrix.scenario import Scenario, all_scenarios
+
+if TYPE_CHECKING:
+    import pytest
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Matrix:
         )
 
     @property
-    def parametrize(self) -> Any:
+    def parametrize(self) -> pytest.MarkDecorator:
         """A decorator of a test with the argument ``cell``: one test for each."""
         import pytest
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.causes.story import story
+from analyzers.verdict.finding import Finding
 from analyzers.verdict.one_line import one_line
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.report.axis import Axis, clock
@@ -92,15 +93,21 @@ def headline(verdict: Verdict | None) -> str:
     """What decided the result, in one line."""
     if verdict is None:
         return "The run has no verdict that this version can read. Judge it with kafkacheck analyze."
-    if verdict.findings:
-        found = ", ".join(f"{each.anomaly} ×{each.count:,}" for each in verdict.findings if not each.allowed)
-        allowed = ", ".join(
-            f"{each.anomaly} ×{each.count:,} (allowed)" for each in verdict.findings if each.allowed
-        )
-        return ", ".join(filter(None, (found, allowed)))
+    found = [f"{each.anomaly} ×{each.count:,}{_note(each)}" for each in verdict.findings]
+    if verdict.result == "valid":
+        return ", ".join([*one_line(verdict).split("  ")[1:], *found])
+    if found:
+        return ", ".join(found)
     if verdict.unknowns:
         return verdict.unknowns[0]
-    return one_line(verdict).removeprefix("valid  ")
+    return ""
+
+
+def _note(finding: Finding) -> str:
+    """Why it does not decide the result; empty where it does."""
+    if finding.allowed:
+        return " (allowed)"
+    return "" if finding.severity == "invalid" else f" ({finding.severity})"
 
 
 def _groups(run: RunData, counts: Cube) -> Iterator[Group]:

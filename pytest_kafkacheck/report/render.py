@@ -31,16 +31,19 @@ def comparison(runs: Sequence[RunData]) -> str:
 
 
 def _rendered(template: str, **values: Page | Comparison) -> str:
-    return _environment().get_template(template).render(**values)
+    return environment(TEMPLATES).get_template(template).render(**values)
 
 
 @cache
-def _environment() -> Environment:
-    """Every text is escaped: topics, errors and clients have names that others choose."""
+def environment(templates: Path) -> Environment:
+    """Of the templates in a folder. ``asset(name)`` is a file of the report, such as its style.
+
+    Every text is escaped: topics, errors and clients have names that others choose.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader(templates),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -19,6 +19,7 @@ WITHOUT_RESULTS = {
     "export",
     "report",
     "completion",
+    "serve",
     "cluster up",
     "cluster logs",
     "cluster properties",

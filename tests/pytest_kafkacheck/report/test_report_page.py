@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from analyzers.verdict.finding import Finding
+from analyzers.verdict.verdict import judge
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.report.markdown import markdown
+from pytest_kafkacheck.report.page import headline
 from pytest_kafkacheck.report.render import report
 from pytest_kafkacheck.report.run_data import read_run
 from tests.support.report_runs import LOST, RECORDED, planted, send, step, unclean
@@ -150,6 +153,20 @@ def test_each_recorded_run_has_a_small_report(home: Path) -> None:
     page = report(read_run(home))
     assert 20_000 < len(page.encode()) < 300_000
     assert sum(embedded(page)["cells"]["total"]) > 0  # type: ignore[index]
+
+
+def test_the_headline_of_a_valid_run_says_what_it_showed_before_what_was_found() -> None:
+    found = [
+        Finding(anomaly="duplicate", count=12, summary="", examples=(), allowed=True),
+        Finding(anomaly="G0", count=2, summary="", examples=()),
+    ]
+    assert headline(judge("r", findings=found)) == "0 acked, no faults, G0 ×2 (note), duplicate ×12 (allowed)"
+    assert headline(judge("r")) == "0 acked, no faults"
+    lost = Finding(anomaly="lost-write", count=3, summary="", examples=())
+    assert (
+        headline(judge("r", findings=[lost, *found]))
+        == "lost-write ×3, G0 ×2 (note), duplicate ×12 (allowed)"
+    )
 
 
 def test_what_is_no_run_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,109 @@
+"""The source distribution is complete, and the wheel that is built of it works in a new environment."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from configparser import ConfigParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with both. The wheel is built of the source distribution, as by those who package from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    (found,) = built.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def sources(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source distribution, unpacked."""
+    folder = tmp_path_factory.mktemp("sources")
+    (archive,) = built.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder, filter="data")
+    (found,) = folder.iterdir()
+    return found
+
+
+def test_the_source_distribution_holds_what_the_repository_holds(sources: Path) -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no repository, but a source distribution itself")
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True)
+    files = {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
+    held = {str(file.relative_to(sources)) for file in sources.rglob("*") if file.is_file()}
+    assert held == files | {"PKG-INFO"}
+
+
+def test_tests_of_the_source_distribution_run_from_it(sources: Path) -> None:
+    chosen = [
+        "tests/docs/test_links.py",
+        "tests/nemesis/test_schedule.py",
+        "tests/pytest_kafkacheck/test_spec.py",
+    ]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen]
+    path = {**os.environ, "PYTHONPATH": str(sources)}
+    done = subprocess.run(command, cwd=sources, env=path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
+
+
+def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {
+        "pytest_kafkacheck",
+        "nemesis",
+        "workloads",
+        "analyzers",
+    }
+    for needed in (
+        "_compose/image/pom.xml",
+        "_compose/image/log4j2.yaml",
+        "_compose/image/log4j.properties",
+        "cluster/spec/settings.json",
+        "report/templates/report.html.j2",
+        "report/templates/report.js",
+        "serve/templates/listing.html.j2",
+        "py.typed",
+    ):
+        assert f"pytest_kafkacheck/{needed}" in names
+
+
+def test_the_command_runs_also_by_the_name_of_the_package(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as opened:
+        (name,) = (each for each in opened.namelist() if each.endswith("entry_points.txt"))
+        found = ConfigParser()
+        found.read_string(opened.read(name).decode())
+    assert found["pipx.run"]["pytest-kafkacheck"] == found["console_scripts"]["kafkacheck"]
+
+
+@pytest.mark.cluster
+def test_wheel_works_in_a_new_environment(wheel: Path, tmp_path: Path, session: Any) -> None:
+    home = tmp_path / "venv"
+    venv.create(home, with_pip=True)
+    python = home / "bin" / "python"
+    constraints = ROOT / "constraints.txt"
+    # Python compiles what it imports; all of Spark's modules would take longer.
+    command = [python, "-m", "pip", "install", "-q", "--no-compile", "-c", constraints, wheel]
+    subprocess.run(command, check=True)
+    running = session(python=str(python))
+    assert running.wait(limit=600) == 0, running.output
+    assert "1 passed" in running.output
