@@ -46,7 +46,7 @@ def epochs(history: History) -> DataFrame:
     return history.sql("""
         with named as (
             select run, kind, topic, partition, leader_epoch, leader, min(struct(time, node)) as first
-            from {observations} where kind in ('partition', 'quorum') and leader >= 0
+            from {observations} where leader >= 0
             group by run, kind, topic, partition, leader_epoch, leader
         ), of_epochs as (
             select run, kind, topic, partition, leader_epoch,

@@ -16,12 +16,12 @@ DESTROYS = ("power-loss", "wipe", "corrupt", "log-dir-failure")
 
 @fact(needs=SAMPLES)
 def watermarks(history: History) -> DataFrame:
-    """One row per answer of a leader with its high watermark.
+    """One row per answer of a leader.
 
-    Columns: node, leader_epoch, time (ns, when the answer had arrived), high_watermark, log_end (may be null), and
+    Columns: node, leader_epoch, time (ns, when the answer had arrived), high_watermark and log_end (may be null), and
     before: the highest high watermark that it had reported in this epoch before it was asked; null for none.
     """
-    led = answers_of_leaders(history).where("high_watermark is not null")
+    led = answers_of_leaders(history)
     moments = led.selectExpr(
         *LOG, "node", "leader_epoch", "log_end",
         "inline(array(struct(time as at, high_watermark as answered, null as sample), "
@@ -39,11 +39,11 @@ def watermarks(history: History) -> DataFrame:
 
 @fact(needs=SAMPLES)
 def successions(history: History) -> DataFrame:
-    """One row per leader epoch in which the leader reported the end of its log, of each log.
+    """One row per leader epoch of each log, as far as its leader answered.
 
-    Columns: node (the leader), leader_epoch, time (ns, when its first such answer had arrived), log_end (in it),
-    isr_before (of the latest earlier epoch that was seen, as it was seen last), committed, and
-    damaged: whether a fault that destroys records had begun before.
+    Columns: leader_epoch; of the first answer with the end of the log, null for none: node (the leader), time (ns,
+    when it had arrived), log_end; isr_before (of the latest earlier epoch that was seen, as it was seen last);
+    committed; and damaged: whether a fault that destroys records had begun before.
 
     committed is the offset up to which the log surely had been on all in-sync replicas: the highest high watermark
     that a leader of an earlier epoch had reported before any leader of a later one was asked, or where a leader
@@ -63,7 +63,7 @@ _SUCCESSIONS = f"""
     with of_epochs as (
         select run, topic, partition, leader_epoch,
             min(struct(asked, time, node, log_end)) filter (where log_end is not null) as first,
-            max(high_watermark) filter (where superseded is null or time < superseded) as watermark
+            max(high_watermark) filter (where time < superseded) as watermark
         from {{led}} group by run, topic, partition, leader_epoch
     ), seen as (
         select run, topic, partition, leader_epoch, max_by(isr, time) as isr
@@ -82,10 +82,10 @@ _SUCCESSIONS = f"""
             >>)),
             (chain, each) -> named_struct(
                 'committed', greatest(least(chain.committed, each.first.log_end), each.watermark),
-                'rows', if(each.first is null, chain.rows, array_append(chain.rows, named_struct(
+                'rows', array_append(chain.rows, named_struct(
                     'leader_epoch', each.leader_epoch, 'time', each.first.time, 'node', each.first.node,
                     'log_end', each.first.log_end, 'isr_before', each.isr_before, 'committed', chain.committed
-                )))
+                ))
             )
         ) as chain
         from of_epochs left join beside using (run, topic, partition, leader_epoch)

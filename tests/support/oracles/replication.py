@@ -69,7 +69,7 @@ def short_leaders(tables: Tables) -> list[bool]:
                 o["high_watermark"]
                 for o in mine
                 if o["leader_epoch"] == epoch and o["high_watermark"] is not None
-                and (not later or o["time"] < min(later))
+                and later and o["time"] < min(later)
             ]  # fmt: skip
             committed = max([committed, *marks])
     return found

@@ -107,6 +107,37 @@ def leader_that_had_rejoined_the_isr(s: Any) -> Any:
     return written(led(s, 50, 6, 6, node=2, epoch=5, isr=[2]))
 
 
+def leader_that_was_in_the_isr_of_its_own_log(s: Any) -> Any:
+    """Between its epoch and the one before, the leader of another topic is alone in the ISR."""
+    led(s, 20, 7, 9, isr=[1, 2])
+    reported(s, 40, epoch=5, isr=[1], topic="u")
+    return written(led(s, 60, 6, 6, node=2, epoch=6, isr=[2]))
+
+
+def leader_outside_the_isr_that_was_known_last(s: Any) -> Any:
+    """Later answers do not say who is in sync, or are about something else."""
+    reported(s, 20, high_watermark=7, isr=[1])
+    reported(s, 30, kind="other", topic="t", partition=0, isr=[1, 2])
+    reported(s, 40)
+    return written(led(s, 60, 6, 6, node=2, epoch=5, isr=[2]))
+
+
+def leader_of_an_unknown_isr(s: Any) -> Any:
+    return written(led(led(s, 20, 7, 9), 40, 6, 6, node=2, epoch=5))
+
+
+def leader_that_was_asked_when_the_answer_before_it_arrived(s: Any) -> Any:
+    reported(s, 20, high_watermark=7)
+    led(s, 25, 6, 6, node=2, epoch=5)
+    return written(reported(s, 27))
+
+
+def leader_after_the_first_of_two_losses(s: Any) -> Any:
+    led(s, 20, 7, 9, isr=[1])
+    fault(fault(s, "wipe", 30), "wipe", 80)
+    return written(led(s, 40, 0, 0, epoch=5, isr=[1]))
+
+
 def leader_after_the_loss_of_a_disk(s: Any) -> Any:
     led(s, 20, 7, 9, isr=[1])
     fault(s, "wipe", 42)
@@ -162,6 +193,10 @@ def two_leaders_in_one_epoch(s: Any) -> Any:
     return written(reported(reported(s, 20, epoch=5), 40, node=2, leader=1, epoch=5))
 
 
+def leaders_with_the_lowest_ids(s: Any) -> Any:
+    return written(reported(reported(s, 20, node=0), 40))
+
+
 def no_leader_in_the_epoch_of_one(s: Any) -> Any:
     """A broker does not name a leader that it cannot reach."""
     return written(reported(reported(s, 20), 40, node=2, leader=-1))
@@ -198,6 +233,11 @@ def epoch_that_went_back(s: Any) -> Any:
     return written(reported(s, 40, epoch=4, connection=3))
 
 
+def epoch_that_went_back_to_the_first(s: Any) -> Any:
+    reported(reported(s, 5, epoch=3, connection=3), 20, epoch=5, connection=3)
+    return written(reported(s, 40, epoch=3, connection=3))
+
+
 def epoch_that_went_back_over_another_connection(s: Any) -> Any:
     """The broker may have been started again between the two. Without a number, nothing is known."""
     reported(reported(s, 20, epoch=5, connection=3), 40, epoch=4, connection=4)
@@ -213,7 +253,8 @@ def epoch_that_went_back_between_overlapping_answers(s: Any) -> Any:
 def older_epoch_of_another_broker_and_log(s: Any) -> Any:
     reported(s, 20, epoch=5, connection=3)
     reported(s, 40, node=2, leader=1, epoch=4, connection=3)
-    return written(reported(s, 60, epoch=4, connection=3, partition=1))
+    reported(s, 60, epoch=4, connection=3, partition=1)
+    return written(reported(s, 80, epoch=4, connection=3, topic="u"))
 
 
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
@@ -227,6 +268,11 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     leader_from_outside_the_isr: {"unclean-truncation": 1},
     leader_after_a_moment_without_one: {"unclean-truncation": 1},
     leader_that_had_rejoined_the_isr: {"leader-below-watermark": 1},
+    leader_that_was_in_the_isr_of_its_own_log: {"leader-below-watermark": 1},
+    leader_outside_the_isr_that_was_known_last: {"unclean-truncation": 1},
+    leader_of_an_unknown_isr: {"leader-below-watermark": 1},
+    leader_that_was_asked_when_the_answer_before_it_arrived: {},
+    leader_after_the_first_of_two_losses: {"unclean-truncation": 1},
     leader_after_the_loss_of_a_disk: {"unclean-truncation": 1},
     leader_before_the_loss_of_a_disk: {"leader-below-watermark": 1},
     leader_after_a_restart: {"leader-below-watermark": 1},
@@ -235,6 +281,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     watermark_of_a_leader_that_was_replaced_long_ago: {},
     end_that_grew_after_the_first_answer: {"leader-below-watermark": 1},
     two_leaders_in_one_epoch: {"two-leaders-in-epoch": 1},
+    leaders_with_the_lowest_ids: {"two-leaders-in-epoch": 1},
     no_leader_in_the_epoch_of_one: {},
     leaders_of_two_partitions: {},
     two_controllers_in_one_epoch: {"controller-conflict": 1},
@@ -243,6 +290,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     replica_in_sync_that_is_none: {"leader-outside-isr": 1},
     empty_isr_without_a_leader: {},
     epoch_that_went_back: {"metadata-regression": 1},
+    epoch_that_went_back_to_the_first: {"metadata-regression": 1},
     epoch_that_went_back_over_another_connection: {},
     epoch_that_went_back_between_overlapping_answers: {},
     older_epoch_of_another_broker_and_log: {},
