@@ -63,7 +63,7 @@ class AppendLog(Workload):
         does="producers write unique values to one or more topics, readers read them, sessions write and read their "
         "own writes",
         page="#appendlog",
-        judged_by=("log", "sessions", "order"),
+        judged_by=("log", "sessions", "order", "replication"),
         uses=(
             *uses("producer", "consumer"),
             *uses("idempotence", applies=lambda workload: workload.idempotent),

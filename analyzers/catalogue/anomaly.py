@@ -11,7 +11,16 @@ from analyzers.catalogue.subject import LOG, Subject
 
 Severity = Literal["invalid", "unknown", "note"]
 Family = Literal[
-    "log", "sessions", "order", "transactions", "groups", "queues", "applications", "metadata", "availability"
+    "log",
+    "sessions",
+    "order",
+    "transactions",
+    "groups",
+    "queues",
+    "applications",
+    "metadata",
+    "replication",
+    "availability",
 ]
 
 FAMILIES: tuple[Family, ...] = get_args(Family)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Grain = Literal["record", "value", "send", "session", "leader"]
+Grain = Literal["record", "value", "send", "session", "leader", "sample"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,3 +62,15 @@ def per_leader(where: str) -> Suspicion:
     the lowest high watermark that the broker returned to a request sent later, while it called itself the leader in
     this epoch."""
     return Suspicion(per="leader", where=where)
+
+
+def per_sample(where: str) -> Suspicion:
+    """Over samples of partitions and of the quorum. Columns: kind, leader, leader_epoch, isr, replicas, and
+
+    mark, own_end   the high watermark and the end of the log, where the broker called itself the leader.
+    in_epoch        the highest mark of this epoch before.
+    reached         the highest mark before, and of all earlier epochs.
+    other_leader    a leader that was named for this epoch before; the highest one of several.
+    newest          the highest epoch that the broker had named before.
+    """
+    return Suspicion(per="sample", where=where)

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG, SERVED
 from analyzers.facts.fact import SAMPLES, fact
+from analyzers.facts.leading import answers_of_leaders
 from analyzers.history.load import History
 
 
@@ -26,12 +27,8 @@ def leader_polls(history: History) -> DataFrame:
             *LOG, "node", "leader_epoch", "process", "op", "top.offset as offset", "top.value as value", "at"
         )
     )
-    # A broker answers for its metadata first, and may have lost the leadership before it answers for its log.
-    samples = Window.partitionBy(*LOG, "node").orderBy("time")
     answers = (
-        history.observations.where("kind = 'partition' and node is not null")
-        .withColumn("next", F.lead(F.struct("leader", "leader_epoch")).over(samples))
-        .where("leader = node and next.leader = node and next.leader_epoch = leader_epoch")
+        answers_of_leaders(history)
         .selectExpr(*LOG, "node", "leader_epoch", "asked as at", "high_watermark")
         .where("at is not null and high_watermark is not null")
     )

@@ -78,6 +78,9 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         groups=tuple(_groups(run)),
         brokers=tuple(sorted(run.brokers)),
         sampled=tuple(sorted(run.sampled)),
+        leader_samples=run.leader_samples,
+        unmeasured=tuple(f"{topic}-{partition}" for topic, partition in sorted(run.written - run.measured)),
+        controller_samples=run.controller_samples,
         compacted=run.compacted,
     )
 

@@ -18,7 +18,7 @@ from analyzers.catalogue.check import Check
 from analyzers.catalogue.suspicion import Grain
 from analyzers.facts.registry import FACTS
 from analyzers.history.load import History
-from analyzers.judge.prefilter_order import GRAINS, USERS, order_plan
+from analyzers.judge.prefilter_order import GRAINS, OF_BROKERS, USERS, order_plan
 from analyzers.judge.prefilter_plan import RESIDUES, plan
 
 MAX_RESIDUES = 1_000
@@ -103,11 +103,11 @@ def find_suspicious_values(history: History, checks: Sequence[Check]) -> Suspect
 def with_order(
     suspects: Suspects, history: History, checks: Sequence[Check], disordered: Disordered | None = None
 ) -> Suspects:
-    """With those of conditions about sessions and leaders. disordered: as `find_disordered` returned them for all
-    checks; None: they are looked for now."""
+    """With those of conditions about sessions, leaders and samples. disordered: as `find_disordered` returned them
+    for all checks; None: they are looked for now."""
     if disordered is None or suspects.conflicting is None:
         asked = [check for check in checks if check in suspects.checks]
-        grains: Sequence[Grain] = GRAINS if suspects.conflicting is not None else ["leader"]
+        grains = GRAINS if suspects.conflicting is not None else OF_BROKERS
         disordered = find_disordered(history, asked, grains)
     return replace(
         suspects,
@@ -121,8 +121,8 @@ def with_order(
 def find_disordered(
     history: History, checks: Sequence[Check], grains: Sequence[Grain] = GRAINS
 ) -> Disordered:
-    """The runs of each fact that conditions about sessions and leaders do not rule out. One Spark job; none without
-    such a condition."""
+    """The runs of each fact that conditions about sessions, leaders and samples do not rule out. One Spark job; none
+    without such a condition."""
     steps = order_plan(checks, grains)
     if not steps.facts:
         return {}

@@ -1,4 +1,4 @@
-"""The second part of the prefilter: conditions about the order of what sessions and leaders did.
+"""The second part of the prefilter: conditions about the order of what sessions did, and of what brokers reported.
 
 Sessions read whole partitions, so that their facts sort most of what was recorded. To rule out a finding, it suffices
 to sort polls instead of records: what a poll returned counts by its lowest and its highest offset, as long as it
@@ -17,7 +17,10 @@ from analyzers.catalogue.suspicion import Grain
 from analyzers.facts.columns import ACKED, LOG, SERVED, SESSION, TIME
 from analyzers.judge.prefilter_plan import Plan, Step, condition, facts_of
 
-GRAINS: tuple[Grain, ...] = ("session", "leader")
+OF_BROKERS: tuple[Grain, ...] = ("leader", "sample")
+"""Of conditions that need no other part of the prefilter."""
+
+GRAINS: tuple[Grain, ...] = ("session", *OF_BROKERS)
 
 LOG_COLUMNS = ", ".join(LOG)
 
@@ -53,6 +56,7 @@ def order_plan(checks: Sequence[Check], grains: Sequence[Grain] = GRAINS) -> Pla
     sources: Mapping[Grain, tuple[str, Iterator[Step]]] = {
         "session": ("moments", _moments()),
         "leader": ("answered", _answered()),
+        "sample": ("compared", _compared()),
     }
     for grain, (source, of_grain) in sources.items():
         conditions = {fact: where for fact in facts if (where := condition(checks, fact, grain))}
@@ -153,6 +157,40 @@ def _answered() -> Iterator[Step]:
             select {LOG_COLUMNS}, node, leader_epoch, null, asked, high_watermark from {{observations}}
             where kind = 'partition' and node is not null and leader = node and asked is not null
                 and high_watermark is not null
+        )
+        """,
+    )
+
+
+def _compared() -> Iterator[Step]:
+    yield Step(
+        name="sampled",
+        says="a sample of a partition or of the quorum, and of a leader its high watermark and the end of its log",
+        sql="""
+        select run, kind, topic, partition, node, time, leader, leader_epoch, isr, replicas,
+            if(kind = 'partition' and leader = node, high_watermark, null) as mark,
+            if(kind = 'partition' and leader = node, log_end, null) as own_end
+        from {observations} where kind in ('partition', 'quorum')
+        """,
+    )
+    yield Step(
+        name="compared",
+        says="a sample, and what had been reported before: of its epoch, of earlier ones, and by the same broker",
+        sql="""
+        select *, if(last.leader_epoch = leader_epoch, last.mark, null) as in_epoch,
+            if(named.leader_epoch = leader_epoch, named.leader, null) as other_leader
+        from (
+            select *, max(mark) over before as reached,
+                max(if(mark is null, null, struct(leader_epoch, mark))) over before as last,
+                max(if(leader < 0, null, struct(leader_epoch, leader))) over before as named,
+                max(leader_epoch) over (
+                    partition by run, kind, topic, partition, node order by time
+                    rows between unbounded preceding and 1 preceding
+                ) as newest
+            from sampled window before as (
+                partition by run, kind, topic, partition order by leader_epoch, time
+                rows between unbounded preceding and 1 preceding
+            )
         )
         """,
     )

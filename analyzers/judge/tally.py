@@ -81,6 +81,12 @@ class Tally:
     """In sync with some partition, according to any sample."""
     sampled: set[int] = field(default_factory=set)
     """Brokers that answered with the state of a partition."""
+    measured: set[tuple[str, int]] = field(default_factory=set)
+    """Topic-partitions of which a leader answered with its high watermark and the end of its log."""
+    leader_samples: int = 0
+    """The number of such answers."""
+    controller_samples: int = 0
+    """Answers that named an active controller."""
     subscribed: set[tuple[str, str]] = field(default_factory=set)
     """Groups, each with a topic to which a client subscribed as its member."""
     positions: dict[str, Counter[tuple[str, int]]] = field(default_factory=dict)
@@ -200,6 +206,8 @@ def tally(history: History) -> dict[str, Tally]:
             run.leader_changes, run.isr_changes = changed.leaders, changed.isrs
             run.smallest_isr = changed.smallest
             run.sampled, run.brokers = set(changed.nodes), set(changed.members)
+            run.measured = {(log.topic, log.partition) for log in changed.measured}
+            run.leader_samples, run.controller_samples = changed.marks, changed.quorums
     if any(run.nemesis for run in tallies.values()):
         for name, by_event in around_faults(history).items():
             tallies[name].around = by_event
@@ -276,7 +284,9 @@ _TALLY = f"""
     ), seen as (
         select /*+ REPARTITION(run) */ run, topic, partition, node, time, leader_epoch,
             if(kind = 'partition', nullif(leader, -1), null) as leader,
-            if(kind = 'partition', array_sort(isr), null) as isr, if(kind = 'partition', node, null) as sampled
+            if(kind = 'partition', array_sort(isr), null) as isr, if(kind = 'partition', node, null) as sampled,
+            kind = 'partition' and leader = node and high_watermark is not null and log_end is not null as is_mark,
+            kind = 'quorum' as is_quorum
         from {{observations}}
     ), beside as (
         select *, last(leader, true) over (
@@ -289,16 +299,19 @@ _TALLY = f"""
     ), by_node as (
         select run, topic, partition, node, count_if(leader <> last_leader) as leaders,
             count_if(isr <> last_isr) as isrs, min(size(isr)) as smallest, collect_set(sampled) as nodes,
+            count_if(is_mark) as marks, count_if(is_quorum) as quorums,
             flatten(collect_set(isr)) as members
         from beside group by run, topic, partition, node
     ), by_log as (
         select run, topic, partition, sum(leaders) as leaders, max(isrs) as isrs, min(smallest) as smallest,
-            flatten(collect_list(nodes)) as nodes, flatten(collect_list(members)) as members
+            flatten(collect_list(nodes)) as nodes, flatten(collect_list(members)) as members,
+            sum(marks) as marks, sum(quorums) as quorums
         from by_node group by run, topic, partition
     ), changed as (
         select run, sum(leaders) as leaders, sum(isrs) as isrs, min(smallest) as smallest,
             array_distinct(flatten(collect_list(nodes))) as nodes,
-            array_distinct(flatten(collect_list(members))) as members
+            array_distinct(flatten(collect_list(members))) as members, sum(marks) as marks, sum(quorums) as quorums,
+            collect_list(struct(topic, partition)) filter (where marks > 0) as measured
         from by_log group by run
     )
     select run, struct(f, type, n, began, last_begun, logs, sessions, committed, copies, transfers, unlinked,
@@ -309,11 +322,12 @@ _TALLY = f"""
     select run, null, struct(f, op, process, invoked, completed, value, topic, partition), null
     from {{operations}} where process in ({NEMESIS}, {HARNESS})
     union all
-    select run, null, null, struct(leaders, isrs, smallest, nodes, members) from changed
+    select run, null, null, struct(leaders, isrs, smallest, nodes, members, marks, quorums, measured) from changed
 """
 """Rows of three kinds. `counted`: per run, f and type the number, the first and the last invocation (ns), the logs,
 the sessions, and of sends, polls and reads the clients. `operation`: an operation of the nemesis or the harness.
-`changed`: per run the numbers of leader and ISR changes, the brokers that answered, and those that were in sync."""
+`changed`: per run the numbers of leader and ISR changes, the brokers that answered, those that were in sync, and the
+answers of leaders and of controllers."""
 
 _GROUPS = """
     select run, `group`, f, topic, partition, count_if(type = 'ok') as acknowledged

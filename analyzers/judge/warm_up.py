@@ -62,6 +62,7 @@ ORDINARY: dict[str, list[dict[str, Any]]] = {
 }
 """As healthy, and with so many rows that Spark reads files, in code that it generates."""
 
+SAMPLE = HEALTHY["observations"][0] | {"node": 1, "leader": 1}
 GROUP = RUN | {"process": 1, "type": "ok", "group": "g", "generation": 1}
 SUSPICIOUS: dict[str, list[dict[str, Any]]] = {
     "records": [
@@ -89,7 +90,12 @@ SUSPICIOUS: dict[str, list[dict[str, Any]]] = {
             "value": '{"event": "created", "config": {"cleanup.policy": "compact"}}',
         },
     ],
-    "observations": HEALTHY["observations"],
+    "observations": [
+        *HEALTHY["observations"],
+        # Another leader in the same epoch, which is not in sync, and whose log ends below an earlier high watermark.
+        SAMPLE | {"time": 3, "high_watermark": 9, "log_end": 9},
+        SAMPLE | {"time": 5, "high_watermark": 8, "log_end": 3},
+    ],
 }
 """At least one suspicious row for each fact."""
 

@@ -135,6 +135,12 @@ class Exercised:
     """Those that any sample names as a replica in sync."""
     sampled: tuple[int, ...] = ()
     """The brokers that answered with the state of a partition."""
+    leader_samples: int = 0
+    """Answers of leaders with their high watermark and the end of their log."""
+    unmeasured: tuple[str, ...] = ()
+    """Partitions that were written and of which no leader gave such an answer."""
+    controller_samples: int = 0
+    """Answers that named the active controller of the quorum."""
     compacted: int | None = None
     """Acknowledged records of compacted topics that the final reads did not find; None without such a topic."""
 
@@ -158,13 +164,15 @@ class Exercised:
         groups = tuple(
             GroupExercised(**group | {"silent": tuple(group["silent"])}) for group in data.get("groups", ())
         )
-        lists = {name: tuple(data.get(name, ())) for name in ("failed_steps", "brokers", "sampled")}
+        lists = {name: tuple(data.get(name, ())) for name in _LISTS}
         return cls(**{**data, **lists, "faults": faults, "readers": readers, "groups": groups})
 
     @property
     def acks(self) -> int:
         return self.sends.get("ok", 0)
 
+
+_LISTS = ("failed_steps", "brokers", "sampled", "unmeasured")
 
 NOTHING = Exercised()
 """Of a run without any operation."""

@@ -36,7 +36,13 @@ _BY_PROMISE: Mapping[str, tuple[str, ...]] = {
     "snapshots": ("wrong-total",),
     "compaction": ("risen-key",),
     "inspections": ("forgotten-change",),
-    "samples-of-every-broker": ("read-above-watermark",),
+    "samples-of-every-broker": (
+        "read-above-watermark", "two-leaders-in-epoch", "leader-outside-isr", "metadata-regression",
+    ),
+    "samples-of-leaders": (
+        "watermark-above-end", "watermark-regression", "leader-below-watermark", "unclean-truncation",
+    ),
+    "samples-of-controllers": ("controller-conflict",),
 }  # fmt: skip
 """By promise: the anomalies that a run cannot show without it."""
 

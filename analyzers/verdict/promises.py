@@ -210,6 +210,17 @@ def _samples_of_every_broker(exercised: Exercised) -> str | None:
     return f"{len(silent)} of {every} brokers never answered with the state of a partition: {names}."
 
 
+def _samples_of_leaders(exercised: Exercised) -> str | None:
+    if exercised.unmeasured:
+        names = ", ".join(exercised.unmeasured)
+        return f"no leader reported a high watermark and the end of its log of {names}."
+    return None if exercised.leader_samples else "no leader reported a high watermark and the end of its log."
+
+
+def _samples_of_controllers(exercised: Exercised) -> str | None:
+    return None if exercised.controller_samples else "no broker named an active controller of a quorum."
+
+
 PROMISES: Mapping[str, Promise] = {
     promise.name: promise
     for promise in (
@@ -327,6 +338,23 @@ PROMISES: Mapping[str, Promise] = {
             exercised_by="every broker that was ever in an ISR answered with the state of a partition",
             concerns=lambda exercised: bool(exercised.brokers or exercised.sampled),
             missing=_samples_of_every_broker,
+            by_default=False,
+        ),
+        Promise(
+            name="samples-of-leaders",
+            exercised_by=(
+                "of every partition that was written, a broker that called itself the leader reported its high "
+                "watermark and the end of its log"
+            ),
+            concerns=lambda exercised: bool(exercised.leader_samples),
+            missing=_samples_of_leaders,
+            by_default=False,
+        ),
+        Promise(
+            name="samples-of-controllers",
+            exercised_by="a broker named the active controller of the quorum; with ZooKeeper there is none",
+            concerns=lambda exercised: bool(exercised.controller_samples),
+            missing=_samples_of_controllers,
             by_default=False,
         ),
     )

@@ -172,7 +172,7 @@ def test_a_verdict_stored_by_an_earlier_version_can_be_read() -> None:
         "transfers", "snapshots", "whole_snapshots", "snapshots_of_transfers",
         "compacted",
         "inspections", "searches", "outputs", "pipelines",
-        "deliveries", "acknowledgements", "queues",
+        "deliveries", "acknowledgements", "queues", "leader_samples", "unmeasured", "controller_samples",
     ):  # fmt: skip
         again["exercised"].pop(later)
     again["availability"]["phases"][0].pop("skipped")

@@ -37,6 +37,7 @@ from tests.support.random_histories.inspections import inspection_history
 from tests.support.random_histories.logs import draw_histories, log_history
 from tests.support.random_histories.pipelines import pipeline_history
 from tests.support.random_histories.queues import queue_history
+from tests.support.random_histories.replication import replication_history
 from tests.support.random_histories.searches import search_history
 from tests.support.random_histories.snapshots import snapshot_history
 from tests.support.random_histories.transactions import transaction_history
@@ -50,7 +51,7 @@ HISTORIES = 80
 
 STRATEGIES = (
     log_history, group_history, transaction_history, copy_history, compacted_history, pipeline_history,
-    snapshot_history, search_history, inspection_history, queue_history,
+    snapshot_history, search_history, inspection_history, queue_history, replication_history,
 )  # fmt: skip
 
 NO_FACTS = {"fact", "registry"}

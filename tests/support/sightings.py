@@ -20,6 +20,7 @@ BOUNDS = f"{CLUSTER}/test_bounds.py::test_an_outage_is_measured_against_the_boun
 LEFT_DOWN = (
     f"{CLUSTER}/test_unrecovered.py::test_a_run_whose_cluster_does_not_recover_is_judged_by_what_it_recorded"
 )
+REPLICATION = f"{CLUSTER}/test_replication.py"
 PIPELINE = "examples/test_pipeline.py"
 APPLICATIONS = f"{CLUSTER}/test_pipeline.py"
 
@@ -73,6 +74,8 @@ SEEN: Mapping[str, str] = {
     "unprocessed-input": f"{APPLICATIONS}::test_an_application_that_stops_working",
     "queue-lost": f"{CLUSTER}/test_queue.py::test_a_client_that_accepts_what_it_never_processed_loses_records",
     "forgotten-change": f"{CLUSTER}/test_faulty_clients.py::test_a_program_that_deletes_topics_of_others",
+    "leader-below-watermark": f"{REPLICATION}::test_a_disk_that_forgets_what_was_replicated",
+    "unclean-truncation": f"{REPLICATION}::test_an_unclean_election_cuts_what_was_replicated",
     "unavailable": LEFT_DOWN,
     "slow-recovery": BOUNDS,
 }
@@ -81,6 +84,12 @@ SEEN: Mapping[str, str] = {
 PLANTED: Mapping[str, str] = {
     "inconsistent-offsets": "Needs replicas that disagree below the high watermark, or a damaged disk. A client "
     "cannot write to an offset of its choice.",
+    "watermark-above-end": "Needs a broker whose log ends below its own high watermark.",
+    "watermark-regression": "Needs a leader that lowers its high watermark.",
+    "two-leaders-in-epoch": "Needs a controller that elects twice in an epoch.",
+    "controller-conflict": "Needs a voter of the quorum that votes twice in an epoch.",
+    "leader-outside-isr": "Needs a controller that writes a change of a partition in part.",
+    "metadata-regression": "Needs a broker that goes back to an older image of the metadata.",
     "read-above-watermark": "Needs a broker that serves what it has not replicated.",
     "wrong-offset-for-time": "Needs a broker with a damaged time index. The workload `Rewind` asks real ones.",
     "queue-double-holder": "Needs a broker that gives a record to two consumers at a time. The workload `Queue` asks "

@@ -86,7 +86,7 @@ def test_an_observation_of_a_partition_holds_what_its_broker_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of a log whose offsets the broker refuses, it holds the metadata only."""
-    view = Leadership(1, 5, (1, 2))
+    view = Leadership(1, 5, (1, 2), replicas=(2, 1, 3))
     ends: dict[Log, tuple[int, int]] = {LOG: (0, 12), OTHER: (6, -1)}
     monkeypatch.setattr(requests, "metadata", lambda *_: {LOG: view, OTHER: view, ("other", 0): view})
     monkeypatch.setattr(requests, "watermarks", lambda *_: {LOG: Watermarks(9, 2, 7)})
@@ -103,7 +103,7 @@ def test_an_observation_of_a_partition_holds_what_its_broker_reported(
     assert [first[name] for name in ("run", "process", "node", "kind", "topic", "leader", "leader_epoch")] == [
         "r", 50, 2, "partition", "t", 1, 5,
     ]  # fmt: skip
-    assert first["isr"] == [1, 2]
+    assert (first["isr"], first["replicas"]) == ([1, 2], [2, 1, 3])
     assert first["asked"] <= first["time"]
     assert answers.context.counts["samples"] == 1
 
@@ -116,6 +116,53 @@ def test_one_broker_at_a_time_is_asked_for_the_quorum(monkeypatch: pytest.Monkey
         sample()
     assert [row["node"] for row in answers.rows] == [1, 2, 1]
     assert {(row["kind"], row["leader"], row["leader_epoch"]) for row in answers.rows} == {("quorum", 3, 8)}
+    assert {(row["high_watermark"], row["value"]) for row in answers.rows} == {(100, '{"ends": {"3": 100}}')}
+    assert {row["connection"] for row in answers.rows} == {None}
+
+
+class Uptime:
+    """A probe of each broker."""
+
+    kind, interval, each_broker = "uptime", 1.0, True
+
+    def __init__(self, topics: Any) -> None: ...
+
+    def sample(self, ask: Any) -> Any:
+        yield {"leader": ask("the leader")}
+
+
+def test_a_sample_tells_its_connection_and_whether_the_broker_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A new process of a broker cannot answer over a connection to the old one."""
+    replies: list[Any] = [1, 1, TimeoutError(), ConnectionRefusedError(), 2]
+
+    class Scripted:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            if isinstance(replies[0], ConnectionRefusedError):
+                raise replies.pop(0)
+
+        def ask(self, _: Any) -> Any:
+            if isinstance(reply := replies.pop(0), OSError):
+                raise reply
+            return reply
+
+        def close(self) -> None: ...
+
+    monkeypatch.setattr(role, "Connection", Scripted)
+    answers = Answers(7)
+    (sample,) = answers.samplers(Uptime)
+    for _ in range(5):
+        sample()
+    rows = [(row["kind"], row.get("leader"), row["connection"]) for row in answers.rows]
+    lost = ("unanswered", None, None)
+    assert rows == [("uptime", 1, 0), ("uptime", 1, 0), lost, lost, ("uptime", 2, 1)]
+    assert [json.loads(row["value"]) for row in answers.rows if "value" in row] == [
+        {"probe": "uptime", "error": "TimeoutError"},
+        {"probe": "uptime", "error": "ConnectionRefusedError"},
+    ]
+    assert all(row["node"] == 7 and row["asked"] <= row["time"] for row in answers.rows)
+    assert answers.context.counts == {"samples": 3, "unanswered": 2}
 
 
 class GroupProbe:

@@ -218,7 +218,7 @@ OBSERVATIONS = pa.schema(
         ("time", pa.int64()),  # ns, when the response had arrived
         ("node", pa.int32()),  # the broker that answered; null if any could have
         # partition | quorum | group (of an application, see `workloads.roles.group_watch`) | any other kind that a
-        # probe declares
+        # probe declares | unanswered: `node` did not answer the probe that `value` names
         ("kind", pa.string()),
         ("topic", pa.string()),
         ("partition", pa.int32()),
@@ -234,14 +234,19 @@ OBSERVATIONS = pa.schema(
         # ns, before the request was sent: the response has to reflect every operation that had completed by then.
         ("asked", pa.int64()),
         # JSON object of what the other columns have no place for; its keys are documented by the probe of that kind.
+        # unanswered: ``{"probe": kind, "error": class of the error}``
         ("value", pa.string()),
+        ("replicas", pa.list_(pa.int32())),  # partition: as assigned, in their order
+        # The connection over which the probe asked `node`, counted from 0. While it is the same, so is the process of
+        # the broker. Null if not known.
+        ("connection", pa.int32()),
     ]
 )
 """One row per sample of the cluster's state, as reported by one broker."""
 
 LATER: Mapping[str, frozenset[str]] = {
     "records": frozenset({"node", "fetched", "intended", "source", "tombstone", "amount"}),
-    "observations": frozenset({"value"}),
+    "observations": frozenset({"value", "replicas", "connection"}),
 }
 """Columns that files of `FORMAT` may lack, because they were added later. There they count as null."""
 

@@ -1,4 +1,4 @@
-"""Each broker's own view of the workload's partitions: leader, epoch, ISR, and offsets of its replicas."""
+"""Each broker's own view of the workload's partitions: leader, epoch, replicas, ISR, and offsets of what it holds."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ class PartitionProbe:
                 "leader": view.leader,
                 "leader_epoch": view.leader_epoch,
                 "isr": list(view.isr),
+                "replicas": list(view.replicas),
                 "log_start": mark.log_start if mark else None,
                 "high_watermark": mark.high_watermark if mark else None,
                 "log_end": end if not code else None,

@@ -15,6 +15,9 @@ Ask = Callable[[Any], Any]
 
 Row = Mapping[str, Any]
 
+UNANSWERED = "unanswered"
+"""Kind of the row for a sample that failed; see the schema."""
+
 
 class Probe(Protocol):
     """Samples one kind of state. Made once for each broker, or once for all.
@@ -33,9 +36,9 @@ class Probe(Protocol):
         """topics: of the workload, with their numbers of partitions."""
 
     def sample(self, ask: Ask) -> Iterable[Row]:
-        """One sample: rows by name of column, without run, process, time, node, kind and asked, which are the same
-        for all probes. What no column has a place for goes into ``value``, a JSON-able mapping whose keys the
-        probe documents. Raises OSError when the broker does not answer; then the sample is left out.
+        """One sample: rows by name of column, without run, process, time, node, kind, asked and connection, which are
+        the same for all probes. What no column has a place for goes into ``value``, a JSON-able mapping whose keys
+        the probe documents. Raises OSError when the broker does not answer; a row of kind `UNANSWERED` says so.
         """
 
 

@@ -1,4 +1,7 @@
-"""The active controller and its epoch.
+"""The active controller, its epoch, and how far the metadata log reaches.
+
+``high_watermark`` is that of the metadata log. The value ``{"ends": {controller: log end offset}}`` has those of all
+voters, as the active controller knows them.
 
 A broker forwards the question to the active controller and waits for it. So brokers are asked in turn, apart from
 other probes, and over a connection of its own each time.
@@ -23,7 +26,12 @@ class QuorumProbe:
     def sample(self, ask: Ask) -> Iterator[Row]:
         quorum = requests.quorum(ask)
         if quorum is not None:
-            yield {"leader": quorum.leader, "leader_epoch": quorum.epoch}
+            yield {
+                "leader": quorum.leader,
+                "leader_epoch": quorum.epoch,
+                "high_watermark": quorum.high_watermark,
+                "value": {"ends": quorum.ends},
+            }
 
 
 PROBE = QuorumProbe

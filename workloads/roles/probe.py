@@ -12,7 +12,7 @@ from typing import Any
 
 from workloads.clients.connection import Address, Connection, ask
 from workloads.history.writer import Writer
-from workloads.probes.probe import Ask, Probe, Row, all_probes
+from workloads.probes.probe import UNANSWERED, Probe, Row, all_probes
 from workloads.roles.context import WorkerContext
 
 TIMEOUT = 1.0
@@ -22,7 +22,7 @@ JOIN_LIMIT = 3 * TIMEOUT
 
 
 def probe(context: WorkerContext) -> None:
-    """Observe until `context.stop` is set. A broker that does not answer leaves a gap in its own rows only."""
+    """Observe until `context.stop` is set. A broker that does not answer delays its own rows only."""
     writer = context.writer("observations")
     threads = [
         threading.Thread(target=_repeat, args=(context, kind.interval, sample), daemon=True)
@@ -42,7 +42,7 @@ def samplers(kind: type[Probe], context: WorkerContext, writer: Writer) -> list[
     """Functions that take one sample each: one for each broker, or one for all of them."""
     if kind.each_broker:
         return [
-            partial(_record, kind(context.topics), context, writer, node, _Kept(address).ask)
+            partial(_record, kind(context.topics), context, writer, node, _Kept(address))
             for node, address in context.brokers.items()
         ]
     nodes = cycle(context.brokers)
@@ -50,14 +50,21 @@ def samplers(kind: type[Probe], context: WorkerContext, writer: Writer) -> list[
 
     def sample() -> None:
         node = next(nodes)
-        _record(one, context, writer, node, partial(ask, context.brokers[node], timeout=TIMEOUT))
+        _record(one, context, writer, node, _Single(context.brokers[node]))
 
     return [sample]
 
 
-def _record(one: Probe, context: WorkerContext, writer: Writer, node: int, request: Ask) -> None:
+def _record(one: Probe, context: WorkerContext, writer: Writer, node: int, request: _Kept | _Single) -> None:
     asked = time.monotonic_ns()
-    rows = list(one.sample(request))
+    kind = one.kind
+    rows: list[Row]
+    try:
+        rows = list(one.sample(request.ask))
+        context.counts["samples"] += bool(rows)
+    except OSError as error:
+        context.counts["unanswered"] += 1
+        kind, rows = UNANSWERED, [{"value": {"probe": one.kind, "error": type(error).__name__}}]
     now = time.monotonic_ns()
     for row in rows:
         writer.append(
@@ -65,11 +72,11 @@ def _record(one: Probe, context: WorkerContext, writer: Writer, node: int, reque
             process=context.process,
             time=now,
             node=node,
-            kind=one.kind,
+            kind=kind,
             asked=asked,
+            connection=request.connection,
             **_with_json(row),
         )
-    context.counts["samples"] += bool(rows)
 
 
 def _with_json(row: Row) -> dict[str, Any]:
@@ -81,29 +88,42 @@ def _with_json(row: Row) -> dict[str, Any]:
 
 
 class _Kept:
-    """Asks one broker over one connection, and over a new one after an error."""
+    """Asks one broker over one connection, and over a new one after an error.
+
+    connection  the number of the one over which the last response came; null after an error.
+    """
 
     def __init__(self, address: Address) -> None:
+        self.connection: int | None = None
         self._address = address
-        self._connection: Connection | None = None
+        self._open: Connection | None = None
+        self._opened = 0
 
     def ask(self, request: Any) -> Any:
         try:
-            if self._connection is None:
-                self._connection = Connection(self._address, timeout=TIMEOUT)
-            return self._connection.ask(request)
+            if self._open is None:
+                self._open = Connection(self._address, timeout=TIMEOUT)
+                self.connection = self._opened
+                self._opened += 1
+            return self._open.ask(request)
         except OSError:
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
+            if self._open is not None:
+                self._open.close()
+            self._open = self.connection = None
             raise
+
+
+class _Single:
+    """Asks one broker over a new connection each time, of which nothing follows about the broker's process."""
+
+    connection = None
+
+    def __init__(self, address: Address) -> None:
+        self.ask = partial(ask, address, timeout=TIMEOUT)
 
 
 def _repeat(context: WorkerContext, interval: float, sample: Callable[[], None]) -> None:
     while not context.stop.is_set():
         begun = time.monotonic()
-        try:
-            sample()
-        except OSError:
-            context.counts["unanswered"] += 1
+        sample()
         context.stop.wait(max(0.0, interval - (time.monotonic() - begun)))

@@ -52,4 +52,5 @@ def _probe(state: State) -> Steps:
                 "leader_epoch": partition.epoch, "log_start": partition.log_start,
                 "high_watermark": partition.high_watermark, "log_end": len(partition.entries),
                 "last_stable": partition.last_stable_offset, "isr": sorted(partition.isr),
+                "connection": 0,
             })  # fmt: skip

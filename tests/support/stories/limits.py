@@ -246,7 +246,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     misrouted_to_where_another_record_lies: {"foreign-record": 1},
     above_the_last_stable_offset_with_one_of_two_records: {"read-above-lso": 1},
     last_stable_offset_between_two_responses_of_a_poll: {},
-    above_the_last_stable_offset_of_a_log_that_grew: {"read-above-lso": 1},
+    above_the_last_stable_offset_of_a_log_that_grew: {"read-above-lso": 1, "watermark-above-end": 1},
     above_the_last_stable_offset_beside_samples_of_another_kind: {"read-above-lso": 1},
     poll_above_the_last_stable_offset_that_never_ended: {},
     read_above_the_watermark_beside_samples_of_another_kind: {"read-above-watermark": 1},

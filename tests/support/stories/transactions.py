@@ -319,7 +319,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     read_against_real_time: {"G1c-realtime": 1},
     read_at_the_same_time: {"G1c": 1},
     above_the_last_stable_offset: {"read-above-lso": 1},
-    not_above_the_last_stable_offset: {},
+    not_above_the_last_stable_offset: {"watermark-regression": 1},
     zombie: {"zombie-write": 1},
     zombie_that_was_read: {"zombie-write": 1},
     zombie_that_was_committed: {"zombie-write": 1},

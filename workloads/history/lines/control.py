@@ -78,10 +78,16 @@ CONTROL = (
             field("leader", NODE, "-1 for none"),
             field("leader_epoch", SMALL, "of the partition, or of the controller"),
             field("isr", list_of(NODE), "the replicas in sync"),
+            field("replicas", list_of(NODE), "the replicas as assigned"),
             field("log_start", OFFSET, "of the replica on node"),
             field("high_watermark", OFFSET, "of the replica on node"),
             field("log_end", OFFSET, "of the replica on node"),
             field("last_stable", OFFSET, "of the replica on node"),
+            field(
+                "connection",
+                SMALL,
+                "by which node was asked; while it is the same, so is the broker's process",
+            ),
             field(
                 "value",
                 OBJECT,

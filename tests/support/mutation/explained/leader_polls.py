@@ -19,10 +19,10 @@ BY_REASON: dict[str, tuple[str, ...]] = {
     "null is equal to nothing, above nothing, and the least in an order": (
         "leader_polls: \"f = 'poll' and offset is not null and node is not null\" -> \" f = 'poll' and "
         'offset is not null "',
-        "leader_polls: \"kind = 'partition' and node is not null\" -> \" kind = 'partition' \"",
         "leader_polls: 'at is not null and high_watermark is not null' -> ' at is not null '",
         "leader_polls: 'at is not null and high_watermark is not null' -> ' high_watermark is not null '",
-        "leader_polls: epoch', 'asked as at', 'high_watermark').where('at is not null and high_watermark "
-        "is not null') -> epoch', 'asked as at', 'high_watermark')",
+        "leader_polls: answers_of_leaders(history).selectExpr(*LOG, 'node', 'leader_epoch', 'asked as at', "
+        "'high_watermark').where('at is not null and high_watermark is not null') -> "
+        "answers_of_leaders(history).selectExpr(*LOG, 'node', 'leader_epoch', 'asked as at', 'high_watermark')",
     ),
 }

@@ -1,0 +1,102 @@
+"""What brokers report of replicas, leaders and controllers, on real clusters: safe runs break no invariant, and where
+Kafka can lose what was replicated, the samples show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+import pytest_kafkacheck as api
+from analyzers.catalogue.registry import CATALOGUE
+from nemesis.event import Event
+from nemesis.faults.wipe import Wipe
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.run import Run
+from workloads.append_log import AppendLog
+
+pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(300)]
+
+INVARIANTS = {each.name for each in CATALOGUE if each.family == "replication"}
+
+OF_SAMPLES = {"samples-of-every-broker", "samples-of-leaders", "samples-of-controllers"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forget(Wipe):
+    """As `wipe`, under a name of which nobody knows that it destroys records."""
+
+    name = "forget"
+
+
+def broken(run: Run) -> dict[str, int]:
+    return {each.anomaly: each.count for each in run.verdict.findings if each.anomaly in INVARIANTS}
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        [],
+        [api.isolate("leader", at=2, lasting=5), api.kill("controller", at=12, lasting=3)],
+        [api.pause("leader", at=2, lasting=5), api.restart("leader", at=12)],
+    ],
+    ids=["healthy", "isolate, kill", "pause, restart"],
+)
+def test_safe_runs_break_no_invariant(kafkacheck: Callable[[Experiment], Run], faults: list[Event]) -> None:
+    workload = AppendLog(partitions=2, rate=200, topic_config={"min.insync.replicas": 2})
+    run = kafkacheck(
+        Experiment(workload=workload, faults=faults, duration=5, cooldown=8, requires=OF_SAMPLES)
+    )
+    run.assert_valid()
+    assert broken(run) == {}
+    assert run.verdict.exercised.leader_samples > 50
+    assert run.verdict.exercised.controller_samples > 20
+
+
+def test_an_unclean_election_cuts_what_was_replicated(kafkacheck: Callable[[Experiment], Run]) -> None:
+    """Broker 1 is alone in the ISR when it dies, and broker 2 goes on without its last records. Nothing is sent then,
+    so that new records do not hide it before the first sample."""
+    workload = AppendLog(
+        partitions=1,
+        rate=200,
+        replication_factor=2,
+        topic_config={"min.insync.replicas": 1, "unclean.leader.election.enable": True},
+        assignment={0: [1, 2]},
+    )
+    faults = [
+        api.partition([[1], [2]], plane="replication", at=3, lasting=12),
+        api.isolate_client("roles:producer", after="isr-shrink", at=2.5, lasting=12),
+        api.kill(1, after="isr-shrink", at=3, lasting=10),
+    ]
+    run = kafkacheck(Experiment(workload=workload, faults=faults, expect="invalid"))
+    run.assert_invalid("lost-write")
+    assert broken(run) == {"unclean-truncation": 1}
+    (finding,) = (each for each in run.verdict.findings if each.anomaly == "unclean-truncation")
+    (example,) = finding.examples
+    assert (example["node"], example["isr"]) == (2, [1])
+    assert example["offset"] < example["watermark"]
+
+
+def test_a_disk_that_forgets_what_was_replicated(kafkacheck: Callable[[Experiment], Run]) -> None:
+    """The only replica returns without its records, by a clean election: it was the ISR. Kafka 3.9 has no eligible
+    leader replicas (KIP-966), which would empty the ISR first. Nothing is sent around its return."""
+    workload = AppendLog(
+        partitions=1,
+        rate=200,
+        replication_factor=1,
+        topic_config={"min.insync.replicas": 1},
+        assignment={0: [2]},
+    )
+    faults = [
+        api.isolate_client("roles:producer", at=4, lasting=15),
+        Event.of(Forget(), 2, at=5, after=None, lasting=1),
+    ]
+    spec = api.ClusterSpec(version="3.9.2")
+    run = kafkacheck(Experiment(cluster=spec, workload=workload, faults=faults, cooldown=4, expect="invalid"))
+    run.assert_invalid("leader-below-watermark", "lost-write")
+    assert broken(run) == {"leader-below-watermark": 1}
+    (finding,) = (each for each in run.verdict.findings if each.anomaly == "leader-below-watermark")
+    (example,) = finding.examples
+    assert (example["node"], example["isr"]) == (2, [2])
+    assert example["offset"] < example["watermark"]
