@@ -67,10 +67,6 @@ class ScenarioContext:
             topics.delete(self.cluster.brokers, name)
         self.cluster.wait_settled()
 
-    def keep_open(self, manager: Any) -> Any:
-        """Enter a context manager that is left with this one."""
-        return self._stack.enter_context(manager)
-
     @property
     def brokers(self) -> tuple[int, ...]:
         """Ids of the brokers. The first one leads new topics.

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
-from analyzers.verdict.verdict import Verdict
 from nemesis.faults.partition import partition
-from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 from pytest_kafkacheck.scenarios.exercising import exercised
+from pytest_kafkacheck.scenarios.writer import Writer
 
 SHRINK_LIMIT = 15.0
 """Seconds for the ISR to shrink; it takes up to 1.5 times replica.lag.time.max.ms, which is 2 s."""
@@ -34,12 +32,13 @@ def killed(context: ScenarioContext, *nodes: int) -> Iterator[None]:
 
 
 @contextmanager
-def leader_alone_in_sync(context: ScenarioContext, topic: str) -> Iterator[float]:
+def leader_alone_in_sync(context: ScenarioContext, topic: str, writer: Writer) -> Iterator[float]:
     """Followers get no records from the leader, and the ISR has shrunk to it. Controllers reach all of them.
 
-    The topic needs writes: the ISR of an idle partition does not shrink. Yields the seconds that it took. Raises
-    NotExercised where the ISR does not shrink.
+    writer  writes to the topic: the ISR of an idle partition does not shrink.
+    Yields the seconds that it took. Raises NotExercised where the ISR does not shrink.
     """
+    context.require(lambda: len(writer.acks) > 10, 15, "writes are acknowledged")
     leader, *followers = context.view(topic).replicas
     with context.cluster.fault(partition([[leader], followers], plane="replication")):
         yield context.require(
@@ -47,15 +46,3 @@ def leader_alone_in_sync(context: ScenarioContext, topic: str) -> Iterator[float
             SHRINK_LIMIT,
             "the ISR shrinks to the leader",
         )
-
-
-def judged(context: ScenarioContext, experiment: Experiment) -> Verdict:
-    """The verdict of an experiment on the cluster of this context. Raises NotExercised where it is unknown."""
-    run = context.run(replace(experiment, cluster=context.cluster.spec))
-    exercised(run.result != "unknown", run.headline())
-    return run.verdict
-
-
-def found(verdict: Verdict, *anomalies: str) -> int:
-    """How many of these anomalies a verdict has, whether they are allowed or not."""
-    return sum(finding.count for finding in verdict.findings if finding.anomaly in anomalies)

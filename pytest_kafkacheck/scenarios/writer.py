@@ -28,13 +28,10 @@ class Ack(NamedTuple):
 
 
 class Writer:
-    """acks    the acknowledged values, in the order of their acknowledgement.
-    errors  the names of the errors of other values.
-    """
+    """acks: the acknowledged values, in the order of their acknowledgement."""
 
     def __init__(self, producer: Any, topic: str, *, prefix: str) -> None:
         self.acks: list[Ack] = []
-        self.errors: list[str] = []
         self._producer, self._topic, self._prefix = producer, topic, prefix
         self._stop = threading.Event()
         self._open: list[Any] = []
@@ -78,14 +75,10 @@ class Writer:
         while not self._stop.wait(PACE):
             value, sent = f"{self._prefix}{number}", time.monotonic()
             number += 1
-            try:
+            with suppress(KafkaError):
                 future = self._producer.send(self._topic, value.encode(), partition=0)
-            except KafkaError as error:
-                self.errors.append(type(error).__name__)
-                continue
-            self._open.append(future)
-            future.add_callback(self._acknowledged, value, sent)
-            future.add_errback(lambda error: self.errors.append(type(error).__name__))
+                self._open.append(future)
+                future.add_callback(self._acknowledged, value, sent)
 
     def _acknowledged(self, value: str, sent: float, metadata: Any) -> None:
         self.acks.append(Ack(value, metadata.offset, sent, time.monotonic()))

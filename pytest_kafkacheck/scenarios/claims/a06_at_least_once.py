@@ -1,6 +1,6 @@
-"""A member polls 100 records and commits 40 of them; then it is replaced by another one.
+"""A consumer polls 100 records and commits 40 of them; then another one goes on in its place.
 
-Exercised: the second member started, and the first one had polled records that it did not commit.
+Exercised: the second consumer got records, and the first one had polled records that it did not commit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def show(context: ScenarioContext) -> Answer:
     for commits in (True, False):
         # It has polled more than it commits, and ends without another commit, as a crash would end it.
         consumer = context.consumer(group_id=group, auto_offset_reset="earliest")
-        consumer.subscribe([topic])
+        consumer.assign([log])
         handled.append(offsets(consumer, count=RECORDS if commits else RECORDS - COMMITTED, limit=20))
         if commits:
             consumer.commit({log: OffsetAndMetadata(COMMITTED, "", -1)})
@@ -35,7 +35,8 @@ def show(context: ScenarioContext) -> Answer:
     skipped = set(range(COMMITTED, RECORDS)) - set(second)
     return Answer(
         holds=twice == RECORDS - COMMITTED and second[0] == COMMITTED and not skipped,
-        seen=f"the second member started at {second[0]}: {twice} records were handled twice, {len(skipped)} skipped",
+        seen=f"the second consumer started at {second[0]}: {twice} records were handled twice, {len(skipped)} "
+        "skipped",
         figures={"handled twice": twice, "skipped": len(skipped)},
     )
 

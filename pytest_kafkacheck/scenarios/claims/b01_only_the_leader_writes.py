@@ -18,7 +18,8 @@ def show(context: ScenarioContext) -> Answer:
     codes = {node: context.produce(topic, node, "to a follower")[0] for node in followers}
     ends = {node: context.end(topic, node) for node in followers}
     exercised(
-        context.produce(topic, leader, "to the leader")[0] == 0, "the leader refused the request as well"
+        context.produce(topic, leader, "to the leader", limit=10)[0] == 0,
+        "the leader refused the request as well",
     )
     refused = [node for node, code in codes.items() if code == NOT_LEADER]
     return Answer(

@@ -15,7 +15,7 @@ def show(context: ScenarioContext) -> Answer:
     topic = context.topic()
     writer = context.writer(topic)
     leader = context.view(topic).leader
-    with leader_alone_in_sync(context, topic) as shrunk:
+    with leader_alone_in_sync(context, topic, writer) as shrunk:
         acks = len(writer.acks)
         context.require(lambda: len(writer.acks) > acks + 20, 10, "the leader alone acknowledges")
         alone = context.view(topic, at=leader)

@@ -19,9 +19,11 @@ def show(context: ScenarioContext) -> Answer:
     topic = context.topic(config={"min.insync.replicas": 2})
     leader = context.view(topic).leader
     context.write(topic, (f"v{number}" for number in range(RECORDS)))
-    exercised(context.produce(topic, leader, "before")[0] == 0, "acks=all was refused with a full ISR")
-    context.writer(topic, acks=1)
-    with leader_alone_in_sync(context, topic):
+    exercised(
+        context.produce(topic, leader, "before", limit=10)[0] == 0, "acks=all was refused with a full ISR"
+    )
+    writer = context.writer(topic, acks=1)
+    with leader_alone_in_sync(context, topic, writer):
         code, seconds = context.produce(topic, leader, "refused")
         read = offsets(context.consumer(topic), count=RECORDS, limit=10)
     in_the_end = "refused" in context.read(topic).values()

@@ -19,7 +19,7 @@ def show(context: ScenarioContext) -> Answer:
     topic = context.topic(config={"unclean.leader.election.enable": False, "min.insync.replicas": 1})
     leader, *followers = context.view(topic).replicas
     writer = context.writer(topic)
-    with leader_alone_in_sync(context, topic):
+    with leader_alone_in_sync(context, topic, writer):
         acks = len(writer.acks)
         context.require(lambda: len(writer.acks) > acks + ALONE, 15, "the leader alone acknowledges")
         with killed(context, leader):

@@ -20,7 +20,9 @@ WAIT = 0.8
 def show(context: ScenarioContext) -> Answer:
     topic = context.topic()
     leader, *_, follower = context.view(topic).replicas
-    exercised(context.produce(topic, leader, "before")[0] == 0, "acks=all was refused with all followers")
+    exercised(
+        context.produce(topic, leader, "before", limit=10)[0] == 0, "acks=all was refused with all followers"
+    )
     _, with_all = context.produce(topic, leader, "before", limit=WAIT)
     with context.cluster.fault(pause(follower)):
         code, seconds = context.produce(topic, leader, "waits", limit=WAIT)
