@@ -41,7 +41,14 @@ def merged(files: Iterator[list[dict[str, Any]]]) -> list[dict[str, Any]]:
 def body(results: list[dict[str, Any]]) -> str:
     parts = []
     for letter, name in SECTIONS.items():
-        if rows := [_row(each) for each in results if each["id"][0] == letter]:
+        rows: list[list[str]] = []
+        for each in results:
+            if each["id"][0] == letter:
+                row = _row(each)
+                # A claim that has several rows is named in the first one only.
+                is_first = not any(known[0] == row[0] for known in rows)
+                rows.append(row if is_first else ["", "", *row[2:]])
+        if rows:
             parts.append(
                 f"### {letter}. {name}\n\n{table(['id', 'claim', 'Kafka', 'outcome', 'figures'], rows)}"
             )

@@ -43,3 +43,9 @@ def test_a_row_has_the_rate_the_figures_and_the_reason(page: Any) -> None:
     assert "### C. " in body
     assert "| C9 | It is so. ([source](<https://example.org>)) | 4.1.1 |" in body
     assert "| refuted 2 of 2; expected: a known defect | lost: 3 |" in body
+
+
+def test_a_claim_with_several_cases_is_named_once(page: Any) -> None:
+    body = page.body([result("C9", "confirmed"), result("C9", "refuted", case="4.0.0", why="a defect")])
+    assert body.count("It is so.") == 1
+    assert "|  |  | 4.0.0 | refuted 1 of 1; expected: a defect | lost: 3 |" in body
