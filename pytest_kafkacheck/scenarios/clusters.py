@@ -19,11 +19,10 @@ RACKS = ClusterSpec(
 )
 
 CURRENT = (Case(name="4.1.1", cluster=KRAFT),)
-EVERY_MODE = (*CURRENT, Case(name="2.8.2 ZooKeeper", cluster=OLDEST))
-ALL = (
-    *CURRENT,
+BOTH_MODES = (*CURRENT, Case(name="3.9.2 ZooKeeper", cluster=ZOOKEEPER))
+RELEASES = (
+    *BOTH_MODES,
     Case(name="4.3.0", cluster=LATEST),
-    Case(name="3.9.2 ZooKeeper", cluster=ZOOKEEPER),
     Case(name="2.8.2 ZooKeeper", cluster=OLDEST),
 )
 

@@ -6,7 +6,7 @@ Exercised: the log has offsets without a record, because each transaction ends w
 from __future__ import annotations
 
 from pytest_kafkacheck.scenarios.claim import Answer, Claim
-from pytest_kafkacheck.scenarios.clusters import EVERY_MODE
+from pytest_kafkacheck.scenarios.clusters import CURRENT
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 from pytest_kafkacheck.scenarios.exercising import exercised
 
@@ -47,6 +47,6 @@ CLAIM = Claim(
     text="Within a partition records are read in the order of the log. Offsets grow, but are not dense: control "
     "records of transactions take some.",
     source="https://kafka.apache.org/documentation/#semantics",
-    cases=EVERY_MODE,
+    cases=CURRENT,
     show=show,
 )

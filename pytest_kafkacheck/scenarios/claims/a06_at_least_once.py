@@ -9,7 +9,7 @@ from kafka import TopicPartition
 from kafka.structs import OffsetAndMetadata
 
 from pytest_kafkacheck.scenarios.claim import Answer, Claim
-from pytest_kafkacheck.scenarios.clusters import EVERY_MODE
+from pytest_kafkacheck.scenarios.clusters import CURRENT
 from pytest_kafkacheck.scenarios.context import ScenarioContext, offsets
 from pytest_kafkacheck.scenarios.exercising import exercised
 
@@ -47,6 +47,6 @@ CLAIM = Claim(
     text="A consumer that commits after its work gets records again after a crash, from the committed offset on, and "
     "skips none.",
     source="https://kafka.apache.org/documentation/#semantics",
-    cases=EVERY_MODE,
+    cases=CURRENT,
     show=show,
 )

@@ -6,7 +6,7 @@ Exercised: the same request was accepted before the ISR shrank.
 from __future__ import annotations
 
 from pytest_kafkacheck.scenarios.claim import Answer, Claim
-from pytest_kafkacheck.scenarios.clusters import ALL
+from pytest_kafkacheck.scenarios.clusters import BOTH_MODES
 from pytest_kafkacheck.scenarios.context import ScenarioContext, offsets
 from pytest_kafkacheck.scenarios.exercising import exercised
 from pytest_kafkacheck.scenarios.produce import NOT_ENOUGH_REPLICAS
@@ -40,6 +40,6 @@ CLAIM = Claim(
     text="With fewer in-sync replicas than min.insync.replicas, acks=all is refused at once with "
     "NOT_ENOUGH_REPLICAS, nothing is appended, and reads go on.",
     source="https://kafka.apache.org/documentation/#topicconfigs_min.insync.replicas",
-    cases=ALL,
+    cases=BOTH_MODES,
     show=show,
 )

@@ -6,7 +6,7 @@ Exercised: there was no leader, although two replicas were up.
 from __future__ import annotations
 
 from pytest_kafkacheck.scenarios.claim import Answer, Claim
-from pytest_kafkacheck.scenarios.clusters import ALL
+from pytest_kafkacheck.scenarios.clusters import BOTH_MODES
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 from pytest_kafkacheck.scenarios.steps import killed, leader_alone_in_sync
 
@@ -48,6 +48,6 @@ CLAIM = Claim(
     text="With unclean.leader.election.enable=false the partition has no leader until a replica that was in sync "
     "returns, and nothing that was acknowledged is lost.",
     source="https://kafka.apache.org/documentation/#design_uncleanleader",
-    cases=ALL,
+    cases=BOTH_MODES,
     show=show,
 )

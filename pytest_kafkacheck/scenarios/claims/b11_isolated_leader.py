@@ -8,8 +8,8 @@ from __future__ import annotations
 import time
 
 from nemesis.faults.isolate import isolate
-from pytest_kafkacheck.scenarios.claim import Answer, Case, Claim
-from pytest_kafkacheck.scenarios.clusters import CURRENT, LATEST
+from pytest_kafkacheck.scenarios.claim import Answer, Claim
+from pytest_kafkacheck.scenarios.clusters import CURRENT
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 from pytest_kafkacheck.scenarios.exercising import exercised
 
@@ -54,6 +54,6 @@ CLAIM = Claim(
     text="A leader that is cut off from its peers and the controller, but not from its clients, goes on "
     "acknowledging acks=1, and all these writes are lost when the cut ends.",
     source="https://aphyr.com/posts/293-jepsen-kafka",
-    cases=(*CURRENT, Case(name="4.3.0", cluster=LATEST)),
+    cases=CURRENT,
     show=show,
 )

@@ -6,8 +6,8 @@ Exercised: the leader's log end was above its high watermark.
 from __future__ import annotations
 
 from nemesis.faults.partition import partition
-from pytest_kafkacheck.scenarios.claim import Answer, Case, Claim
-from pytest_kafkacheck.scenarios.clusters import CURRENT, LATEST
+from pytest_kafkacheck.scenarios.claim import Answer, Claim
+from pytest_kafkacheck.scenarios.clusters import CURRENT
 from pytest_kafkacheck.scenarios.context import ScenarioContext, offsets
 from pytest_kafkacheck.scenarios.exercising import exercised
 
@@ -44,6 +44,6 @@ CLAIM = Claim(
     text="Consumers never see a record at or above the high watermark, although the leader has it and has "
     "acknowledged it with acks=1.",
     source="https://kafka.apache.org/documentation/#replication",
-    cases=(*CURRENT, Case(name="4.3.0", cluster=LATEST)),
+    cases=CURRENT,
     show=show,
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from nemesis.faults.pause import pause
 from pytest_kafkacheck.scenarios.claim import Answer, Case, Claim
-from pytest_kafkacheck.scenarios.clusters import CURRENT, OLDEST, ZOOKEEPER
+from pytest_kafkacheck.scenarios.clusters import BOTH_MODES, OLDEST
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 from pytest_kafkacheck.scenarios.exercising import exercised
 
@@ -55,8 +55,7 @@ CLAIM = Claim(
     "until it has left the ISR.",
     source="https://kafka.apache.org/documentation/#replication",
     cases=(
-        *CURRENT,
-        Case(name="3.9.2 ZooKeeper", cluster=ZOOKEEPER),
+        *BOTH_MODES,
         Case(
             name="2.8.2 ZooKeeper",
             cluster=OLDEST,

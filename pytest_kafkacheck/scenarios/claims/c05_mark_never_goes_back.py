@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from nemesis.faults.leader_storm import leader_storm
 from pytest_kafkacheck.scenarios.claim import Answer, Claim
-from pytest_kafkacheck.scenarios.clusters import EVERY_MODE
+from pytest_kafkacheck.scenarios.clusters import CURRENT
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 from pytest_kafkacheck.scenarios.exercising import exercised
 from workloads.clients import requests
@@ -57,6 +57,6 @@ CLAIM = Claim(
     "elections either: a new leader reports none until its own has caught up.",
     source="https://cwiki.apache.org/confluence/display/KAFKA/KIP-207%3A+Offsets+returned+by+ListOffsetsResponse+"
     "should+be+monotonically+increasing+even+during+a+partition+leader+change",
-    cases=EVERY_MODE,
+    cases=CURRENT,
     show=show,
 )

@@ -14,7 +14,7 @@ from kafka.protocol.consumer import OffsetForLeaderEpochRequest
 
 from nemesis.faults.leader_storm import leader_storm
 from pytest_kafkacheck.scenarios.claim import Answer, Claim
-from pytest_kafkacheck.scenarios.clusters import EVERY_MODE
+from pytest_kafkacheck.scenarios.clusters import CURRENT
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 from pytest_kafkacheck.scenarios.exercising import exercised
 
@@ -85,6 +85,6 @@ CLAIM = Claim(
     "are a connected part of the log, of which the leader knows the end.",
     source="https://cwiki.apache.org/confluence/display/KAFKA/KIP-101+-+Alter+Replication+Protocol+to+use+Leader+"
     "Epoch+rather+than+High+Watermark+for+Truncation",
-    cases=EVERY_MODE,
+    cases=CURRENT,
     show=show,
 )

@@ -10,7 +10,7 @@ import time
 
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.scenarios.claim import Answer, Claim
-from pytest_kafkacheck.scenarios.clusters import EVERY_MODE
+from pytest_kafkacheck.scenarios.clusters import CURRENT
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 from pytest_kafkacheck.scenarios.exercising import exercised
 from pytest_kafkacheck.scenarios.steps import killed
@@ -65,6 +65,6 @@ CLAIM = Claim(
     text="Topics are created and deleted, get more partitions, and move to other brokers although a broker is "
     "away, and no record is lost.",
     source="https://kafka.apache.org/documentation/#basic_ops_cluster_expansion",
-    cases=EVERY_MODE,
+    cases=CURRENT,
     show=show,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from nemesis.faults.leader_storm import leader_storm
 from pytest_kafkacheck.scenarios.claim import Answer, Claim
-from pytest_kafkacheck.scenarios.clusters import EVERY_MODE
+from pytest_kafkacheck.scenarios.clusters import CURRENT
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 from pytest_kafkacheck.scenarios.exercising import exercised
 from pytest_kafkacheck.scenarios.produce import NOT_LEADER
@@ -47,6 +47,6 @@ CLAIM = Claim(
     text="A broker that is not the leader any more refuses at once with NOT_LEADER_OR_FOLLOWER. An idempotent "
     "producer goes on at the new leader, and no record is lost or written twice.",
     source="https://kafka.apache.org/documentation/#producerconfigs_enable.idempotence",
-    cases=EVERY_MODE,
+    cases=CURRENT,
     show=show,
 )

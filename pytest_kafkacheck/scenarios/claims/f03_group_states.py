@@ -12,7 +12,7 @@ from kafka.errors import KafkaError
 
 from pytest_kafkacheck.cluster.kafka.admin import admin_client
 from pytest_kafkacheck.scenarios.claim import Answer, Claim
-from pytest_kafkacheck.scenarios.clusters import EVERY_MODE
+from pytest_kafkacheck.scenarios.clusters import CURRENT
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 from pytest_kafkacheck.scenarios.exercising import exercised
 from workloads.clients import coordination
@@ -107,6 +107,6 @@ CLAIM = Claim(
     text="A group is Empty, then prepares and completes a rebalance, then is Stable; each rebalance goes through the "
     "same states, and a deleted group is Dead.",
     source="https://cwiki.apache.org/confluence/display/KAFKA/Kafka+Client-side+Assignment+Proposal",
-    cases=EVERY_MODE,
+    cases=CURRENT,
     show=show,
 )
