@@ -1,0 +1,62 @@
+"""The tables of docs/scenarios.md, from the results that ``kafkacheck scenarios --json`` wrote.
+
+Not from the claims themselves: the page has only what was shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from _blocks import replaced, table
+
+from pytest_kafkacheck.scenarios.claim import SECTIONS
+from pytest_kafkacheck.scenarios.result import figures, rate
+
+
+def generate(root: Path) -> dict[Path, str]:
+    page = root / "docs" / "scenarios.md"
+    results = merged(
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted((root / "docs" / "scenario_results").glob("*.json"))
+    )
+    return {page: replaced(page.read_text(encoding="utf-8"), "scenarios", body(results))}
+
+
+def merged(files: Iterator[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """One result for each claim and case, with the tries of all files, in the order of ids; without those that were
+    never exercised."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for result in (each for results in files for each in results):
+        kept = found.setdefault((result["id"], result["case"]), {**result, "tries": []})
+        kept["tries"] += result["tries"]
+    every = [
+        each for each in found.values() if any(one["outcome"] != "not exercised" for one in each["tries"])
+    ]
+    return sorted(every, key=lambda each: (each["id"][0], int(each["id"][1:])))
+
+
+def body(results: list[dict[str, Any]]) -> str:
+    parts = []
+    for letter, name in SECTIONS.items():
+        rows: list[list[str]] = []
+        for each in results:
+            if each["id"][0] == letter:
+                row = _row(each)
+                # A claim that has several rows is named in the first one only.
+                is_first = not any(known[0] == row[0] for known in rows)
+                rows.append(row if is_first else ["", "", *row[2:]])
+        if rows:
+            parts.append(
+                f"### {letter}. {name}\n\n{table(['id', 'claim', 'Kafka', 'outcome', 'figures'], rows)}"
+            )
+    return "\n\n".join(parts)
+
+
+def _row(result: dict[str, Any]) -> list[str]:
+    why = f"; expected: {result['why']}" if result["why"] else ""
+    shown = "; ".join(f"{name}: {value}" for name, value in figures(result["tries"]).items())
+    claim = f"{result['claim']} ([source](<{result['source']}>))"
+    return [result["id"], claim, result["case"], f"{rate(result['tries'])}{why}", shown]

@@ -1,0 +1,35 @@
+"""One produce request to one broker, whether it leads the partition or not."""
+
+from __future__ import annotations
+
+import time
+
+from kafka.protocol.producer import ProduceRequest
+from kafka.record.memory_records import MemoryRecordsBuilder
+
+from workloads.clients.connection import Address, ask
+
+NOT_LEADER, TIMED_OUT, NOT_ENOUGH_REPLICAS = 6, 7, 19
+"""Error codes."""
+
+MARGIN = 5.0
+"""Seconds beyond the broker's own limit."""
+
+
+def append(address: Address, topic: str, value: str, *, acks: int, limit: float) -> int:
+    """The error code of the answer. Raises OSError without one."""
+    batch = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=1 << 14)
+    batch.append(timestamp=int(time.time() * 1000), key=None, value=value.encode())
+    batch.close()
+    Topic = ProduceRequest.TopicProduceData
+    request = ProduceRequest(
+        version=7,
+        transactional_id=None,
+        acks=acks,
+        timeout_ms=int(limit * 1000),
+        topic_data=[
+            Topic(name=topic, partition_data=[Topic.PartitionProduceData(index=0, records=batch.buffer())])
+        ],
+    )
+    answer = ask(address, request, timeout=limit + MARGIN)
+    return int(answer.responses[0].partition_responses[0].error_code)

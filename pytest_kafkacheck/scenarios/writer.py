@@ -1,0 +1,84 @@
+"""A producer that writes numbered values to one partition in a thread, and remembers what was acknowledged."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from itertools import pairwise
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from kafka.errors import KafkaError
+
+PACE = 0.01
+"""Seconds between two sends."""
+
+CLOSE_LIMIT = 15.0
+"""Seconds for sends without an answer to end."""
+
+
+class Ack(NamedTuple):
+    """An acknowledged value. sent, at: seconds of the monotonic clock of the send and of its acknowledgement."""
+
+    value: str
+    offset: int
+    sent: float
+    at: float
+
+
+class Writer:
+    """acks: the acknowledged values, in the order of their acknowledgement."""
+
+    def __init__(self, producer: Any, topic: str, *, prefix: str) -> None:
+        self.acks: list[Ack] = []
+        self._producer, self._topic, self._prefix = producer, topic, prefix
+        self._stop = threading.Event()
+        self._open: list[Any] = []
+        self._thread = threading.Thread(target=self._write, name="kafkacheck-writer", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def stop(self) -> list[Ack]:
+        """End it, wait for the answers of what was sent, and return the acknowledged values."""
+        self._stop.set()
+        self._thread.join()
+        deadline = time.monotonic() + CLOSE_LIMIT
+        for future in self._open:
+            with suppress(KafkaError, TimeoutError):
+                future.get(timeout=max(0.0, deadline - time.monotonic()))
+        return list(self.acks)
+
+    def longest_gap(self, since: float = float("-inf"), until: float = float("inf")) -> float:
+        """The longest time in s without an acknowledgement, of the gaps that overlap this time; 0 without acks."""
+        times = sorted(ack.at for ack in self.acks)
+        gaps = [after - before for before, after in pairwise(times) if after >= since and before <= until]
+        return max(gaps, default=0.0)
+
+    def count(self, since: float, until: float) -> int:
+        """Values sent and acknowledged within this time."""
+        return sum(ack.sent >= since and ack.at <= until for ack in self.acks)
+
+    def _write(self) -> None:
+        number = 0
+        while not self._stop.wait(PACE):
+            value, sent = f"{self._prefix}{number}", time.monotonic()
+            number += 1
+            with suppress(KafkaError):
+                future = self._producer.send(self._topic, value.encode(), partition=0)
+                self._open.append(future)
+                future.add_callback(self._acknowledged, value, sent)
+
+    def _acknowledged(self, value: str, sent: float, metadata: Any) -> None:
+        self.acks.append(Ack(value, metadata.offset, sent, time.monotonic()))
