@@ -24,8 +24,8 @@ SHELL = ("", "sh", "text")
 CODE = re.compile(r"`(kafkacheck [^`]+)`")
 """A command in the text."""
 COMMAND = re.compile(r"kafkacheck [a-z-]+")
-NOTATION = re.compile(r"[\[\]|…]|\.\.\.| [A-Z]+\b")
-"""Of usage: choices, repetitions, and names in capitals that stand for values."""
+NOTATION = re.compile(r"[\[\]|…]|\.\.\.| [A-Z]+\b| --[a-z-]+$")
+"""Of usage: choices, repetitions, names in capitals that stand for values, and an option that is only named."""
 OF_THE_SHELL = re.compile(r" +# .*| > .*")
 CHEAP = re.compile(r"kafkacheck (audit --replication(?!.*--prove)|completion|init)")
 
@@ -107,7 +107,9 @@ def test_options_of_the_plugin_exist(page: Path, pytestconfig: pytest.Config) ->
         ("kafkacheck report latest -o page.html", ""),
         ("kafkacheck report RUN [-o FILE] [--md]", ""),
         ("kafkacheck report RUN [--pdf]", "no option {'--pdf'}"),
-        ("kafkacheck report latest --pdf", "is not accepted"),
+        ("kafkacheck report latest --pdf", "no option {'--pdf'}"),
+        ("kafkacheck report --pdf latest", "is not accepted"),
+        ("kafkacheck ls --dir", ""),
         ("kafkacheck cluster up --name mine", ""),
         ("kafkacheck cluster sleep", "no command cluster sleep"),
         ("kafkacheck ls | show RUN", ""),

@@ -24,9 +24,11 @@ FOUND = [each for page in PAGES for each in blocks(page) if each.language == "py
 FRAGMENTS = {
     "clusters.md": {"kafkacheck_cluster"},
     "own_clients.md": {"kafkacheck_recorder"},
+    "scenarios.md": {"Claim"},
     "history.md": {"Writer", "run", "process", "begin", "end"},
 }
-"""Names that a block of the page may use without defining them: fixtures of the test around it, and variables."""
+"""Names that a block of the page may use without defining them: fixtures of the test around it, variables, and what a
+file imports that the block shows in part."""
 ARGUMENTS = {"seed": 7}
 """Of parametrized tests."""
 
