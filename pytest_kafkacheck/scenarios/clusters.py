@@ -6,9 +6,7 @@ from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.scenarios.claim import Case
 
 KRAFT = ClusterSpec()
-LATEST = ClusterSpec(version="4.3.0")
 ZOOKEEPER = ClusterSpec(version="3.9.2", zookeepers=1)
-OLDEST = ClusterSpec(version="2.8.2", zookeepers=1)
 CONTROLLERS_APART = ClusterSpec(controllers=3)
 RACKS = ClusterSpec(
     racks=("a", "b", "c"),
@@ -20,11 +18,6 @@ RACKS = ClusterSpec(
 
 CURRENT = (Case(name="4.1.1", cluster=KRAFT),)
 BOTH_MODES = (*CURRENT, Case(name="3.9.2 ZooKeeper", cluster=ZOOKEEPER))
-RELEASES = (
-    *BOTH_MODES,
-    Case(name="4.3.0", cluster=LATEST),
-    Case(name="2.8.2 ZooKeeper", cluster=OLDEST),
-)
 
 DISKS = ClusterSpec(controllers=1, disk_mb=256)
 """Eligible leader replicas are on by default since Kafka 4.1."""

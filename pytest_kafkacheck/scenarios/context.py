@@ -7,7 +7,7 @@ import secrets
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -26,7 +26,7 @@ from workloads.clients import requests
 from workloads.clients.kafka_python import access
 from workloads.clients.requests import LATEST, REPLICA, Leadership, Watermarks
 
-CLOSE_LIMIT = 2.0
+CLOSE_LIMIT = 10.0
 """Seconds for a producer to send what it still has."""
 
 CLIENT: dict[str, Any] = {
@@ -110,7 +110,7 @@ class ScenarioContext:
         made = KafkaProducer(
             **{**access(self.cluster.brokers.values()), **CLIENT, "acks": "all", "linger_ms": 0, **settings}
         )
-        self._stack.callback(made.close, timeout=CLOSE_LIMIT)
+        self._stack.callback(_close, made)
         return made
 
     def consumer(self, topic: str | None = None, *, at: int | None = 0, **settings: Any) -> Any:
@@ -253,6 +253,11 @@ class ScenarioContext:
         if waited is None:
             raise NotExercised(f"not seen within {limit:g} s: {what}")
         return waited
+
+
+def _close(producer: Any) -> None:
+    with suppress(KafkaError):  # what it could not send any more does not matter
+        producer.close(timeout=CLOSE_LIMIT)
 
 
 def offsets(consumer: Any, *, count: int, limit: float) -> list[int]:

@@ -18,7 +18,7 @@ from kafka.record.memory_records import MemoryRecordsBuilder
 
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.scenarios.claim import Answer, Case, Claim
-from pytest_kafkacheck.scenarios.clusters import KRAFT, LATEST, ZOOKEEPER
+from pytest_kafkacheck.scenarios.clusters import KRAFT, ZOOKEEPER
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 from pytest_kafkacheck.scenarios.exercising import exercised
 from workloads.clients import coordination
@@ -151,7 +151,6 @@ CLAIM = Claim(
     source="https://issues.apache.org/jira/browse/KAFKA-17754",
     cases=(
         Case(name="4.1.1", cluster=KRAFT),
-        Case(name="4.3.0", cluster=LATEST),
         Case(
             name="4.1.1 transaction.version=1",
             cluster=ClusterSpec(features={FEATURE: 1}),

@@ -6,7 +6,7 @@ Exercised: the leader accepts the same request.
 from __future__ import annotations
 
 from pytest_kafkacheck.scenarios.claim import Answer, Claim
-from pytest_kafkacheck.scenarios.clusters import RELEASES
+from pytest_kafkacheck.scenarios.clusters import BOTH_MODES
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 from pytest_kafkacheck.scenarios.exercising import exercised
 from pytest_kafkacheck.scenarios.produce import NOT_LEADER
@@ -35,6 +35,6 @@ CLAIM = Claim(
     title="only the leader takes writes",
     text="Only the leader of a partition takes writes. A follower refuses them and appends nothing.",
     source="https://kafka.apache.org/documentation/#replication",
-    cases=RELEASES,
+    cases=BOTH_MODES,
     show=show,
 )

@@ -5,8 +5,8 @@ Exercised: a replica outside of the ISR became leader, and writes had been ackno
 
 from __future__ import annotations
 
-from pytest_kafkacheck.scenarios.claim import Answer, Case, Claim
-from pytest_kafkacheck.scenarios.clusters import BOTH_MODES, LATEST
+from pytest_kafkacheck.scenarios.claim import Answer, Claim
+from pytest_kafkacheck.scenarios.clusters import BOTH_MODES
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 from pytest_kafkacheck.scenarios.steps import killed, leader_alone_in_sync
 
@@ -47,6 +47,6 @@ CLAIM = Claim(
     text="With unclean.leader.election.enable=true a replica that is not in sync becomes leader, and acknowledged "
     "records are lost, with acks=all as well.",
     source="https://aphyr.com/posts/293-jepsen-kafka",
-    cases=(*BOTH_MODES, Case(name="4.3.0", cluster=LATEST)),
+    cases=BOTH_MODES,
     show=show,
 )

@@ -10,7 +10,7 @@ import time
 
 from nemesis.faults.partition import partition
 from pytest_kafkacheck.scenarios.claim import Answer, Claim
-from pytest_kafkacheck.scenarios.clusters import BOTH_MODES
+from pytest_kafkacheck.scenarios.clusters import CURRENT
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 from pytest_kafkacheck.scenarios.exercising import exercised
 from pytest_kafkacheck.scenarios.steps import killed
@@ -52,6 +52,6 @@ CLAIM = Claim(
     title="acks=1 loses on failover",
     text="acks=1 may lose acknowledged records on failover; acks=all with min.insync.replicas=2 does not.",
     source="https://kafka.apache.org/documentation/#producerconfigs_acks",
-    cases=BOTH_MODES,
+    cases=CURRENT,
     show=show,
 )

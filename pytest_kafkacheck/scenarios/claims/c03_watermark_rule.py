@@ -6,8 +6,8 @@ Exercised: the follower that stands still is still in the ISR, and its log end i
 from __future__ import annotations
 
 from nemesis.faults.pause import pause
-from pytest_kafkacheck.scenarios.claim import Answer, Case, Claim
-from pytest_kafkacheck.scenarios.clusters import BOTH_MODES, OLDEST
+from pytest_kafkacheck.scenarios.claim import Answer, Claim
+from pytest_kafkacheck.scenarios.clusters import BOTH_MODES
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 from pytest_kafkacheck.scenarios.exercising import exercised
 
@@ -54,14 +54,6 @@ CLAIM = Claim(
     text="The leader's high watermark is the lowest log end offset in the ISR. One slow follower holds it back, "
     "until it has left the ISR.",
     source="https://kafka.apache.org/documentation/#replication",
-    cases=(
-        *BOTH_MODES,
-        Case(
-            name="2.8.2 ZooKeeper",
-            cluster=OLDEST,
-            expected="refuted",
-            why="after the ISR has shrunk, the mark moves with the next request only (KAFKA-13091, fixed in 3.0)",
-        ),
-    ),
+    cases=BOTH_MODES,
     show=show,
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from nemesis.faults.kill import kill
 from pytest_kafkacheck.scenarios.claim import Answer, Claim
-from pytest_kafkacheck.scenarios.clusters import BOTH_MODES
+from pytest_kafkacheck.scenarios.clusters import CURRENT
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 
 
@@ -39,6 +39,6 @@ CLAIM = Claim(
     text="When a broker fails, each partition that it led gets the first live in-sync replica in the order of its "
     "assignment as leader.",
     source="https://cwiki.apache.org/confluence/display/KAFKA/Kafka+Controller+Internals",
-    cases=BOTH_MODES,
+    cases=CURRENT,
     show=show,
 )

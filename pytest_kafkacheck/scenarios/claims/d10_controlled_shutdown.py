@@ -10,7 +10,7 @@ import time
 from nemesis.faults.kill import kill
 from nemesis.faults.stop import stop
 from pytest_kafkacheck.scenarios.claim import Answer, Claim
-from pytest_kafkacheck.scenarios.clusters import BOTH_MODES
+from pytest_kafkacheck.scenarios.clusters import CURRENT
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 
 
@@ -53,6 +53,6 @@ CLAIM = Claim(
     text="A controlled shutdown moves leadership away before the broker ends, so clients wait for less time "
     "than after a kill.",
     source="https://kafka.apache.org/documentation/#basic_ops_restarting",
-    cases=BOTH_MODES,
+    cases=CURRENT,
     show=show,
 )

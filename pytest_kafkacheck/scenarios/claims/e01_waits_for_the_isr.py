@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from nemesis.faults.pause import pause
 from pytest_kafkacheck.scenarios.claim import Answer, Claim
-from pytest_kafkacheck.scenarios.clusters import BOTH_MODES
+from pytest_kafkacheck.scenarios.clusters import CURRENT
 from pytest_kafkacheck.scenarios.context import ScenarioContext
 from pytest_kafkacheck.scenarios.exercising import exercised
 from pytest_kafkacheck.scenarios.produce import TIMED_OUT
@@ -46,6 +46,6 @@ CLAIM = Claim(
     text="An acks=all request waits until the whole ISR has the record, or its time is over. Then the client gets "
     "an error, although the record is in the log.",
     source="https://kafka.apache.org/documentation/#producerconfigs_acks",
-    cases=BOTH_MODES,
+    cases=CURRENT,
     show=show,
 )
