@@ -12,6 +12,7 @@ import pytest_kafkacheck as api
 from analyzers.catalogue.registry import CATALOGUE
 from nemesis.event import Event
 from nemesis.faults.wipe import Wipe
+from nemesis.registry import FAULTS
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
 from workloads.append_log import AppendLog
@@ -78,7 +79,9 @@ def test_an_unclean_election_cuts_what_was_replicated(kafkacheck: Callable[[Expe
     assert example["offset"] < example["watermark"]
 
 
-def test_a_disk_that_forgets_what_was_replicated(kafkacheck: Callable[[Experiment], Run]) -> None:
+def test_a_disk_that_forgets_what_was_replicated(
+    kafkacheck: Callable[[Experiment], Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The only replica returns without its records, by a clean election: it was the ISR. Kafka 3.9 has no eligible
     leader replicas (KIP-966), which would empty the ISR first. Nothing is sent around its return."""
     workload = AppendLog(
@@ -88,6 +91,7 @@ def test_a_disk_that_forgets_what_was_replicated(kafkacheck: Callable[[Experimen
         topic_config={"min.insync.replicas": 1},
         assignment={0: [2]},
     )
+    monkeypatch.setitem(FAULTS, Forget.name, Forget)
     faults = [
         api.isolate_client("roles:producer", at=4, lasting=15),
         Event.of(Forget(), 2, at=5, after=None, lasting=1),
