@@ -12,8 +12,8 @@ from typing import Any
 
 from _blocks import replaced, table
 
-from pytest_kafkacheck.scenarios.claim import SECTIONS
-from pytest_kafkacheck.scenarios.result import figures, rate
+from pytest_kafkacheck.claims.claim import SECTIONS
+from pytest_kafkacheck.claims.result import figures, rate
 
 
 def generate(root: Path) -> dict[Path, str]:

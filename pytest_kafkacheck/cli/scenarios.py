@@ -19,8 +19,8 @@ from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED, UNKN
 from pytest_kafkacheck.errors import KafkacheckError, UsageError
 
 if TYPE_CHECKING:
-    from pytest_kafkacheck.scenarios.claim import Scenario
-    from pytest_kafkacheck.scenarios.result import ScenarioResult
+    from pytest_kafkacheck.claims.claim import Scenario
+    from pytest_kafkacheck.claims.result import ScenarioResult
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -40,10 +40,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from pytest_kafkacheck.claims.claim import all_scenarios
+    from pytest_kafkacheck.claims.run import run_scenarios
+    from pytest_kafkacheck.claims.selection import selected
     from pytest_kafkacheck.experiment.harness import Harness
-    from pytest_kafkacheck.scenarios.claim import all_scenarios
-    from pytest_kafkacheck.scenarios.run import run_scenarios
-    from pytest_kafkacheck.scenarios.selection import selected
 
     if options.tries < 1:
         raise UsageError(f"--tries {options.tries}: expected 1 or more")
@@ -78,8 +78,8 @@ def _list(options: argparse.Namespace, scenarios: Sequence[Scenario]) -> int:
 
 def write_results(options: argparse.Namespace, results: Sequence[ScenarioResult]) -> int:
     """Print the table, write the file, and return the exit status."""
+    from pytest_kafkacheck.claims.table import HEADINGS, notes, row
     from pytest_kafkacheck.cli.common.table import table
-    from pytest_kafkacheck.scenarios.table import HEADINGS, notes, row
 
     in_order = sorted(results, key=lambda result: result.scenario.claim.order)
     data = [result.to_json() for result in in_order]

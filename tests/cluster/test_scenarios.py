@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_kafkacheck.claims.claim import Scenario, all_scenarios
+from pytest_kafkacheck.claims.run import by_cluster, run_once, show
+from pytest_kafkacheck.claims.selection import selected
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.run import Run
-from pytest_kafkacheck.scenarios.claim import Scenario, all_scenarios
-from pytest_kafkacheck.scenarios.run import by_cluster, run_once, show
-from pytest_kafkacheck.scenarios.selection import selected
 
 pytestmark = pytest.mark.cluster
 

@@ -1,0 +1,89 @@
+"""Two replicas lead one after the other without each other's records, by unclean elections (KIP-279).
+
+Exercised: each of the two wrote records that the other one did not have.
+"""
+
+from __future__ import annotations
+
+from nemesis.faults.partition import partition
+from pytest_kafkacheck.claims import replicas
+from pytest_kafkacheck.claims.claim import Answer, Case, Claim
+from pytest_kafkacheck.claims.clusters import ZOOKEEPER
+from pytest_kafkacheck.claims.context import ScenarioContext
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+
+BEFORE = 10
+
+
+def show(context: ScenarioContext) -> Answer:
+    nodes = context.cluster.nodes
+    controller, first, second = context.brokers
+    topic = context.topic((first, second), config={"unclean.leader.election.enable": True})
+    producer = context.producer(enable_idempotence=False, acks=1)
+
+    def write(prefix: str, count: int) -> None:
+        for number in range(count):
+            producer.send(topic, f"{prefix}{number}".encode(), partition=0).get(timeout=20)
+
+    def leads(node: int) -> None:
+        context.require(
+            lambda: context.view(topic, at=controller).leader == node, 20, f"broker {node} is the leader"
+        )
+
+    write("both", BEFORE)
+    context.require(lambda: context.end(topic, second) == BEFORE, 10, "both have the first records")
+    with context.cluster.fault(partition([[first], [second]], plane="replication")):
+        write("first", 2)
+        context.require(lambda: context.view(topic, at=first).isr == (first,), 15, "the ISR shrinks")
+        nodes[first].kill()
+        leads(second)
+        write("second", 5)
+        nodes[second].kill()
+        leads(-1)
+        nodes[first].start()
+        leads(first)
+    write("again", 5)
+    nodes[second].start()
+    context.cluster.wait_settled()
+    context.require(
+        lambda: context.marks(topic, second).high_watermark == context.end(topic, first),
+        20,
+        "equal high watermarks",
+    )
+    logs = {node: replicas.records(context.ask(node), topic) for node in (first, second)}
+    different = [
+        at
+        for at in sorted(logs[first].keys() | logs[second].keys())
+        if logs[first].get(at) != logs[second].get(at)
+    ]
+    return Answer(
+        holds=not different,
+        seen=f"both replicas are in the ISR, and {len(different)} of {len(logs[first])} offsets have "
+        "different records",
+        figures={"records": len(logs[first]), "different": len(different)},
+    )
+
+
+CLAIM = Claim(
+    id="C10",
+    title="no divergence after fast failovers",
+    text="Replicas in the ISR never hold different records at one offset: a replica that returns truncates what the "
+    "leader does not have, also after several failovers in a row.",
+    source="https://cwiki.apache.org/confluence/display/KAFKA/KIP-279%3A+Fix+log+divergence+between+leader+and+"
+    "follower+after+fast+leader+fail+over",
+    cases=(
+        Case(name="3.9.2 ZooKeeper", cluster=ZOOKEEPER),
+        Case(
+            name="3.9.2 with the protocol of 1.1",
+            cluster=ClusterSpec(
+                version="3.9.2",
+                zookeepers=1,
+                config={"inter.broker.protocol.version": "1.1", "log.message.format.version": "1.1"},
+            ),
+            expected="refuted",
+            why="before KIP-279 a follower that asked for an epoch that the leader never had got the end of a later "
+            "one (KAFKA-6361)",
+        ),
+    ),
+    show=show,
+)

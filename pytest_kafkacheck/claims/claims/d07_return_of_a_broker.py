@@ -1,0 +1,53 @@
+"""A leader is stopped under load and started again; after three seconds the preferred leader is elected.
+
+Exercised: leadership moved at the stop.
+"""
+
+from __future__ import annotations
+
+from nemesis.faults.stop import stop
+from pytest_kafkacheck.claims.claim import Answer, Claim
+from pytest_kafkacheck.claims.clusters import CURRENT
+from pytest_kafkacheck.claims.context import ScenarioContext
+
+AWAIT = 3.0
+"""Seconds in the ISR without getting leadership back."""
+
+
+def show(context: ScenarioContext) -> Answer:
+    topic = context.topic(config={"min.insync.replicas": 2})
+    first, other, _ = context.view(topic).replicas
+    writer = context.writer(topic)
+    context.require(lambda: len(writer.acks) > 50, 15, "50 acks")
+    with context.cluster.fault(stop(first)):
+        context.require(lambda: context.view(topic, at=other).leader not in (-1, first), 20, "another leader")
+        acks = len(writer.acks)
+        context.require(lambda: len(writer.acks) > acks + 50, 15, "writes while it is away")
+    in_sync = context.require(lambda: first in context.view(topic).isr, 20, "it is in the ISR again")
+    by_itself = context.wait(lambda: context.view(topic).leader == first, AWAIT)
+    context.cluster.kafka.elect(topic, 0, unclean=False)
+    elected = context.wait(lambda: context.view(topic).leader == first, 10)
+    acked = writer.stop()
+    kept = set(context.read(topic).values())
+    lost = sum(ack.value not in kept for ack in acked)
+    return Answer(
+        holds=by_itself is None and elected is not None and not lost,
+        seen=f"in the ISR {in_sync:.1f} s after it served, leader again "
+        f"{'by itself' if by_itself is not None else 'by the preferred election'}; {lost} lost",
+        figures={
+            "in the ISR after (s)": round(in_sync, 1),
+            "elected after (s)": round(elected or 0, 2),
+            "lost": lost,
+        },
+    )
+
+
+CLAIM = Claim(
+    id="D7",
+    title="a broker returns",
+    text="A broker that returns catches up and is in the ISR again. It gets its leaderships back only by a preferred "
+    "election, which auto.leader.rebalance.enable=false leaves to people.",
+    source="https://kafka.apache.org/documentation/#basic_ops_leader_balancing",
+    cases=CURRENT,
+    show=show,
+)

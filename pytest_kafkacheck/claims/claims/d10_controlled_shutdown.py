@@ -1,0 +1,58 @@
+"""In one run the leader is stopped in a controlled way and started, and then the leader is killed.
+
+Exercised: both moved leadership.
+"""
+
+from __future__ import annotations
+
+import time
+
+from nemesis.faults.kill import kill
+from nemesis.faults.stop import stop
+from pytest_kafkacheck.claims.claim import Answer, Claim
+from pytest_kafkacheck.claims.clusters import CURRENT
+from pytest_kafkacheck.claims.context import ScenarioContext
+
+
+def show(context: ScenarioContext) -> Answer:
+    topic = context.topic(config={"min.insync.replicas": 2})
+    # Without retries an error of a send is seen, and with them only its delay.
+    writer = context.writer(topic, retry_backoff_ms=20)
+    gaps = {}
+    for fault in (stop, kill):
+        context.cluster.wait_settled()
+        acks = len(writer.acks)
+        context.require(lambda acks=acks: len(writer.acks) > acks + 50, 15, "50 acks")  # type: ignore[misc]
+        leader = context.view(topic).leader
+        other = next(node for node in context.cluster.brokers if node != leader)
+        began = time.monotonic()
+        with context.cluster.fault(fault(leader)):
+            context.require(
+                lambda leader=leader, other=other: context.view(topic, at=other).leader not in (-1, leader),  # type: ignore[misc]
+                20,
+                f"another leader after {fault.__name__}",
+            )
+            acks = len(writer.acks)
+            context.require(lambda acks=acks: len(writer.acks) > acks + 50, 20, "writes go on")  # type: ignore[misc]
+            gaps[fault.__name__] = writer.longest_gap(since=began)
+    writer.stop()
+    return Answer(
+        holds=gaps["stop"] < gaps["kill"] / 2,
+        seen=f"no acknowledgement for {gaps['stop']:.1f} s at the controlled shutdown, "
+        f"{gaps['kill']:.1f} s at the kill",
+        figures={
+            "wait at the shutdown (s)": round(gaps["stop"], 2),
+            "wait at the kill (s)": round(gaps["kill"], 2),
+        },
+    )
+
+
+CLAIM = Claim(
+    id="D10",
+    title="controlled shutdown moves leadership first",
+    text="A controlled shutdown moves leadership away before the broker ends, so clients wait for less time "
+    "than after a kill.",
+    source="https://kafka.apache.org/documentation/#basic_ops_restarting",
+    cases=CURRENT,
+    show=show,
+)

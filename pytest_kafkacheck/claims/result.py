@@ -1,0 +1,87 @@
+"""What one scenario gave in several tries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from statistics import median
+from typing import Any, Literal
+
+from pytest_kafkacheck.claims.claim import Figure, Outcome, Scenario
+
+State = Literal["as documented", "not as documented", "not exercised"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Try:
+    """One showing. seen: the observation, or why it was not exercised. seconds: without the start of the cluster."""
+
+    outcome: Outcome
+    seen: str
+    seconds: float
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ScenarioResult:
+    """All tries of a scenario, one or more."""
+
+    scenario: Scenario
+    tries: tuple[Try, ...]
+
+    @property
+    def state(self) -> State:
+        """One try that decides otherwise than documented is enough, and so is one that was not exercised."""
+        outcomes = {each.outcome for each in self.tries}
+        if outcomes - {self.scenario.case.expected, "not exercised"}:
+            return "not as documented"
+        return "not exercised" if "not exercised" in outcomes else "as documented"
+
+    def to_json(self) -> dict[str, Any]:
+        claim, case = self.scenario.claim, self.scenario.case
+        return {
+            "id": claim.id,
+            "title": claim.title,
+            "claim": claim.text,
+            "source": claim.source,
+            "case": case.name,
+            "kafka": case.cluster.version,
+            "expected": case.expected,
+            "why": case.why,
+            "state": self.state,
+            "tries": [asdict(each) for each in self.tries],
+        }
+
+
+def rate(tries: Sequence[Mapping[str, Any]]) -> str:
+    """Such as ``confirmed 9 of 10, not exercised 1``; the most frequent outcome first. tries: as in JSON."""
+    counts = Counter(each["outcome"] for each in tries).most_common()
+    (first, number), *others = counts
+    return ", ".join([f"{first} {number} of {len(tries)}", *(f"{name} {count}" for name, count in others)])
+
+
+def figures(tries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """By name: of numbers the median, with the least and the most where they differ; of texts all there were."""
+    names = dict.fromkeys(name for each in tries for name in each["figures"])
+    return {
+        name: _figure([each["figures"][name] for each in tries if name in each["figures"]]) for name in names
+    }
+
+
+def _figure(values: Sequence[Figure]) -> str:
+    numbers = [value for value in values if not isinstance(value, str)]
+    if len(numbers) < len(values):
+        return " / ".join(dict.fromkeys(map(str, values)))
+    middle, least, most = (_text(value) for value in (median(numbers), min(numbers), max(numbers)))
+    return middle if least == most else f"{middle} ({least}–{most})"
+
+
+def _text(number: float) -> str:
+    return (
+        f"{number:,.0f}"
+        if number == int(number) or abs(number) >= 100
+        else f"{number:.2g}"
+        if abs(number) < 0.1
+        else f"{number:.1f}"
+    )

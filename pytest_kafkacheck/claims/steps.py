@@ -1,0 +1,48 @@
+"""Steps that several claims take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from nemesis.faults.partition import partition
+from pytest_kafkacheck.claims.context import ScenarioContext
+from pytest_kafkacheck.claims.exercising import exercised
+from pytest_kafkacheck.claims.writer import Writer
+
+SHRINK_LIMIT = 15.0
+"""Seconds for the ISR to shrink; it takes up to 1.5 times replica.lag.time.max.ms, which is 2 s."""
+
+
+@contextmanager
+def killed(context: ScenarioContext, *nodes: int) -> Iterator[None]:
+    """These nodes are killed, and started again at the end.
+
+    For use within `DockerCluster.fault`, of which only one can be at work at a time.
+    """
+    for node in nodes:
+        context.cluster.nodes[node].kill()
+    states = {node: context.cluster.nodes[node].state() for node in nodes}
+    exercised(set(states.values()) == {"stopped"}, f"after SIGKILL nodes are {states}")
+    try:
+        yield
+    finally:
+        for node in nodes:
+            context.cluster.nodes[node].start()
+
+
+@contextmanager
+def leader_alone_in_sync(context: ScenarioContext, topic: str, writer: Writer) -> Iterator[float]:
+    """Followers get no records from the leader, and the ISR has shrunk to it. Controllers reach all of them.
+
+    writer  writes to the topic: the ISR of an idle partition does not shrink.
+    Yields the seconds that it took. Raises NotExercised where the ISR does not shrink.
+    """
+    context.require(lambda: len(writer.acks) > 10, 15, "writes are acknowledged")
+    leader, *followers = context.view(topic).replicas
+    with context.cluster.fault(partition([[leader], followers], plane="replication")):
+        yield context.require(
+            lambda: context.view(topic, at=leader).isr == (leader,),
+            SHRINK_LIMIT,
+            "the ISR shrinks to the leader",
+        )
