@@ -40,6 +40,21 @@ def test_a_fault_lasts_as_long_as_its_block(cluster: DockerCluster, orders: str)
     cluster.wait_settled()
 
 
+def test_a_fault_within_a_fault_is_refused(cluster: DockerCluster) -> None:
+    """Its end would heal the one around it."""
+    with cluster.fault(isolate(1)):
+        with (
+            pytest.raises(
+                UsageError, match=r"pause-0: another fault is at work on this cluster; put both into one"
+            ),
+            cluster.fault(pause(2)),
+        ):
+            pytest.fail("the block began")
+        assert not connects(cluster, 1, 2)
+    assert connects(cluster, 1, 2)
+    cluster.wait_settled()
+
+
 def test_a_fault_is_healed_when_its_block_raises(cluster: DockerCluster) -> None:
     def strike() -> None:
         with cluster.fault(pause(2)):

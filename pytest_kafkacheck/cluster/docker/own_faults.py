@@ -40,6 +40,9 @@ class RunningCluster(Cluster, Protocol):
     def refuse(self, events: Iterable[Event]) -> None: ...
 
     @property
+    def run(self) -> str: ...
+
+    @property
     def spec(self) -> ClusterSpec: ...
 
     @property
@@ -135,18 +138,33 @@ def around(cluster: RunningCluster, event: Event) -> Iterator[InjectedFault]:
         yield InjectedFault(row, running)
 
 
+_struck: set[str] = set()
+"""Runs of the clusters on which this process carries out a schedule. Each of two would undo at its end what the other
+one still wants."""
+
+
 @contextmanager
 def _carried_out(cluster: RunningCluster, schedule: Schedule, seed: int) -> Iterator[Beside]:
-    """Raises InfrastructureError at the end when a heal was not proved, unless the block itself raised."""
-    running = Beside(schedule, cluster, seed)
+    """Raises InfrastructureError at the end when a heal was not proved, unless the block itself raised; UsageError
+    where another schedule is at work."""
+    if cluster.run in _struck:
+        raise UsageError(
+            f"{', '.join(each.id for each in schedule.events)}: another fault is at work on this cluster; put both "
+            f"into one schedule, such as nemesis([isolate(1, lasting=5), kill(2, at=2, lasting=3)])"
+        )
+    _struck.add(cluster.run)
     try:
-        yield running
-    except (KeyboardInterrupt, SystemExit):
-        running.stop()
-        raise
+        running = Beside(schedule, cluster, seed)
+        try:
+            yield running
+        except (KeyboardInterrupt, SystemExit):
+            running.stop()
+            raise
+        finally:
+            running.finish()
+            running.join()
     finally:
-        running.finish()
-        running.join()
+        _struck.discard(cluster.run)
     heals = [row for row in running.rows if row["value"]["stage"] == "heal"]
     if unproved := [row for row in heals if not row["value"]["effective"]]:
         raise InfrastructureError(
