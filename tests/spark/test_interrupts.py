@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,9 @@ ONE = 1 << 40
 
 def begun(_: Path, call: int) -> bool:
     """The JVM has been started, but has not reported its port yet."""
-    return any("java" in each.name() for each in psutil.Process(call).children())
+    with suppress(psutil.NoSuchProcess):  # a child that ends meanwhile
+        return any("java" in each.name() for each in psutil.Process(call).children())
+    return False
 
 
 def connected(scratch: Path, _: int) -> bool:
