@@ -88,6 +88,10 @@ def test_every_kind_of_operation_is_counted() -> None:
         smallest_isr=19,
         brokers={64, 1, 33},
         sampled={65, 2, 34},
+        leader_samples=20,
+        written={("t", 2), ("t", 1), ("t", 0)},
+        measured={("t", 0)},
+        controller_samples=21,
         progress=RunProgress(phases=["steady"], failed=[("load", "no disk")]),
     )
     assert exercised(run, []) == Exercised(
@@ -116,6 +120,9 @@ def test_every_kind_of_operation_is_counted() -> None:
         smallest_isr=19,
         brokers=(1, 33, 64),
         sampled=(2, 34, 65),
+        leader_samples=20,
+        unmeasured=("t-1", "t-2"),
+        controller_samples=21,
         phase="steady",
         failed_steps=("load",),
     )
