@@ -14,6 +14,7 @@ from typing import Any, Self
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 
+from nemesis.wait import wait_until
 from pytest_kafkacheck.claims import members
 from pytest_kafkacheck.claims.exercising import NotExercised
 from pytest_kafkacheck.claims.produce import append
@@ -24,6 +25,7 @@ from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
 from workloads.clients import requests
 from workloads.clients.kafka_python import access
+from workloads.clients.kafka_python.producer import close_producer
 from workloads.clients.requests import LATEST, REPLICA, Leadership, Watermarks
 
 CLOSE_LIMIT = 10.0
@@ -110,7 +112,7 @@ class ScenarioContext:
         made = KafkaProducer(
             **{**access(self.cluster.brokers.values()), **CLIENT, "acks": "all", "linger_ms": 0, **settings}
         )
-        self._stack.callback(_close, made)
+        self._stack.callback(close_producer, made, CLOSE_LIMIT)
         return made
 
     def consumer(self, topic: str | None = None, *, at: int | None = 0, **settings: Any) -> Any:
@@ -237,15 +239,13 @@ class ScenarioContext:
     def wait(self, condition: Callable[[], bool], limit: float, *, pause: float = 0.02) -> float | None:
         """Seconds until the condition held, which broker errors only delay; None if it did not within `limit`."""
         began = time.monotonic()
-        while True:
-            try:
-                if condition():
-                    return time.monotonic() - began
-            except (OSError, KafkaError, KeyError):
-                pass
-            if time.monotonic() - began > limit:
-                return None
-            time.sleep(pause)
+
+        def holds() -> bool:
+            with suppress(OSError, KafkaError, KeyError):
+                return condition()
+            return False
+
+        return time.monotonic() - began if wait_until(holds, limit=limit, interval=pause) else None
 
     def require(self, condition: Callable[[], bool], limit: float, what: str) -> float:
         """As `wait`. Raises NotExercised where it did not hold."""
@@ -253,11 +253,6 @@ class ScenarioContext:
         if waited is None:
             raise NotExercised(f"not seen within {limit:g} s: {what}")
         return waited
-
-
-def _close(producer: Any) -> None:
-    with suppress(KafkaError):  # what it could not send any more does not matter
-        producer.close(timeout=CLOSE_LIMIT)
 
 
 def offsets(consumer: Any, *, count: int, limit: float) -> list[int]:

@@ -13,6 +13,24 @@ from pytest_kafkacheck.claims.writer import Writer
 SHRINK_LIMIT = 15.0
 """Seconds for the ISR to shrink; it takes up to 1.5 times replica.lag.time.max.ms, which is 2 s."""
 
+ELECTION_LIMIT = 20.0
+"""Seconds for another leader."""
+
+
+def more_acks(context: ScenarioContext, writer: Writer, count: int, limit: float, what: str) -> None:
+    """Wait until more than `count` values were acknowledged from now on. Raises NotExercised, with `what`."""
+    acks = len(writer.acks)
+    context.require(lambda: len(writer.acks) > acks + count, limit, what)
+
+
+def another_leader(context: ScenarioContext, topic: str, than: int, *, at: int) -> float:
+    """Seconds until broker `at` names another leader of partition 0. Raises NotExercised."""
+    return context.require(
+        lambda: context.view(topic, at=at).leader not in (-1, than),
+        ELECTION_LIMIT,
+        f"another leader than {than}",
+    )
+
 
 @contextmanager
 def killed(context: ScenarioContext, *nodes: int) -> Iterator[None]:

@@ -57,7 +57,7 @@ def _run(options: argparse.Namespace) -> int:
             for result in run_scenarios(harness, scenarios, tries=options.tries, say=say):
                 results.append(result)
     except (KeyboardInterrupt, KafkacheckError):
-        if results:  # an hour of results is worth more than the rest
+        if results:  # those of the scenarios that have ended are not lost
             write_results(options, results)
         raise
     return write_results(options, results)

@@ -97,7 +97,7 @@ def _run(options: argparse.Namespace) -> int:
             try:
                 soak(plan, lab, folder, limits, seed=options.seed, say=say)
             finally:
-                # Also where it was interrupted: a summary of what there is.
+                # A soak that was interrupted has a summary, too.
                 status = _write(options, name, plan, folder)
     return status
 

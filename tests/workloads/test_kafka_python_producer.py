@@ -14,7 +14,7 @@ from kafka.producer.future import FutureProduceResult, FutureRecordMetadata
 from tests.support.fake_metadata import FakeCluster
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python import producer as producers
-from workloads.clients.kafka_python.producer import KafkaPythonProducer
+from workloads.clients.kafka_python.producer import KafkaPythonProducer, close_producer
 from workloads.clients.outcome import Attempts
 from workloads.clients.patches.attempts import SendFailed
 
@@ -43,6 +43,7 @@ class FakeProducer:
         self.fatal, self.identified, self._current_state = False, True, State("READY")
         self.last_error = errors.MessageSizeTooLargeError()
         self.hangs = threading.Event()
+        self.is_forced = False
 
     def send(self, topic: str, value: bytes, partition: int, **keyed: Any) -> Any:
         assert (topic, partition, value, keyed) == (*LOG, b"x", {"key": None, "headers": []})
@@ -69,6 +70,7 @@ class FakeProducer:
 
     def force_close(self) -> None:
         """Leaves futures as they are: the worst case."""
+        self.is_forced = True
 
     def join(self, timeout: float) -> None:
         """Gone."""
@@ -233,3 +235,11 @@ def test_a_producer_remembers_the_highest_epoch(producer: KafkaPythonProducer) -
     fake(producer)._metadata.updated(5)
     fake(producer)._metadata.updated(2)
     assert producer.leader_epoch(LOG) == 5
+
+
+def test_a_producer_whose_sends_stay_unanswered_is_ended_with_its_thread(
+    producer: KafkaPythonProducer,
+) -> None:
+    """Otherwise the thread goes on for ever, and may use a whole core."""
+    close_producer(producer.library_producer, 0.1)
+    assert fake(producer).is_forced

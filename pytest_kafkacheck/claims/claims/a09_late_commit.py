@@ -1,12 +1,13 @@
-"""A client commits a transaction, gets no answer, and commits again; the first request arrives when the next
-transaction is
-open, which the client then aborts. The requests are sent in that order over the wire: the delay is what a network
-may do.
+"""A client commits a transaction, gets no answer, and commits again. The first request arrives when the next
+transaction is open, which the client then aborts. The program sends the requests in the order in which a network that
+delays the first one would deliver them.
 
 Exercised: the second transaction was open when the late commit arrived.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from kafka.protocol.producer import (
     AddPartitionsToTxnRequest,
@@ -31,7 +32,7 @@ class Producer:
 
     def __init__(self, context: ScenarioContext, topic: str) -> None:
         spec = context.cluster.spec
-        self.bumps_epochs = spec.kraft and spec.version >= "4" and spec.features.get(FEATURE, 2) == 2
+        self.bumps_epochs = spec.kraft and spec.release.number >= (4,) and spec.features.get(FEATURE, 2) == 2
         self.ask_leader = context.ask(context.view(topic).leader)
         self.topic = self.id = topic
         coordinators: list[int] = []
@@ -114,8 +115,8 @@ def show(context: ScenarioContext) -> Answer:
     topic = context.topic()
     producer = Producer(context, topic)
 
-    def succeeds(what: str, request: object) -> None:
-        context.require(lambda: request() == 0, 10, what)  # type: ignore[operator]
+    def succeeds(what: str, request: Callable[[], int]) -> None:
+        context.require(lambda: request() == 0, 10, what)
 
     succeeds("a partition in the first transaction", producer.add_partition)
     succeeds("a write in the first transaction", lambda: producer.send("first"))

@@ -13,7 +13,7 @@ from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import CURRENT
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
-from pytest_kafkacheck.claims.steps import killed
+from pytest_kafkacheck.claims.steps import another_leader, killed
 
 CONSUMERS = 12
 
@@ -36,9 +36,7 @@ def show(context: ScenarioContext) -> Answer:
         read_on()
     with killed(context, before.leader):
         other = next(node for node in before.replicas if node != before.leader)
-        context.require(
-            lambda: context.view(topic, at=other).leader not in (-1, before.leader), 20, "another leader"
-        )
+        another_leader(context, topic, before.leader, at=other)
         for _ in range(CONSUMERS // 3):
             read_on()
         epoch = context.view(topic, at=other).leader_epoch

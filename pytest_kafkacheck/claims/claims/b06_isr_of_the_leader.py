@@ -8,7 +8,7 @@ from __future__ import annotations
 from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import CURRENT
 from pytest_kafkacheck.claims.context import ScenarioContext
-from pytest_kafkacheck.claims.steps import leader_alone_in_sync
+from pytest_kafkacheck.claims.steps import leader_alone_in_sync, more_acks
 
 
 def show(context: ScenarioContext) -> Answer:
@@ -16,8 +16,7 @@ def show(context: ScenarioContext) -> Answer:
     writer = context.writer(topic)
     leader = context.view(topic).leader
     with leader_alone_in_sync(context, topic, writer) as shrunk:
-        acks = len(writer.acks)
-        context.require(lambda: len(writer.acks) > acks + 20, 10, "the leader alone acknowledges")
+        more_acks(context, writer, 20, 10, "the leader alone acknowledges")
         alone = context.view(topic, at=leader)
     full = context.require(lambda: len(context.view(topic, at=leader).isr) == 3, 20, "the ISR is full again")
     writer.stop()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import BOTH_MODES
 from pytest_kafkacheck.claims.context import ScenarioContext
-from pytest_kafkacheck.claims.steps import killed, leader_alone_in_sync
+from pytest_kafkacheck.claims.steps import killed, leader_alone_in_sync, more_acks
 
 ALONE = 100
 """Writes that the leader acknowledges alone."""
@@ -19,8 +19,7 @@ def show(context: ScenarioContext) -> Answer:
     leader, *followers = context.view(topic).replicas
     writer = context.writer(topic)
     with leader_alone_in_sync(context, topic, writer):
-        acks = len(writer.acks)
-        context.require(lambda: len(writer.acks) > acks + ALONE, 15, "the leader alone acknowledges")
+        more_acks(context, writer, ALONE, 15, "the leader alone acknowledges")
         with killed(context, leader):
             without = context.require(
                 lambda: context.view(topic, at=followers[0]).leader in followers,

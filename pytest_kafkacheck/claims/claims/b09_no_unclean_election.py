@@ -8,7 +8,7 @@ from __future__ import annotations
 from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import BOTH_MODES
 from pytest_kafkacheck.claims.context import ScenarioContext
-from pytest_kafkacheck.claims.steps import killed, leader_alone_in_sync
+from pytest_kafkacheck.claims.steps import killed, leader_alone_in_sync, more_acks
 
 ALONE = 100
 AWAY = 5.0
@@ -20,8 +20,7 @@ def show(context: ScenarioContext) -> Answer:
     leader, *followers = context.view(topic).replicas
     writer = context.writer(topic)
     with leader_alone_in_sync(context, topic, writer):
-        acks = len(writer.acks)
-        context.require(lambda: len(writer.acks) > acks + ALONE, 15, "the leader alone acknowledges")
+        more_acks(context, writer, ALONE, 15, "the leader alone acknowledges")
         with killed(context, leader):
             context.require(
                 lambda: context.view(topic, at=followers[0]).leader < 0, 20, "the partition has no leader"

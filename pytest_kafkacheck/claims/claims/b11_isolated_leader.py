@@ -12,6 +12,7 @@ from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import CURRENT
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
+from pytest_kafkacheck.claims.steps import another_leader, more_acks
 
 LONG_MS = 300_000
 """Age of metadata, the default of clients, with which they stay on a leader that was replaced."""
@@ -24,12 +25,9 @@ def show(context: ScenarioContext) -> Answer:
     context.require(lambda: len(writer.acks) > 50, 15, "50 acks")
     with context.cluster.fault(isolate(leader)):
         cut = time.monotonic()
-        elected = context.require(
-            lambda: context.view(topic, at=other).leader not in (-1, leader), 20, "another leader is elected"
-        )
+        elected = another_leader(context, topic, leader, at=other)
         two = time.monotonic()
-        acks = len(writer.acks)
-        context.require(lambda: len(writer.acks) > acks + 100, 10, "the old leader acknowledges")
+        more_acks(context, writer, 100, 10, "the old leader acknowledges")
         still = context.view(topic, at=leader)
         acked = writer.stop()
         after = [ack for ack in acked if ack.sent > cut]

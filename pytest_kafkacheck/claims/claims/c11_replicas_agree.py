@@ -12,6 +12,7 @@ from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import CURRENT
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
+from pytest_kafkacheck.claims.steps import another_leader, more_acks
 
 
 def show(context: ScenarioContext) -> Answer:
@@ -23,13 +24,8 @@ def show(context: ScenarioContext) -> Answer:
         leader = context.view(topic).leader
         with context.cluster.fault(fault(leader)):
             other = next(node for node in before.replicas if node != leader)
-            context.require(
-                lambda leader=leader, other=other: context.view(topic, at=other).leader not in (-1, leader),  # type: ignore[misc]
-                20,
-                f"another leader after {fault.__name__}",
-            )
-            acks = len(writer.acks)
-            context.require(lambda acks=acks: len(writer.acks) > acks + 50, 20, "50 acks in the new epoch")  # type: ignore[misc]
+            another_leader(context, topic, leader, at=other)
+            more_acks(context, writer, 50, 20, "50 acks in the new epoch")
         context.cluster.wait_settled()
     writer.stop()
     after = context.view(topic)

@@ -9,6 +9,7 @@ from nemesis.faults.stop import stop
 from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import CURRENT
 from pytest_kafkacheck.claims.context import ScenarioContext
+from pytest_kafkacheck.claims.steps import another_leader, more_acks
 
 AWAIT = 3.0
 """Seconds in the ISR without getting leadership back."""
@@ -20,9 +21,8 @@ def show(context: ScenarioContext) -> Answer:
     writer = context.writer(topic)
     context.require(lambda: len(writer.acks) > 50, 15, "50 acks")
     with context.cluster.fault(stop(first)):
-        context.require(lambda: context.view(topic, at=other).leader not in (-1, first), 20, "another leader")
-        acks = len(writer.acks)
-        context.require(lambda: len(writer.acks) > acks + 50, 15, "writes while it is away")
+        another_leader(context, topic, first, at=other)
+        more_acks(context, writer, 50, 15, "writes while it is away")
     in_sync = context.require(lambda: first in context.view(topic).isr, 20, "it is in the ISR again")
     by_itself = context.wait(lambda: context.view(topic).leader == first, AWAIT)
     context.cluster.kafka.elect(topic, 0, unclean=False)

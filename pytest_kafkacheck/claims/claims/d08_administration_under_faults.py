@@ -12,7 +12,7 @@ from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import CURRENT
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
-from pytest_kafkacheck.claims.steps import killed
+from pytest_kafkacheck.claims.steps import killed, more_acks
 from pytest_kafkacheck.cluster.kafka import topics
 
 PARTITIONS = 3
@@ -45,8 +45,7 @@ def show(context: ScenarioContext) -> Answer:
             "the partition is moved, and the new ones have leaders",
         )
         took = time.monotonic() - began
-        acks = len(writer.acks)
-        context.require(lambda: len(writer.acks) > acks + 20, 15, "writes go on")
+        more_acks(context, writer, 20, 15, "writes go on")
         exercised(cluster.nodes[second].state() == "stopped", "the broker runs again")
     acked = writer.stop()
     cluster.wait_settled()

@@ -9,6 +9,7 @@ from nemesis.faults.add_broker import add_broker
 from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import CURRENT
 from pytest_kafkacheck.claims.context import ScenarioContext
+from pytest_kafkacheck.claims.steps import more_acks
 from pytest_kafkacheck.cluster.kafka import metadata_views
 
 IDLE = 3.0
@@ -35,8 +36,7 @@ def show(context: ScenarioContext) -> Answer:
             30,
             "the partition is on the new broker",
         )
-        acks = len(writer.acks)
-        context.require(lambda: len(writer.acks) > acks + 20, 10, "writes after the move")
+        more_acks(context, writer, 20, 10, "writes after the move")
         context.cluster.kafka.reassign(topic, 0, before)
         context.require(lambda: context.view(topic).replicas == before, 30, "the partition is back")
     acked = writer.stop()

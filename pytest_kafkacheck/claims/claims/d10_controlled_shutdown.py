@@ -12,6 +12,7 @@ from nemesis.faults.stop import stop
 from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import CURRENT
 from pytest_kafkacheck.claims.context import ScenarioContext
+from pytest_kafkacheck.claims.steps import another_leader, more_acks
 
 
 def show(context: ScenarioContext) -> Answer:
@@ -21,19 +22,13 @@ def show(context: ScenarioContext) -> Answer:
     gaps = {}
     for fault in (stop, kill):
         context.cluster.wait_settled()
-        acks = len(writer.acks)
-        context.require(lambda acks=acks: len(writer.acks) > acks + 50, 15, "50 acks")  # type: ignore[misc]
+        more_acks(context, writer, 50, 15, "50 acks")
         leader = context.view(topic).leader
         other = next(node for node in context.cluster.brokers if node != leader)
         began = time.monotonic()
         with context.cluster.fault(fault(leader)):
-            context.require(
-                lambda leader=leader, other=other: context.view(topic, at=other).leader not in (-1, leader),  # type: ignore[misc]
-                20,
-                f"another leader after {fault.__name__}",
-            )
-            acks = len(writer.acks)
-            context.require(lambda acks=acks: len(writer.acks) > acks + 50, 20, "writes go on")  # type: ignore[misc]
+            another_leader(context, topic, leader, at=other)
+            more_acks(context, writer, 50, 20, "writes go on")
             gaps[fault.__name__] = writer.longest_gap(since=began)
     writer.stop()
     return Answer(

@@ -51,6 +51,16 @@ def check_setting(name: str) -> None:
         raise ValueError("KafkaProducer has no setting of that name")
 
 
+def close_producer(producer: Any, timeout: float) -> None:
+    """End a KafkaProducer with its network thread, also where sends stay without an answer for `timeout` seconds."""
+    try:
+        producer.close(timeout=timeout)
+    except KafkaError:
+        # flush() timed out, and nothing is stopped yet.
+        producer._sender.force_close()
+    producer._sender.join(5)
+
+
 class KafkaPythonProducer:
     """Implements `protocol.Producer`. The constructor raises KafkaError when no broker answers in time.
 
@@ -148,20 +158,12 @@ class KafkaPythonProducer:
 
     def close(self, timeout: float) -> list[Completion]:
         # In a thread, because the library's close() may hang.
-        closing = threading.Thread(target=self._close, args=(timeout,), daemon=True)
+        closing = threading.Thread(target=close_producer, args=(self._producer, timeout), daemon=True)
         closing.start()
         closing.join(timeout + 5)
         for op in list(self._pending):
             self._end(op, refused(TimeoutError("not completed when the producer was closed"), None))
         return self.take(0)
-
-    def _close(self, timeout: float) -> None:
-        try:
-            self._producer.close(timeout=timeout)
-        except KafkaError:
-            # flush() timed out, and nothing is stopped yet.
-            self._producer._sender.force_close()
-        self._producer._sender.join(5)
 
     def _follow(self, op: int, log: Log, future: Any) -> None:
         """See to it that the send is completed, with the rest of its batch."""
