@@ -95,8 +95,14 @@ def _start(client: Any, plan: Plan) -> DockerCluster:
     endpoints = plan.endpoints(members.values())
     cluster = DockerCluster(client, plan, {}, membership=DockerMembership)
 
+    groups = _groups(plan.spec)
+
     def start(node: int) -> DockerNode:
         made = nodes[node].result()
+        # A node resolves the names of those that start first, or with it. A broker in ZooKeeper mode resolves those
+        # of other brokers only later.
+        for each in {*groups[0], node}:
+            running[each].result()
         api.start(made.container)
         return made
 
@@ -106,7 +112,6 @@ def _start(client: Any, plan: Plan) -> DockerCluster:
         try:
             disks = pool.submit(plan.create_volumes, api, members.values())
             pool.submit(plan.create_network, api).result()
-            groups = _groups(plan.spec)
             order = [node for group in groups for node in group]
             created = pool.map(lambda node: plan.create_pod(api, members[node], endpoints[node]), order)
             pods = dict(zip(order, created, strict=True))
@@ -118,9 +123,6 @@ def _start(client: Any, plan: Plan) -> DockerCluster:
             }
             started: dict[int, Future[DockerNode]] = {}
             for group in groups:
-                # All pods first, because a starting node must be able to resolve the names of the others.
-                for node in group:
-                    running[node].result()
                 started |= {node: pool.submit(start, node) for node in group}
                 if members[group[0]].role == "zookeeper" and plan.spec.mechanism is not None:
                     pool.submit(_make_users, plan.spec, [started[node].result() for node in group]).result()

@@ -292,7 +292,7 @@ class DockerCluster:
     def ended(self) -> str | None:
         """The last errors and lines of the first node that is not running, or None while all run."""
         for node in self.nodes.values():
-            if node.state() == "stopped":
+            if node.ended():
                 why = excerpt(node.logs())
                 with contextlib.suppress(APIError):
                     return f"{node.member.host} exited with status {node.exit_code()}; {why}"

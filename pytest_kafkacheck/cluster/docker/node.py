@@ -112,6 +112,12 @@ class DockerNode:
             raise
         return "paused" if paused else "running"
 
+    def ended(self) -> bool:
+        """Whether the process has ended. Unlike `state` it does not list processes, so it can be asked while the
+        cluster starts, when every node waits for processor time.
+        """
+        return not self._api.inspect_container(self.container)["State"]["Running"]
+
     def incarnation(self) -> str:
         return str(self._api.inspect_container(self.container)["State"]["StartedAt"])
 
