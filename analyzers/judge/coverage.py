@@ -56,6 +56,7 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         rereads=dict(run.count("rewind")),
         searches=dict(run.count("search")),
         inspections=dict(run.count("inspect")),
+        comparisons=dict(run.count("comparison")),
         outputs=run.count("output").total() + run.count("aggregate").total(),
         pipelines=dict(run.count("pipeline")),
         deliveries=run.count("delivery").total(),

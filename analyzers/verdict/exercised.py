@@ -109,6 +109,8 @@ class Exercised:
     """Searches for an offset by time, by completion type."""
     inspections: Mapping[str, int] = field(default_factory=dict)
     """Descriptions of topics by brokers, by completion type."""
+    comparisons: Mapping[str, int] = field(default_factory=dict)
+    """Partitions whose replicas were compared at the end, by whether that was possible."""
     outputs: int = 0
     """Names of inputs in the records that an application wrote."""
     pipelines: Mapping[str, int] = field(default_factory=dict)

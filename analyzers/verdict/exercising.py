@@ -43,6 +43,7 @@ _BY_PROMISE: Mapping[str, tuple[str, ...]] = {
         "watermark-above-end", "watermark-regression", "leader-below-watermark", "unclean-truncation",
     ),
     "samples-of-controllers": ("controller-conflict",),
+    "identical-replicas": ("replica-divergence",),
 }  # fmt: skip
 """By promise: the anomalies that a run cannot show without it."""
 

@@ -221,6 +221,12 @@ def _samples_of_controllers(exercised: Exercised) -> str | None:
     return None if exercised.controller_samples else "no broker named an active controller of a quorum."
 
 
+def _identical_replicas(exercised: Exercised) -> str | None:
+    if exercised.comparisons.get("ok", 0):
+        return None
+    return f"the replicas of no partition could be compared, of {sum(exercised.comparisons.values()):,}."
+
+
 PROMISES: Mapping[str, Promise] = {
     promise.name: promise
     for promise in (
@@ -355,6 +361,13 @@ PROMISES: Mapping[str, Promise] = {
             exercised_by="a broker named the active controller of the quorum; with ZooKeeper there is none",
             concerns=lambda exercised: bool(exercised.controller_samples),
             missing=_samples_of_controllers,
+            by_default=False,
+        ),
+        Promise(
+            name="identical-replicas",
+            exercised_by="the in-sync replicas of a partition were compared after the final reads",
+            concerns=lambda exercised: bool(exercised.comparisons),
+            missing=_identical_replicas,
             by_default=False,
         ),
     )

@@ -129,6 +129,8 @@ def _exercised(exercised: Exercised) -> Iterator[str]:
         yield f"snapshots of all accounts: {exercised.whole_snapshots:,} of {exercised.snapshots:,} completed"
     if exercised.inspections:
         yield f"topics described by brokers: {_completed(exercised.inspections)}"
+    if exercised.comparisons:
+        yield f"partitions whose replicas were compared: {_completed(exercised.comparisons)}"
     if exercised.transactions or exercised.commits:
         transactions, commits = _completed(exercised.transactions), _completed(exercised.commits)
         yield f"transactions: {transactions}; offset commits: {commits}"

@@ -35,6 +35,7 @@ from pytest_kafkacheck.experiment.environment import write_environment, write_la
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.operations import OperationLog
 from pytest_kafkacheck.experiment.recovery import log_ends, wait_agreement
+from pytest_kafkacheck.experiment.replicas import compare_replicas
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.run_status import RunStatus
 from pytest_kafkacheck.experiment.run_topics import RunTopics
@@ -169,6 +170,8 @@ class _Execution:
             operations.phase("final", skipped=workers.total("skipped"))
             with step("final-read"):
                 self._read_finally(workers)
+            with step("replicas"):
+                self._compare_replicas()
             operations.phase("end", skipped=workers.total("skipped"))
             with step("delete-topics"):
                 self._topics.delete()
@@ -288,6 +291,13 @@ class _Execution:
             self._say(f"{log_[0]}-{log_[1]} cannot be read: {reason}")
         workers.stop()
         workers.final_reads(ends, limit=FINAL_LIMIT)
+
+    def _compare_replicas(self) -> None:
+        self._status.step("comparing replicas")
+        count, lines = compare_replicas(self._cluster, self._topics.names, self._operations, run=self._run)
+        self._say(f"compared the replicas of {count} partitions")
+        for line in lines:
+            self._say(line)
 
     def _restart_nodes(self) -> None:
         """Leave a cluster that other experiments can use."""

@@ -53,6 +53,30 @@ class OperationLog:
         topic, partition = log
         self._add("unread", "info", {"reason": reason}, invoked=invoked, topic=topic, partition=partition)
 
+    def comparison(
+        self, log: Log, value: Mapping[str, Any], *, begin: int, end: int, error: str | None, invoked: int
+    ) -> None:
+        """Record how much of a partition is the same on all replicas, or why that is unknown."""
+        topic, partition = log
+        self._add(
+            "comparison",
+            "info" if error else "ok",
+            value,
+            invoked=invoked,
+            topic=topic,
+            partition=partition,
+            start_offset=begin,
+            end_offset=end,
+            error=error,
+        )
+
+    def divergence(self, log: Log, value: Mapping[str, Any], *, offset: int, invoked: int) -> None:
+        """Record that replicas of a partition differ, first at this offset."""
+        topic, partition = log
+        self._add(
+            "divergence", "ok", value, invoked=invoked, topic=topic, partition=partition, start_offset=offset
+        )
+
     def _add(self, f: str, type: str, value: Mapping[str, Any], *, invoked: int, **more: Any) -> None:
         completed = time.monotonic_ns()
         self.record(

@@ -74,7 +74,7 @@ def test_replicas_are_whole_again_after_the_heal() -> None:
 def test_every_kind_of_operation_is_counted() -> None:
     names = (
         "send", "poll", "txn", "commit", "final-read", "read", "rewind", "inspect", "search", "output", "pipeline",
-        "delivery", "acknowledgement", "queue", "aggregate",
+        "delivery", "acknowledgement", "queue", "aggregate", "comparison",
     )  # fmt: skip
     kinds = {name: Counter(ok=number, info=1) for number, name in enumerate(names, 1)}
     run = Tally(
@@ -109,6 +109,7 @@ def test_every_kind_of_operation_is_counted() -> None:
         deliveries=13,
         acknowledgements=13,
         queues={"ok": 14, "info": 1},
+        comparisons={"ok": 16, "info": 1},
         committed=11,
         copies={"ok": 12},
         transfers={"ok": 13},

@@ -39,6 +39,7 @@ ALL_DONE = Exercised(
     rereads={"ok": 2, "info": 1},
     searches={"ok": 2, "info": 1},
     inspections={"ok": 2, "info": 1},
+    comparisons={"ok": 3, "info": 1},
     faults=(ISOLATE,),
     readers=(ReaderExercised(process=3, polls=4, last=2.0),),
     brokers=(1, 2),
@@ -65,6 +66,8 @@ SECOND = replace(ISOLATE, event="e2")
          "no session read was completed after the end of isolate leader (e2)."),
         ("inspections", {"inspections": {"info": 3}},
          "no broker described a topic after it knew all changes, in 3 attempts."),
+        ("identical-replicas", {"comparisons": {"info": 1200}},
+         "the replicas of no partition could be compared, of 1,200."),
         ("rereads", {"rereads": {"info": 1200}},
          "no client got again what it had polled before, in 1,200 attempts."),
         ("searches", {"searches": {"info": 1200}}, "no leader answered a search by time, of 1,200."),
@@ -338,7 +341,7 @@ def test_members_sessions_and_killed_processes_are_no_readers() -> None:
 
 def test_a_history_of_another_program_requires_what_it_is_about() -> None:
     """Apart from promises that no workload requires of every run, and that its clients may well not exercise."""
-    left_out = {"acks-during-faults", "polls-to-the-end", "compaction"} | {
+    left_out = {"acks-during-faults", "polls-to-the-end", "compaction", "identical-replicas"} | {
         name for name in PROMISES if name.startswith("samples-of-")
     }
     assert of_default(PROMISES) == PROMISES.keys() - left_out

@@ -85,7 +85,7 @@ OPERATIONS = pa.schema(
         ("session", pa.int32()),
         # read | final-read | position-lost | rewind | search | alter | deletion | inspect | txn | init |
         # subscribe | member | commit | output | pipeline | delivery | acknowledgement | queue |
-        # <fault name> | phase | worker | topic | recovery | problem | unread
+        # <fault name> | comparison | divergence | phase | worker | topic | recovery | problem | unread
         ("f", pa.string()),
         ("type", pa.string()),  # ok | fail | info
         ("invoked", pa.int64()),  # ns
@@ -190,6 +190,13 @@ A ``deletion`` and an ``acknowledgement`` have two.
                 A fault on clients has
                 ``"processes": [numbers]``, and one that may remove records that were acknowledged or read, as
                 deletion and retention do, has ``"removes_records": true``.
+``comparison``  by HARNESS: after the final reads, the in-sync replicas of a partition were compared from
+                `start_offset` to `end_offset` (exclusive), the high watermark: ``{"nodes": [those compared],
+                "records": equal ones, "bytes": of equal batches}``. ``info``: not compared, see `error`.
+``divergence``  by HARNESS: besides, where they differ, first at `start_offset`: ``{"different": number of offsets,
+                "copies": {node: copy}}``. A copy is null where the node has no record, or ``{"epoch": of its
+                leader, "timestamp": ms, "size": bytes, "digest": text, "value": of a record of the run}``; where it
+                cannot be decoded, `timestamp` is null and `digest` says why.
 ``phase``       by HARNESS: ``{"phase": "steady"|"faults"|"recovery"|"final"|"end", "skipped": int}`` began. `skipped`
                 sends of the workload's rate were left out before; absent if not counted.
 ``worker``      by HARNESS: ``{"role": ..., "process": number, "event": "started"|"stopped"|"crashed"|"killed"}``.
@@ -207,7 +214,7 @@ A ``deletion`` and an ``acknowledgement`` have two.
 ``recovery``    by HARNESS: whether all brokers agreed again after the faults, within `limit` seconds:
                 ``{"problem": text or null, "limit": s}``; ``ok`` or ``info``.
 ``problem``     by HARNESS: a step of the run failed, and the run went on: ``{"step": "load"|"faults"|"recovery"|
-                "stop"|"final-read"|"delete-topics", "error": text}``; ``info``.
+                "stop"|"final-read"|"replicas"|"delete-topics", "error": text}``; ``info``.
 ``unread``      by HARNESS: the final read of a partition could not begin: ``{"reason": text}``; ``info``.
 """
 

@@ -50,17 +50,12 @@ def show(context: ScenarioContext) -> Answer:
         20,
         "equal high watermarks",
     )
-    logs = {node: replicas.records(context.ask(node), topic) for node in (first, second)}
-    different = [
-        at
-        for at in sorted(logs[first].keys() | logs[second].keys())
-        if logs[first].get(at) != logs[second].get(at)
-    ]
+    found = replicas.compared(context.cluster, topic, (first, second), end=context.end(topic, first))
     return Answer(
-        holds=not different,
-        seen=f"both replicas are in the ISR, and {len(different)} of {len(logs[first])} offsets have "
+        holds=not found.different,
+        seen=f"both replicas are in the ISR, and {found.different} of {found.records + found.different} offsets have "
         "different records",
-        figures={"records": len(logs[first]), "different": len(different)},
+        figures={"records": found.records + found.different, "different": found.different},
     )
 
 

@@ -36,15 +36,15 @@ def show(context: ScenarioContext) -> Answer:
         10,
         "all replicas have the same high watermark",
     )
-    logs = {node: replicas.records(context.ask(node), topic) for node in after.replicas}
-    first, *others = logs.values()
-    different = sum(first.get(at) != log.get(at) for log in others for at in first.keys() | log.keys())
+    found = replicas.compared(context.cluster, topic, after.replicas, end=max(ends.values()))
     return Answer(
-        holds=not different and set(after.isr) == set(after.replicas),
-        seen=f"{len(first)} records, {after.leader_epoch - before.leader_epoch} leader epochs later: {different} "
-        f"differ between replicas",
-        figures={"records": len(first), "leader epochs": after.leader_epoch, "different": different},
-    )
+        holds=not found.different and set(after.isr) == set(after.replicas),
+        seen=f"{found.records} records, {after.leader_epoch - before.leader_epoch} leader epochs later: "
+        f"{found.different} differ between replicas",
+        figures={
+            "records": found.records, "leader epochs": after.leader_epoch, "different": found.different
+        },
+    )  # fmt: skip
 
 
 CLAIM = Claim(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 from docker.errors import APIError
@@ -16,9 +17,11 @@ from pytest_kafkacheck.cluster.docker.disk import Disk
 from pytest_kafkacheck.cluster.docker.executing import execute
 from pytest_kafkacheck.cluster.docker.files import read_file
 from pytest_kafkacheck.cluster.docker.pausing import pause
+from pytest_kafkacheck.cluster.docker.segment_files import copy_segments
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, Member
 from pytest_kafkacheck.errors import InfrastructureError
 from workloads.clients.connection import Address
+from workloads.clients.protocol import Log
 from workloads.clients.security import Security
 
 STOP_LIMIT = 30
@@ -240,6 +243,10 @@ class DockerNode:
         Raises OSError when the file does not exist.
         """
         return read_file(self._api, self.container, path)
+
+    def segments(self, logs: Iterable[Log], folder: Path) -> Mapping[Log, list[Path]]:
+        """Copies of the segments of partitions, see `copy_segments`. The node's container must run."""
+        return copy_segments(self._api, self.container, logs, folder)
 
     def logs(self) -> bytes:
         """Everything the node has printed since its container was made, over all its starts."""

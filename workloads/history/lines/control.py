@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workloads.history.lines.fields import OF_OTHERS, TOPIC, Kind, field, inside, needed
+from workloads.history.lines.fields import LOG, OF_OTHERS, TOPIC, Kind, field, inside, needed
 from workloads.history.lines.types import (
     ANY,
     BOOLEAN,
@@ -94,6 +94,32 @@ CONTROL = (
                 "anything else; of kind group: owner, the instance of an application that has the partition, and "
                 "position, which its group has committed",
             ),
+        ),
+    ),
+    Kind(
+        f="comparison",
+        by="harness",
+        means="The in-sync replicas of a partition were compared at the end. info: they could not be.",
+        fields=(
+            *OF_OTHERS,
+            *LOG,
+            field("start_offset", OFFSET, "from which; absent: unknown"),
+            field("end_offset", OFFSET, "up to which (exclusive); absent: unknown"),
+            inside("nodes", list_of(NODE), "the brokers that have them; absent: unknown"),
+            inside("records", COUNT, "that are the same on all; absent: unknown"),
+            inside("bytes", OFFSET, "of batches that are the same on all; absent: unknown"),
+        ),
+    ),
+    Kind(
+        f="divergence",
+        by="harness",
+        means="The in-sync replicas of a partition differ.",
+        fields=(
+            *OF_OTHERS,
+            *LOG,
+            needed("start_offset", OFFSET, "the first offset at which they do"),
+            inside("different", OFFSET, "the number of these offsets; absent: unknown"),
+            inside("copies", OBJECT, "the record of each broker at the first one, or null; absent: unknown"),
         ),
     ),
     Kind(

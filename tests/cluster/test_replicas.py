@@ -1,0 +1,75 @@
+"""Replicas are compared as they lie on the brokers' disks, and as brokers answer for them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka import KafkaProducer
+
+from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.kafka import served_cluster, topics
+from pytest_kafkacheck.cluster.kafka.settling import wait_settled
+from pytest_kafkacheck.experiment.operations import OperationLog
+from pytest_kafkacheck.experiment.replicas import METADATA, compare_replicas
+from pytest_kafkacheck.experiment.used_cluster import UsedCluster
+from workloads.clients.kafka_python import access
+from workloads.history.reader import read
+from workloads.history.schema import HARNESS, OPERATIONS
+
+pytestmark = pytest.mark.cluster
+
+COUNT = 300
+
+
+@pytest.fixture
+def topic(cluster: DockerCluster) -> Iterator[str]:
+    """With one partition, replicated to all brokers, and records in batches of several."""
+    name = f"replicas-{uuid.uuid4().hex[:8]}"
+    topics.create(cluster.brokers, name, replication_factor=3, config={"min.insync.replicas": "3"})
+    producer = KafkaProducer(**access(cluster.brokers.values()), acks="all", linger_ms=20)
+    for number in range(COUNT):
+        producer.send(name, f"value {number}".encode(), partition=0)
+    producer.flush(20)
+    producer.close()
+    wait_settled(cluster)
+    yield name
+    topics.delete(cluster.brokers, name)
+
+
+def compared(cluster: UsedCluster, topic: str, folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Rows by f and partition, and what was said of differences."""
+    folder = folder / uuid.uuid4().hex
+    operations = OperationLog(folder, "r", HARNESS)
+    _, lines = compare_replicas(cluster, [topic], operations, run="r")
+    operations.close()
+    (segment,) = (folder / "segments").iterdir()
+    return {f"{row['f']} {row['topic']}": row for row in read(segment, OPERATIONS).to_pylist()}, lines
+
+
+def test_a_flipped_byte_is_found(cluster: DockerCluster, topic: str, tmp_path: Path) -> None:
+    brokers = served_cluster.find(cluster.brokers.values())
+    rows, lines = compared(cluster, topic, tmp_path)
+    assert not lines
+    assert (rows[f"comparison {topic}"]["type"], rows[f"comparison {topic}"]["end_offset"]) == ("ok", COUNT)
+    assert rows[f"comparison {METADATA[0]}"]["type"] == "ok"
+    rows, lines = compared(brokers, topic, tmp_path)
+    assert not lines
+    assert rows.keys() == {f"comparison {topic}"}
+    file = f"/k/data/{topic}-0/00000000000000000000.log"
+    # The text of a record: each byte from there to the end of its batch counts for the checksum.
+    status, output = cluster.nodes[2].execute(
+        f"at=$(grep -abo 'value 150' {file} | head -1 | cut -d: -f1); "
+        f"printf V | dd of={file} bs=1 seek=$at conv=notrunc"
+    )
+    assert status == 0, output
+    for source in (cluster, brokers):
+        rows, lines = compared(source, topic, tmp_path)
+        assert len(lines) == 1
+        assert topic in lines[0]
+        row = rows[f"divergence {topic}"]
+        assert 0 <= row["start_offset"] <= 150
+        assert '"2": {"digest": "ValueError: wrong checksum"' in row["value"]
