@@ -82,7 +82,7 @@ def compare_replicas(
             value: dict[str, Any] = {"nodes": [*each.nodes]}
             if comparison is not None:
                 count += 1
-                value |= {"records": comparison.records, "bytes": comparison.compared}
+                value |= {"equal": comparison.records, "bytes": comparison.compared}
             operations.comparison(
                 each.log,
                 value,

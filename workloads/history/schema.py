@@ -192,7 +192,7 @@ A ``deletion`` and an ``acknowledgement`` have two.
                 deletion and retention do, has ``"removes_records": true``.
 ``comparison``  by HARNESS: after the final reads, the in-sync replicas of a partition were compared from
                 `start_offset` to `end_offset` (exclusive), the high watermark: ``{"nodes": [those compared],
-                "records": equal ones, "bytes": of equal batches}``. ``info``: not compared, see `error`.
+                "equal": records, "bytes": of equal batches}``. ``info``: not compared, see `error`.
 ``divergence``  by HARNESS: besides, where they differ, first at `start_offset`: ``{"different": number of offsets,
                 "copies": {node: copy}}``. A copy is null where the node has no record, or ``{"epoch": of its
                 leader, "timestamp": ms, "size": bytes, "digest": text, "value": of a record of the run}``; where it

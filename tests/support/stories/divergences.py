@@ -12,7 +12,7 @@ ONE = 1 << 40
 
 
 def compared(s: Any, partition: int = 0, kind: str = "ok") -> Any:
-    about = {"nodes": [1, 2, 3], "records": 1, "bytes": 80}
+    about = {"nodes": [1, 2, 3], "equal": 1, "bytes": 80}
     return s.operation(
         "comparison", process=HARNESS, type=kind, topic="t", partition=partition, value=json.dumps(about),
         start_offset=0, end_offset=1, at=(90, 95),

@@ -106,7 +106,7 @@ CONTROL = (
             field("start_offset", OFFSET, "from which; absent: unknown"),
             field("end_offset", OFFSET, "up to which (exclusive); absent: unknown"),
             inside("nodes", list_of(NODE), "the brokers that have them; absent: unknown"),
-            inside("records", COUNT, "that are the same on all; absent: unknown"),
+            inside("equal", OFFSET, "records that are the same on all; absent: unknown"),
             inside("bytes", OFFSET, "of batches that are the same on all; absent: unknown"),
         ),
     ),
