@@ -5,22 +5,24 @@ SOURCES := pytest_kafkacheck nemesis workloads analyzers tests examples benchmar
 
 JAVA_CLIENT := examples/java_client
 
-.PHONY: demo test test-fast lint docs dist images java-client nightly setup clean
+.PHONY: demo test test-fast lint docs dist images prepared java-client nightly setup clean
 
 demo: setup
 	$(BIN)/kafkacheck demo
 
 # Tests on clusters mostly wait, so two workers share the tests, see tests/support/work_units.py.
 test: .venv/ready
-	$(MAKE) --jobs=2 --output-sync=target lint images
-	$(MAKE) java-client
+	$(MAKE) --jobs=2 --output-sync=target lint prepared
 	$(BIN)/pytest -n 2 -m "not nightly" --durations=40 tests examples
+
+# One after the other: both may install Debian packages.
+prepared: images
+	$(MAKE) java-client
 
 # The releases that `make test` needs.
 images: .venv/ready
 	$(BIN)/kafkacheck setup --compose --kafka 4.1.1 2.8.2 3.9.2 4.3.0
 
-# Not at the same time as `images`: both may install Debian packages.
 java-client: $(JAVA_CLIENT)/target/client.jar
 
 $(JAVA_CLIENT)/target/client.jar: $(JAVA_CLIENT)/pom.xml $(shell find $(JAVA_CLIENT)/src -type f)

@@ -236,6 +236,7 @@ def recorded(run: Path) -> list[str]:
     return sorted(str({name: row[name] for name in sorted(row) if name not in numbers}) for row in rows)
 
 
+@pytest.mark.nightly
 def test_random_histories_have_the_same_findings_through_json_lines(
     spark: Any, story: Any, write: Any, tmp_path: Path
 ) -> None:
