@@ -27,6 +27,9 @@ def terminated_like_interrupted() -> Iterator[None]:
         signal.SIGTERM: signal.SIG_DFL,
     }
     handled = [number for number, default in defaults.items() if signal.getsignal(number) is default]
+    if not handled:  # within another such block, which forgets the signal at its own end
+        yield
+        return
     _interrupted.clear()
     for number in handled:
         signal.signal(number, _interrupt)
@@ -62,6 +65,11 @@ def _follows_interrupt(error: BaseException | None) -> bool:
             return True
         error = error.__context__
     return False
+
+
+def is_interrupted() -> bool:
+    """Whether a signal has come in the block of `terminated_like_interrupted`: only clean-up is left to do."""
+    return _interrupted.is_set()
 
 
 def raise_if_interrupted() -> None:

@@ -35,7 +35,7 @@ from analyzers.spark.settings import (
     sql_settings,
 )
 
-__all__ = ["end_spark", "fit", "forget_dead_jvm", "is_alive", "scratch_of", "spark_session"]
+__all__ = ["end_spark", "fit", "forget_dead_jvm", "is_alive", "kill_spark", "scratch_of", "spark_session"]
 
 log = logging.getLogger(__name__)
 
@@ -114,6 +114,14 @@ def end_spark() -> None:
     """End the Spark of this process and its JVM. The next session starts another JVM, with its own flags."""
     if (jvm := current_jvm()) is not None:
         end_jvm(jvm)
+
+
+def kill_spark() -> None:
+    """Kill the JVM of this process, if there is one. What still waits for it fails, which is not logged."""
+    if (jvm := current_jvm()) is not None:
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
+        jvm.proc.kill()
+        forget_dead_jvm()
 
 
 def _launch(conf: SparkConf, *, scratch: Path, java: Path | None, quick: QuickStart | None) -> JavaGateway:

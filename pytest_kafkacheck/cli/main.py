@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -43,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complain(error)
         return INFRASTRUCTURE if isinstance(error, InfrastructureError) else NOT_AS_EXPECTED
     except KeyboardInterrupt as interrupt:
+        if arguments is None:  # the process ends: a second Ctrl-C has nothing left to interrupt
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         _complain("interrupted; everything it had started is removed")
         for note in getattr(interrupt, "__notes__", ()):
             _complain(note)

@@ -30,6 +30,9 @@ START_LIMIT = 120.0
 
 _ENVIRONMENT = threading.Lock()
 
+_exiting = threading.Event()
+"""Set when the process ends."""
+
 
 def launch_jvm(
     conf: SparkConf, *, scratch: Path, java: Path | None, command: tuple[str, ...] | None = None
@@ -104,6 +107,8 @@ def _wait_for_connection(process: subprocess.Popen[bytes], connection: Path) -> 
     """Wait until the JVM has written its port and secret. Raises OSError if it ends or takes too long."""
     deadline = time.monotonic() + START_LIMIT
     while not connection.is_file():
+        if _exiting.is_set():
+            raise SystemExit  # ends this thread, which would start another JVM in place of the killed one
         if process.poll() is not None or time.monotonic() > deadline:
             process.kill()
             process.wait()
@@ -115,6 +120,7 @@ def _kill_at_exit(process: subprocess.Popen[bytes]) -> None:
     """Kill the JVM if `end_jvm` did not end it. Exit functions run in reverse order, so `end_jvm` runs first."""
     # A second Ctrl-C must not interrupt this.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _exiting.set()
     if process.poll() is None:
         process.kill()
         process.wait()
