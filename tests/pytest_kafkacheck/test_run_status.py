@@ -48,17 +48,17 @@ def test_the_line_says_how_far_the_run_is_what_is_broken_and_how_fast_clients_ar
     clock.now += 0.1
     status.look(2200)
     clock.now += 9.9
-    status.look(12_140)
+    status.look(12_140, 2, 3)
     status.act(row("heal"))
     clock.now += 1
-    status.look(12_140)
+    status.look(12_140, 3, 3)
     status.step("final reads")
     assert shown == [
         "waiting for the load",
         "0/35 s  steady",
         "2/35 s  steady  1,020 acks/s",
-        "12/35 s  kill leader (nodes 3)  1,000 acks/s",
-        "13/35 s  steady  0 acks/s",
+        "12/35 s  kill leader (nodes 3)  ISR 2/3  1,000 acks/s",
+        "13/35 s  steady  ISR 3/3  0 acks/s",
         "13/35 s  final reads",
     ]
 
