@@ -153,6 +153,7 @@ class Harness:
         if why := unused_duration(experiment):
             self._say(why)
         home = self.record(experiment, name=name)
+        self._say("judging what was recorded")
         self._show("judging")
         try:
             result = self.judge(home, only=only)

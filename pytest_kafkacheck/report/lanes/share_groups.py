@@ -23,7 +23,7 @@ TALLY = "Acknowledgements of members per second, by the time of the answer."
 
 ENDINGS = {
     "accept": ("accepted", "ok"),
-    "release": ("released, to be delivered again", "polled"),
+    "release": ("released", "polled"),
     "reject": ("rejected", "fail"),
     "": ("refused or not answered", "info"),
 }
