@@ -93,14 +93,14 @@ class Spark:
         """Stop the session. Does not wait for the warm-up to end by itself: it fails when its session stops.
 
         at_once  kill an embedded Spark, because the process is about to end; also after an interrupt. To stop takes
-                 seconds while it starts or warms up. A JVM that is still starting is killed when the process ends.
+                 seconds while it starts or warms up.
         """
         from analyzers.spark.settings import is_local
 
         with self._lock:
             opened, self._opened = self._opened, None
         if (at_once or is_interrupted()) and is_local(self._master):
-            if opened is not None and opened.done():
+            if opened is not None:
                 from analyzers.spark.session import kill_spark
 
                 kill_spark()

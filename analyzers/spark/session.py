@@ -22,7 +22,7 @@ from analyzers.spark.jvm.gateway import (
     is_alive,
     open_session,
 )
-from analyzers.spark.jvm.launch import launch_jvm
+from analyzers.spark.jvm.launch import kill_started, launch_jvm
 from analyzers.spark.quick_start import QuickStart, find_quick_start
 from analyzers.spark.scratch import make_scratch, scratch_of
 from analyzers.spark.settings import (
@@ -117,9 +117,10 @@ def end_spark() -> None:
 
 
 def kill_spark() -> None:
-    """Kill the JVM of this process, if there is one. What still waits for it fails, which is not logged."""
+    """Kill the JVM of this process, also one that still starts. What waits for it fails, which is not logged."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    kill_started()
     if (jvm := current_jvm()) is not None:
-        logging.getLogger("py4j").setLevel(logging.CRITICAL)
         jvm.proc.kill()
         forget_dead_jvm()
 
