@@ -6,6 +6,8 @@ import io
 import re
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from pytest_kafkacheck.cli.common.progress import StatusLine, say
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.run_status import RunStatus, length_of
 from pytest_kafkacheck.experiment.validation import unused_duration
+from pytest_kafkacheck.plugin.reporting import progress
 from pytest_kafkacheck.shrink.attempts import prospect
 from workloads.append_log import AppendLog
 
@@ -130,3 +133,27 @@ def test_lines_have_times_where_nobody_watches_them_come(
     monkeypatch.setattr(sys, "stderr", terminal)
     say("load is on")
     assert terminal.getvalue() == "  load is on\n"
+
+
+@pytest.mark.parametrize(
+    ("verbosity", "on_terminal", "printed"),
+    [
+        (1, True, ["kafkacheck: load is on"]),
+        (1, False, [r"kafkacheck: \d\d:\d\d:\d\d  load is on"]),
+        (0, True, []),
+    ],
+)
+def test_pytest_prints_progress_with_v_and_with_times_in_ci(
+    verbosity: int, on_terminal: bool, printed: list[str]
+) -> None:
+    lines: list[str] = []
+    plugins = {
+        "terminalreporter": SimpleNamespace(isatty=on_terminal, write_line=lines.append),
+        "capturemanager": SimpleNamespace(global_and_fixture_disabled=nullcontext),
+    }
+    config: Any = SimpleNamespace(
+        pluginmanager=SimpleNamespace(getplugin=plugins.get), get_verbosity=lambda: verbosity
+    )
+    progress(config)("load is on")
+    assert len(lines) == len(printed)
+    assert all(re.fullmatch(*each) for each in zip(printed, lines, strict=True))
