@@ -157,6 +157,9 @@ class Harness:
         self._show("judging")
         try:
             result = self.judge(home, only=only)
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(_kept(home))
+            raise
         finally:
             self._show("")
         self._say(f"verdict: {result.result}")
@@ -194,7 +197,7 @@ class Harness:
 
     def interrupted(self, interrupt: KeyboardInterrupt, home: Path) -> None:
         """Say how to get a verdict on a run that was interrupted, and judge it while the session is cleaned up."""
-        interrupt.add_note(f"its history is kept; for a verdict of it: kafkacheck analyze {home}")
+        interrupt.add_note(_kept(home))
         self._late = LateVerdict(lambda: self.judge(home))
 
     def judge(self, home: Path, *, only: Sequence[str] = ()) -> Run:
@@ -250,3 +253,7 @@ class Harness:
         if not experiment.live_checks:
             return nullcontext()
         return LiveJudge(home, self._spark, say=self._say, allowed=experiment.workload.allowed)
+
+
+def _kept(home: Path) -> str:
+    return f"its history is kept; for a verdict of it: kafkacheck analyze {home}"

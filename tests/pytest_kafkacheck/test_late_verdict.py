@@ -62,6 +62,21 @@ def test_a_history_that_cannot_be_judged_is_kept_all_the_same(interrupted: Any) 
     assert (len(notes), said) == (1, [])
 
 
+def test_an_interrupt_of_the_verdict_says_where_the_history_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def judge(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Harness, "record", lambda *_, **__: tmp_path)
+    monkeypatch.setattr(Harness, "judge", judge)
+    with Harness(tmp_path) as harness, pytest.raises(KeyboardInterrupt) as raised:
+        harness.run(Experiment(workload=AppendLog()))
+    assert raised.value.__notes__ == [
+        f"its history is kept; for a verdict of it: kafkacheck analyze {tmp_path}"
+    ]
+
+
 def test_nobody_waits_for_a_slow_verdict() -> None:
     may_end = threading.Event()
 
