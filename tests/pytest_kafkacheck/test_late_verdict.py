@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_kafkacheck.experiment import harness as module
+from pytest_kafkacheck.experiment import late_verdict
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.experiment.late_verdict import LateVerdict
@@ -75,6 +76,14 @@ def test_an_interrupt_of_the_verdict_says_where_the_history_is(
     assert raised.value.__notes__ == [
         f"its history is kept; for a verdict of it: kafkacheck analyze {tmp_path}"
     ]
+
+
+def test_the_time_that_the_clean_up_took_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late_verdict, "since_interrupt", lambda: 100.0)
+    may_end = threading.Event()
+    late = LateVerdict(lambda: may_end.wait(60) and judged())
+    assert late.headline() is None, "the limit was over before"
+    may_end.set()
 
 
 def test_nobody_waits_for_a_slow_verdict() -> None:

@@ -11,6 +11,7 @@ from pytest_kafkacheck.termination import (
     interrupts_before_errors,
     is_interrupted,
     raise_if_interrupted,
+    since_interrupt,
     terminated_like_interrupted,
 )
 
@@ -119,7 +120,9 @@ def test_an_inner_block_does_not_forget_an_interrupt() -> None:
         with pytest.raises(KeyboardInterrupt), terminated_like_interrupted():
             signal.raise_signal(signal.SIGTERM)
         assert is_interrupted()
+        assert since_interrupt() > 0
     assert not is_interrupted()
+    assert since_interrupt() == 0
 
 
 def test_an_interrupt_is_forgotten_with_the_block_that_it_ended() -> None:
