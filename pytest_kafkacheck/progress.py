@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 Say = Callable[[str], None]
@@ -9,6 +10,11 @@ Say = Callable[[str], None]
 
 Show = Callable[[str], None]
 """Shows how things are now, in place of what it showed before; an empty text ends that."""
+
+
+def timed(line: str, *, on_terminal: bool) -> str:
+    """With the time of day, unless somebody sees the line come. So the log of a job in CI says what took how long."""
+    return line if on_terminal else f"{time.strftime('%H:%M:%S')}  {line}"
 
 
 def show_nothing(_: str) -> None:

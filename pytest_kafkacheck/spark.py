@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, UsageError
+from pytest_kafkacheck.termination import is_interrupted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,11 +89,22 @@ class Spark:
             fit(session, rows, conf=self._conf)
         return session
 
-    def stop(self) -> None:
-        """Stop the session. Does not wait for the warm-up to end by itself: it fails when its session stops."""
+    def stop(self, *, at_once: bool = False) -> None:
+        """Stop the session. Does not wait for the warm-up to end by itself: it fails when its session stops.
+
+        at_once  kill an embedded Spark, because the process is about to end; also after an interrupt. To stop takes
+                 seconds while it starts or warms up.
+        """
+        from analyzers.spark.settings import is_local
+
         with self._lock:
             opened, self._opened = self._opened, None
-        if opened is not None and opened.exception() is None:
+        if (at_once or is_interrupted()) and is_local(self._master):
+            if opened is not None:
+                from analyzers.spark.session import kill_spark
+
+                kill_spark()
+        elif opened is not None and opened.exception() is None:
             from analyzers.spark.session import is_alive
 
             if is_alive(opened.result()):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_interrupted = threading.Event()
+_signals: list[float] = []
+"""When each came, by time.monotonic(); those of the outermost block below."""
 
 
 @contextmanager
@@ -27,7 +29,10 @@ def terminated_like_interrupted() -> Iterator[None]:
         signal.SIGTERM: signal.SIG_DFL,
     }
     handled = [number for number, default in defaults.items() if signal.getsignal(number) is default]
-    _interrupted.clear()
+    if not handled:  # within another such block, which forgets the signal at its own end
+        yield
+        return
+    _signals.clear()
     for number in handled:
         signal.signal(number, _interrupt)
     try:
@@ -36,7 +41,7 @@ def terminated_like_interrupted() -> Iterator[None]:
         for number in handled:
             signal.signal(number, defaults[number])
         # Whatever the same process does next was not interrupted.
-        _interrupted.clear()
+        _signals.clear()
 
 
 @contextmanager
@@ -64,12 +69,22 @@ def _follows_interrupt(error: BaseException | None) -> bool:
     return False
 
 
+def is_interrupted() -> bool:
+    """Whether a signal has come in the block of `terminated_like_interrupted`: only clean-up is left to do."""
+    return bool(_signals)
+
+
+def since_interrupt() -> float:
+    """Seconds since the first signal; 0 without one."""
+    return time.monotonic() - _signals[0] if _signals else 0.0
+
+
 def raise_if_interrupted() -> None:
     """Raise the KeyboardInterrupt that Python has dropped. For loops that wait."""
-    if _interrupted.is_set() and threading.current_thread() is threading.main_thread():
+    if _signals and threading.current_thread() is threading.main_thread():
         raise KeyboardInterrupt
 
 
 def _interrupt(*_: object) -> None:
-    _interrupted.set()
+    _signals.append(time.monotonic())
     raise KeyboardInterrupt

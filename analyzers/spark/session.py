@@ -22,7 +22,7 @@ from analyzers.spark.jvm.gateway import (
     is_alive,
     open_session,
 )
-from analyzers.spark.jvm.launch import launch_jvm
+from analyzers.spark.jvm.launch import kill_started, launch_jvm
 from analyzers.spark.quick_start import QuickStart, find_quick_start
 from analyzers.spark.scratch import make_scratch, scratch_of
 from analyzers.spark.settings import (
@@ -35,7 +35,7 @@ from analyzers.spark.settings import (
     sql_settings,
 )
 
-__all__ = ["end_spark", "fit", "forget_dead_jvm", "is_alive", "scratch_of", "spark_session"]
+__all__ = ["end_spark", "fit", "forget_dead_jvm", "is_alive", "kill_spark", "scratch_of", "spark_session"]
 
 log = logging.getLogger(__name__)
 
@@ -114,6 +114,15 @@ def end_spark() -> None:
     """End the Spark of this process and its JVM. The next session starts another JVM, with its own flags."""
     if (jvm := current_jvm()) is not None:
         end_jvm(jvm)
+
+
+def kill_spark() -> None:
+    """Kill the JVM of this process, also one that still starts. What waits for it fails, which is not logged."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    kill_started()
+    if (jvm := current_jvm()) is not None:
+        jvm.proc.kill()
+        forget_dead_jvm()
 
 
 def _launch(conf: SparkConf, *, scratch: Path, java: Path | None, quick: QuickStart | None) -> JavaGateway:

@@ -22,17 +22,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
-EXAMPLES = "examples:"
-
-
-class HelpFormatter(argparse.HelpFormatter):
-    """Fills paragraphs, but keeps the lines of examples as they are written."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        if text.startswith(EXAMPLES):
-            return "".join(f"{indent}{line}\n" for line in text.splitlines())
-        return super()._fill_text(text, width, indent)
+from pytest_kafkacheck.cli.parser import EXAMPLES
 
 
 def examples(lines: Sequence[str]) -> str | None:
@@ -64,13 +56,12 @@ class Command:
     add_options: Callable[[argparse.ArgumentParser], None] = _no_options
     examples: tuple[str, ...] = ()
 
-    def add_to(self, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    def add_to(self, commands: argparse._SubParsersAction[Any]) -> None:
         parser = commands.add_parser(
             self.name,
             help=self.help,
             description=f"{self.help[0].upper()}{self.help[1:]}.",
             epilog=examples(self.examples),
-            formatter_class=HelpFormatter,
         )
         self.add_options(parser)
         parser.set_defaults(command=self)
@@ -85,7 +76,7 @@ class CommandGroup:
     order: int
     package: str
 
-    def add_to(self, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    def add_to(self, commands: argparse._SubParsersAction[Any]) -> None:
         found = discover(self.package)
         actions = commands.add_parser(
             self.name,
@@ -94,7 +85,6 @@ class CommandGroup:
             epilog=examples(
                 [action.examples[0] for action in found if isinstance(action, Command) and action.examples]
             ),
-            formatter_class=HelpFormatter,
         ).add_subparsers(required=True, metavar="ACTION")
         for action in found:
             action.add_to(actions)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
+import signal
 import sys
 from collections.abc import Sequence
 
-from pytest_kafkacheck.cli.command import Command, HelpFormatter, discover, examples
+from pytest_kafkacheck.cli.command import Command, discover, examples
 from pytest_kafkacheck.cli.common.brief_logs import brief_logs
 from pytest_kafkacheck.cli.exit_status import (
     AS_EXPECTED,
@@ -17,6 +17,7 @@ from pytest_kafkacheck.cli.exit_status import (
     UNKNOWN,
     USAGE,
 )
+from pytest_kafkacheck.cli.parser import Parser
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, UsageError
 from pytest_kafkacheck.guard import check_siblings
 from pytest_kafkacheck.termination import terminated_like_interrupted
@@ -31,6 +32,9 @@ EXAMPLES = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
+        if (sys.argv[1:] if arguments is None else arguments) == []:
+            parser().print_help()
+            return USAGE
         options = parser().parse_args(arguments)
         command: Command = options.command
         check_siblings()
@@ -43,20 +47,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complain(error)
         return INFRASTRUCTURE if isinstance(error, InfrastructureError) else NOT_AS_EXPECTED
     except KeyboardInterrupt as interrupt:
+        if arguments is None:  # the process ends: a second Ctrl-C has nothing left to interrupt
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         _complain("interrupted; everything it had started is removed")
         for note in getattr(interrupt, "__notes__", ()):
             _complain(note)
         return INTERRUPTED
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     from pytest_kafkacheck import __version__
 
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="kafkacheck",
         description="Real Kafka clusters, real faults, and a verdict.",
         epilog=f"{examples(EXAMPLES)}\n\n{MEANINGS}",
-        formatter_class=HelpFormatter,
     )
     made.add_argument("--version", action="version", version=f"kafkacheck {__version__}")
     commands = made.add_subparsers(required=True, metavar="COMMAND")

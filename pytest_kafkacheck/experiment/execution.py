@@ -322,5 +322,6 @@ class _Execution:
                     f"Every client process ended early: {workers.describe()}; see logs/client-*.log"
                 )
             raise_if_interrupted()
-            self._status.look(workers.total(counter))
+            in_sync, replicas = workers.reported("isr"), workers.reported("replicas")
+            self._status.look(workers.total(counter), in_sync, replicas)
             self._stop.wait(min(interval, left))

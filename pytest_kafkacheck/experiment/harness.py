@@ -35,6 +35,7 @@ from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.setup.capabilities import require_capabilities
 from pytest_kafkacheck.setup.client_cuts import require_client_cuts
 from pytest_kafkacheck.spark import Spark
+from pytest_kafkacheck.termination import is_interrupted
 from workloads.clients.security import Security
 
 EXAMPLES = 5
@@ -46,7 +47,7 @@ class Harness:
 
     directory   where runs are kept, one folder each.
     say         takes one line of progress at a time.
-    show        takes a line that replaces the one before, such as ``12/35 s  kill leader (nodes 3)  1,020 acks/s``.
+    show        takes a line that replaces the one before, such as ``12/35 s  kill leader (nodes 3)  ISR 2/3``.
     fresh       never use a cluster for a second experiment.
     keep        which clusters run on afterwards: ``failed``, that of the last failed test, which is the cluster that
                 was open when `has_failed` was set; ``always``, also the last one. `kept` then says how to reach them.
@@ -101,13 +102,14 @@ class Harness:
 
     def close(self) -> None:
         """Remove the cluster, stop Spark. May be called again."""
+        at_once = is_interrupted()  # the pool forgets it
         try:
             self._pool.close()
         finally:
             if self._late is not None and (headline := self._late.headline()) is not None:
                 self._say(f"verdict on what was recorded until the interrupt: {headline}")
             self._late = None
-            self._spark.stop()
+            self._spark.stop(at_once=at_once)
             self._engine.close()
 
     @property
@@ -151,9 +153,13 @@ class Harness:
         if why := unused_duration(experiment):
             self._say(why)
         home = self.record(experiment, name=name)
+        self._say("judging what was recorded")
         self._show("judging")
         try:
             result = self.judge(home, only=only)
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(_kept(home))
+            raise
         finally:
             self._show("")
         self._say(f"verdict: {result.result}")
@@ -191,7 +197,7 @@ class Harness:
 
     def interrupted(self, interrupt: KeyboardInterrupt, home: Path) -> None:
         """Say how to get a verdict on a run that was interrupted, and judge it while the session is cleaned up."""
-        interrupt.add_note(f"its history is kept; for a verdict of it: kafkacheck analyze {home}")
+        interrupt.add_note(_kept(home))
         self._late = LateVerdict(lambda: self.judge(home))
 
     def judge(self, home: Path, *, only: Sequence[str] = ()) -> Run:
@@ -247,3 +253,7 @@ class Harness:
         if not experiment.live_checks:
             return nullcontext()
         return LiveJudge(home, self._spark, say=self._say, allowed=experiment.workload.allowed)
+
+
+def _kept(home: Path) -> str:
+    return f"its history is kept; for a verdict of it: kafkacheck analyze {home}"

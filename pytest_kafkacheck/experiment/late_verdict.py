@@ -9,18 +9,24 @@ from collections.abc import Callable
 from nemesis.tasks import in_thread
 from nemesis.wait import wait_until
 from pytest_kafkacheck.run import Run
+from pytest_kafkacheck.termination import since_interrupt
 
 log = logging.getLogger(__name__)
 
-LIMIT = 3.0
-"""Seconds from the end of the run for the verdict. Meanwhile the cluster is removed."""
+LIMIT = 3.5
+"""Seconds from the signal for the verdict: 5 at most until the process has ended, where the machine has time for it.
+Meanwhile faults are healed, which takes up to 2.5 s, and the cluster is removed, which takes 1."""
 
 
 class LateVerdict:
-    """Judges in a thread. judge: returns the run with its verdict; what it raises is logged."""
+    """Judges in a thread.
+
+    judge  returns the run with its verdict; what it raises is logged.
+    limit  seconds from the signal that interrupted the run, or from now where there was none.
+    """
 
     def __init__(self, judge: Callable[[], Run], *, limit: float = LIMIT) -> None:
-        self._deadline = time.monotonic() + limit
+        self._deadline = time.monotonic() - since_interrupt() + limit
         self._judging = in_thread(judge, "kafkacheck-late-verdict")
 
     def headline(self) -> str | None:

@@ -1,4 +1,4 @@
-"""How a run is getting on, in one line: ``12/35 s  kill leader (node 3)  1,020 acks/s``."""
+"""How a run is getting on, in one line: ``12/35 s  kill leader (nodes 3)  ISR 2/3  1,020 acks/s``."""
 
 from __future__ import annotations
 
@@ -49,22 +49,29 @@ class RunStatus:
             f"{row['f']} {value['target']} ({what} {', '.join(map(str, hit)) or '–'})"
         )
 
-    def look(self, acks: int) -> None:
-        """Show the line if it is time. acks: acknowledged sends so far."""
+    def look(self, acks: int, in_sync: int | None = None, replicas: int | None = None) -> None:
+        """Show the line if it is time.
+
+        acks      acknowledged sends so far.
+        in_sync   replicas in the ISR of the partition that lacks the most, of so many `replicas`; None if unknown.
+        """
         now = self._clock()
         if self._looked is not None and now - self._looked[0] < INTERVAL:
             return
         before, self._looked = self._looked, (now, acks)
-        rate = None if before is None else (acks - before[1]) / (now - before[0])
-        self._show("  ".join(self._parts(now, rate)))
+        parts = [
+            *self._time(now),
+            *(list(self._faults.copy().values()) or [self._phase or "waiting for the load"]),
+        ]
+        if in_sync is not None:
+            parts.append(f"ISR {in_sync}/{replicas}")
+        if before is not None:
+            parts.append(f"{(acks - before[1]) / (now - before[0]):,.0f} acks/s")
+        self._show("  ".join(parts))
 
     def step(self, text: str) -> None:
         """Show what is done now, without load."""
         self._show("  ".join([*self._time(self._clock()), text]))
-
-    def _parts(self, now: float, rate: float | None) -> list[str]:
-        doing = list(self._faults.copy().values()) or [self._phase or "waiting for the load"]
-        return [*self._time(now), *doing, *([] if rate is None else [f"{rate:,.0f} acks/s"])]
 
     def _time(self, now: float) -> list[str]:
         if self._began is None:

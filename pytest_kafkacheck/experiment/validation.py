@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal, Protocol, get_args
 
 from analyzers.catalogue.bounds import Bounds
-from analyzers.verdict.promises import require_promises
+from analyzers.verdict.promises import PROMISES, require_promises
 from nemesis.budget import Budget
 from nemesis.event import Event
 from nemesis.generate import Generated
 from nemesis.schedule import Schedule
+from nemesis.suggestion import did_you_mean
 from nemesis.validation import seconds
 from pytest_kafkacheck.cluster.spec.replica_selector import RACK_AWARE, SELECTOR
 from pytest_kafkacheck.cluster.spec.settings import check_settings
@@ -54,6 +55,14 @@ class Values(Protocol):
 
 def check_values(experiment: Values) -> None:
     """All but the schedule. Raises UsageError naming the field, the value and what is allowed."""
+    if isinstance(experiment.workload, type):
+        name = experiment.workload.__name__
+        raise UsageError(f"Experiment.workload={name}: is a class, write workload={name}(...)")
+    if not hasattr(experiment.workload, "workers"):
+        raise UsageError(
+            f"Experiment.workload={experiment.workload!r}: expected a workload, such as AppendLog(); "
+            f"docs/workloads.md lists them"
+        )
     try:
         check_workload(experiment.workload)
     except ValueError as error:
@@ -141,7 +150,8 @@ def _check_requires(requires: Any, workload: Workload) -> None:
             if names is not None:
                 require_promises(names)
         except ValueError as error:
-            raise UsageError(f"{where}={names!r}: {error}") from error
+            near = [did_you_mean(each, PROMISES) for each in names] if isinstance(names, Collection) else []
+            raise UsageError(f"{where}={names!r}: {error}{next(filter(None, near), '')}") from error
 
 
 def _check_topics(workload: Workload, cluster: ClusterSpec) -> None:

@@ -42,7 +42,9 @@ def find_one(text: str, directory: Path) -> RunSummary:
     if found is not None and is_run(found):
         return RunSummary(found)
     if found is not None:
-        raise UsageError(f"{text}: not the folder of a run, it has no experiment.json")
+        inside = len(runs_in(found)) if found.is_dir() else 0
+        hint = f"; it has {inside} runs: kafkacheck ls --dir {text} lists them" if inside else ""
+        raise UsageError(f"{text}: not the folder of a run, it has no experiment.json{hint}")
     runs = runs_in(directory)
     near = get_close_matches(text, [name for run in runs for name in (run.run, run.path.name)], n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else "."

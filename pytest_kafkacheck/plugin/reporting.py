@@ -13,6 +13,7 @@ from pytest_kafkacheck.plugin.retention import drop_passed
 from pytest_kafkacheck.plugin.run_reports import SHOWN, properties, write_reports
 from pytest_kafkacheck.plugin.summary import ROW, row, write_summary
 from pytest_kafkacheck.plugin.usage_errors import shorten_usage_error
+from pytest_kafkacheck.progress import timed
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.run import Run
@@ -39,7 +40,7 @@ def progress(config: pytest.Config) -> Callable[[str], None]:
         if reporter is not None and config.get_verbosity() > 0:
             capture = config.pluginmanager.getplugin("capturemanager")
             with capture.global_and_fixture_disabled():
-                reporter.write_line(f"kafkacheck: {line}")
+                reporter.write_line(f"kafkacheck: {timed(line, on_terminal=reporter.isatty)}")
 
     return say
 

@@ -24,6 +24,7 @@ from pytest_kafkacheck.report.lanes.groups import groups
 from pytest_kafkacheck.report.lanes.load import latencies, throughput
 from pytest_kafkacheck.report.lanes.phases import phases
 from pytest_kafkacheck.report.lanes.replicas import log_name, replicas
+from pytest_kafkacheck.report.lanes.share_groups import share_groups
 from pytest_kafkacheck.report.lanes.transactions import transactions
 from pytest_kafkacheck.report.lives import Life, lives
 from pytest_kafkacheck.report.run_data import RunData
@@ -114,7 +115,7 @@ def _groups(run: RunData, counts: Cube) -> Iterator[Group]:
     yield Group(title="What happened", lanes=(*phases(run), *faults(run), *findings(run)))
     yield Group(title="Load", lanes=(*throughput(run, counts), *latencies(run)))
     yield Group(title="Cluster", lanes=(*replicas(run), *controller(run)))
-    yield Group(title="Groups and transactions", lanes=(*groups(run), *transactions(run)))
+    yield Group(title="Groups and transactions", lanes=(*groups(run), *share_groups(run), *transactions(run)))
     lanes: tuple[Lane, ...] = clients(run, counts)
     yield Group(title="Clients", lanes=lanes)
 

@@ -98,3 +98,32 @@ def test_a_run_is_named_in_the_same_ways_everywhere(name: str, command: Command)
 def test_every_exit_status_has_a_meaning() -> None:
     values = {value for name, value in vars(cli).items() if name.isupper() and isinstance(value, int)}
     assert values == set(MEANING_OF)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "sook",
+            "kafkacheck: argument COMMAND: 'sook' is not known; did you mean 'soak'?; see kafkacheck --help",
+        ),
+        ("ls --jsn", "kafkacheck ls: unrecognized arguments: --jsn; did you mean '--json'?"),
+        ("cluster up --broker=3 --nme=x", "did you mean '--name'"),
+        ("cluster upp", "kafkacheck cluster: argument ACTION: 'upp' is not known; did you mean 'up'?"),
+        ("completion fish", "'fish' is not known; expected bash, zsh, tcsh"),
+        ("run", "kafkacheck run: the following arguments are required: FILE; see kafkacheck run --help"),
+    ],
+)
+def test_what_is_not_known_comes_with_what_was_probably_meant(
+    line: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(line.split())
+    assert ended.value.code == cli.USAGE
+    (text,) = capsys.readouterr().err.splitlines()
+    assert said in text
+
+
+def test_without_a_command_the_help_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == cli.USAGE
+    assert "examples:" in capsys.readouterr().out

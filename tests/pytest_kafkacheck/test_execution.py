@@ -68,6 +68,9 @@ class FakePool:
     def total(self, counter: str) -> int:
         return self.counts[counter]
 
+    def reported(self, counter: str) -> int | None:
+        return self.counts.get(counter)
+
     def alive(self) -> bool:
         return self.is_alive
 

@@ -30,7 +30,9 @@ class RequiresTooMuch(AppendLog):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"workload": "log"}, "Experiment.workload='log'"),
+        ({"workload": "log"}, "Experiment.workload='log': expected a workload, such as AppendLog()"),
+        ({"workload": AppendLog}, "is a class, write workload=AppendLog(...)"),
+        ({"requires": ["session-read"]}, "did you mean 'session-reads'"),
         ({"faults": [isolate(7, at=1, lasting=1)]}, "7"),
         ({"faults": [kill("leader:9", at=1, lasting=1)]}, "9"),
         ({"faults": isolate("leader", at=1, lasting=1)}, "write faults=[...]"),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_kafkacheck.experiment import harness as module
+from pytest_kafkacheck.experiment import late_verdict
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.experiment.late_verdict import LateVerdict
@@ -60,6 +61,29 @@ def test_it_says_where_the_history_is_and_the_verdict(interrupted: Any, tmp_path
 def test_a_history_that_cannot_be_judged_is_kept_all_the_same(interrupted: Any) -> None:
     notes, said = interrupted(fails)
     assert (len(notes), said) == (1, [])
+
+
+def test_an_interrupt_of_the_verdict_says_where_the_history_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def judge(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Harness, "record", lambda *_, **__: tmp_path)
+    monkeypatch.setattr(Harness, "judge", judge)
+    with Harness(tmp_path) as harness, pytest.raises(KeyboardInterrupt) as raised:
+        harness.run(Experiment(workload=AppendLog()))
+    assert raised.value.__notes__ == [
+        f"its history is kept; for a verdict of it: kafkacheck analyze {tmp_path}"
+    ]
+
+
+def test_the_time_that_the_clean_up_took_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late_verdict, "since_interrupt", lambda: 100.0)
+    may_end = threading.Event()
+    late = LateVerdict(lambda: may_end.wait(60) and judged())
+    assert late.headline() is None, "the limit was over before"
+    may_end.set()
 
 
 def test_nobody_waits_for_a_slow_verdict() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 
 import psutil
 import pytest
@@ -115,3 +116,24 @@ def test_the_age_of_foreign_runs_can_be_set(monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_timestamps_of_the_engine(text: str) -> None:
     assert reaper._timestamp(text) == 1e9
+
+
+def test_containers_are_removed_side_by_side_and_before_what_they_use() -> None:
+    together = threading.Barrier(3, timeout=20)
+    removed: list[str] = []
+
+    class Engine:
+        def remove_container(self, name: str, **_: object) -> None:
+            together.wait()
+            removed.append(name)
+
+        def remove_network(self, name: str) -> None:
+            removed.append(name)
+
+    owned = reaper.labels("r1")
+    found = [
+        reaper.Part("network", "n", owned, 0.0),
+        *(reaper.Part("container", name, owned, 0.0) for name in "abc"),
+    ]
+    reaper._remove_parts(Engine(), found)
+    assert (sorted(removed[:3]), removed[3:]) == (["a", "b", "c"], ["n"])

@@ -6,6 +6,8 @@ import io
 import re
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from pytest_kafkacheck.cli.common.progress import StatusLine, say
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.run_status import RunStatus, length_of
 from pytest_kafkacheck.experiment.validation import unused_duration
+from pytest_kafkacheck.plugin.reporting import progress
 from pytest_kafkacheck.shrink.attempts import prospect
 from workloads.append_log import AppendLog
 
@@ -48,17 +51,17 @@ def test_the_line_says_how_far_the_run_is_what_is_broken_and_how_fast_clients_ar
     clock.now += 0.1
     status.look(2200)
     clock.now += 9.9
-    status.look(12_140)
+    status.look(12_140, 2, 3)
     status.act(row("heal"))
     clock.now += 1
-    status.look(12_140)
+    status.look(12_140, 3, 3)
     status.step("final reads")
     assert shown == [
         "waiting for the load",
         "0/35 s  steady",
         "2/35 s  steady  1,020 acks/s",
-        "12/35 s  kill leader (nodes 3)  1,000 acks/s",
-        "13/35 s  steady  0 acks/s",
+        "12/35 s  kill leader (nodes 3)  ISR 2/3  1,000 acks/s",
+        "13/35 s  steady  ISR 3/3  0 acks/s",
         "13/35 s  final reads",
     ]
 
@@ -130,3 +133,27 @@ def test_lines_have_times_where_nobody_watches_them_come(
     monkeypatch.setattr(sys, "stderr", terminal)
     say("load is on")
     assert terminal.getvalue() == "  load is on\n"
+
+
+@pytest.mark.parametrize(
+    ("verbosity", "on_terminal", "printed"),
+    [
+        (1, True, ["kafkacheck: load is on"]),
+        (1, False, [r"kafkacheck: \d\d:\d\d:\d\d  load is on"]),
+        (0, True, []),
+    ],
+)
+def test_pytest_prints_progress_with_v_and_with_times_in_ci(
+    verbosity: int, on_terminal: bool, printed: list[str]
+) -> None:
+    lines: list[str] = []
+    plugins = {
+        "terminalreporter": SimpleNamespace(isatty=on_terminal, write_line=lines.append),
+        "capturemanager": SimpleNamespace(global_and_fixture_disabled=nullcontext),
+    }
+    config: Any = SimpleNamespace(
+        pluginmanager=SimpleNamespace(getplugin=plugins.get), get_verbosity=lambda: verbosity
+    )
+    progress(config)("load is on")
+    assert len(lines) == len(printed)
+    assert all(re.fullmatch(*each) for each in zip(printed, lines, strict=True))

@@ -9,7 +9,9 @@ import pytest
 
 from pytest_kafkacheck.termination import (
     interrupts_before_errors,
+    is_interrupted,
     raise_if_interrupted,
+    since_interrupt,
     terminated_like_interrupted,
 )
 
@@ -111,6 +113,16 @@ def test_an_error_after_an_interrupt_by_another_handler_does_not_replace_it() ->
 def test_an_error_after_another_error_stays() -> None:
     with pytest.raises(ValueError, match="clean-up"):
         _fails_after(lambda: 1 // 0)
+
+
+def test_an_inner_block_does_not_forget_an_interrupt() -> None:
+    with terminated_like_interrupted():
+        with pytest.raises(KeyboardInterrupt), terminated_like_interrupted():
+            signal.raise_signal(signal.SIGTERM)
+        assert is_interrupted()
+        assert since_interrupt() > 0
+    assert not is_interrupted()
+    assert since_interrupt() == 0
 
 
 def test_an_interrupt_is_forgotten_with_the_block_that_it_ended() -> None:

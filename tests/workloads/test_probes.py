@@ -25,6 +25,7 @@ from workloads.probes.probe import all_probes
 from workloads.probes.quorum import QuorumProbe
 from workloads.roles import probe as role
 from workloads.roles.probe import samplers
+from workloads.roles.smallest_isr import Isr, SmallestIsr
 
 LOG, OTHER = ("t", 0), ("t", 1)
 
@@ -79,7 +80,7 @@ class Answers:
         self.writer: Any = SimpleNamespace(append=lambda **columns: self.rows.append(columns))
 
     def samplers(self, kind: Any) -> list[Callable[[], None]]:
-        return samplers(kind, self.context, self.writer)
+        return samplers(kind, self.context, self.writer, SmallestIsr())
 
 
 def test_an_observation_of_a_partition_holds_what_its_broker_reported(
@@ -106,6 +107,9 @@ def test_an_observation_of_a_partition_holds_what_its_broker_reported(
     assert (first["isr"], first["replicas"]) == ([1, 2], [2, 1, 3])
     assert first["asked"] <= first["time"]
     assert answers.context.counts["samples"] == 1
+    assert "isr" not in answers.context.counts, "node 2 is not the leader"
+    samples[0]()
+    assert (answers.context.counts["isr"], answers.context.counts["replicas"]) == (2, 3)
 
 
 def test_one_broker_at_a_time_is_asked_for_the_quorum(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +185,7 @@ def test_a_probe_records_what_no_column_has_a_place_for(
 ) -> None:
     monkeypatch.setattr(role, "ask", lambda *_, **__: "Stable")
     writer = Writer(tmp_path, "observations", 50)
-    (sample,) = samplers(GroupProbe, Answers(1).context, writer)
+    (sample,) = samplers(GroupProbe, Answers(1).context, writer, SmallestIsr())
     sample()
     writer.close()
     (row,) = read(segment(tmp_path, "observations", 50), OBSERVATIONS).to_pylist()
@@ -219,3 +223,24 @@ def test_every_probe_declares_what_the_role_needs() -> None:
         assert kind.interval > 0
         assert isinstance(kind.each_broker, bool)
         assert kind.kind == kind.__module__.rpartition(".")[2], "a kind is named after its module"
+
+
+def test_the_smallest_isr_is_that_of_the_newest_leader() -> None:
+    """Node 1 is cut off, and regards itself as leader with a full ISR for some time."""
+
+    def view(partition: int, leader: int, epoch: int, *isr: int) -> dict[str, Any]:
+        about = {"topic": "t", "partition": partition, "leader": leader, "leader_epoch": epoch}
+        return {**about, "isr": list(isr), "replicas": [1, 2, 3]}
+
+    smallest = SmallestIsr()
+    smallest.see(1, {"leader": 1})
+    assert smallest.now is None
+    for partition in (0, 1):
+        smallest.see(1, view(partition, 1, 4, 1, 2, 3))
+    smallest.see(2, view(0, 1, 4, 1, 2))  # a follower's view does not count
+    assert smallest.now == Isr(3, 3)
+    smallest.see(2, view(0, 2, 5, 2, 3))
+    smallest.see(1, view(0, 1, 4, 1, 2, 3))
+    assert smallest.now == Isr(2, 3)
+    smallest.see(2, view(0, 2, 5, 1, 2, 3))
+    assert smallest.now == Isr(3, 3)

@@ -14,6 +14,7 @@ from workloads.clients.connection import Address, Connection, ask
 from workloads.history.writer import Writer
 from workloads.probes.probe import UNANSWERED, Probe, Row, all_probes
 from workloads.roles.context import WorkerContext
+from workloads.roles.smallest_isr import SmallestIsr
 
 TIMEOUT = 1.0
 """Seconds for one answer."""
@@ -24,10 +25,11 @@ JOIN_LIMIT = 3 * TIMEOUT
 def probe(context: WorkerContext) -> None:
     """Observe until `context.stop` is set. A broker that does not answer delays its own rows only."""
     writer = context.writer("observations")
+    isr = SmallestIsr()
     threads = [
         threading.Thread(target=_repeat, args=(context, kind.interval, sample), daemon=True)
         for kind in all_probes()
-        for sample in samplers(kind, context, writer)
+        for sample in samplers(kind, context, writer, isr)
     ]
     context.ready()
     for thread in threads:
@@ -38,11 +40,13 @@ def probe(context: WorkerContext) -> None:
         thread.join(max(0.0, deadline - time.monotonic()))
 
 
-def samplers(kind: type[Probe], context: WorkerContext, writer: Writer) -> list[Callable[[], None]]:
+def samplers(
+    kind: type[Probe], context: WorkerContext, writer: Writer, isr: SmallestIsr
+) -> list[Callable[[], None]]:
     """Functions that take one sample each: one for each broker, or one for all of them."""
     if kind.each_broker:
         return [
-            partial(_record, kind(context.topics), context, writer, node, _Kept(address))
+            partial(_record, kind(context.topics), context, writer, isr, node, _Kept(address))
             for node, address in context.brokers.items()
         ]
     nodes = cycle(context.brokers)
@@ -50,12 +54,19 @@ def samplers(kind: type[Probe], context: WorkerContext, writer: Writer) -> list[
 
     def sample() -> None:
         node = next(nodes)
-        _record(one, context, writer, node, _Single(context.brokers[node]))
+        _record(one, context, writer, isr, node, _Single(context.brokers[node]))
 
     return [sample]
 
 
-def _record(one: Probe, context: WorkerContext, writer: Writer, node: int, request: _Kept | _Single) -> None:
+def _record(
+    one: Probe,
+    context: WorkerContext,
+    writer: Writer,
+    isr: SmallestIsr,
+    node: int,
+    request: _Kept | _Single,
+) -> None:
     asked = time.monotonic_ns()
     kind = one.kind
     rows: list[Row]
@@ -77,6 +88,9 @@ def _record(one: Probe, context: WorkerContext, writer: Writer, node: int, reque
             connection=request.connection,
             **_with_json(row),
         )
+        isr.see(node, row)
+    if isr.now is not None:
+        context.counts["isr"], context.counts["replicas"] = isr.now
 
 
 def _with_json(row: Row) -> dict[str, Any]:

@@ -106,6 +106,10 @@ class WorkerPool:
         """The sum of a counter of all workers, some tenths of a second late."""
         return sum(worker.counts.get(counter, 0) for worker in self._workers)
 
+    def reported(self, counter: str) -> int | None:
+        """A counter of the one worker that has it, such as a probe; None before its first report."""
+        return next((worker.counts[counter] for worker in self._workers if counter in worker.counts), None)
+
     def acknowledged(self) -> int:
         """Sends acknowledged so far, some tenths of a second late."""
         return self.total("acks")

@@ -30,6 +30,12 @@ START_LIMIT = 120.0
 
 _ENVIRONMENT = threading.Lock()
 
+_started: list[subprocess.Popen[bytes]] = []
+"""The JVMs of this process."""
+
+_killed: set[int] = set()
+"""Ids of those that were killed here."""
+
 
 def launch_jvm(
     conf: SparkConf, *, scratch: Path, java: Path | None, command: tuple[str, ...] | None = None
@@ -89,6 +95,7 @@ def _launch_directly(command: tuple[str, ...], conf: SparkConf, *, scratch: Path
     )
     # Until the JVM has opened its connection, neither `end_jvm` nor the end of its standard input can end it.
     atexit.register(_kill_at_exit, process)
+    _started.append(process)
     _wait_for_connection(process, connection)
     with connection.open("rb") as file:
         port = str(read_int(file))  # type: ignore[no-untyped-call]
@@ -104,6 +111,8 @@ def _wait_for_connection(process: subprocess.Popen[bytes], connection: Path) -> 
     """Wait until the JVM has written its port and secret. Raises OSError if it ends or takes too long."""
     deadline = time.monotonic() + START_LIMIT
     while not connection.is_file():
+        if process.pid in _killed:
+            raise SystemExit  # ends this thread, which would start another JVM in place of the killed one
         if process.poll() is not None or time.monotonic() > deadline:
             process.kill()
             process.wait()
@@ -115,7 +124,18 @@ def _kill_at_exit(process: subprocess.Popen[bytes]) -> None:
     """Kill the JVM if `end_jvm` did not end it. Exit functions run in reverse order, so `end_jvm` runs first."""
     # A second Ctrl-C must not interrupt this.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _kill(process)
+
+
+def kill_started() -> None:
+    """Kill the JVMs that were started here, also one that has no connection yet."""
+    for process in _started:
+        _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
+        _killed.add(process.pid)
         process.kill()
         process.wait()
 

@@ -32,7 +32,9 @@ def add_setting_options(parser: argparse.ArgumentParser) -> None:
     clients = parser.add_argument_group("clients, of which brokers know nothing")
     clients.add_argument("--producer-config", type=Path, metavar="FILE", help="settings of a producer")
     clients.add_argument("--consumer-config", type=Path, metavar="FILE", help="settings of a consumer")
-    clients.add_argument("--acks", choices=("all", "1", "0"), help="acks of producers")
+    clients.add_argument(
+        "--acks", choices=("all", "-1", "1", "0"), help="acks of producers; -1 is all, as in Kafka"
+    )
     clients.add_argument("--idempotence", choices=BOOLEANS, help="enable.idempotence")
     clients.add_argument(
         "--client-version", metavar="VERSION", help="release of Java clients, for their defaults"
@@ -80,7 +82,7 @@ def stated(options: argparse.Namespace) -> Stated:
         if (value := getattr(options, name)) is not None:
             found.put(name, BOOLEANS[value], _option(name))
     if options.acks is not None:
-        found.put("acks", "all" if options.acks == "all" else int(options.acks), "--acks")
+        found.put("acks", "all" if options.acks in ("all", "-1") else int(options.acks), "--acks")
     if options.racks is not None:
         if options.racks < 1:
             raise UsageError(f"--racks {options.racks}: expected 1 or more")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import atexit
 import sys
-import time
 from typing import TYPE_CHECKING
+
+from pytest_kafkacheck.progress import timed
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -16,8 +17,7 @@ REFRESH = 2
 
 def say(line: str) -> None:
     """Print a line of progress at once. In a file or a log of continuous integration it has the time of day."""
-    when = "" if sys.stderr.isatty() else f"{time.strftime('%H:%M:%S')}  "
-    print(f"  {when}{line}", file=sys.stderr, flush=True)
+    print(f"  {timed(line, on_terminal=sys.stderr.isatty())}", file=sys.stderr, flush=True)
 
 
 class StatusLine:

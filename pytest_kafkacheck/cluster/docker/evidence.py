@@ -6,11 +6,13 @@ import contextlib
 import json
 import logging
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from docker.errors import APIError
 
+from nemesis.tasks import in_thread, side_by_side
 from pytest_kafkacheck.cluster.docker.deadline import run_with_deadline
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.kafka import metadata_views
@@ -40,11 +42,13 @@ def save_logs(cluster: NodesAndBrokers, directory: Path) -> None:
 
     def save() -> None:
         directory.mkdir(parents=True, exist_ok=True)
-        for node in cluster.nodes.values():
-            try:
-                (directory / f"{node.member.host}.log").write_bytes(node.logs())
-            except (APIError, OSError) as error:
-                log.warning("log of %s not saved: %s", node.member.host, error)
+        side_by_side(in_thread, [partial(save_one, node) for node in cluster.nodes.values()], "node-logs")
+
+    def save_one(node: DockerNode) -> None:
+        try:
+            (directory / f"{node.member.host}.log").write_bytes(node.logs())
+        except (APIError, OSError) as error:
+            log.warning("log of %s not saved: %s", node.member.host, error)
 
     try:
         run_with_deadline(LOGS_LIMIT, save, name=f"logs of {cluster.run}")

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +29,7 @@ import psutil
 from docker.errors import APIError, DockerException, NotFound
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
+from nemesis.tasks import in_thread
 from pytest_kafkacheck.cluster.docker import loop_devices
 from pytest_kafkacheck.cluster.docker.deadline import run_with_deadline
 from pytest_kafkacheck.cluster.docker.engine import is_local
@@ -261,21 +263,29 @@ def _remove(client: Any, parts: Iterable[Part]) -> None:
 
 
 def _remove_parts(api: Any, parts: list[Part]) -> None:
-    # Containers first: networks and volumes are in use until then.
-    for part in (part for part in parts if part.kind == "container"):
-        # Another clean-up may remove it at the same time, which is fine.
-        with contextlib.suppress(NotFound):
-            try:
-                api.remove_container(part.id, force=True, v=True)
-            except APIError as error:
-                if error.status_code != 409:  # "removal is already in progress"
-                    raise
+    # Containers first: networks and volumes are in use until then. The engine takes 0.1 to 0.6 s for each.
+    containers = [part for part in parts if part.kind == "container"]
+    removals = [
+        in_thread(partial(_remove_container, api, part), f"remove {part.name}") for part in containers
+    ]
+    for removal in removals:
+        removal.result()
     for part in parts:
         with contextlib.suppress(NotFound):
             if part.kind == "network":
                 _once_unused(api.remove_network, part.id)
             elif part.kind == "volume":
                 _once_unused(api.remove_volume, part.id, force=True)
+
+
+def _remove_container(api: Any, part: Part) -> None:
+    # Another clean-up may remove it at the same time, which is fine.
+    with contextlib.suppress(NotFound):
+        try:
+            api.remove_container(part.id, force=True, v=True)
+        except APIError as error:
+            if error.status_code != 409:  # "removal is already in progress"
+                raise
 
 
 def _removal_failed(run: str, parts: Iterable[Part], why: str) -> str:

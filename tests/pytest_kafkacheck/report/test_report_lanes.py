@@ -11,6 +11,7 @@ from pytest_kafkacheck.report.lanes.groups import groups
 from pytest_kafkacheck.report.lanes.load import latencies, throughput
 from pytest_kafkacheck.report.lanes.phases import phases
 from pytest_kafkacheck.report.lanes.replicas import fewer, replicas
+from pytest_kafkacheck.report.lanes.share_groups import share_groups
 from pytest_kafkacheck.report.lanes.transactions import transactions
 from tests.support.report_runs import BEGAN, SECOND, planted, sample, send, step
 from workloads.history.schema import NEMESIS
@@ -169,6 +170,55 @@ def test_a_group_shows_generations_and_what_each_member_owned() -> None:
     assert [(mark.time, mark.sign) for mark in second.marks] == [(8000, "!")]
 
 
+def delivery(op: int, at: float, process: int, *, deliveries: int = 1) -> dict[str, object]:
+    value = {"value": op, "deliveries": deliveries, "since": 0}
+    row = {"f": "delivery", "type": "ok", "process": process, "op": op, "group": "g", "value": value}
+    return {**row, "topic": "t", "partition": 0, "start_offset": op, "invoked": at - 0.01, "completed": at}
+
+
+def acknowledgement(of: int, at: float, process: int, kind: str, type: str = "ok") -> list[dict[str, object]]:
+    row = {"f": "acknowledgement", "process": process, "op": of + 1000, "group": "g", "invoked": at}
+    value = {"delivery": of, "kind": kind}
+    return [
+        {**row, "type": "info", "completed": None, "value": value},
+        {**row, "type": type, "completed": at, "value": value},
+    ]
+
+
+def test_a_share_group_shows_what_members_held_and_whose_locks_timed_out() -> None:
+    rows = [
+        FIRST,
+        step("worker", 0, process=4, event="started", role="share-consumer"),
+        step("worker", 0, process=5, event="started", role="share-consumer"),
+        # Two polls in close succession are one span.
+        delivery(1, 1, 4), delivery(2, 1, 4), delivery(3, 1.1, 4, deliveries=2),
+        *acknowledgement(1, 1.1, 4, "accept"), *acknowledgement(2, 1.1, 4, "release"),
+        *acknowledgement(3, 1.2, 4, "reject"),
+        # Longer than the lock, and refused.
+        delivery(4, 3, 4), *acknowledgement(4, 6, 4, "accept", "info"),
+        # Never acknowledged: the member was killed.
+        delivery(5, 7, 5), step("worker", 8, process=5, event="killed"),
+        {"f": "queue", "type": "ok", "process": 6, "op": 1, "group": "g", "topic": "t", "partition": 0,
+         "invoked": 9, "completed": 9, "end_offset": 6, "value": {"lock": 2 * SECOND, "delivery_limit": 5}},
+        LAST,
+    ]  # fmt: skip
+    members, tally = share_groups(planted(operations=rows))
+    assert isinstance(members, Strip)
+    assert isinstance(tally, Chart)
+    first, second = members.rows
+    assert spans(first.spans) == [(1000, 1200, "owns"), (3000, 5000, "owns"), (5000, 6000, "out")]
+    assert "3 records, 1 of them not for the first time" in first.spans[0].title
+    assert [(mark.time, mark.sign) for mark in first.marks] == [(6000, "!")]
+    assert spans(second.spans) == [(7000, 8000, "owns")]
+    assert [mark.sign for mark in second.marks] == ["!", "†"]
+    width = tally.series[0].points[1][0] / 1000
+    totals = {
+        each.name.split(",")[0]: round(sum(value or 0 for _, value in each.points) * width)
+        for each in tally.series
+    }
+    assert totals == {"accepted": 1, "released": 1, "rejected": 1, "refused or not answered": 1}
+
+
 def txn(at: float, took: float | None, kind: str, outcome: str) -> dict[str, object]:
     value = {"transactional_id": "x", "epoch": 0, "outcome": outcome}
     completed = None if took is None else at + took
@@ -238,6 +288,7 @@ def test_an_empty_history_has_no_lanes_of_what_it_lacks() -> None:
         *replicas(run),
         *controller(run),
         *groups(run),
+        *share_groups(run),
         *transactions(run),
         *latencies(run),
     ] == []
