@@ -1,6 +1,6 @@
-"""The tables of docs/scenarios.md, from the results that ``kafkacheck scenarios --json`` wrote.
+"""The tables of docs/scenarios.md, from the results that ``kafkacheck scenarios --json`` wrote, and its pictures.
 
-Not from the claims themselves: the page has only what was shown.
+Not from the claims themselves: the page has only what was shown. ``--pictures`` wrote the pictures.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import Any
 
 from _blocks import replaced, table
 
-from pytest_kafkacheck.claims.claim import SECTIONS
+from pytest_kafkacheck.claims.claim import SECTIONS, name_of
 from pytest_kafkacheck.claims.result import figures, rate
+
+IMAGES = "images/scenarios"
 
 
 def generate(root: Path) -> dict[Path, str]:
@@ -22,7 +24,9 @@ def generate(root: Path) -> dict[Path, str]:
         json.loads(path.read_text(encoding="utf-8"))
         for path in sorted((root / "docs" / "scenario_results").glob("*.json"))
     )
-    return {page: replaced(page.read_text(encoding="utf-8"), "scenarios", body(results))}
+    drawn = {path.stem for path in (root / "docs" / IMAGES).glob("*.svg")}
+    text = replaced(page.read_text(encoding="utf-8"), "scenarios", body(results))
+    return {page: replaced(text, "pictures", pictures(results, drawn))}
 
 
 def merged(files: Iterator[list[dict[str, Any]]]) -> list[dict[str, Any]]:
@@ -52,6 +56,17 @@ def body(results: list[dict[str, Any]]) -> str:
             parts.append(
                 f"### {letter}. {name}\n\n{table(['id', 'claim', 'Kafka', 'outcome', 'figures'], rows)}"
             )
+    return "\n\n".join(parts)
+
+
+def pictures(results: list[dict[str, Any]], drawn: set[str]) -> str:
+    """Of the results that have one, each with its claim. drawn: names of scenarios."""
+    parts = []
+    for each in results:
+        name = name_of(each["id"], each["title"], each["case"])
+        if name in drawn:
+            title = f"{each['id']}: {each['title']}, {each['case']}"
+            parts.append(f"### {title}\n\n![{each['claim']}]({IMAGES}/{name}.svg)")
     return "\n\n".join(parts)
 
 

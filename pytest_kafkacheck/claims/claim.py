@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.report.lane import Group
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.claims.context import ScenarioContext
@@ -35,17 +36,27 @@ Figure = float | str
 
 
 @dataclass(frozen=True, kw_only=True)
+class Picture:
+    """Courses of events that a claim compares, one below the other. span: ms from the left to the right end."""
+
+    groups: tuple[Group, ...]
+    span: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Answer:
     """What one showing of a claim saw.
 
     holds    whether the claim was true.
     seen     the observation that decides it, as a sentence.
     figures  the two or three numbers that belong to it, by name with unit, such as {"without leader (s)": 3.1}.
+    picture  of a claim about time: what was seen in the course of it.
     """
 
     holds: bool
     seen: str
     figures: Mapping[str, Figure] = field(default_factory=dict)
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,8 +128,12 @@ class Scenario:
     @property
     def name(self) -> str:
         """Such as ``B8-unclean-election-loses-writes-4.1.1``."""
-        words = f"{self.claim.id} {self.claim.title} {self.case.name}"
-        return re.sub(r"[^A-Za-z0-9.]+", "-", words).strip("-")
+        return name_of(self.claim.id, self.claim.title, self.case.name)
+
+
+def name_of(id_: str, title: str, case: str) -> str:
+    """The name of a scenario."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", f"{id_} {title} {case}").strip("-")
 
 
 @cache

@@ -6,7 +6,9 @@ from pytest_kafkacheck.claims.claim import Case
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 
 KRAFT = ClusterSpec()
+NEWEST = ClusterSpec(version="4.3.0")
 ZOOKEEPER = ClusterSpec(version="3.9.2", zookeepers=1)
+OLDEST = ClusterSpec(version="2.8.2", zookeepers=1)
 CONTROLLERS_APART = ClusterSpec(controllers=3)
 RACKS = ClusterSpec(
     racks=("a", "b", "c"),

@@ -147,6 +147,12 @@ class ScenarioContext:
         consumer = KafkaConsumer(**self.group_settings(group, **settings))
         return self._stack.enter_context(members.Member(consumer, [topic]))
 
+    def next_generation_member(self, group: str, topic: str) -> members.Member:
+        """As `member`, of a group with the protocol of KIP-848. It needs confluent-kafka."""
+        from pytest_kafkacheck.claims.next_generation import NextGenerationMember
+
+        return self._stack.enter_context(NextGenerationMember(self.cluster.brokers.values(), group, topic))
+
     def member_process(self, group: str, topic: str) -> subprocess.Popen[bytes]:
         """Starts a member of a group in a process; it is killed with this context."""
         process = members.start_process(self.group_settings(group), topic)
@@ -158,8 +164,9 @@ class ScenarioContext:
         self._stack.callback(end)
         return process
 
-    def writer(self, topic: str, *, prefix: str = "v", **settings: Any) -> Writer:
-        """Starts writing to partition 0 in a thread; see `Writer`. It ends with this context, or at `stop`."""
+    def writer(self, topic: str, *, prefix: str = "v", partitions: int = 1, **settings: Any) -> Writer:
+        """Starts writing in a thread, to partition 0 or to the first `partitions`; see `Writer`. It ends with this
+        context, or at `stop`."""
         # After a batch that expired, an idempotent producer of kafka-python sends nothing any more.
         settings = {
             "enable_idempotence": False,
@@ -167,7 +174,8 @@ class ScenarioContext:
             "max_block_ms": 10_000,
             **settings,
         }
-        return self._stack.enter_context(Writer(self.producer(**settings), topic, prefix=prefix))
+        writer = Writer(self.producer(**settings), topic, prefix=prefix, partitions=partitions)
+        return self._stack.enter_context(writer)
 
     def produce(
         self, topic: str, node: int, value: str, *, acks: int = -1, limit: float = 1.0

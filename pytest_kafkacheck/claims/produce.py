@@ -12,17 +12,29 @@ from workloads.clients.connection import Address, ask
 NOT_LEADER, TIMED_OUT, NOT_ENOUGH_REPLICAS = 6, 7, 19
 """Error codes."""
 
+GZIP = 1
+
 MARGIN = 5.0
 """Seconds beyond the broker's own limit."""
 
 
 def append(address: Address, topic: str, value: str, *, acks: int, limit: float) -> int:
     """The error code of the answer. Raises OSError without one."""
-    batch = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=1 << 14)
+    answer = ask(address, request(topic, value, acks=acks, limit=limit), timeout=limit + MARGIN)
+    return int(answer.responses[0].partition_responses[0].error_code)
+
+
+def request(topic: str, value: str, *, acks: int, limit: float, compression: int = 0) -> ProduceRequest:
+    """One record for partition 0.
+
+    limit        seconds for which the broker may wait for replicas.
+    compression  0 for none, `GZIP`.
+    """
+    batch = MemoryRecordsBuilder(magic=2, compression_type=compression, batch_size=1 << 20)
     batch.append(timestamp=int(time.time() * 1000), key=None, value=value.encode())
     batch.close()
     Topic = ProduceRequest.TopicProduceData
-    request = ProduceRequest(
+    return ProduceRequest(
         version=7,
         transactional_id=None,
         acks=acks,
@@ -31,5 +43,3 @@ def append(address: Address, topic: str, value: str, *, acks: int, limit: float)
             Topic(name=topic, partition_data=[Topic.PartitionProduceData(index=0, records=batch.buffer())])
         ],
     )
-    answer = ask(address, request, timeout=limit + MARGIN)
-    return int(answer.responses[0].partition_responses[0].error_code)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Literal
 
-from pytest_kafkacheck.claims.claim import Figure, Outcome, Scenario
+from pytest_kafkacheck.claims.claim import Figure, Outcome, Picture, Scenario
 
 State = Literal["as documented", "not as documented", "not exercised"]
 
@@ -21,6 +21,16 @@ class Try:
     seen: str
     seconds: float
     figures: Mapping[str, Figure] = field(default_factory=dict)
+    picture: Picture | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Without the picture."""
+        return {
+            "outcome": self.outcome,
+            "seen": self.seen,
+            "seconds": self.seconds,
+            "figures": dict(self.figures),
+        }
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,13 @@ class ScenarioResult:
             return "not as documented"
         return "not exercised" if "not exercised" in outcomes else "as documented"
 
+    @property
+    def picture(self) -> Picture | None:
+        """Of the last try that ended as documented and has one."""
+        expected = self.scenario.case.expected
+        pictures = [each.picture for each in self.tries if each.outcome == expected and each.picture]
+        return pictures[-1] if pictures else None
+
     def to_json(self) -> dict[str, Any]:
         claim, case = self.scenario.claim, self.scenario.case
         return {
@@ -50,7 +67,7 @@ class ScenarioResult:
             "expected": case.expected,
             "why": case.why,
             "state": self.state,
-            "tries": [asdict(each) for each in self.tries],
+            "tries": [each.to_json() for each in self.tries],
         }
 
 

@@ -66,6 +66,7 @@ def show(claim: Claim, cluster: DockerCluster, *, run: Callable[[Experiment], Ru
         seen=answer.seen,
         seconds=_since(began),
         figures=answer.figures,
+        picture=answer.picture,
     )
 
 

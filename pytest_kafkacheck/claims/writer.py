@@ -1,4 +1,4 @@
-"""A producer that writes numbered values to one partition in a thread, and remembers what was acknowledged."""
+"""A producer that writes numbered values in a thread, and remembers what was acknowledged."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ class Ack(NamedTuple):
 
 
 class Writer:
-    """acks: the acknowledged values, in the order of their acknowledgement."""
+    """acks: the acknowledged values, in the order of their acknowledgement. partitions: it takes turns with them."""
 
-    def __init__(self, producer: Any, topic: str, *, prefix: str) -> None:
+    def __init__(self, producer: Any, topic: str, *, prefix: str, partitions: int = 1) -> None:
         self.acks: list[Ack] = []
         self._producer, self._topic, self._prefix = producer, topic, prefix
+        self._partitions = partitions
         self._stop = threading.Event()
         self._open: list[Any] = []
         self._thread = threading.Thread(target=self._write, name="kafkacheck-writer", daemon=True)
@@ -74,9 +75,10 @@ class Writer:
         number = 0
         while not self._stop.wait(PACE):
             value, sent = f"{self._prefix}{number}", time.monotonic()
+            partition = number % self._partitions
             number += 1
             with suppress(KafkaError):
-                future = self._producer.send(self._topic, value.encode(), partition=0)
+                future = self._producer.send(self._topic, value.encode(), partition=partition)
                 self._open.append(future)
                 future.add_callback(self._acknowledged, value, sent)
 

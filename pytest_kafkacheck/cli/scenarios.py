@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
@@ -35,6 +36,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--list", action="store_true", help="print the scenarios; run nothing")
     add_json_option(parser, "the results")
+    parser.add_argument(
+        "--pictures",
+        metavar="DIR",
+        type=Path,
+        help="write a picture (SVG) of each scenario whose claim is about time into this folder",
+    )
     add_spark_options(parser)
     add_directory_option(parser)
 
@@ -48,6 +55,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.tries < 1:
         raise UsageError(f"--tries {options.tries}: expected 1 or more")
     check_json(options.json)
+    if options.pictures is not None and not options.pictures.is_dir():
+        raise UsageError(f"--pictures {options.pictures}: expected a folder that exists")
     scenarios = selected(all_scenarios(), options.expression)
     if options.list:
         return _list(options, scenarios)
@@ -56,11 +65,22 @@ def _run(options: argparse.Namespace) -> int:
         with Harness(options.dir, say=say, show=show, **spark_options(options)) as harness:
             for result in run_scenarios(harness, scenarios, tries=options.tries, say=say):
                 results.append(result)
+                if options.pictures is not None:
+                    _draw(options.pictures, result)
     except (KeyboardInterrupt, KafkacheckError):
         if results:  # those of the scenarios that have ended are not lost
             write_results(options, results)
         raise
     return write_results(options, results)
+
+
+def _draw(folder: Path, result: ScenarioResult) -> None:
+    from pytest_kafkacheck.report.static import picture
+
+    drawn = result.picture
+    if drawn is not None:
+        text = picture(result.scenario.claim.text, drawn.groups, span=drawn.span)
+        (folder / f"{result.scenario.name}.svg").write_text(text, encoding="utf-8")
 
 
 def _list(options: argparse.Namespace, scenarios: Sequence[Scenario]) -> int:

@@ -5,7 +5,6 @@ A few thousand cells, from which throughput and latency follow for every choice 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -173,11 +172,3 @@ def latency_class(ms: pa.ChunkedArray) -> pa.ChunkedArray:
     doublings = pc.log2(pc.divide(pc.max_element_wise(ms, FASTEST), FASTEST))
     number = pc.add(pc.floor(pc.multiply(doublings, STEPS)), 1)
     return pc.fill_null(pc.min_element_wise(number, CLASSES), 0).cast(pa.int64())
-
-
-def nice_top(value: float) -> float:
-    """The smallest round number that is not below the value; report.js chooses the same."""
-    if value <= 0:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(value))
-    return next(step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= value * 0.999)

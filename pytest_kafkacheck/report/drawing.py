@@ -54,6 +54,14 @@ def _area(chart: Chart, times: list[int], below: list[float], above: list[float]
     return "".join(parts)
 
 
+def nice_top(value: float) -> float:
+    """The smallest round number that is not below the value; report.js chooses the same."""
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= value * 0.999)
+
+
 def _y(chart: Chart, value: float) -> float:
     share = value / chart.top if chart.top else 0.0
     if chart.logarithmic:

@@ -23,7 +23,14 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def result(id_: str, *outcomes: str, **changed: Any) -> dict[str, Any]:
     tries = [{"outcome": outcome, "figures": {"lost": 3}} for outcome in outcomes]
-    given = {"id": id_, "case": "4.1.1", "claim": "It is so.", "source": "https://example.org", "why": ""}
+    given = {
+        "id": id_,
+        "title": "so it is",
+        "case": "4.1.1",
+        "claim": "It is so.",
+        "source": "https://example.org",
+        "why": "",
+    }
     return {**given, "tries": tries, **changed}
 
 
@@ -49,3 +56,9 @@ def test_a_claim_with_several_cases_is_named_once(page: Any) -> None:
     body = page.body([result("C9", "confirmed"), result("C9", "refuted", case="4.0.0", why="a defect")])
     assert body.count("It is so.") == 1
     assert "|  |  | 4.0.0 | refuted 1 of 1; expected: a defect | lost: 3 |" in body
+
+
+def test_a_picture_is_shown_for_each_result_that_has_one(page: Any) -> None:
+    results = [result("C9", "confirmed"), result("C9", "confirmed", case="4.0.0")]
+    body = page.pictures(results, {"C9-so-it-is-4.0.0", "C8-another-4.0.0"})
+    assert body == ("### C9: so it is, 4.0.0\n\n![It is so.](images/scenarios/C9-so-it-is-4.0.0.svg)")

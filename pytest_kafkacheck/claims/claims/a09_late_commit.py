@@ -8,6 +8,7 @@ Exercised: the second transaction was open when the late commit arrived.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from kafka.protocol.producer import (
     AddPartitionsToTxnRequest,
@@ -18,7 +19,7 @@ from kafka.protocol.producer import (
 from kafka.record.memory_records import MemoryRecordsBuilder
 
 from pytest_kafkacheck.claims.claim import Answer, Case, Claim
-from pytest_kafkacheck.claims.clusters import KRAFT, ZOOKEEPER
+from pytest_kafkacheck.claims.clusters import KRAFT, NEWEST, ZOOKEEPER
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
@@ -145,20 +146,27 @@ def show(context: ScenarioContext) -> Answer:
     )
 
 
+def _cases(cluster: ClusterSpec) -> tuple[Case, Case]:
+    return (
+        Case(name=cluster.version, cluster=cluster),
+        Case(
+            name=f"{cluster.version} {FEATURE}=1",
+            cluster=replace(cluster, features={FEATURE: 1}),
+            expected="refuted",
+            why="before transaction version 2 all transactions of a producer have the same epoch (KAFKA-17754), also "
+            "on 4.x with clients that do not speak version 2",
+        ),
+    )
+
+
 CLAIM = Claim(
     id="A9",
     title="a late commit",
     text="A commit that arrives late, after the client has repeated it, does not decide the next transaction.",
     source="https://issues.apache.org/jira/browse/KAFKA-17754",
     cases=(
-        Case(name="4.1.1", cluster=KRAFT),
-        Case(
-            name="4.1.1 transaction.version=1",
-            cluster=ClusterSpec(features={FEATURE: 1}),
-            expected="refuted",
-            why="before transaction version 2 all transactions of a producer have the same epoch (KAFKA-17754), also "
-            "on 4.x with clients that do not speak version 2",
-        ),
+        *_cases(KRAFT),
+        *_cases(NEWEST),
         Case(
             name="3.9.2 ZooKeeper",
             cluster=ZOOKEEPER,

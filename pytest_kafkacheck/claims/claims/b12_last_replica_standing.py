@@ -7,11 +7,12 @@ the disk.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nemesis.faults.power_loss import power_loss
 from pytest_kafkacheck.claims.claim import Answer, Case, Claim
 from pytest_kafkacheck.claims.clusters import DISKS
 from pytest_kafkacheck.claims.context import ScenarioContext
-from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 
 RECORDS = 100
 AHEAD = 5.0
@@ -54,23 +55,26 @@ def _reach(context: ScenarioContext, node: int) -> list[str]:
     return [f"{address.host}:{address.port}"]
 
 
+def _cases(version: str) -> tuple[Case, Case]:
+    disks = replace(DISKS, version=version)
+    return (
+        Case(name=f"{version} ELR on", cluster=disks),
+        Case(
+            name=f"{version} ELR off",
+            cluster=replace(disks, features={"eligible.leader.replicas.version": 0}),
+            expected="refuted",
+            why="without eligible leader replicas only the last member of the ISR may lead, and the others truncate "
+            "to what it still has",
+        ),
+    )
+
+
 CLAIM = Claim(
     id="B12",
     title="last replica standing",
     text="With acks=all and min.insync.replicas=2 acknowledged records survive when the last replica in the "
     "ISR loses data that was not on its disk.",
     source="https://cwiki.apache.org/confluence/display/KAFKA/KIP-966%3A+Eligible+Leader+Replicas",
-    cases=(
-        Case(name="4.1.1 ELR on", cluster=DISKS),
-        Case(
-            name="4.1.1 ELR off",
-            cluster=ClusterSpec(
-                controllers=1, disk_mb=DISKS.disk_mb, features={"eligible.leader.replicas.version": 0}
-            ),
-            expected="refuted",
-            why="without eligible leader replicas only the last member of the ISR may lead, and the others truncate "
-            "to what it still has",
-        ),
-    ),
+    cases=(*_cases("4.1.1"), *_cases("4.3.0")),
     show=show,
 )

@@ -64,6 +64,19 @@ def show(context: ScenarioContext) -> Answer:
     )
 
 
+def _cases(version: str) -> tuple[Case, Case]:
+    old = {"inter.broker.protocol.version": "0.10.2", "log.message.format.version": "0.10.2"}
+    return (
+        Case(name=f"{version} ZooKeeper", cluster=ClusterSpec(version=version, zookeepers=1, config=WIDE)),
+        Case(
+            name=f"{version} with the protocol of 0.10.2",
+            cluster=ClusterSpec(version=version, zookeepers=1, config={**WIDE, **old}),
+            expected="refuted",
+            why="before KIP-101 a follower truncated to its own high watermark, which trails (KAFKA-1211)",
+        ),
+    )
+
+
 CLAIM = Claim(
     id="C9",
     title="truncation by leader epoch",
@@ -71,22 +84,6 @@ CLAIM = Claim(
     "knows the high watermark: replicas truncate by leader epoch, not to their high watermark.",
     source="https://cwiki.apache.org/confluence/display/KAFKA/KIP-101+-+Alter+Replication+Protocol+to+use+Leader+"
     "Epoch+rather+than+High+Watermark+for+Truncation",
-    cases=(
-        Case(name="3.9.2 ZooKeeper", cluster=ClusterSpec(version="3.9.2", zookeepers=1, config=WIDE)),
-        Case(
-            name="3.9.2 with the protocol of 0.10.2",
-            cluster=ClusterSpec(
-                version="3.9.2",
-                zookeepers=1,
-                config={
-                    **WIDE,
-                    "inter.broker.protocol.version": "0.10.2",
-                    "log.message.format.version": "0.10.2",
-                },
-            ),
-            expected="refuted",
-            why="before KIP-101 a follower truncated to its own high watermark, which trails (KAFKA-1211)",
-        ),
-    ),
+    cases=(*_cases("3.9.2"), *_cases("2.8.2")),
     show=show,
 )

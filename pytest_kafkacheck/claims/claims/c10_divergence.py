@@ -8,7 +8,6 @@ from __future__ import annotations
 from nemesis.faults.partition import partition
 from pytest_kafkacheck.claims import replicas
 from pytest_kafkacheck.claims.claim import Answer, Case, Claim
-from pytest_kafkacheck.claims.clusters import ZOOKEEPER
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 
@@ -59,6 +58,20 @@ def show(context: ScenarioContext) -> Answer:
     )
 
 
+def _cases(version: str) -> tuple[Case, Case]:
+    old = {"inter.broker.protocol.version": "1.1", "log.message.format.version": "1.1"}
+    return (
+        Case(name=f"{version} ZooKeeper", cluster=ClusterSpec(version=version, zookeepers=1)),
+        Case(
+            name=f"{version} with the protocol of 1.1",
+            cluster=ClusterSpec(version=version, zookeepers=1, config=old),
+            expected="refuted",
+            why="before KIP-279 a follower that asked for an epoch that the leader never had got the end of a later "
+            "one (KAFKA-6361)",
+        ),
+    )
+
+
 CLAIM = Claim(
     id="C10",
     title="no divergence after fast failovers",
@@ -66,19 +79,6 @@ CLAIM = Claim(
     "leader does not have, also after several failovers in a row.",
     source="https://cwiki.apache.org/confluence/display/KAFKA/KIP-279%3A+Fix+log+divergence+between+leader+and+"
     "follower+after+fast+leader+fail+over",
-    cases=(
-        Case(name="3.9.2 ZooKeeper", cluster=ZOOKEEPER),
-        Case(
-            name="3.9.2 with the protocol of 1.1",
-            cluster=ClusterSpec(
-                version="3.9.2",
-                zookeepers=1,
-                config={"inter.broker.protocol.version": "1.1", "log.message.format.version": "1.1"},
-            ),
-            expected="refuted",
-            why="before KIP-279 a follower that asked for an epoch that the leader never had got the end of a later "
-            "one (KAFKA-6361)",
-        ),
-    ),
+    cases=(*_cases("3.9.2"), *_cases("2.8.2")),
     show=show,
 )

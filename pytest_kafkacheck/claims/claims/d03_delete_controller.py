@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from pytest_kafkacheck.claims.claim import Answer, Case, Claim
-from pytest_kafkacheck.claims.clusters import ZOOKEEPER
+from pytest_kafkacheck.claims.clusters import OLDEST, ZOOKEEPER
 from pytest_kafkacheck.claims.context import ScenarioContext
 
 DELETIONS = 5
@@ -59,6 +59,9 @@ CLAIM = Claim(
     text="In ZooKeeper mode the first broker to create /controller is the controller. Deleting the node makes the "
     "brokers elect again, without a restart and without a pause for clients.",
     source="https://cwiki.apache.org/confluence/display/KAFKA/Kafka+Controller+Internals",
-    cases=(Case(name="3.9.2 ZooKeeper", cluster=ZOOKEEPER),),
+    cases=(
+        Case(name="3.9.2 ZooKeeper", cluster=ZOOKEEPER),
+        Case(name="2.8.2 ZooKeeper", cluster=OLDEST),
+    ),
     show=show,
 )

@@ -9,7 +9,7 @@ import re
 
 from nemesis.faults.pause import pause
 from pytest_kafkacheck.claims.claim import Answer, Case, Claim
-from pytest_kafkacheck.claims.clusters import ZOOKEEPER
+from pytest_kafkacheck.claims.clusters import OLDEST, ZOOKEEPER
 from pytest_kafkacheck.claims.context import ScenarioContext
 
 RESIGNED = re.compile(rb"Session expired|Resigned|[Uu]nable to reconnect to ZooKeeper service, session")
@@ -62,6 +62,9 @@ CLAIM = Claim(
     text="A controller that stood still past its session, and goes on, is fenced by the controller epoch: its "
     "requests are refused, it resigns, and metadata does not go back.",
     source="https://cwiki.apache.org/confluence/display/KAFKA/Kafka+Controller+Internals",
-    cases=(Case(name="3.9.2 ZooKeeper", cluster=ZOOKEEPER),),
+    cases=(
+        Case(name="3.9.2 ZooKeeper", cluster=ZOOKEEPER),
+        Case(name="2.8.2 ZooKeeper", cluster=OLDEST),
+    ),
     show=show,
 )

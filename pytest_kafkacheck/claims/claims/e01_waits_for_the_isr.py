@@ -7,11 +7,12 @@ Exercised: the leader had appended the second record, and the ISR was still full
 from __future__ import annotations
 
 from nemesis.faults.pause import pause
-from pytest_kafkacheck.claims.claim import Answer, Claim
+from pytest_kafkacheck.claims.claim import Answer, Claim, Picture
 from pytest_kafkacheck.claims.clusters import CURRENT
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
 from pytest_kafkacheck.claims.produce import TIMED_OUT
+from pytest_kafkacheck.report.lane import Group, Row, Span, Strip
 
 WAIT = 0.8
 """Seconds that the leader may wait: less than the ISR needs to shrink, which ends the wait as well."""
@@ -28,6 +29,11 @@ def show(context: ScenarioContext) -> Answer:
         code, seconds = context.produce(topic, leader, "waits", limit=WAIT)
         exercised(context.end(topic, leader) == 3, "the leader had not appended the record")
         exercised(len(context.view(topic, at=leader).isr) == 3, "the ISR shrank meanwhile")
+    spans = {"all followers": (with_all, "in-sync", ""), "one stands still": (seconds, "out", "waits")}
+    rows = tuple(
+        Row(name=name, spans=(Span(begin=0, end=round(each * 1000), look=look, text=text),))
+        for name, (each, look, text) in spans.items()
+    )
     kept = "waits" in context.read(topic).values()
     return Answer(
         holds=code == TIMED_OUT and seconds >= WAIT and kept,
@@ -37,6 +43,15 @@ def show(context: ScenarioContext) -> Answer:
             "with all followers (ms)": round(with_all * 1000),
             "without one (ms)": round(seconds * 1000),
         },
+        picture=Picture(
+            groups=(
+                Group(
+                    title=f"From an acks=all request to its answer; the leader may wait for {WAIT:g} s",
+                    lanes=(Strip(title="", about="", rows=rows),),
+                ),
+            ),
+            span=1000,
+        ),
     )
 
 

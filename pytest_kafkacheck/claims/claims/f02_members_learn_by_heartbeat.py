@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import time
 
-from pytest_kafkacheck.claims.claim import Answer, Claim
+from pytest_kafkacheck.claims.claim import Answer, Claim, Picture
 from pytest_kafkacheck.claims.clusters import CURRENT
 from pytest_kafkacheck.claims.context import ScenarioContext
+from pytest_kafkacheck.report.lane import Group, Row, Span, Strip
 from workloads.clients import coordination
 
 JOINS, HEARTBEAT = 5, 1.0
@@ -46,11 +47,25 @@ def show(context: ScenarioContext) -> Answer:
         joining.leave()
         context.require(lambda: len(member.partitions) == 2, 20, "the first member has both partitions again")
     worst = max(delays)
+    rows = tuple(
+        Row(
+            name=f"join {number}",
+            spans=(Span(begin=0, end=round(delay * 1000), look="out", text="does not know of it"),),
+        )
+        for number, delay in enumerate(delays, start=1)
+    )
+    title = (
+        f"From the beginning of the rebalance to the answer of the next heartbeat, due every {HEARTBEAT:g} s"
+    )
     return Answer(
         holds=worst <= HEARTBEAT + MARGIN,
         seen=f"after {JOINS} joins the other member's partitions were revoked within {worst:.2f} s; "
         f"heartbeat.interval.ms is {HEARTBEAT:g} s",
         figures={"slowest (s)": round(worst, 2), "heartbeat interval (s)": HEARTBEAT},
+        picture=Picture(
+            groups=(Group(title=title, lanes=(Strip(title="", about="", rows=rows),)),),
+            span=round((HEARTBEAT + MARGIN) * 1000),
+        ),
     )
 
 

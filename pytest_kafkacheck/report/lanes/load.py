@@ -6,7 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pytest_kafkacheck.report.axis import Axis
-from pytest_kafkacheck.report.cube import Cube, latency, nice_top
+from pytest_kafkacheck.report.cube import Cube, latency
+from pytest_kafkacheck.report.drawing import nice_top
 from pytest_kafkacheck.report.lane import Chart, Points, Series
 from pytest_kafkacheck.report.run_data import RunData
 

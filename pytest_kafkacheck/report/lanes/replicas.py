@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from analyzers.causes.words import braces
 from pytest_kafkacheck.report.axis import NANOSECONDS, Axis, clock
 from pytest_kafkacheck.report.changes import SILENT, differs, shifted
-from pytest_kafkacheck.report.cube import nice_top
+from pytest_kafkacheck.report.drawing import nice_top
 from pytest_kafkacheck.report.lane import Chart, Mark, Points, Row, Series, Span, Strip, Tags
 from pytest_kafkacheck.report.run_data import RunData
 

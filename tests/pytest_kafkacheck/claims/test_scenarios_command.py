@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from pytest_kafkacheck import ClusterSpec
-from pytest_kafkacheck.claims.claim import Answer, Case, Claim, Scenario, all_scenarios
+from pytest_kafkacheck.claims.claim import Answer, Case, Claim, Picture, Scenario, all_scenarios
 from pytest_kafkacheck.claims.result import ScenarioResult, Try, figures, rate
 from pytest_kafkacheck.claims.selection import selected
 from pytest_kafkacheck.cli.main import main
 from pytest_kafkacheck.cli.scenarios import write_results
 from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.report.lane import Group
 
 
 def ids(expression: str) -> set[str]:
@@ -148,3 +149,36 @@ def test_an_interrupt_loses_no_result(monkeypatch: pytest.MonkeyPatch, tmp_path:
     out = tmp_path / "results.json"
     assert main(["scenarios", "-k", "B3", "--json", str(out), "--dir", str(tmp_path)]) == 130
     assert [each["id"] for each in json.loads(out.read_text())] == ["B3"]
+
+
+def test_the_picture_of_the_last_try_as_documented_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def shown(*_: object, **__: object) -> Iterator[ScenarioResult]:
+        drawn = [
+            Try(
+                outcome=outcome,
+                seen="",
+                seconds=1,
+                picture=Picture(groups=(Group(title=title, lanes=()),), span=1000),
+            )
+            for outcome, title in (("confirmed", "first"), ("confirmed", "second"), ("refuted", "third"))
+        ]
+        yield result(*drawn)  # type: ignore[arg-type]
+        yield result(CONFIRMED)
+
+    monkeypatch.setattr("pytest_kafkacheck.claims.run.run_scenarios", shown)
+    main(["scenarios", "-k", "B3", "--pictures", str(tmp_path), "--dir", str(tmp_path)])
+    (path,) = tmp_path.glob("*.svg")
+    assert path.name == "B3-reads-4.1.1.svg"
+    text = path.read_text()
+    assert "second" in text
+    assert "first" not in text
+    assert "third" not in text
+
+
+def test_a_folder_for_pictures_that_does_not_exist_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["scenarios", "--pictures", str(tmp_path / "none")]) == 2
+    assert "expected a folder that exists" in capsys.readouterr().err
