@@ -146,6 +146,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setattr(module, "write_layout", lambda *_: None)
     monkeypatch.setattr(module, "wait_agreement", lambda *_, **__: None)
     monkeypatch.setattr(module, "log_ends", lambda *_, **__: ({"log-r": {0: (0, 10)}}, {}))
+    monkeypatch.setattr(module, "compare_replicas", lambda *_, **__: (1, []))
     monkeypatch.setattr(RunTopics, "create", lambda _: None)
     monkeypatch.setattr(RunTopics, "delete", lambda _: None)
     return Run(tmp_path)
@@ -210,11 +211,12 @@ def test_partitions_that_can_be_read_are_read_and_the_others_are_recorded(
         ("recovery", module, "wait_agreement", RuntimeError("unforeseen")),
         ("stop", FakePool, "stop", OSError("no such process")),
         ("final-read", module, "log_ends", InfrastructureError("no broker answers")),
+        ("replicas", module, "compare_replicas", OSError("no space left on device")),
         ("final-read", FakePool, "final_reads", WorkerPoolError("final 5 was not ready")),
         ("faults", FakeNemesis, "run", OSError("disk full")),
         ("delete-topics", RunTopics, "delete", InfrastructureError("no broker accepts it")),
     ],
-    ids=["recovery", "stop", "ends", "readers", "nemesis", "topics"],
+    ids=["recovery", "stop", "ends", "replicas", "readers", "nemesis", "topics"],
 )
 def test_a_step_that_fails_is_recorded_and_the_run_goes_on(
     run: Run, monkeypatch: pytest.MonkeyPatch, step: str, owner: Any, name: str, error: Exception
