@@ -38,7 +38,11 @@ BURST = 256  # sends of a log under way at once
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """The size and content of a history. `planted`: the number of each anomaly; see `expected`."""
+    """The size and content of a history.
+
+    planted   the number of each anomaly; see `expected`.
+    lost_one  the final reads lack one record in so many; 0: none. `expected` does not count what follows from it.
+    """
 
     records: int
     run: str = "synthetic"
@@ -47,6 +51,7 @@ class Shape:
     consumers: int = 8
     hot: bool = False
     planted: int = 0
+    lost_one: int = 0
 
     def sends(self, log: int) -> int:
         """The number of sends to one log. With `hot`, the first log has nine tenths of all."""
@@ -189,6 +194,8 @@ def _polls(shape: Shape, log: int, begin: int, end: int) -> pa.Table:
     )
     number = number.filter(pc.invert(_every(number, 211)))
     number = number.filter(pc.invert(pc.is_in(number, pa.array(lost, pa.int64()))))
+    if shape.lost_one:
+        number = number.filter(pc.invert(_every(number, shape.lost_one)))
     rows = [(number, _offset(number), _value(shape, number, log), 1)]
     for at in twice:
         rows.append(_planted(at, _offset(at) - 1, _value(shape, at - 1, log), 0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG
@@ -16,7 +16,8 @@ def coverage(history: History) -> DataFrame:
     """One row per log. Columns: spans, an array of (reader, low, high), both ends inclusive.
 
     A span is the range of offsets, from the first to the last, that a process polled in one assignment, or that one
-    of its completed reads covered. Only processes count whose polls all have isolation.level=read_committed.
+    of its completed reads covered. Only processes count whose polls all have isolation.level=read_committed. Spans of
+    a reader that overlap or touch are one, so a session that reads on has one span, however often it reads.
     """
     polls = history.records.where("f = 'poll' and offset is not null")
     each = polls.groupBy(*LOG, "process", "assignment", "final").agg(
@@ -41,7 +42,18 @@ def coverage(history: History) -> DataFrame:
         *LOG, f"if(coalesce(final, false), {FINAL}, process) as reader", "low", "high"
     )
     return (
-        polled.unionByName(reads)
+        _merged(polled.unionByName(reads))
         .groupBy(*LOG)
-        .agg(F.expr("collect_set(struct(reader, low, high))").alias("spans"))
+        .agg(F.expr("collect_list(struct(reader, low, high))").alias("spans"))
+    )
+
+
+def _merged(spans: DataFrame) -> DataFrame:
+    line = Window.partitionBy(*LOG, "reader").orderBy("low", "high")
+    before = line.rowsBetween(Window.unboundedPreceding, -1)
+    return (
+        spans.withColumn("reached", F.max("high").over(before))
+        .withColumn("number", F.expr("count_if(low - 1 > reached)").over(line))
+        .groupBy(*LOG, "reader", "number")
+        .agg(F.min("low").alias("low"), F.max("high").alias("high"))
     )

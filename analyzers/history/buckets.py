@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from analyzers.history.sources import Source
 from analyzers.history.spark_schema import spark_schema
+from analyzers.spark.cores import cores_of
 from workloads.history.layout import BUCKETS, KEY, buckets_of
 from workloads.history.schema import TABLES
 
@@ -30,15 +30,8 @@ def buckets_to_use(spark: SparkSession, files: Mapping[str, int]) -> int | None:
     least = min(sizes.values())
     # One core reads a bucket. If that takes longer than a shuffle, which spreads the rows evenly, shuffling is
     # better.
-    fair = sum(size - least for size in sizes.values()) / _cores(spark)
+    fair = sum(size - least for size in sizes.values()) / (cores_of(spark) or BUCKETS // 4)
     return buckets if max(sizes.values()) - least <= SHUFFLE_COSTS * fair else None
-
-
-def _cores(spark: SparkSession) -> int:
-    try:
-        return spark.sparkContext.defaultParallelism
-    except PySparkException:  # Spark Connect does not report it
-        return BUCKETS // 4
 
 
 def bucketed_table(spark: SparkSession, name: str, runs: Sequence[Source]) -> DataFrame:
@@ -51,8 +44,11 @@ def bucketed_table(spark: SparkSession, name: str, runs: Sequence[Source]) -> Da
         f"create table {name} ({columns}, folder int) using parquet partitioned by (folder) "
         f"clustered by ({', '.join(KEY)}) into {buckets} buckets location {_quoted(folders[0])}"
     )
-    for number, folder in enumerate(folders):
-        spark.sql(f"alter table {name} add partition (folder = {number}) location {_quoted(folder)}")
+    # One statement: each takes some milliseconds, and there may be thousands of runs.
+    places = (
+        f"partition (folder = {number}) location {_quoted(each)}" for number, each in enumerate(folders)
+    )
+    spark.sql(f"alter table {name} add {' '.join(places)}")
     return spark.table(name).drop("folder")
 
 

@@ -18,7 +18,7 @@ from analyzers.history.shared_tables import SharedTables
 from analyzers.history.sources import Source
 from analyzers.history.spark_schema import spark_schema
 from analyzers.spark.kept_plans import KeptPlans, kept_plans
-from analyzers.spark.session import scratch_of
+from analyzers.spark.session import is_embedded, scratch_of
 from analyzers.spark.settings import ONE_PIECE
 from workloads.history.schema import TABLES
 
@@ -108,7 +108,8 @@ def load(spark: SparkSession, runs: Sequence[Source]) -> History:
         return History(**frames, in_one_piece=True)
     name = f"kafkacheck_{secrets.token_hex(8)}" if buckets_to_use(spark, tables["records"]) else None
     scratch = None
-    if is_local and any(_scattered(files) for files in tables.values()):
+    # The machines of a cluster would not find the copy.
+    if is_local and is_embedded(spark) and any(_scattered(files) for files in tables.values()):
         scratch = tempfile.TemporaryDirectory(prefix="kafkacheck-gathered-", dir=scratch_of(spark))
         tables = {
             table: write_gathered(Path(scratch.name), table, files) if _scattered(files) else files

@@ -31,7 +31,8 @@ def sources(spark: SparkSession, runs: Sequence[Location]) -> list[Source]:
     runs."""
     if not runs:
         raise ValueError("runs: at least one run directory is needed, got none")
-    return [_remote(spark, run) if is_uri(run) else _local(Path(run)) for run in runs]
+    remote = iter(_remote(spark, uris) if (uris := [str(run) for run in runs if is_uri(run)]) else ())
+    return [next(remote) if is_uri(run) else _local(Path(run)) for run in runs]
 
 
 def is_uri(run: Location) -> bool:
@@ -70,25 +71,38 @@ def _local(run: Path) -> Source:
     return Source(name=run.name, local=True, files=files)
 
 
-def _remote(spark: SparkSession, run: Location) -> Source:
-    """Spark lists the files, so any file system that it reads is supported. File contents are not read."""
-    uri = str(run).rstrip("/")
+def _remote(spark: SparkSession, runs: Sequence[str]) -> list[Source]:
+    """Spark lists the files of all runs in one job, so any file system that it reads is supported. File contents are
+    not read."""
+    uris = [run.rstrip("/") for run in runs]
     listing = spark.read.format("binaryFile").option("__globPaths__", "false")
-    files: dict[str, dict[str, int]] = {table: {} for table in TABLES}
+    listing = listing.option("recursiveFileLookup", "true").option("pathGlobFilter", "*.parquet")
     try:
-        found = (
-            listing.option("recursiveFileLookup", "true")
-            .option("pathGlobFilter", "*.parquet")
-            .load(uri + "/history")
-            .select("path", "length")
-            .collect()
-        )
+        rows = listing.load([f"{uri}/history" for uri in uris]).select("path", "length").collect()
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
-        raise FileNotFoundError(f"{uri}/history does not exist: nothing to analyse") from error
-    for row in sorted(found):
-        table = PurePosixPath(row.path).parent.name
+        if len(uris) > 1:  # which one it is
+            return [source for uri in uris for source in _remote(spark, [uri])]
+        raise FileNotFoundError(f"{uris[0]}/history does not exist: nothing to analyse") from error
+    found = [(*_parts(row.path), row) for row in sorted(rows)]
+    homes = {_home(uri): {table: dict[str, int]() for table in TABLES} for uri in uris}
+    if len(uris) > 1 and not {home for home, _, _ in found} <= homes.keys():
+        # The file system spells them in another way, such as with the name of a host.
+        return [source for uri in uris for source in _remote(spark, [uri])]
+    for home, table, row in found:
+        files = homes[home] if len(uris) > 1 else homes[_home(uris[0])]
         if table in files:
             files[table][row.path] = row.length
-    return Source(name=uri.rpartition("/")[2], local=False, files=files)
+    return [Source(name=uri.rpartition("/")[2], local=False, files=homes[_home(uri)]) for uri in uris]
+
+
+def _parts(file: str) -> tuple[str, str]:
+    """The run and the table of a file."""
+    home, _, rest = file.rpartition("/history/")
+    return _home(home), PurePosixPath(rest).parent.name
+
+
+def _home(uri: str) -> str:
+    """The URI of a run as Spark spells it: local paths without an authority, ``file:/path``."""
+    return "file:/" + uri.removeprefix("file:").lstrip("/") if uri.startswith("file:") else uri

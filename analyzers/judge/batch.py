@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +20,10 @@ from analyzers.judge.isolation import Sessions, judge_isolated
 from analyzers.verdict.exercised import NOTHING
 from analyzers.verdict.promises import of_default, unmet
 from analyzers.verdict.verdict import Verdict, amended, judge
+
+MOST_RUNS = 2_000
+"""Directories that are judged together at most. What Spark broadcasts and returns to the driver has some rows for
+each run, so this bounds both, however many runs there are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,12 +69,15 @@ def judge_batch(
     """
     runs: dict[Location, frozenset[str]] = {}
     problems = {case.home: case.problem for case in cases if case.problem is not None}
-    for case in cases:
-        if case.home not in problems:
+    homes = [home for home in dict.fromkeys(case.home for case in cases) if home not in problems]
+    with ThreadPoolExecutor(remote.AT_ONCE, thread_name_prefix="kafkacheck-validation") as pool:
+        # Reading local files in several threads would not be faster.
+        answers = {home: pool.submit(_run_ids, sessions, home) for home in homes if is_uri(home)}
+        for home in homes:
             try:
-                runs[case.home] = _run_ids(sessions, case.home)
+                runs[home] = answers[home].result() if home in answers else _run_ids(sessions, home)
             except BadHistory as error:
-                problems[case.home] = str(error)
+                problems[home] = str(error)
     for case in cases:
         if case.is_single and len(several := runs.get(case.home, ())) > 1:
             found = ", ".join(sorted(several))
@@ -103,15 +111,15 @@ def _unjudged(case: Case, problem: str) -> Judged:
 
 
 def _without_shared_runs(runs: Mapping[Location, frozenset[str]]) -> Iterator[list[Location]]:
-    """The directories in groups. Two directories with the same run id, such as a copy, are never in one group: judged
-    together, each row would count twice."""
+    """The directories in groups of at most `MOST_RUNS`. Two directories with the same run id, such as a copy, are
+    never in one group: judged together, each row would count twice."""
     rest = list(runs)
     while rest:
         group: list[Location] = []
         later: list[Location] = []
         seen: set[str] = set()
         for home in rest:
-            if seen & runs[home]:
+            if len(group) == MOST_RUNS or seen & runs[home]:
                 later.append(home)
             else:
                 group.append(home)

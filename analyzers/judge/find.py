@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 PLACE = {"topic": "string", "partition": "bigint", "offset": "bigint"}
 """Evidence that says where findings lie: name to Spark's type. Null where an anomaly has none."""
 
-ORDER = ("time", "texts", "numbers")
-"""Of the findings of one anomaly; total, so that the examples are always the same."""
+ORDER = "struct(time, texts, numbers)"
+"""SQL: the order of the findings of one anomaly; total, so that the examples are always the same."""
 
 EXTENT = {
     "in_log": "count(*)",
@@ -110,22 +110,19 @@ def find(
 
 
 def _statement(boundaries: Mapping[str, Sequence[int]], examples: int) -> str:
-    """Of the rows of ``{hits}``, the first examples of each log and period, with the extent of the findings there.
+    """Of the rows of ``{hits}``: for each log and period the extent of the findings, and the first of them (`shown`).
 
-    One window serves the examples and the extents, because a second one would sort all findings again. So the first
-    examples of each log and period are collected, and those of the run are chosen from them. One statement, because
-    Spark analyses the whole plan again whenever a step is added to it.
+    Each task keeps the first findings and the counts of what it read, so that findings are neither sorted nor
+    shuffled, however many there are. Those of the run are chosen from the first ones of its logs. One statement,
+    because Spark analyses the whole plan again whenever a step is added to it.
     """
-    extent = ", ".join(f"{sql} over log as {name}" for name, sql in EXTENT.items())
+    extent = ", ".join(f"{sql} as {name}" for name, sql in EXTENT.items())
     period = _period(boundaries).replace("{", "{{").replace("}", "}}")  # the name of a run may have braces
     return f"""
-        with dated as (select *, {period} as period from {{hits}}), ranked as (
-            select *, {extent}, row_number() over (
-                partition by run, anomaly, topic, partition, period order by {", ".join(ORDER)}
-            ) as rank
-            from dated window log as (partition by run, anomaly, topic, partition, period)
-        )
-        select * from ranked where rank <= {max(1, examples)}
+        select run, anomaly, topic, partition, period, {extent},
+            min_by({ORDER}, {ORDER}, {max(1, examples)}) as shown
+        from (select *, {period} as period from {{hits}})
+        group by run, anomaly, topic, partition, period
     """
 
 
@@ -144,11 +141,12 @@ def _crashed(check: Check, error: Exception) -> Crashed:
 
 def _found(rows: Sequence[Row], checks: Sequence[Check], examples: int) -> Iterator[Found]:
     anomalies = {check.name: check.anomaly for check in checks}
-    in_order = sorted(rows, key=lambda row: (row.run, row.anomaly, _in_order(row)))
+    in_order = sorted(rows, key=lambda row: (row.run, row.anomaly, _in_order(row.shown[0])))
     for (run, name), group in groupby(in_order, key=lambda row: (row.run, row.anomaly)):
-        of_kind = list(group)
-        extents = tuple(_extent(row, of_kind, anomalies[name]) for row in of_kind if row.rank == 1)
-        shown = tuple(_example(anomalies[name], row) for row in of_kind[:examples])
+        of_logs = list(group)
+        extents = tuple(_extent(row, anomalies[name]) for row in of_logs)
+        first = sorted((each for row in of_logs for each in row.shown), key=_in_order)[:examples]
+        shown = tuple(_example(anomalies[name], each) for each in first)
         yield Found(
             run=run, anomaly=name, count=sum(each.count for each in extents), examples=shown, extents=extents
         )
@@ -164,10 +162,11 @@ def _period(boundaries: Mapping[str, Sequence[int]]) -> str:
     return f"case run {' '.join(cases)} else 0 end" if cases else "0"
 
 
-def _in_order(row: Row) -> tuple[Any, ...]:
+def _in_order(example: Row) -> tuple[Any, ...]:
     """A key that sorts as Spark does: by time, then by the subject and the evidence, nulls first."""
     return tuple(
-        (each is not None, 0 if each is None else each) for each in (row.time, *row.texts, *row.numbers)
+        (each is not None, 0 if each is None else each)
+        for each in (example.time, *example.texts, *example.numbers)
     )
 
 
@@ -194,20 +193,15 @@ def _hit(check: Check) -> str:
 
 
 def _example(anomaly: Anomaly, row: Row) -> dict[str, Any]:
+    """row: of time, texts, numbers."""
     texts, numbers = iter(row.texts), iter(row.numbers)
     values = {name: next(texts if each.textual else numbers) for name, each in anomaly.columns.items()}
     subject = {name: values.pop(name) for name in anomaly.subject.columns}
     return {**subject, "time": row.time, **values}
 
 
-def _place(row: Row) -> tuple[Any, ...]:
-    return row.topic, row.partition, row.period
-
-
-def _extent(row: Row, examples: Sequence[Row], anomaly: Anomaly) -> Extent:
-    """row, examples: the first example of a log and period, and those of all."""
-    of_log = [each for each in examples if _place(each) == _place(row)]
-    named = (process for each in of_log for process in _named(_example(anomaly, each)))
+def _extent(row: Row, anomaly: Anomaly) -> Extent:
+    named = (process for each in row.shown for process in _named(_example(anomaly, each)))
     return Extent(
         anomaly=row.anomaly,
         topic=row.topic,

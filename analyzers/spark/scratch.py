@@ -12,6 +12,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from analyzers.spark.settings import is_local
+
 PREFIX = "kafkacheck-spark-"
 
 
@@ -33,3 +35,8 @@ def scratch_of(spark: SparkSession) -> str | None:
     """The scratch folder of a session that was started here; None for another one."""
     folder: str = spark.conf.get("spark.local.dir", "") or ""
     return folder if Path(folder).name.startswith(PREFIX) and Path(folder).is_dir() else None
+
+
+def is_embedded(spark: SparkSession) -> bool:
+    """Whether all tasks run in the JVM of this process, so that they find what it writes to the scratch folder."""
+    return scratch_of(spark) is not None and is_local(spark.conf.get("spark.master", "") or "")

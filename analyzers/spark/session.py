@@ -14,6 +14,7 @@ from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
+from analyzers.spark.cores import cores_of
 from analyzers.spark.jvm.gateway import (
     current_jvm,
     end_jvm,
@@ -24,7 +25,7 @@ from analyzers.spark.jvm.gateway import (
 )
 from analyzers.spark.jvm.launch import kill_started, launch_jvm
 from analyzers.spark.quick_start import QuickStart, find_quick_start
-from analyzers.spark.scratch import make_scratch, scratch_of
+from analyzers.spark.scratch import is_embedded, make_scratch, scratch_of
 from analyzers.spark.settings import (
     LARGE,
     Size,
@@ -35,7 +36,16 @@ from analyzers.spark.settings import (
     sql_settings,
 )
 
-__all__ = ["end_spark", "fit", "forget_dead_jvm", "is_alive", "kill_spark", "scratch_of", "spark_session"]
+__all__ = [
+    "end_spark",
+    "fit",
+    "forget_dead_jvm",
+    "is_alive",
+    "is_embedded",
+    "kill_spark",
+    "scratch_of",
+    "spark_session",
+]
 
 log = logging.getLogger(__name__)
 
@@ -104,8 +114,10 @@ def spark_session(
 
 
 def fit(spark: SparkSession, rows: int, *, conf: Mapping[str, str] | None = None) -> None:
-    """Change the settings that depend on the number of records, except those that `conf` sets."""
-    for key, value in sql_settings(rows).items():
+    """Change the settings that depend on the number of records and on the cores of the cluster, except those that
+    `conf` sets."""
+    settings = sql_settings(rows, cores=cores_of(spark), is_cluster=not is_embedded(spark))
+    for key, value in settings.items():
         if key not in (conf or {}):
             spark.conf.set(key, value)
 

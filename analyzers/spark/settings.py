@@ -13,11 +13,20 @@ LARGE = 2_000_000
 """Records from which the optimising compiler of the JVM saves more time than it takes."""
 
 # Nearly all grouping is by (run, topic, partition). Without adaptive plans a small history takes half the time, a
-# large one the same.
+# large one the same. From 128 groups in a task, Spark's default, it would sort all findings to choose the first ones
+# of each log: runs with many logs, and many runs, have more.
 SQL: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.requireAllClusterKeysForCoPartition": "false",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "4096",
+}
+
+# On a cluster a partition that is far larger than the others keeps all other machines waiting: adaptive plans divide
+# it. The threshold is Spark's own.
+CLUSTER_SQL: Mapping[str, str] = {
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "32",
 }
 
 INTERPRETED = 20_000
@@ -29,7 +38,9 @@ statement takes longer than doing it, and three statements run side by side anyw
 
 ROWS_PER_PARTITION = 500_000
 FEWEST, MOST = 2, 200
-"""Shuffle partitions."""
+"""Shuffle partitions. On a cluster the most are `ROUNDS` for each core, if that is more."""
+
+ROUNDS = 4
 
 # Small: no optimising compiler (C2), and none of its profiling. Large: C2 compiles methods that are called for every
 # row, but not the code that builds plans, whose compilation would take much of the processor time of a first verdict.
@@ -50,15 +61,19 @@ COMPILER: Mapping[Size, tuple[str, ...]] = {
 COLLECTOR: Mapping[Size, tuple[str, ...]] = {"small": ("-XX:+UseParallelGC",), "large": ()}
 
 
-def sql_settings(rows: int | None, *, cores: int | None = None) -> dict[str, str]:
+def sql_settings(rows: int | None, *, cores: int | None = None, is_cluster: bool = False) -> dict[str, str]:
     """The settings of a session for a number of records; None if it is not known.
 
-    cores  cores that run tasks, on all machines; default: those of this machine.
+    cores       cores that run tasks, on all machines; default: those of this machine.
+    is_cluster  whether tasks run on other machines. With large histories, plans are adaptive then, and many folders
+                are listed by tasks.
     """
     known = rows or 0
     is_interpreted, is_one_piece = known <= INTERPRETED, known <= ONE_PIECE
+    on_cluster = CLUSTER_SQL if is_cluster and not is_one_piece else {}
     return {
         **SQL,
+        **on_cluster,
         "spark.sql.shuffle.partitions": str(
             1 if is_one_piece else _partitions(known, cores or os.cpu_count() or 1)
         ),
@@ -76,7 +91,7 @@ def sql_settings(rows: int | None, *, cores: int | None = None) -> dict[str, str
 def _partitions(rows: int, cores: int) -> int:
     if rows < ROWS_PER_PARTITION:
         return FEWEST
-    return min(MOST, max(2 * cores, rows // ROWS_PER_PARTITION))
+    return min(max(MOST, ROUNDS * cores), max(2 * cores, rows // ROWS_PER_PARTITION))
 
 
 def size_of(rows: int | None) -> Size:

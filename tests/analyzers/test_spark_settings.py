@@ -33,10 +33,20 @@ def test_small_plans_are_interpreted_and_large_ones_compiled() -> None:
         (600_000, 64, 128),
         (10_000_000, 2, 20),
         (10**9, 2, 200),
+        (10**9, 1_600, 3_200),
+        (10**11, 1_600, 6_400),
     ],
 )
 def test_partitions_grow_with_the_rows(rows: int, cores: int, partitions: int) -> None:
     assert sql_settings(rows, cores=cores)["spark.sql.shuffle.partitions"] == str(partitions)
+
+
+def test_only_large_histories_on_a_cluster_have_adaptive_plans() -> None:
+    adaptive = "spark.sql.adaptive.enabled"
+    assert sql_settings(200_001, is_cluster=True)[adaptive] == "true"
+    assert sql_settings(200_000, is_cluster=True)[adaptive] == "false"
+    assert sql_settings(10**9)[adaptive] == "false"
+    assert sql_settings(1, is_cluster=True).keys() == sql_settings(10**9, is_cluster=True).keys()
 
 
 def test_only_an_embedded_spark_binds_to_localhost(tmp_path: Path) -> None:

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import pytest
+from histories import Shape, write_compacted
 
 from analyzers.judge.analyze import analyze
+from analyzers.spark.session import fit
+from tests.support.standalone import HOME, daemon, executor_settings, free_port, standalone
 
 pytestmark = pytest.mark.spark
 
-HOME = Path(pyspark.__file__).parent
 ROOT = Path(__file__).resolve().parents[2]
 JUDGE = ROOT / "tests" / "support" / "judge_on_master.py"
 ONE = 1 << 40
-UP_WITHIN = 90.0
 
 
 def stories(story: Any) -> dict[str, Any]:
@@ -54,77 +50,12 @@ def expected(spark: Any, run: Path) -> dict[str, Any]:
     return result
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
-
-
-@contextmanager
-def daemon(folder: Path, name: str, *arguments: str, port: int | None = None) -> Iterator[None]:
-    """Run one of Spark's own programs during the block. It is ready when it listens at `port`."""
-    environment = {**os.environ, "SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_DAEMON_MEMORY": "1g"}
-    environment["SPARK_DAEMON_JAVA_OPTS"] = "-XX:TieredStopAtLevel=1"
-    with (folder / f"{name}.log").open("wb") as log:
-        process = subprocess.Popen(
-            [HOME / "bin" / "spark-class", *arguments],
-            cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-        )  # fmt: skip
-        try:
-            if port is not None:
-                await_listening(process, port, folder / f"{name}.log")
-            yield
-        finally:
-            process.terminate()
-            try:
-                process.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def await_listening(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    deadline = time.monotonic() + UP_WITHIN
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            assert process.poll() is None, log.read_text()[-3000:]
-            assert time.monotonic() < deadline, log.read_text()[-3000:]
-            time.sleep(0.05)
-
-
-@contextmanager
-def standalone(folder: Path) -> Iterator[str]:
-    port = free_port()
-    local = ("--host", "127.0.0.1", "--webui-port", "0")
-    master = f"spark://127.0.0.1:{port}"
-    with ExitStack() as stack:
-        stack.enter_context(
-            daemon(
-                folder,
-                "master",
-                "org.apache.spark.deploy.master.Master",
-                *local,
-                "--port",
-                str(port),
-                port=port,
-            )
-        )
-        for name in ("one", "two"):
-            place = ("--work-dir", str(folder / name), "--cores", "1", "--memory", "600m")
-            worker = ("org.apache.spark.deploy.worker.Worker", *local, *place, master)
-            stack.enter_context(daemon(folder, name, *worker))
-        yield master
-
-
 def judged_there(
-    folder: Path, master: str, run: Path, *, conf: Mapping[str, str], python: str = sys.executable
+    folder: Path, master: str, runs: Sequence[Path], *, conf: Mapping[str, str], python: str = sys.executable
 ) -> Any:
     out = folder / "verdicts.json"
     done = subprocess.run(
-        [python, JUDGE, master, json.dumps(conf), out, run], cwd=folder, capture_output=True, text=True
+        [python, JUDGE, master, json.dumps(conf), out, *runs], cwd=folder, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(out.read_text())
@@ -133,20 +64,30 @@ def judged_there(
 @pytest.mark.nightly
 def test_a_standalone_cluster_with_two_workers(run: Path, expected: dict[str, Any], tmp_path: Path) -> None:
     wheel = set(HOME.iterdir())
-    conf = {
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.executor.memory": "512m",
-        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-        # Not before both are there.
-        "spark.scheduler.minRegisteredResourcesRatio": "1",
-        "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",
-    }
-    with standalone(tmp_path) as master:
-        assert judged_there(tmp_path, master, run, conf=conf) == expected
+    with standalone(tmp_path, workers=2) as master:
+        assert judged_there(tmp_path, master, [run], conf=executor_settings(2)) == expected
     executors = {place.relative_to(tmp_path).parts[0] for place in tmp_path.glob("*/app-*/*/stderr")}
-    assert executors == {"one", "two"}
+    assert executors == {"worker-0", "worker-1"}
     assert set(HOME.iterdir()) == wheel
+
+
+@pytest.mark.nightly
+def test_many_large_runs_on_four_workers(spark: Any, tmp_path: Path) -> None:
+    """In several partitions, with adaptive plans and runs that are broken in different ways."""
+    shapes = {
+        f"r{i}": Shape(records=60_000, run=f"r{i}", logs=4, planted=4 * (i % 3), lost_one=7 * (i % 2))
+        for i in range(12)
+    }
+    runs = [tmp_path / "runs" / name for name in shapes]
+    for home, shape in zip(runs, shapes.values(), strict=True):
+        write_compacted(shape, home)
+    fit(spark, 60_000 * len(runs))
+    try:
+        expected = {name: one.to_json() for name, one in analyze(spark, runs).items()}
+    finally:
+        fit(spark, 0)
+    with standalone(tmp_path, workers=4) as master:
+        assert judged_there(tmp_path, master, runs, conf=executor_settings(4)) == expected
 
 
 def python_for_connect() -> str:
@@ -178,4 +119,4 @@ def test_spark_connect(run: Path, expected: dict[str, Any], tmp_path: Path) -> N
     with daemon(tmp_path, "server", *submit, port=port):
         asked = {"spark.sql.shuffle.partitions": "3"}
         master = f"sc://127.0.0.1:{port}"
-        assert judged_there(tmp_path, master, run, conf=asked, python=python) == expected
+        assert judged_there(tmp_path, master, [run], conf=asked, python=python) == expected

@@ -15,6 +15,7 @@ from analyzers.facts.registry import FACTS
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
+from analyzers.judge.find import _hits, _statement
 from analyzers.judge.prefilter_plan import plan
 from workloads.history.layout import BUCKETS, bucket
 
@@ -135,6 +136,27 @@ def test_one_partition_needs_no_shuffle(
     assert moved(history.sql(plan(CHECKS).sql())) == 0
     (verdict,) = analyze(spark, [folder / "one"]).values()
     assert {finding.anomaly: finding.count for finding in verdict.findings} == shape("one").expected()
+
+
+def test_findings_are_neither_shuffled_nor_sorted(spark: Any, tmp_path: Path) -> None:
+    write_compacted(Shape(records=20_000, run="broken", logs=4, lost_one=2), tmp_path / "broken")
+    history = load(spark, sources(spark, [tmp_path / "broken"]))
+    lost = [check for check in CHECKS if check.name == "lost-write"]
+    first = spark.sql(_statement({}, 8), hits=_hits(FACTS["values"](history), lost))
+    assert sum(row.in_log for row in first.collect()) > 4_000
+    assert moved(first) < 100
+    release(spark, history)
+
+
+@pytest.mark.parametrize("is_embedded", [True, False])
+def test_small_files_are_copied_only_where_all_tasks_find_the_copy(
+    spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, is_embedded: bool
+) -> None:
+    monkeypatch.setattr("analyzers.history.load.MANY", 2)
+    monkeypatch.setattr("analyzers.history.load.is_embedded", lambda _: is_embedded)
+    history = load(spark, sources(spark, [folder / "one", folder / "hot", folder / "whole"]))
+    assert (history.scratch is not None) == is_embedded
+    release(spark, history)
 
 
 def test_buckets_are_ignored_when_one_is_far_larger(spark: Any, folder: Path) -> None:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analyzers.catalogue.bounds import Bounds
+from analyzers.history.sources import sources
 from analyzers.judge.batch import Case, judge_batch
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -196,3 +197,21 @@ def test_cut_segments_make_a_remote_run_unknown(spark: Any, runs: Path, far: Far
     (runs / "good" / "history" / "format.json").write_text('{"format": 2, "cut": ["records-50-0"]}')
     (judged,) = judge_batch(lambda: spark, [Case(home=f"{far(runs)}/good")])
     assert "records-50-0 end within a batch" in judged.verdicts["good"].unknowns[0]
+
+
+def test_all_runs_are_listed_in_one_job(spark: Any, runs: Path, far: Far) -> None:
+    uris = [f"{far(runs)}/{name}" for name in ("slow", "good", "lost")] + [(runs / "good").as_uri()]
+    apart = [source for uri in uris for source in sources(spark, [uri])]
+    spark.sparkContext.setJobGroup("listing", "the runs")
+    try:
+        assert sources(spark, uris) == apart
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    assert len(spark.sparkContext.statusTracker().getJobIdsForGroup("listing")) == 1
+    assert [len(source.files["records"]) for source in apart] == [1, 1, 1, 1]
+
+
+def test_the_run_that_does_not_exist_is_named(spark: Any, runs: Path, far: Far) -> None:
+    uri = far(runs)
+    with pytest.raises(FileNotFoundError, match="/gone/history does not exist"):
+        sources(spark, [f"{uri}/good", f"{uri}/gone"])

@@ -6,13 +6,18 @@ import json
 import sys
 from pathlib import Path
 
+from analyzers.history.gather import row_count
+from analyzers.history.sources import local_files
 from analyzers.judge.analyze import analyze
-from analyzers.spark.session import spark_session
+from analyzers.spark.session import fit, spark_session
 
 
 def main(master: str, conf: str, out: str, *runs: str) -> None:
     spark = spark_session(master=master, conf=json.loads(conf))
-    verdicts = analyze(spark, [Path(run) for run in runs])
+    homes = [Path(run) for run in runs]
+    files = [str(file) for home in homes for file in local_files(home, "records")]
+    fit(spark, row_count(files), conf=json.loads(conf))
+    verdicts = analyze(spark, homes)
     answer = {run: verdict.to_json() for run, verdict in verdicts.items()}
     Path(out).write_text(json.dumps(answer))
     spark.stop()

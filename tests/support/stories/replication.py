@@ -241,6 +241,11 @@ def epoch_that_went_back(s: Any) -> Any:
     return written(reported(s, 40, epoch=4, connection=3))
 
 
+def epoch_that_stayed(s: Any) -> Any:
+    reported(s, 20, epoch=5, connection=3)
+    return written(reported(s, 40, epoch=5, connection=3))
+
+
 def epoch_that_went_back_to_the_first(s: Any) -> Any:
     reported(reported(s, 5, epoch=3, connection=3), 20, epoch=5, connection=3)
     return written(reported(s, 40, epoch=3, connection=3))
@@ -298,6 +303,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     replica_in_sync_that_is_none: {"leader-outside-isr": 1},
     empty_isr_without_a_leader: {},
     epoch_that_went_back: {"metadata-regression": 1},
+    epoch_that_stayed: {},
     epoch_that_went_back_to_the_first: {"metadata-regression": 1},
     epoch_that_went_back_over_another_connection: {},
     epoch_that_went_back_between_overlapping_answers: {},
