@@ -221,6 +221,14 @@ def _samples_of_controllers(exercised: Exercised) -> str | None:
     return None if exercised.controller_samples else "no broker named an active controller of a quorum."
 
 
+def _samples_of_groups(exercised: Exercised) -> str | None:
+    return None if exercised.group_samples else "no coordinator reported the state of a group."
+
+
+def _samples_of_transactions(exercised: Exercised) -> str | None:
+    return None if exercised.transaction_samples else "no coordinator reported the state of a transaction."
+
+
 PROMISES: Mapping[str, Promise] = {
     promise.name: promise
     for promise in (
@@ -355,6 +363,23 @@ PROMISES: Mapping[str, Promise] = {
             exercised_by="a broker named the active controller of the quorum; with ZooKeeper there is none",
             concerns=lambda exercised: bool(exercised.controller_samples),
             missing=_samples_of_controllers,
+            by_default=False,
+        ),
+        Promise(
+            name="samples-of-groups",
+            exercised_by="a coordinator reported the state of a group whose name contains the id of the run",
+            concerns=lambda exercised: bool(exercised.group_samples),
+            missing=_samples_of_groups,
+            by_default=False,
+        ),
+        Promise(
+            name="samples-of-transactions",
+            exercised_by=(
+                "a coordinator reported the state of a transactional id that contains the id of the run; "
+                "since Kafka 3.0"
+            ),
+            concerns=lambda exercised: bool(exercised.transaction_samples),
+            missing=_samples_of_transactions,
             by_default=False,
         ),
     )
