@@ -38,12 +38,16 @@ _BY_PROMISE: Mapping[str, tuple[str, ...]] = {
     "inspections": ("forgotten-change",),
     "samples-of-every-broker": (
         "read-above-watermark", "two-leaders-in-epoch", "leader-outside-isr", "metadata-regression",
+        "metadata-disagreement",
     ),
     "samples-of-leaders": (
         "watermark-above-end", "watermark-regression", "leader-below-watermark", "unclean-truncation",
+        "replica-below-watermark", "unexplained-log-start", "log-start-regression", "acks-below-min-isr",
     ),
     "samples-of-controllers": ("controller-conflict",),
     "identical-replicas": ("replica-divergence",),
+    "samples-of-groups": ("group-state-conflict", "group-epoch-regression", "position-regression"),
+    "samples-of-transactions": ("transaction-state-regression", "producer-epoch-regression"),
 }  # fmt: skip
 """By promise: the anomalies that a run cannot show without it."""
 

@@ -24,10 +24,13 @@ from workloads.probes.partition import PartitionProbe
 from workloads.probes.probe import all_probes
 from workloads.probes.quorum import QuorumProbe
 from workloads.roles import probe as role
+from workloads.roles.haste import Haste
 from workloads.roles.probe import samplers
 from workloads.roles.smallest_isr import Isr, SmallestIsr
 
 LOG, OTHER = ("t", 0), ("t", 1)
+
+KINDS = ["eligible", "group_state", "partition", "quorum", "settings", "transaction"]
 
 
 def answer(**partitions: dict[str, int]) -> Any:
@@ -80,7 +83,7 @@ class Answers:
         self.writer: Any = SimpleNamespace(append=lambda **columns: self.rows.append(columns))
 
     def samplers(self, kind: Any) -> list[Callable[[], None]]:
-        return samplers(kind, self.context, self.writer, SmallestIsr())
+        return samplers(kind, self.context, self.writer, SmallestIsr(), Haste(1.0))
 
 
 def test_an_observation_of_a_partition_holds_what_its_broker_reported(
@@ -129,7 +132,7 @@ class Uptime:
 
     kind, interval, each_broker = "uptime", 1.0, True
 
-    def __init__(self, topics: Any) -> None: ...
+    def __init__(self, topics: Any, run: str) -> None: ...
 
     def sample(self, ask: Any) -> Any:
         yield {"leader": ask("the leader")}
@@ -174,7 +177,7 @@ class GroupProbe:
 
     kind, interval, each_broker = "group", 1.0, False
 
-    def __init__(self, topics: Any) -> None: ...
+    def __init__(self, topics: Any, run: str) -> None: ...
 
     def sample(self, ask: Any) -> Any:
         yield {"value": {"state": ask("the state of the group"), "members": 2}}
@@ -185,7 +188,7 @@ def test_a_probe_records_what_no_column_has_a_place_for(
 ) -> None:
     monkeypatch.setattr(role, "ask", lambda *_, **__: "Stable")
     writer = Writer(tmp_path, "observations", 50)
-    (sample,) = samplers(GroupProbe, Answers(1).context, writer, SmallestIsr())
+    (sample,) = samplers(GroupProbe, Answers(1).context, writer, SmallestIsr(), Haste(1.0))
     sample()
     writer.close()
     (row,) = read(segment(tmp_path, "observations", 50), OBSERVATIONS).to_pylist()
@@ -201,18 +204,18 @@ def test_an_unknown_quorum_gives_no_row(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_probe_is_one_module_that_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [probe.kind for probe in all_probes()] == ["partition", "quorum"]
+    assert [probe.kind for probe in all_probes()] == KINDS
     (tmp_path / "uptime.py").write_text(
         "class Uptime:\n    kind, interval, each_broker = 'uptime', 1.0, False\n"
-        "    def __init__(self, topics): ...\n"
+        "    def __init__(self, topics, run): ...\n"
         "    def sample(self, ask): yield {'leader': ask('who leads?')}\n"
         "PROBE = Uptime\n"
     )
     monkeypatch.setattr(probes, "__path__", [*probes.__path__, str(tmp_path)])
     all_probes.cache_clear()
     try:
-        assert [probe.kind for probe in all_probes()] == ["partition", "quorum", "uptime"]
-        assert list(all_probes()[2]({}).sample(len)) == [{"leader": 10}]
+        assert [probe.kind for probe in all_probes()] == [*KINDS, "uptime"]
+        assert list(all_probes()[-1]({}, "r").sample(len)) == [{"leader": 10}]
     finally:
         all_probes.cache_clear()
         sys.modules.pop("workloads.probes.uptime", None)

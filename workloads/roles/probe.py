@@ -14,6 +14,7 @@ from workloads.clients.connection import Address, Connection, ask
 from workloads.history.writer import Writer
 from workloads.probes.probe import UNANSWERED, Probe, Row, all_probes
 from workloads.roles.context import WorkerContext
+from workloads.roles.haste import Haste
 from workloads.roles.smallest_isr import SmallestIsr
 
 TIMEOUT = 1.0
@@ -27,9 +28,10 @@ def probe(context: WorkerContext) -> None:
     writer = context.writer("observations")
     isr = SmallestIsr()
     threads = [
-        threading.Thread(target=_repeat, args=(context, kind.interval, sample), daemon=True)
+        threading.Thread(target=_repeat, args=(context, haste, sample), daemon=True)
         for kind in all_probes()
-        for sample in samplers(kind, context, writer, isr)
+        for haste in [Haste(kind.interval)]
+        for sample in samplers(kind, context, writer, isr, haste)
     ]
     context.ready()
     for thread in threads:
@@ -41,20 +43,22 @@ def probe(context: WorkerContext) -> None:
 
 
 def samplers(
-    kind: type[Probe], context: WorkerContext, writer: Writer, isr: SmallestIsr
+    kind: type[Probe], context: WorkerContext, writer: Writer, isr: SmallestIsr, haste: Haste
 ) -> list[Callable[[], None]]:
     """Functions that take one sample each: one for each broker, or one for all of them."""
     if kind.each_broker:
         return [
-            partial(_record, kind(context.topics), context, writer, isr, node, _Kept(address))
+            partial(
+                _record, kind(context.topics, context.run), context, writer, isr, haste, node, _Kept(address)
+            )
             for node, address in context.brokers.items()
         ]
     nodes = cycle(context.brokers)
-    one = kind(context.topics)
+    one = kind(context.topics, context.run)
 
     def sample() -> None:
         node = next(nodes)
-        _record(one, context, writer, isr, node, _Single(context.brokers[node]))
+        _record(one, context, writer, isr, None, node, _Single(context.brokers[node]))
 
     return [sample]
 
@@ -64,17 +68,23 @@ def _record(
     context: WorkerContext,
     writer: Writer,
     isr: SmallestIsr,
+    haste: Haste | None,
     node: int,
     request: _Kept | _Single,
 ) -> None:
+    """haste: None for a probe that asks another broker each time, and that keeps its interval."""
     asked = time.monotonic_ns()
     kind = one.kind
     rows: list[Row]
     try:
         rows = list(one.sample(request.ask))
         context.counts["samples"] += bool(rows)
+        if haste:
+            haste.tell(node, rows)
     except OSError as error:
         context.counts["unanswered"] += 1
+        if haste:
+            haste.tell(node, None)
         kind, rows = UNANSWERED, [{"value": {"probe": one.kind, "error": type(error).__name__}}]
     now = time.monotonic_ns()
     for row in rows:
@@ -136,8 +146,8 @@ class _Single:
         self.ask = partial(ask, address, timeout=TIMEOUT)
 
 
-def _repeat(context: WorkerContext, interval: float, sample: Callable[[], None]) -> None:
+def _repeat(context: WorkerContext, haste: Haste, sample: Callable[[], None]) -> None:
     while not context.stop.is_set():
         begun = time.monotonic()
         sample()
-        context.stop.wait(max(0.0, interval - (time.monotonic() - begun)))
+        context.stop.wait(max(0.0, haste.interval - (time.monotonic() - begun)))

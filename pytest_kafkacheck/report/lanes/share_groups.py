@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from analyzers.verdict.names import client_name
 from pytest_kafkacheck.report.axis import clock
-from pytest_kafkacheck.report.cube import nice_top
+from pytest_kafkacheck.report.drawing import nice_top
 from pytest_kafkacheck.report.lane import Chart, Mark, Row, Series, Span, Strip, Tags
 from pytest_kafkacheck.report.run_data import RunData
 
