@@ -258,9 +258,7 @@ def main() -> int:
                     home = Path(folder) / f"{library}-{number}-{way.replace(' ', '-')}"
                     home.mkdir()
                     count = ONE_AT_A_TIME if way.startswith("latency") else options.records
-                    of.append(
-                        _measure(way, {**order, "home": str(home), "process": number, "records": count})
-                    )
+                    of.append(measure(way, {**order, "home": str(home), "process": number, "records": count}))
     results = {library: _results(times, options.records) for library, times in found.items()}
     fine = {library: _bars(library, each) for library, each in results.items()}
     if options.json:
@@ -270,7 +268,7 @@ def main() -> int:
     return 0 if all(all(each.values()) for each in fine.values()) else 1
 
 
-def _measure(way: str, order: dict[str, Any]) -> float:
+def measure(way: str, order: dict[str, Any]) -> float:
     done = subprocess.run(
         [sys.executable, "-c", CALL.format(way=way, order=json.dumps(order))],
         check=True,

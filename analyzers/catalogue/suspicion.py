@@ -68,6 +68,11 @@ def per_sample(where: str) -> Suspicion:
     """Over samples of partitions and of the quorum. Columns: kind, leader, leader_epoch, isr, replicas, and
 
     mark, own_end   the high watermark and the end of the log, where the broker called itself the leader.
+    own_start       the log start, where the broker called itself the leader.
+    is_short        whether the ISR was smaller than the lowest min.insync.replicas seen of the topic, in an answer of
+                    the leader; null where no settings were seen.
+    follower_end    the end of the log, where the broker followed another one and counted itself as in sync.
+    settled         the highest mark at least 1 s before.
     in_epoch        the highest mark of this epoch before.
     reached         the highest mark before, and of all earlier epochs.
     other_leader    a leader that was named for this epoch before; the highest one of several.

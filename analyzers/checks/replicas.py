@@ -94,7 +94,8 @@ LEADER_BELOW_WATERMARK = Check(
         sentence="leader(s) that lack records below an earlier high watermark, with no cause that was observed",
         definition=(
             f"{_SUCCEEDS} No cause was observed: as seen last, the leader had been in the ISR of the epoch before, "
-            "and no fault that destroys records (power-loss, wipe, corrupt, log-dir-failure) had begun."
+            "no fault that destroys records (power-loss, wipe, corrupt, log-dir-failure) or that elects uncleanly "
+            "had begun, and the topic never allowed unclean elections, as far as its settings were seen."
         ),
         means="Records that were on all in-sync replicas, and that readers may have got, are gone.",
         promised=(
@@ -104,14 +105,15 @@ LEADER_BELOW_WATERMARK = Check(
         causes=(
             "A follower that truncates to its own high watermark (protocols before 0.11); a replica that counts as "
             "in sync although it lacks records; a disk that forgets what was written, outside of the run's faults; "
-            "an unclean election right after the ISR had shrunk, which no sample shows."
+            "in a history without the settings of its topics, an unclean election right after the ISR had shrunk, "
+            "which no sample shows."
         ),
         look_further=(
             "The elections in the report, and `lost-write`: with `acks=all`, what is gone had been acknowledged."
         ),
     ),
     over="successions",
-    where=f"log_end < committed and not damaged and not {_OUTSIDE}",
+    where=f"log_end < committed and not is_excused and not {_OUTSIDE}",
     time="time",
     suspicion=per_sample("own_end < reached"),
 )
@@ -126,8 +128,9 @@ UNCLEAN_TRUNCATION = Check(
         sentence="leader(s) that lack records below an earlier high watermark, for a cause that was observed",
         definition=(
             f"{_SUCCEEDS} The cause was observed: as seen last, the leader had not been in the ISR of the epoch "
-            "before, so the election was unclean, or a fault that destroys records (power-loss, wipe, corrupt, "
-            "log-dir-failure) had begun."
+            "before, so the election was unclean; or it may have been, because the topic allowed that at some time: "
+            "samples do not show an ISR that shrank right before; or a fault that destroys records (power-loss, "
+            "wipe, corrupt, log-dir-failure) or that elects uncleanly had begun."
         ),
         means="An election cost records that had been on all in-sync replicas.",
         promised=(
@@ -142,7 +145,7 @@ UNCLEAN_TRUNCATION = Check(
         look_further="`lost-write` and `lost-read`; docs/audit.md says which settings cost records, and when.",
     ),
     over="successions",
-    where=f"log_end < committed and (damaged or {_OUTSIDE})",
+    where=f"log_end < committed and (is_excused or {_OUTSIDE})",
     time="time",
     suspicion=per_sample("own_end < reached"),
 )

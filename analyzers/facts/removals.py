@@ -83,7 +83,7 @@ _REMOVALS = f"""
             if(not coalesce(stays, true) or unlocated, {EVERYTHING}, greatest(deleted_to, seen_start, 0)) as known_to
         from combined
     )
-    select run, topic, partition, top, until, isolated, final_phase, gone,
+    select run, topic, partition, top, until, isolated, final_phase, gone, allowed_to,
         if(gone, {EVERYTHING}, least(allowed_to, coalesce(final_start, known_to))) as removed_to
     from bounds
 """

@@ -13,6 +13,22 @@ from analyzers.history.load import History
 DESTROYS = ("power-loss", "wipe", "corrupt", "log-dir-failure")
 """Faults after which a broker may lack records that it had."""
 
+LOSSES = f"""
+    select run, min(invoked) as lost_at from {{operations}}
+    where f in ({", ".join(f"'{each}'" for each in DESTROYS)}) or value like '%unclean%' group by run
+"""
+"""Per run: when the first of these faults began, or one that elects uncleanly or changes whether that is allowed."""
+
+NAME = "substring_index(topic, '@', 1)"
+"""Of a topic, without the number of its incarnation: probes report settings when they change, not when it is created
+again."""
+
+UNCLEAN = f"""
+    select distinct run, {NAME} as name, true as is_unclean from {{observations}}
+    where kind = 'settings' and get_json_object(value, "$['unclean.leader.election.enable']") = 'true'
+"""
+"""Topics that allowed unclean elections at any time."""
+
 
 @fact(needs=SAMPLES)
 def watermarks(history: History) -> DataFrame:
@@ -43,7 +59,8 @@ def successions(history: History) -> DataFrame:
 
     Columns: leader_epoch; of the first answer with the end of the log, null for none: node (the leader), time (ns,
     when it had arrived), log_end; isr_before (of the latest earlier epoch that was seen, as it was seen last);
-    committed; and damaged: whether a fault that destroys records had begun before.
+    committed; is_excused: whether a fault had begun before that destroys records or elects uncleanly, or the topic
+    allowed unclean elections.
 
     committed is the offset up to which the log surely had been on all in-sync replicas: the highest high watermark
     that a leader of an earlier epoch had reported before any leader of a later one was asked, or where a leader
@@ -90,11 +107,9 @@ _SUCCESSIONS = f"""
         ) as chain
         from of_epochs left join beside using (run, topic, partition, leader_epoch)
         group by run, topic, partition
-    ), damages as (
-        select run, min(invoked) as damaged_at from {{operations}}
-        where f in ({", ".join(f"'{each}'" for each in DESTROYS)}) group by run
-    ), rows as (
-        select run, topic, partition, inline(chain.rows) from chains
+    ), losses as ({LOSSES}), unclean as ({UNCLEAN}), rows as (
+        select run, topic, partition, inline(chain.rows), {NAME} as name from chains
     )
-    select *, coalesce(damaged_at < time, false) as damaged from rows left join damages using (run)
+    select *, coalesce(lost_at < time or is_unclean, false) as is_excused
+    from rows left join losses using (run) left join unclean using (run, name)
 """

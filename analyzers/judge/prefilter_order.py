@@ -14,7 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.suspicion import Grain
+from analyzers.facts.acks_in_short_isr import MIN_ISR
 from analyzers.facts.columns import ACKED, LOG, SERVED, SESSION, TIME
+from analyzers.facts.followers import SETTLED
+from analyzers.facts.watermarks import NAME
 from analyzers.judge.prefilter_plan import Plan, Step, condition, facts_of
 
 OF_BROKERS: tuple[Grain, ...] = ("leader", "sample")
@@ -165,18 +168,22 @@ def _answered() -> Iterator[Step]:
 def _compared() -> Iterator[Step]:
     yield Step(
         name="sampled",
-        says="a sample of a partition or of the quorum, and of a leader its high watermark and the end of its log",
-        sql="""
+        says="a sample of a partition or of the quorum; of leaders and in-sync followers what they hold",
+        sql=f"""
         select run, kind, topic, partition, node, time, leader, leader_epoch, isr, replicas,
             if(kind = 'partition' and leader = node, high_watermark, null) as mark,
-            if(kind = 'partition' and leader = node, log_end, null) as own_end
-        from {observations} where kind in ('partition', 'quorum')
+            if(kind = 'partition' and leader = node, log_end, null) as own_end,
+            if(leader <> node and array_contains(isr, node), log_end, null) as follower_end,
+            if(kind = 'partition' and leader = node, log_start, null) as own_start,
+            if(kind = 'partition' and leader = node, size(isr) < min_isr, null) as is_short
+        from (select *, {NAME} as name from {{observations}}) left join ({MIN_ISR}) using (run, name)
+        where kind in ('partition', 'quorum')
         """,
     )
     yield Step(
         name="compared",
         says="a sample, and what had been reported before: of its epoch, of earlier ones, and by the same broker",
-        sql="""
+        sql=f"""
         select *, if(last.leader_epoch = leader_epoch, last.mark, null) as in_epoch,
             if(named.leader_epoch = leader_epoch, named.leader, null) as other_leader
         from (
@@ -186,7 +193,11 @@ def _compared() -> Iterator[Step]:
                 max(leader_epoch) over (
                     partition by run, kind, topic, partition, node order by time
                     rows between unbounded preceding and 1 preceding
-                ) as newest
+                ) as newest,
+                max(mark) over (
+                    partition by run, kind, topic, partition order by time
+                    range between unbounded preceding and {SETTLED} preceding
+                ) as settled
             from sampled window before as (
                 partition by run, kind, topic, partition order by leader_epoch, time
                 rows between unbounded preceding and 1 preceding

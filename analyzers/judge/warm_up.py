@@ -92,6 +92,11 @@ SUSPICIOUS: dict[str, list[dict[str, Any]]] = {
     ],
     "observations": [
         *HEALTHY["observations"],
+        # A topic that demands two replicas, which the leader does not have.
+        {"run": "warm-up", "topic": "t", "time": 1, "kind": "settings", "value": '{"min.insync.replicas": "2"}'},
+        # An in-sync follower behind an earlier high watermark, and a log that lost its beginning.
+        SAMPLE | {"time": 2_000_000_000, "leader": 0, "leader_epoch": 1, "isr": [0, 1], "log_end": 1, "log_start": 0},
+        SAMPLE | {"time": 2, "log_start": 1},
         # Another leader in the same epoch, which is not in sync, and whose log ends below an earlier high watermark.
         SAMPLE | {"time": 3, "high_watermark": 9, "log_end": 9},
         SAMPLE | {"time": 5, "high_watermark": 8, "log_end": 3},

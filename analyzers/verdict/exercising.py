@@ -41,6 +41,7 @@ _BY_PROMISE: Mapping[str, tuple[str, ...]] = {
     ),
     "samples-of-leaders": (
         "watermark-above-end", "watermark-regression", "leader-below-watermark", "unclean-truncation",
+        "replica-below-watermark", "unexplained-log-start", "log-start-regression", "acks-below-min-isr",
     ),
     "samples-of-controllers": ("controller-conflict",),
     "identical-replicas": ("replica-divergence",),

@@ -28,6 +28,8 @@ from workloads.roles.probe import samplers
 
 LOG, OTHER = ("t", 0), ("t", 1)
 
+KINDS = ["eligible", "group_state", "partition", "quorum", "settings", "transaction"]
+
 
 def answer(**partitions: dict[str, int]) -> Any:
     fields = {"error_code": 0, "high_watermark": 9, "log_start_offset": 2, "last_stable_offset": 7}
@@ -125,7 +127,7 @@ class Uptime:
 
     kind, interval, each_broker = "uptime", 1.0, True
 
-    def __init__(self, topics: Any) -> None: ...
+    def __init__(self, topics: Any, run: str) -> None: ...
 
     def sample(self, ask: Any) -> Any:
         yield {"leader": ask("the leader")}
@@ -170,7 +172,7 @@ class GroupProbe:
 
     kind, interval, each_broker = "group", 1.0, False
 
-    def __init__(self, topics: Any) -> None: ...
+    def __init__(self, topics: Any, run: str) -> None: ...
 
     def sample(self, ask: Any) -> Any:
         yield {"value": {"state": ask("the state of the group"), "members": 2}}
@@ -197,18 +199,18 @@ def test_an_unknown_quorum_gives_no_row(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_probe_is_one_module_that_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [probe.kind for probe in all_probes()] == ["partition", "quorum"]
+    assert [probe.kind for probe in all_probes()] == KINDS
     (tmp_path / "uptime.py").write_text(
         "class Uptime:\n    kind, interval, each_broker = 'uptime', 1.0, False\n"
-        "    def __init__(self, topics): ...\n"
+        "    def __init__(self, topics, run): ...\n"
         "    def sample(self, ask): yield {'leader': ask('who leads?')}\n"
         "PROBE = Uptime\n"
     )
     monkeypatch.setattr(probes, "__path__", [*probes.__path__, str(tmp_path)])
     all_probes.cache_clear()
     try:
-        assert [probe.kind for probe in all_probes()] == ["partition", "quorum", "uptime"]
-        assert list(all_probes()[2]({}).sample(len)) == [{"leader": 10}]
+        assert [probe.kind for probe in all_probes()] == [*KINDS, "uptime"]
+        assert list(all_probes()[-1]({}, "r").sample(len)) == [{"leader": 10}]
     finally:
         all_probes.cache_clear()
         sys.modules.pop("workloads.probes.uptime", None)

@@ -138,6 +138,21 @@ def setting(ask: Ask, name: str, key: str) -> str | None:
     return next((str(each.value) for each in found.configs if each.name == key), None)
 
 
+def settings(ask: Ask, names: Iterable[str], keys: Sequence[str]) -> dict[str, dict[str, str]]:
+    """By topic, these settings as the broker knows them, its defaults included; topics that it does not describe are
+    left out. Raises OSError without an answer."""
+    Resource = DescribeConfigsRequest.DescribeConfigsResource
+    wanted = [
+        Resource(resource_type=TOPIC, resource_name=name, configuration_keys=list(keys)) for name in names
+    ]
+    answer = ask(DescribeConfigsRequest(version=1, resources=wanted, include_synonyms=False))
+    return {
+        found.resource_name: {each.name: str(each.value) for each in found.configs}
+        for found in answer.results
+        if not found.error_code
+    }
+
+
 def _changed(ask: Ask, request: Any, parts: Callable[[Any], Iterable[Any]]) -> Changed:
     try:
         codes = [each.error_code for each in parts(ask(request))]

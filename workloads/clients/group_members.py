@@ -44,7 +44,7 @@ def owners(ask: Ask, group: str) -> Mapping[Log, GroupMember] | None:
     found: dict[Log, GroupMember] = {}
     for each in described.members:
         member = GroupMember(each.member_id, each.client_id, each.group_instance_id)
-        found |= dict.fromkeys(_assigned(each.member_assignment), member)
+        found |= dict.fromkeys(assigned(each.member_assignment), member)
     return found
 
 
@@ -81,8 +81,8 @@ def positions(ask: Ask, group: str, logs: Collection[Log]) -> Mapping[Log, int] 
     }
 
 
-def _assigned(assignment: bytes | None) -> list[Log]:
-    """None of a member whose library writes assignments of its own format."""
+def assigned(assignment: bytes | None) -> list[Log]:
+    """The partitions that a member has. None of a member whose library writes assignments of its own format."""
     try:
         decoded = ConsumerProtocolAssignment.decode(assignment) if assignment else None
     except (struct.error, ValueError, TypeError, IndexError):

@@ -204,7 +204,8 @@ A ``deletion`` and an ``acknowledgement`` have two.
                 ``"problem": text`` is what it reported about its work. ``started`` has ``"poll_limit": s`` for
                 a role that polls all of its logs until it is stopped: it gets records that it can read within this
                 time, however long its connections were cut before; and ``"reads_own": true`` for one that reads what
-                it has written, of which the verdict reports the staleness.
+                it has written, of which the verdict reports the staleness; and ``"acks": "all"|"1"|"0"`` for one that
+                sends with this setting.
 ``topic``       by HARNESS: the run, or one of its faults, created or deleted a topic, between its request and the
                 answer: ``{"event": "created"|"deleted"|"recreated", "id": text, "partitions": int,
                 "replication_factor": int, "config": {setting: text}}``. A recreated topic has a ``deleted`` row
@@ -224,8 +225,9 @@ OBSERVATIONS = pa.schema(
         ("process", pa.int32()),
         ("time", pa.int64()),  # ns, when the response had arrived
         ("node", pa.int32()),  # the broker that answered; null if any could have
-        # partition | quorum | group (of an application, see `workloads.roles.group_watch`) | any other kind that a
-        # probe declares | unanswered: `node` did not answer the probe that `value` names
+        # partition | quorum | eligible | settings | group_state | transaction, see `workloads.probes` | group (of an
+        # application, see `workloads.roles.group_watch`) | unanswered: `node` did not answer the probe that `value`
+        # names
         ("kind", pa.string()),
         ("topic", pa.string()),
         ("partition", pa.int32()),

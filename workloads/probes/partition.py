@@ -14,7 +14,7 @@ class PartitionProbe:
     interval = 0.2
     each_broker = True
 
-    def __init__(self, topics: Mapping[str, int]) -> None:
+    def __init__(self, topics: Mapping[str, int], run: str) -> None:  # noqa: ARG002
         self._topics = topics
         self._logs = {(topic, number) for topic, count in topics.items() for number in range(count)}
         self._ends: dict[Log, int] = {}

@@ -32,8 +32,8 @@ class Probe(Protocol):
     interval: ClassVar[float]
     each_broker: ClassVar[bool]
 
-    def __init__(self, topics: Mapping[str, int]) -> None:
-        """topics: of the workload, with their numbers of partitions."""
+    def __init__(self, topics: Mapping[str, int], run: str) -> None:
+        """topics: of the workload, with their numbers of partitions. run: a part of the names of what it uses."""
 
     def sample(self, ask: Ask) -> Iterable[Row]:
         """One sample: rows by name of column, without run, process, time, node, kind, asked and connection, which are

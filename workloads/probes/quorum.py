@@ -20,8 +20,8 @@ class QuorumProbe:
     interval = 0.2
     each_broker = False
 
-    def __init__(self, topics: Mapping[str, int]) -> None:
-        """It does not depend on topics."""
+    def __init__(self, topics: Mapping[str, int], run: str) -> None:
+        """It depends on neither."""
 
     def sample(self, ask: Ask) -> Iterator[Row]:
         quorum = requests.quorum(ask)

@@ -42,11 +42,11 @@ def samplers(kind: type[Probe], context: WorkerContext, writer: Writer) -> list[
     """Functions that take one sample each: one for each broker, or one for all of them."""
     if kind.each_broker:
         return [
-            partial(_record, kind(context.topics), context, writer, node, _Kept(address))
+            partial(_record, kind(context.topics, context.run), context, writer, node, _Kept(address))
             for node, address in context.brokers.items()
         ]
     nodes = cycle(context.brokers)
-    one = kind(context.topics)
+    one = kind(context.topics, context.run)
 
     def sample() -> None:
         node = next(nodes)

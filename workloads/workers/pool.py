@@ -239,6 +239,8 @@ class WorkerPool:
             value["poll_limit"] = role.poll_limit
         if event == "started" and role.reads_own:
             value["reads_own"] = True
+        if event == "started" and "acks" in worker.spec.options:
+            value["acks"] = str(worker.spec.options["acks"])
         if worker.trouble:
             value["trouble"] = worker.trouble
         if worker.problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -50,8 +51,8 @@ def went_back(tables: Tables) -> int:
     )  # fmt: skip
 
 
-def short_leaders(tables: Tables) -> list[bool]:
-    """For each leader without what had been replicated, whether a cause was observed."""
+def short_leaders(tables: Tables) -> list[tuple[Any, bool]]:
+    """The log of each leader without what had been replicated, and whether a cause was observed."""
     found = []
     answers = led(tables)
     for of in {log(o) for o in answers}:
@@ -62,7 +63,7 @@ def short_leaders(tables: Tables) -> list[bool]:
             if ends:
                 first = min(ends, key=lambda o: (o["asked"], o["time"]))
                 if first["log_end"] < committed:
-                    found.append(has_cause(tables, first))
+                    found.append((of, has_cause(tables, first)))
                 committed = min(committed, first["log_end"])
             later = [o["asked"] for o in mine if o["leader_epoch"] > epoch]
             marks = [
@@ -75,8 +76,29 @@ def short_leaders(tables: Tables) -> list[bool]:
     return found
 
 
+def settings_of(tables: Tables, topic: str) -> list[dict[str, str]]:
+    return [json.loads(o["value"]) for o in samples(tables, "settings") if o["topic"] == topic]
+
+
+def allows_unclean(tables: Tables, topic: str) -> bool:
+    return any(each.get("unclean.leader.election.enable") == "true" for each in settings_of(tables, topic))
+
+
+def lost_at(tables: Tables) -> list[int]:
+    """When faults began that destroy records or elect uncleanly."""
+    return [
+        o["invoked"]
+        for o in tables["operations"]
+        if o["f"] in DESTROYS or "unclean" in (o.get("value") or "")
+    ]
+
+
+def has_begun(faults: list[int], one: Row) -> bool:
+    return any(began < one["time"] for began in faults)
+
+
 def has_cause(tables: Tables, leader: Row) -> bool:
-    if any(o["f"] in DESTROYS and o["invoked"] < leader["time"] for o in tables["operations"]):
+    if has_begun(lost_at(tables), leader) or allows_unclean(tables, leader["topic"]):
         return True
     views = [o for o in samples(tables) if log(o) == log(leader) and o["isr"] is not None]
     if not any(o["leader_epoch"] == leader["leader_epoch"] for o in views):
@@ -124,8 +146,8 @@ RANDOM = replication_history
 ORACLES: dict[str, Oracle] = {
     "watermark-above-end": above_end,
     "watermark-regression": went_back,
-    "leader-below-watermark": lambda tables: short_leaders(tables).count(False),
-    "unclean-truncation": lambda tables: short_leaders(tables).count(True),
+    "leader-below-watermark": lambda tables: [known for _, known in short_leaders(tables)].count(False),
+    "unclean-truncation": lambda tables: [known for _, known in short_leaders(tables)].count(True),
     "two-leaders-in-epoch": lambda tables: conflicts(tables, "partition"),
     "controller-conflict": lambda tables: conflicts(tables, "quorum"),
     "leader-outside-isr": outside,

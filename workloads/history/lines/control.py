@@ -71,7 +71,7 @@ CONTROL = (
             needed("time", TIME, "when the response had arrived"),
             field("asked", TIME, "before the request was sent; absent: unknown"),
             field("process", TOKEN, "who asked; absent: nobody in particular", refers="process"),
-            field("kind", TEXT, "partition, quorum, group, or another one; absent: partition"),
+            field("kind", TEXT, "partition, quorum, settings, group, or another one; absent: partition"),
             field("node", NODE, "the broker that answered; absent: unknown"),
             field("topic", NAME, "the topic"),
             field("partition", COUNT, "the partition"),
@@ -91,8 +91,8 @@ CONTROL = (
             field(
                 "value",
                 OBJECT,
-                "anything else; of kind group: owner, the instance of an application that has the partition, and "
-                "position, which its group has committed",
+                "anything else; of kind settings: those of the topic by name; of kind group: owner, the instance of "
+                "an application that has the partition, and position, which its group has committed",
             ),
         ),
     ),
@@ -152,6 +152,7 @@ CONTROL = (
                 "s, in which it gets what it can read; absent: it does not poll all logs",
             ),
             inside("reads_own", BOOLEAN, "whether it reads what it wrote"),
+            inside("acks", TEXT, "the setting with which it sends: all, 1 or 0; absent: unknown"),
             inside("trouble", TEXT, "why it crashed"),
         ),
     ),

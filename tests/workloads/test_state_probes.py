@@ -1,0 +1,240 @@
+"""Probes of settings, eligible leaders, groups and transactions, with answers as they come over the network."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from kafka.protocol.admin import (
+    DescribeConfigsResponse,
+    DescribeGroupsResponse,
+    DescribeTopicPartitionsResponse,
+    DescribeTransactionsResponse,
+    ListGroupsResponse,
+    ListTransactionsResponse,
+)
+from kafka.protocol.consumer import ConsumerProtocolAssignment, OffsetFetchResponse
+
+from workloads.clients.messages.consumer_group_describe import ConsumerGroupDescribeResponse
+from workloads.clients.messages.share_group_describe import ShareGroupDescribeResponse
+from workloads.probes.eligible import EligibleProbe
+from workloads.probes.group_state import GroupStateProbe
+from workloads.probes.probe import Probe
+from workloads.probes.settings import SettingsProbe
+from workloads.probes.transaction import TransactionProbe
+
+TOPICS = {"log-r1": 2}
+
+
+class Broker:
+    """Answers each kind of request with this response, and counts what it was asked."""
+
+    def __init__(self, *responses: Any, versions: int = 5) -> None:
+        self.by_request = {type(each).__name__.replace("Response", "Request"): each for each in responses}
+        self.versions = versions
+        self.asked: list[Any] = []
+
+    def ask(self, request: Any) -> Any:
+        self.asked.append(request)
+        if type(request).__name__ == "ApiVersionsRequest":
+            known = [75, 16, 66] if self.versions >= 0 else []
+            return SimpleNamespace(
+                api_keys=[SimpleNamespace(api_key=key, max_version=self.versions) for key in known]
+            )
+        request.encode()  # Kafka knows this version, and its fields are complete.
+        response = self.by_request[type(request).__name__]
+        return type(response).decode(bytes(response.encode()), version=response.version)
+
+
+def sampled(probe: type[Probe], broker: Broker) -> list[Any]:
+    return list(probe(TOPICS, "r1").sample(broker.ask))
+
+
+def settings(unclean: str) -> DescribeConfigsResponse:
+    Result = DescribeConfigsResponse.DescribeConfigsResult
+    fields = {"version": 1, "read_only": False, "config_source": 5, "is_sensitive": False, "synonyms": []}
+    config = Result.DescribeConfigsResourceResult(
+        name="unclean.leader.election.enable", value=unclean, **fields
+    )
+    of = {"version": 1, "resource_type": 2, "error_message": None}
+    good = Result(resource_name="log-r1", error_code=0, configs=[config], **of)
+    gone = Result(resource_name="gone-r1", error_code=3, configs=[], **of)
+    return DescribeConfigsResponse(version=1, throttle_time_ms=0, results=[good, gone])
+
+
+def test_settings_are_recorded_when_they_change() -> None:
+    probe, broker = SettingsProbe(TOPICS, "r1"), Broker(settings("false"))
+    row = {"topic": "log-r1", "value": {"unclean.leader.election.enable": "false"}}
+    assert [list(probe.sample(broker.ask)) for _ in range(2)] == [[row], []]
+    (changed,) = probe.sample(Broker(settings("true")).ask)
+    assert changed["value"] == {"unclean.leader.election.enable": "true"}
+    assert set(broker.asked[0].resources[0].configuration_keys) > {"min.insync.replicas", "retention.ms"}
+
+
+def partitions(*eligible: int, error: int = 0) -> DescribeTopicPartitionsResponse:
+    Topic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
+    part = Topic.DescribeTopicPartitionsResponsePartition(
+        version=0, error_code=error, partition_index=1, leader_id=3, leader_epoch=7, replica_nodes=[3, 1, 2],
+        isr_nodes=[3], eligible_leader_replicas=list(eligible), last_known_elr=None, offline_replicas=[],
+    )  # fmt: skip
+    topic = Topic(
+        version=0, error_code=0, name="log-r1", topic_id=UUID(int=1), is_internal=False, partitions=[part],
+        topic_authorized_operations=0,
+    )  # fmt: skip
+    return DescribeTopicPartitionsResponse(version=0, throttle_time_ms=0, topics=[topic], next_cursor=None)
+
+
+def test_eligible_leaders_are_recorded_when_they_change() -> None:
+    probe = EligibleProbe(TOPICS, "r1")
+    (row,) = probe.sample(Broker(partitions()).ask)
+    assert row["value"] == {"eligible": [], "last_known": []}
+    assert list(probe.sample(Broker(partitions()).ask)) == []
+    assert list(probe.sample(Broker(partitions(2, error=3)).ask)) == []
+    (row,) = probe.sample(Broker(partitions(2, 1)).ask)
+    assert row == {
+        "topic": "log-r1", "partition": 1, "leader": 3, "leader_epoch": 7, "isr": [3], "replicas": [3, 1, 2],
+        "value": {"eligible": [1, 2], "last_known": []},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("probe", [EligibleProbe, TransactionProbe])
+def test_a_broker_without_a_request_is_not_asked_for_it(probe: type[Probe]) -> None:
+    broker = Broker(versions=-1)
+    assert sampled(probe, broker) == []
+    assert len(broker.asked) == 1
+
+
+def test_transactions_of_the_run_are_recorded() -> None:
+    Listed = ListTransactionsResponse.TransactionState
+    listed = ListTransactionsResponse(
+        version=0, throttle_time_ms=0, error_code=0, unknown_state_filters=[], transaction_states=[
+            Listed(version=0, transactional_id=name, producer_id=7, transaction_state="Ongoing")
+            for name in ("mine-r1", "moved-r1", "other")
+        ],
+    )  # fmt: skip
+    State = DescribeTransactionsResponse.TransactionState
+    states = [
+        State(
+            version=0, error_code=error, transactional_id=name, transaction_state="Ongoing", transaction_timeout_ms=9,
+            transaction_start_time_ms=1234, producer_id=7, producer_epoch=2,
+            topics=[State.TopicData(version=0, topic="log-r1", partitions=[0, 1])],
+        )
+        for name, error in (("mine-r1", 0), ("moved-r1", 16))
+    ]  # fmt: skip
+    described = DescribeTransactionsResponse(version=0, throttle_time_ms=0, transaction_states=states)
+    broker = Broker(listed, described)
+    assert [row["value"] for row in sampled(TransactionProbe, broker)] == [{
+        "transactional_id": "mine-r1", "state": "Ongoing", "producer_id": 7, "epoch": 2, "started": 1234,
+        "partitions": ["log-r1-0", "log-r1-1"],
+    }]  # fmt: skip
+    assert broker.asked[-1].transactional_ids == ["mine-r1", "moved-r1"]
+
+
+def groups(kind: str, version: int = 5) -> ListGroupsResponse:
+    Listed = ListGroupsResponse.ListedGroup
+    return ListGroupsResponse(
+        version=version, throttle_time_ms=0, error_code=0, groups=[
+            Listed(version=version, group_id=name, protocol_type="consumer", group_state="Stable", group_type=kind)
+            for name in ("mine-r1", "other")
+        ],
+    )  # fmt: skip
+
+
+def positions(error: int = 0) -> OffsetFetchResponse:
+    Topic = OffsetFetchResponse.OffsetFetchResponseTopic
+    found = [
+        Topic.OffsetFetchResponsePartition(
+            version=5, partition_index=number, committed_offset=offset, committed_leader_epoch=-1, metadata="",
+            error_code=0,
+        )
+        for number, offset in ((0, 8), (1, -1))
+    ]  # fmt: skip
+    topics = [Topic(version=5, name="log-r1", partitions=found)]
+    return OffsetFetchResponse(version=5, throttle_time_ms=0, topics=topics, error_code=error)
+
+
+def of_members(response: type[Any], version: int, **more: Any) -> Any:
+    Group = response.DescribedGroup
+    Assignment = Group.Member.Assignment
+    given = Assignment(
+        version=version,
+        topic_partitions=[
+            Assignment.TopicPartitions(
+                version=version, topic_id=UUID(int=1), topic_name="log-r1", partitions=[0]
+            )
+        ],
+    )
+    member = Group.Member(
+        version=version, member_id="m", rack_id=None, member_epoch=4, client_id="c", client_host="h",
+        subscribed_topic_names=["log-r1"], assignment=given, **more,
+    )  # fmt: skip
+    group = Group(
+        version=version, error_code=0, error_message=None, group_id="mine-r1", group_state="Assigning", group_epoch=5,
+        assignment_epoch=4, assignor_name="uniform", members=[member], authorized_operations=0,
+    )  # fmt: skip
+    return response(version=version, throttle_time_ms=0, groups=[group])
+
+
+WITH_EPOCHS = {
+    "group": "mine-r1", "state": "Assigning", "protocol": "uniform", "epoch": 5, "assigned_epoch": 4,
+    "members": {"m": ["log-r1-0"]},
+}  # fmt: skip
+
+
+def test_a_group_of_the_next_generation_reports_its_epochs() -> None:
+    none = ConsumerGroupDescribeResponse.DescribedGroup.Member.Assignment(version=0, topic_partitions=[])
+    more = {"instance_id": None, "subscribed_topic_regex": None, "target_assignment": none}
+    described = of_members(ConsumerGroupDescribeResponse, 0, **more)
+    broker = Broker(groups("Consumer"), positions(), described)
+    assert [row["value"] for row in sampled(GroupStateProbe, broker)] == [
+        WITH_EPOCHS | {"type": "consumer", "positions": {"log-r1-0": 8}}
+    ]
+
+
+def test_a_share_group_reports_its_epochs_and_has_no_positions() -> None:
+    broker = Broker(groups("Share"), of_members(ShareGroupDescribeResponse, 1))
+    assert [row["value"] for row in sampled(GroupStateProbe, broker)] == [
+        WITH_EPOCHS | {"type": "share", "positions": {}}
+    ]
+
+
+def classic(error: int = 0, kind: str = "consumer") -> DescribeGroupsResponse:
+    Group = DescribeGroupsResponse.DescribedGroup
+    given = ConsumerProtocolAssignment(version=0, assigned_partitions=[("log-r1", [1])], user_data=b"")
+    member = Group.DescribedGroupMember(
+        version=5, member_id="m", group_instance_id=None, client_id="c", client_host="h", member_metadata=b"",
+        member_assignment=bytes(given.encode()),
+    )  # fmt: skip
+    group = Group(
+        version=5, error_code=error, group_id="mine-r1", group_state="Stable", protocol_type=kind,
+        protocol_data="range", members=[member], authorized_operations=[],
+    )  # fmt: skip
+    return DescribeGroupsResponse(version=5, throttle_time_ms=0, groups=[group])
+
+
+def test_a_group_of_the_classic_protocol_has_no_epoch() -> None:
+    """An older broker does not report types of groups."""
+    broker = Broker(groups("", version=4), positions(), classic(), versions=4)
+    probe = GroupStateProbe(TOPICS, "r1")
+    for _ in range(2):
+        (row,) = probe.sample(broker.ask)
+    assert row["value"] == {
+        "group": "mine-r1", "type": "classic", "state": "Stable", "protocol": "range", "epoch": None,
+        "assigned_epoch": None, "members": {"m": ["log-r1-1"]}, "positions": {"log-r1-0": 8},
+    }  # fmt: skip
+    assert [type(each).__name__ for each in broker.asked].count("ApiVersionsRequest") == 1
+
+
+@pytest.mark.parametrize(
+    "broker",
+    [
+        Broker(groups("Classic"), positions(16), classic()),
+        Broker(groups("Classic"), positions(), classic(16)),
+        Broker(groups("Classic"), positions(), classic(kind="connect")),
+    ],
+    ids=["positions refused", "group refused", "no consumers"],
+)
+def test_a_group_that_moved_or_has_no_consumers_gives_no_row(broker: Broker) -> None:
+    assert sampled(GroupStateProbe, broker) == []

@@ -1,0 +1,57 @@
+"""The groups of the run, each as its coordinator reports it: state, epoch, members and their partitions, positions.
+
+One row per group of which the broker is the coordinator. The value is ``{"group": text, "type": "classic"|"consumer"|
+"share", "state": text, "protocol": text or null, "epoch": int or null, "assigned_epoch": int or null, "members":
+{member id: ["topic-0", ...]}, "positions": {"topic-0": int}}``. A group of the classic protocol does not report its
+generation: its epochs are null. `protocol` is the assignor; `positions` are those of the workload's topics that the
+group has committed, none for a share group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kafka.protocol.admin import ListGroupsRequest
+
+from workloads.clients.coordination import highest_version
+from workloads.clients.group_states import groups, state_of
+from workloads.clients.protocol import Log
+from workloads.probes.probe import Ask, Row
+
+
+class GroupStateProbe:
+    kind = "group_state"
+    interval = 0.2
+    each_broker = True
+
+    def __init__(self, topics: Mapping[str, int], run: str) -> None:
+        self._run = run
+        self._logs = tuple((topic, number) for topic, count in topics.items() for number in range(count))
+        self._version: int | None = None
+
+    def sample(self, ask: Ask) -> Iterator[Row]:
+        if self._version is None:
+            self._version = highest_version(ask, ListGroupsRequest.API_KEY)
+        for group, kind in groups(ask, self._version).items():
+            found = state_of(ask, group, kind, self._logs) if self._run in group else None
+            if found is None:
+                continue
+            yield {
+                "value": {
+                    "group": group,
+                    "type": kind,
+                    "state": found.state,
+                    "protocol": found.protocol,
+                    "epoch": found.epoch,
+                    "assigned_epoch": found.assigned_epoch,
+                    "members": {member: _names(logs) for member, logs in found.members.items()},
+                    "positions": {f"{topic}-{number}": at for (topic, number), at in found.positions.items()},
+                }
+            }
+
+
+def _names(logs: tuple[Log, ...]) -> list[str]:
+    return [f"{topic}-{number}" for topic, number in sorted(logs)]
+
+
+PROBE = GroupStateProbe
