@@ -8,6 +8,7 @@ they sample in a run. Each time is from the first send to the last acknowledgeme
 
 ratio    records/s with probes / without, medians of the rounds; bar: 0.95
 samples  that the probes took per second, and how many were not answered
+processors  that the process of the probes used, on average
 
 It needs the images of `kafkacheck setup`, two cores and a machine without other load.
 """
@@ -43,7 +44,8 @@ LIMIT = 30
 
 
 def observe(order: str) -> None:
-    """Run all probes until standard input ends. Prints the counts of samples and the seconds, as JSON."""
+    """Run all probes until standard input ends. Prints as JSON the counts of samples, the seconds, and those of a
+    processor."""
     context = WorkerContext(json.loads(order), report=lambda _: None)
     context.go.set()
     begun = time.monotonic()
@@ -52,7 +54,8 @@ def observe(order: str) -> None:
     sys.stdin.read()
     context.stop.set()
     running.join()
-    print(json.dumps({**context.counts, "seconds": time.monotonic() - begun}))
+    seconds = time.monotonic() - begun
+    print(json.dumps({**context.counts, "seconds": seconds, "processor": time.process_time()}))
 
 
 @contextmanager
@@ -124,6 +127,7 @@ def main() -> int:
         "beside_records_per_s": options.records / statistics.median(beside),
         "ratio": ratio,
         "samples_per_s": sum(each.get("samples", 0) for each in counts) / seconds,
+        "processors": sum(each["processor"] for each in counts) / seconds,
         "unanswered": sum(each.get("unanswered", 0) for each in counts),
     }
     if options.json:

@@ -73,6 +73,7 @@ def per_sample(where: str) -> Suspicion:
                     the leader; null where no settings were seen.
     follower_end    the end of the log, where the broker followed another one and counted itself as in sync.
     settled         the highest mark at least 1 s before.
+    settled_epoch   the highest epoch at least 10 s before, of any broker.
     in_epoch        the highest mark of this epoch before.
     reached         the highest mark before, and of all earlier epochs.
     other_leader    a leader that was named for this epoch before; the highest one of several.

@@ -28,8 +28,8 @@ REPLICA_BELOW_WATERMARK = Check(
             "reported that high watermark and, asked at least 1 s later and in the same epoch, still named the "
             "replica as in sync. All that had arrived before the follower was asked; counted per answer. No cause "
             "was observed: no fault that destroys records (power-loss, wipe, corrupt, log-dir-failure) or that "
-            "elects uncleanly had begun, the topic never allowed unclean elections, and no leader of the log lacked "
-            "records itself. Only of clusters with a quorum of controllers."
+            "elects uncleanly had begun, the topic never allowed unclean elections, the partition kept its replicas, "
+            "and no leader of the log lacked records itself. Only of clusters with a quorum of controllers."
         ),
         means="A replica that may become the leader lacks records that readers may have got.",
         promised=(

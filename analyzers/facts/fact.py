@@ -19,6 +19,12 @@ SENDS_AND_POLLS = "send and poll"
 SAMPLES = "samples of partitions"
 """Besides kinds of operations (f): some broker answered with the state of a partition."""
 
+GROUP_STATES = "states of groups"
+"""Besides kinds of operations (f): some coordinator answered with the state of a group."""
+
+TRANSACTION_STATES = "states of transactions"
+"""Besides kinds of operations (f): some coordinator answered with the state of a transaction."""
+
 COPIES = "copies of records"
 """Besides kinds of operations (f): some send has a source, the record from which it was made."""
 

@@ -22,7 +22,8 @@ def followers(history: History) -> DataFrame:
     which the replica surely had all records before it was asked, null for none; and is_excused: whether there may be
     a cause for fewer. It held what was below a high watermark if the leader, asked at least `SETTLED` later and in
     the same epoch, still named it as in sync. Causes: a fault that destroys records or elects uncleanly had begun,
-    the topic allowed unclean elections, or a leader of the log lacked records itself.
+    the topic allowed unclean elections, the replicas were not the same all the time, or a leader of the log
+    lacked records itself.
 
     Only of clusters with a quorum of controllers: with ZooKeeper, a leader may shrink its ISR up to a minute before
     others are told.
@@ -64,11 +65,14 @@ _FOLLOWERS = f"""
         from moments
     ), shortened as (
         select distinct run, topic, partition, true as is_short from {{shorter}}
+    ), moved as (
+        select run, topic, partition, true as is_moved from {{observations}} where kind = 'partition'
+        group by run, topic, partition having count(distinct array_sort(replicas)) > 1
     ), samples as (
         select run, topic, partition, node, inline(array(sample)), held, {NAME} as name
         from ordered where sample is not null
     )
-    select *, coalesce(lost_at < time or is_unclean or is_short, false) as is_excused
+    select *, coalesce(lost_at < time or is_unclean or is_short or is_moved, false) as is_excused
     from samples left join losses using (run) left join unclean using (run, name)
-        left join shortened using (run, topic, partition)
+        left join shortened using (run, topic, partition) left join moved using (run, topic, partition)
 """

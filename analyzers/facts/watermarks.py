@@ -9,13 +9,16 @@ from analyzers.facts.columns import LOG
 from analyzers.facts.fact import SAMPLES, fact
 from analyzers.facts.leading import answers_of_leaders
 from analyzers.history.load import History
+from workloads.history.schema import NEMESIS
 
 DESTROYS = ("power-loss", "wipe", "corrupt", "log-dir-failure")
 """Faults after which a broker may lack records that it had."""
 
 LOSSES = f"""
     select run, min(invoked) as lost_at from {{operations}}
-    where f in ({", ".join(f"'{each}'" for each in DESTROYS)}) or value like '%unclean%' group by run
+    where f in ({", ".join(f"'{each}'" for each in DESTROYS)})
+        or process = {NEMESIS} and value like '%unclean%'
+    group by run
 """
 """Per run: when the first of these faults began, or one that elects uncleanly or changes whether that is allowed."""
 

@@ -82,6 +82,8 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         leader_samples=run.leader_samples,
         unmeasured=tuple(f"{topic}-{partition}" for topic, partition in sorted(run.written - run.measured)),
         controller_samples=run.controller_samples,
+        group_samples=run.group_samples,
+        transaction_samples=run.transaction_samples,
         compacted=run.compacted,
     )
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.suspicion import Grain
+from analyzers.checks.agreements import LIMIT
 from analyzers.facts.acks_in_short_isr import MIN_ISR
 from analyzers.facts.columns import ACKED, LOG, SERVED, SESSION, TIME
 from analyzers.facts.followers import SETTLED
@@ -197,7 +198,11 @@ def _compared() -> Iterator[Step]:
                 max(mark) over (
                     partition by run, kind, topic, partition order by time
                     range between unbounded preceding and {SETTLED} preceding
-                ) as settled
+                ) as settled,
+                max(leader_epoch) over (
+                    partition by run, kind, topic, partition order by time
+                    range between unbounded preceding and {LIMIT} preceding
+                ) as settled_epoch
             from sampled window before as (
                 partition by run, kind, topic, partition order by leader_epoch, time
                 rows between unbounded preceding and 1 preceding

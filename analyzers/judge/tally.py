@@ -12,9 +12,11 @@ from analyzers.facts.columns import SESSION, TIME
 from analyzers.facts.fact import (
     COMPACTED_TOPICS,
     COPIES,
+    GROUP_STATES,
     IDLE_READERS,
     SAMPLES,
     SENDS_AND_POLLS,
+    TRANSACTION_STATES,
     TRANSFERS,
 )
 from analyzers.facts.steps import DONE
@@ -87,6 +89,10 @@ class Tally:
     """The number of such answers."""
     controller_samples: int = 0
     """Answers that named an active controller."""
+    group_samples: int = 0
+    """Answers of coordinators with the state of a group."""
+    transaction_samples: int = 0
+    """Answers of coordinators with the state of a transaction."""
     subscribed: set[tuple[str, str]] = field(default_factory=set)
     """Groups, each with a topic to which a client subscribed as its member."""
     positions: dict[str, Counter[tuple[str, int]]] = field(default_factory=dict)
@@ -143,6 +149,8 @@ class Tally:
         others = {
             SENDS_AND_POLLS: bool(self.users),
             SAMPLES: bool(self.sampled),
+            GROUP_STATES: bool(self.group_samples),
+            TRANSACTION_STATES: bool(self.transaction_samples),
             COPIES: bool(self.copies),
             TRANSFERS: bool(self.transfers),
             COMPACTED_TOPICS: bool(compacted_topics(self.harness)),
@@ -208,6 +216,7 @@ def tally(history: History) -> dict[str, Tally]:
             run.sampled, run.brokers = set(changed.nodes), set(changed.members)
             run.measured = {(log.topic, log.partition) for log in changed.measured}
             run.leader_samples, run.controller_samples = changed.marks, changed.quorums
+            run.group_samples, run.transaction_samples = changed.groups, changed.transactions
     if any(run.nemesis for run in tallies.values()):
         for name, by_event in around_faults(history).items():
             tallies[name].around = by_event
@@ -282,7 +291,7 @@ _TALLY = f"""
                 filter (where f in ('send', 'poll', 'read')) as clients
         from each group by run, f, type
     ), seen as (
-        select /*+ REPARTITION(run) */ run, topic, partition, node, time, leader_epoch,
+        select /*+ REPARTITION(run) */ run, kind, topic, partition, node, time, leader_epoch,
             if(kind = 'partition', nullif(leader, -1), null) as leader,
             if(kind = 'partition', array_sort(isr), null) as isr, if(kind = 'partition', node, null) as sampled,
             kind = 'partition' and leader = node and high_watermark is not null and log_end is not null as is_mark,
@@ -300,17 +309,19 @@ _TALLY = f"""
         select run, topic, partition, node, count_if(leader <> last_leader) as leaders,
             count_if(isr <> last_isr) as isrs, min(size(isr)) as smallest, collect_set(sampled) as nodes,
             count_if(is_mark) as marks, count_if(is_quorum) as quorums,
+            count_if(kind = 'group_state') as groups, count_if(kind = 'transaction') as transactions,
             flatten(collect_set(isr)) as members
         from beside group by run, topic, partition, node
     ), by_log as (
         select run, topic, partition, sum(leaders) as leaders, max(isrs) as isrs, min(smallest) as smallest,
             flatten(collect_list(nodes)) as nodes, flatten(collect_list(members)) as members,
-            sum(marks) as marks, sum(quorums) as quorums
+            sum(marks) as marks, sum(quorums) as quorums, sum(groups) as groups, sum(transactions) as transactions
         from by_node group by run, topic, partition
     ), changed as (
         select run, sum(leaders) as leaders, sum(isrs) as isrs, min(smallest) as smallest,
             array_distinct(flatten(collect_list(nodes))) as nodes,
             array_distinct(flatten(collect_list(members))) as members, sum(marks) as marks, sum(quorums) as quorums,
+            sum(groups) as groups, sum(transactions) as transactions,
             collect_list(struct(topic, partition)) filter (where marks > 0) as measured
         from by_log group by run
     )
@@ -322,7 +333,9 @@ _TALLY = f"""
     select run, null, struct(f, op, process, invoked, completed, value, topic, partition), null
     from {{operations}} where process in ({NEMESIS}, {HARNESS})
     union all
-    select run, null, null, struct(leaders, isrs, smallest, nodes, members, marks, quorums, measured) from changed
+    select run, null, null, struct(
+        leaders, isrs, smallest, nodes, members, marks, quorums, groups, transactions, measured
+    ) from changed
 """
 """Rows of three kinds. `counted`: per run, f and type the number, the first and the last invocation (ns), the logs,
 the sessions, and of sends, polls and reads the clients. `operation`: an operation of the nemesis or the harness.

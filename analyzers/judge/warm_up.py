@@ -93,9 +93,29 @@ SUSPICIOUS: dict[str, list[dict[str, Any]]] = {
     "observations": [
         *HEALTHY["observations"],
         # A topic that demands two replicas, which the leader does not have.
-        {"run": "warm-up", "topic": "t", "time": 1, "kind": "settings", "value": '{"min.insync.replicas": "2"}'},
+        {
+            "run": "warm-up",
+            "topic": "t",
+            "time": 1,
+            "kind": "settings",
+            "value": '{"min.insync.replicas": "2"}',
+        },
+        {"run": "warm-up", "time": 1, "asked": 0, "kind": "group_state", "node": 0, "connection": 0}
+        | {"value": '{"group": "g", "state": "Empty", "epoch": 1, "members": {}, "positions": {"t-0": 1}}'},
+        {"run": "warm-up", "time": 1, "asked": 0, "kind": "transaction", "node": 0, "connection": 0}
+        | {
+            "value": '{"transactional_id": "t", "state": "Ongoing", "producer_id": 1, "epoch": 1, "started": 1}'
+        },
         # An in-sync follower behind an earlier high watermark, and a log that lost its beginning.
-        SAMPLE | {"time": 2_000_000_000, "leader": 0, "leader_epoch": 1, "isr": [0, 1], "log_end": 1, "log_start": 0},
+        SAMPLE
+        | {
+            "time": 2_000_000_000,
+            "leader": 0,
+            "leader_epoch": 1,
+            "isr": [0, 1],
+            "log_end": 1,
+            "log_start": 0,
+        },
         SAMPLE | {"time": 2, "log_start": 1},
         # Another leader in the same epoch, which is not in sync, and whose log ends below an earlier high watermark.
         SAMPLE | {"time": 3, "high_watermark": 9, "log_end": 9},

@@ -143,6 +143,10 @@ class Exercised:
     """Partitions that were written and of which no leader gave such an answer."""
     controller_samples: int = 0
     """Answers that named the active controller of the quorum."""
+    group_samples: int = 0
+    """Answers of coordinators with the state of a group."""
+    transaction_samples: int = 0
+    """Answers of coordinators with the state of a transaction."""
     compacted: int | None = None
     """Acknowledged records of compacted topics that the final reads did not find; None without such a topic."""
 

@@ -38,6 +38,7 @@ _BY_PROMISE: Mapping[str, tuple[str, ...]] = {
     "inspections": ("forgotten-change",),
     "samples-of-every-broker": (
         "read-above-watermark", "two-leaders-in-epoch", "leader-outside-isr", "metadata-regression",
+        "metadata-disagreement",
     ),
     "samples-of-leaders": (
         "watermark-above-end", "watermark-regression", "leader-below-watermark", "unclean-truncation",
@@ -45,6 +46,8 @@ _BY_PROMISE: Mapping[str, tuple[str, ...]] = {
     ),
     "samples-of-controllers": ("controller-conflict",),
     "identical-replicas": ("replica-divergence",),
+    "samples-of-groups": ("group-state-conflict", "group-epoch-regression", "position-regression"),
+    "samples-of-transactions": ("transaction-state-regression", "producer-epoch-regression"),
 }  # fmt: skip
 """By promise: the anomalies that a run cannot show without it."""
 

@@ -227,6 +227,14 @@ def _identical_replicas(exercised: Exercised) -> str | None:
     return f"the replicas of no partition could be compared, of {sum(exercised.comparisons.values()):,}."
 
 
+def _samples_of_groups(exercised: Exercised) -> str | None:
+    return None if exercised.group_samples else "no coordinator reported the state of a group."
+
+
+def _samples_of_transactions(exercised: Exercised) -> str | None:
+    return None if exercised.transaction_samples else "no coordinator reported the state of a transaction."
+
+
 PROMISES: Mapping[str, Promise] = {
     promise.name: promise
     for promise in (
@@ -368,6 +376,23 @@ PROMISES: Mapping[str, Promise] = {
             exercised_by="the in-sync replicas of a partition were compared after the final reads",
             concerns=lambda exercised: bool(exercised.comparisons),
             missing=_identical_replicas,
+            by_default=False,
+        ),
+        Promise(
+            name="samples-of-groups",
+            exercised_by="a coordinator reported the state of a group whose name contains the id of the run",
+            concerns=lambda exercised: bool(exercised.group_samples),
+            missing=_samples_of_groups,
+            by_default=False,
+        ),
+        Promise(
+            name="samples-of-transactions",
+            exercised_by=(
+                "a coordinator reported the state of a transactional id that contains the id of the run; "
+                "since Kafka 3.0"
+            ),
+            concerns=lambda exercised: bool(exercised.transaction_samples),
+            missing=_samples_of_transactions,
             by_default=False,
         ),
     )

@@ -92,6 +92,8 @@ def test_every_kind_of_operation_is_counted() -> None:
         written={("t", 2), ("t", 1), ("t", 0)},
         measured={("t", 0)},
         controller_samples=21,
+        group_samples=22,
+        transaction_samples=23,
         progress=RunProgress(phases=["steady"], failed=[("load", "no disk")]),
     )
     assert exercised(run, []) == Exercised(
@@ -124,6 +126,8 @@ def test_every_kind_of_operation_is_counted() -> None:
         leader_samples=20,
         unmeasured=("t-1", "t-2"),
         controller_samples=21,
+        group_samples=22,
+        transaction_samples=23,
         phase="steady",
         failed_steps=("load",),
     )

@@ -46,6 +46,8 @@ ALL_DONE = Exercised(
     sampled=(1, 2, 3),
     leader_samples=40,
     controller_samples=20,
+    group_samples=9,
+    transaction_samples=9,
     compacted=5,
 )
 STUCK = ReaderExercised(process=4, polls=1200, last=0.25, behind=("t-0", "t-1"))

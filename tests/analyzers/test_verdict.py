@@ -173,7 +173,7 @@ def test_a_verdict_stored_by_an_earlier_version_can_be_read() -> None:
         "compacted",
         "inspections", "searches", "outputs", "pipelines",
         "deliveries", "acknowledgements", "queues", "leader_samples", "unmeasured", "controller_samples",
-        "comparisons",
+        "comparisons", "group_samples", "transaction_samples",
     ):  # fmt: skip
         again["exercised"].pop(later)
     again["availability"]["phases"][0].pop("skipped")

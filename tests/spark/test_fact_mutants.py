@@ -31,7 +31,9 @@ from tests.support.mutation.facts import (
 )
 from tests.support.mutation.sites import Mutant
 from tests.support.random_histories.compaction import compacted_history
+from tests.support.random_histories.coordinators import coordinator_history
 from tests.support.random_histories.copies import copy_history
+from tests.support.random_histories.followers import follower_history
 from tests.support.random_histories.groups import group_history
 from tests.support.random_histories.inspections import inspection_history
 from tests.support.random_histories.logs import draw_histories, log_history
@@ -52,6 +54,7 @@ HISTORIES = 80
 STRATEGIES = (
     log_history, group_history, transaction_history, copy_history, compacted_history, pipeline_history,
     snapshot_history, search_history, inspection_history, queue_history, replication_history,
+    follower_history, coordinator_history,
 )  # fmt: skip
 
 NO_FACTS = {"fact", "registry"}

@@ -94,6 +94,13 @@ PLANTED: Mapping[str, str] = {
     "controller-conflict": "Needs a voter of the quorum that votes twice in an epoch.",
     "leader-outside-isr": "Needs a controller that writes a change of a partition in part.",
     "metadata-regression": "Needs a broker that goes back to an older image of the metadata.",
+    "metadata-disagreement": "Needs a broker that does not learn of a change although all faults are healed.",
+    "group-state-conflict": "Needs a coordinator that applies a change of a group in part.",
+    "group-epoch-regression": "Needs a coordinator that forgets a change of a group.",
+    "position-regression": "A note: Kafka does not promise otherwise. No workload lets a member commit a position "
+    "behind its own while its group stays the same.",
+    "transaction-state-regression": "Needs a coordinator that forgets what it has decided.",
+    "producer-epoch-regression": "Needs a coordinator that forgets that it has fenced a producer.",
     "read-above-watermark": "Needs a broker that serves what it has not replicated.",
     "wrong-offset-for-time": "Needs a broker with a damaged time index. The workload `Rewind` asks real ones.",
     "queue-double-holder": "Needs a broker that gives a record to two consumers at a time. The workload `Queue` asks "

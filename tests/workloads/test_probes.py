@@ -24,6 +24,7 @@ from workloads.probes.partition import PartitionProbe
 from workloads.probes.probe import all_probes
 from workloads.probes.quorum import QuorumProbe
 from workloads.roles import probe as role
+from workloads.roles.haste import Haste
 from workloads.roles.probe import samplers
 
 LOG, OTHER = ("t", 0), ("t", 1)
@@ -81,7 +82,7 @@ class Answers:
         self.writer: Any = SimpleNamespace(append=lambda **columns: self.rows.append(columns))
 
     def samplers(self, kind: Any) -> list[Callable[[], None]]:
-        return samplers(kind, self.context, self.writer)
+        return samplers(kind, self.context, self.writer, Haste(1.0))
 
 
 def test_an_observation_of_a_partition_holds_what_its_broker_reported(
@@ -183,7 +184,7 @@ def test_a_probe_records_what_no_column_has_a_place_for(
 ) -> None:
     monkeypatch.setattr(role, "ask", lambda *_, **__: "Stable")
     writer = Writer(tmp_path, "observations", 50)
-    (sample,) = samplers(GroupProbe, Answers(1).context, writer)
+    (sample,) = samplers(GroupProbe, Answers(1).context, writer, Haste(1.0))
     sample()
     writer.close()
     (row,) = read(segment(tmp_path, "observations", 50), OBSERVATIONS).to_pylist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -130,6 +131,25 @@ def test_transactions_of_the_run_are_recorded() -> None:
         "partitions": ["log-r1-0", "log-r1-1"],
     }]  # fmt: skip
     assert broker.asked[-1].transactional_ids == ["mine-r1", "moved-r1"]
+
+
+@pytest.mark.parametrize("probe", [TransactionProbe, GroupStateProbe])
+def test_what_is_not_there_is_looked_for_once_a_second(
+    probe: type[Probe], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = ListTransactionsResponse(
+        version=0, throttle_time_ms=0, error_code=0, unknown_state_filters=[], transaction_states=[]
+    )
+    broker = Broker(nothing, ListGroupsResponse(version=5, throttle_time_ms=0, error_code=0, groups=[]))
+    now = [100.0]
+    monkeypatch.setattr(sys.modules[probe.__module__], "time", SimpleNamespace(monotonic=lambda: now[0]))
+    looks = probe(TOPICS, "r1")
+    asked = []
+    for later in (0, 0.9, 1.0):
+        now[0] = 100.0 + later
+        assert list(looks.sample(broker.ask)) == []
+        asked.append(len(broker.asked))
+    assert asked == [2, 2, 3]
 
 
 def groups(kind: str, version: int = 5) -> ListGroupsResponse:

@@ -9,6 +9,7 @@ group has committed, none for a share group.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 
 from kafka.protocol.admin import ListGroupsRequest
@@ -16,7 +17,7 @@ from kafka.protocol.admin import ListGroupsRequest
 from workloads.clients.coordination import highest_version
 from workloads.clients.group_states import groups, state_of
 from workloads.clients.protocol import Log
-from workloads.probes.probe import Ask, Row
+from workloads.probes.probe import IDLE, Ask, Row
 
 
 class GroupStateProbe:
@@ -28,12 +29,18 @@ class GroupStateProbe:
         self._run = run
         self._logs = tuple((topic, number) for topic, count in topics.items() for number in range(count))
         self._version: int | None = None
+        self._idle_until = 0.0
 
     def sample(self, ask: Ask) -> Iterator[Row]:
+        if time.monotonic() < self._idle_until:
+            return
         if self._version is None:
             self._version = highest_version(ask, ListGroupsRequest.API_KEY)
-        for group, kind in groups(ask, self._version).items():
-            found = state_of(ask, group, kind, self._logs) if self._run in group else None
+        of_run = {group: kind for group, kind in groups(ask, self._version).items() if self._run in group}
+        if not of_run:
+            self._idle_until = time.monotonic() + IDLE
+        for group, kind in of_run.items():
+            found = state_of(ask, group, kind, self._logs)
             if found is None:
                 continue
             yield {

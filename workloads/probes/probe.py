@@ -19,11 +19,16 @@ UNANSWERED = "unanswered"
 """Kind of the row for a sample that failed; see the schema."""
 
 
+IDLE = 1.0
+"""Seconds between looks for something that is not there, such as groups in a run without any."""
+
+
 class Probe(Protocol):
     """Samples one kind of state. Made once for each broker, or once for all.
 
     kind         of its rows in the observations table.
-    interval     seconds from the beginning of a sample to that of the next.
+    interval     seconds from the beginning of a sample to that of the next. With `each_broker`, samples are more
+                 frequent for a while after a change of leader, epoch or ISR, see `workloads.roles.haste`.
     each_broker  True: every broker is asked, all at the same time, over connections that stay open. False: any broker
                  can answer, so one is asked for each sample, in turn and over a new connection.
     """

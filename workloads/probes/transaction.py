@@ -7,13 +7,14 @@ transaction ends, `partitions` are those without a marker. Brokers have these re
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 
 from kafka.protocol.admin import ListTransactionsRequest
 
 from workloads.clients.coordination import highest_version
 from workloads.clients.transaction_states import transaction_states, transactional_ids
-from workloads.probes.probe import Ask, Row
+from workloads.probes.probe import IDLE, Ask, Row
 
 
 class TransactionProbe:
@@ -24,12 +25,18 @@ class TransactionProbe:
     def __init__(self, topics: Mapping[str, int], run: str) -> None:  # noqa: ARG002
         self._run = run
         self._is_known: bool | None = None
+        self._idle_until = 0.0
 
     def sample(self, ask: Ask) -> Iterator[Row]:
+        if time.monotonic() < self._idle_until:
+            return
         if self._is_known is None:
             self._is_known = highest_version(ask, ListTransactionsRequest.API_KEY) >= 0
         of_run = [each for each in (transactional_ids(ask) if self._is_known else ()) if self._run in each]
-        for name, found in (transaction_states(ask, of_run) if of_run else {}).items():
+        if not of_run:
+            self._idle_until = time.monotonic() + IDLE
+            return
+        for name, found in transaction_states(ask, of_run).items():
             yield {
                 "value": {
                     "transactional_id": name,

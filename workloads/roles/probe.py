@@ -14,6 +14,7 @@ from workloads.clients.connection import Address, Connection, ask
 from workloads.history.writer import Writer
 from workloads.probes.probe import UNANSWERED, Probe, Row, all_probes
 from workloads.roles.context import WorkerContext
+from workloads.roles.haste import Haste
 
 TIMEOUT = 1.0
 """Seconds for one answer."""
@@ -25,9 +26,10 @@ def probe(context: WorkerContext) -> None:
     """Observe until `context.stop` is set. A broker that does not answer delays its own rows only."""
     writer = context.writer("observations")
     threads = [
-        threading.Thread(target=_repeat, args=(context, kind.interval, sample), daemon=True)
+        threading.Thread(target=_repeat, args=(context, haste, sample), daemon=True)
         for kind in all_probes()
-        for sample in samplers(kind, context, writer)
+        for haste in [Haste(kind.interval)]
+        for sample in samplers(kind, context, writer, haste)
     ]
     context.ready()
     for thread in threads:
@@ -38,11 +40,13 @@ def probe(context: WorkerContext) -> None:
         thread.join(max(0.0, deadline - time.monotonic()))
 
 
-def samplers(kind: type[Probe], context: WorkerContext, writer: Writer) -> list[Callable[[], None]]:
+def samplers(
+    kind: type[Probe], context: WorkerContext, writer: Writer, haste: Haste
+) -> list[Callable[[], None]]:
     """Functions that take one sample each: one for each broker, or one for all of them."""
     if kind.each_broker:
         return [
-            partial(_record, kind(context.topics, context.run), context, writer, node, _Kept(address))
+            partial(_record, kind(context.topics, context.run), context, writer, haste, node, _Kept(address))
             for node, address in context.brokers.items()
         ]
     nodes = cycle(context.brokers)
@@ -50,20 +54,32 @@ def samplers(kind: type[Probe], context: WorkerContext, writer: Writer) -> list[
 
     def sample() -> None:
         node = next(nodes)
-        _record(one, context, writer, node, _Single(context.brokers[node]))
+        _record(one, context, writer, None, node, _Single(context.brokers[node]))
 
     return [sample]
 
 
-def _record(one: Probe, context: WorkerContext, writer: Writer, node: int, request: _Kept | _Single) -> None:
+def _record(
+    one: Probe,
+    context: WorkerContext,
+    writer: Writer,
+    haste: Haste | None,
+    node: int,
+    request: _Kept | _Single,
+) -> None:
+    """haste: None for a probe that asks another broker each time, and that keeps its interval."""
     asked = time.monotonic_ns()
     kind = one.kind
     rows: list[Row]
     try:
         rows = list(one.sample(request.ask))
         context.counts["samples"] += bool(rows)
+        if haste:
+            haste.tell(node, rows)
     except OSError as error:
         context.counts["unanswered"] += 1
+        if haste:
+            haste.tell(node, None)
         kind, rows = UNANSWERED, [{"value": {"probe": one.kind, "error": type(error).__name__}}]
     now = time.monotonic_ns()
     for row in rows:
@@ -122,8 +138,8 @@ class _Single:
         self.ask = partial(ask, address, timeout=TIMEOUT)
 
 
-def _repeat(context: WorkerContext, interval: float, sample: Callable[[], None]) -> None:
+def _repeat(context: WorkerContext, haste: Haste, sample: Callable[[], None]) -> None:
     while not context.stop.is_set():
         begun = time.monotonic()
         sample()
-        context.stop.wait(max(0.0, interval - (time.monotonic() - begun)))
+        context.stop.wait(max(0.0, haste.interval - (time.monotonic() - begun)))

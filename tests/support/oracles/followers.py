@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 
+from analyzers.checks.agreements import LIMIT
+from analyzers.facts.agreements import LATE
 from analyzers.facts.followers import SETTLED
 from tests.support.oracles.replication import (
     allows_unclean,
@@ -40,6 +42,10 @@ def held(tables: Tables, one: Row) -> int:
     )  # fmt: skip
 
 
+def replicas_of(tables: Tables, one: Row) -> set[tuple[int, ...]]:
+    return {tuple(sorted(o["replicas"])) for o in samples(tables) if log(o) == log(one) and o.get("replicas")}
+
+
 def short_followers(tables: Tables) -> int:
     if not has_quorum(tables):
         return 0
@@ -48,6 +54,7 @@ def short_followers(tables: Tables) -> int:
         and one["log_end"] < held(tables, one)
         and not has_begun(lost_at(tables), one) and not allows_unclean(tables, one["topic"])
         and not any(log(one) == of for of, _ in short_leaders(tables))
+        and len(replicas_of(tables, one)) < 2
         for one in samples(tables)
     )  # fmt: skip
 
@@ -143,10 +150,39 @@ def acks_of_short_isrs(tables: Tables) -> int:
     return count
 
 
+def disagreements(tables: Tables) -> int:
+    count = 0
+    for of in {log(o) for o in samples(tables)}:
+        mine = sorted((o for o in samples(tables) if log(o) == of), key=lambda o: o["time"])
+        by_node = {o["node"]: [each for each in mine if each["node"] == o["node"]] for o in mine}
+        until = {
+            node: max((o["asked"] for o in views if o["asked"] is not None), default=None)
+            for node, views in by_node.items()
+        }
+        ended = max((each for each in until.values() if each is not None), default=0)
+        present = {node: each for node, each in until.items() if each is not None and each >= ended - LATE}
+        if len({by_node[node][-1]["leader_epoch"] for node in present}) < 2:
+            continue
+        since = [
+            next(
+                (
+                    b["time"]
+                    for a, b in reversed([*pairwise(by_node[node])])
+                    if a["leader_epoch"] != b["leader_epoch"]
+                ),
+                by_node[node][0]["time"],
+            )
+            for node in present
+        ]
+        count += min(present.values()) - max(since) > LIMIT
+    return count
+
+
 RANDOM = follower_history
 ORACLES: dict[str, Oracle] = {
     "replica-below-watermark": short_followers,
     "unexplained-log-start": unexplained_starts,
     "log-start-regression": starts_that_went_back,
     "acks-below-min-isr": acks_of_short_isrs,
+    "metadata-disagreement": disagreements,
 }

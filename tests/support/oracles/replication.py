@@ -9,6 +9,7 @@ from typing import Any
 from analyzers.facts.watermarks import DESTROYS
 from tests.support.oracles.rows import Oracle, Row, Tables, log
 from tests.support.random_histories.replication import replication_history
+from workloads.history.schema import NEMESIS
 
 
 def samples(tables: Tables, kind: str = "partition") -> list[Row]:
@@ -89,7 +90,7 @@ def lost_at(tables: Tables) -> list[int]:
     return [
         o["invoked"]
         for o in tables["operations"]
-        if o["f"] in DESTROYS or "unclean" in (o.get("value") or "")
+        if o["f"] in DESTROYS or (o["process"] == NEMESIS and "unclean" in (o.get("value") or ""))
     ]
 
 

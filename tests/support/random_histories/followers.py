@@ -54,11 +54,17 @@ def follower_history(draw: st.DrawFn, story: Any) -> Any:
             "topic": draw(st.sampled_from(["t", "t", "t", "u"])), "value": json.dumps(draw(SETTINGS)),
         })  # fmt: skip
     epoch, now, sent = 1, 10, 0
-    isr = draw(st.sampled_from([[1], [1, 2]]))
+    is_behind, is_short = draw(st.sampled_from([(False, False)] * 2 + [(True, False), (False, True)]))
+    if is_short:
+        s.observations.append(
+            {"process": 900, "kind": "settings", "asked": 3, "time": 4, "node": 1, "topic": "t",
+             "value": json.dumps({"min.insync.replicas": draw(st.sampled_from(["2", "2", "2", "1"]))})}
+        )  # fmt: skip
+    isr = [1] if is_short else draw(st.sampled_from([[1], [1, 2]]))
     start = draw(st.sampled_from([0, 0, 1, 2]))
     for _ in range(draw(st.integers(6, 14))):
         epoch += draw(SELDOM) and draw(SELDOM)
-        isr = draw(st.sampled_from([[1], [1, 2]])) if draw(SELDOM) else isr
+        isr = draw(st.sampled_from([[1], [1, 2]])) if draw(SELDOM) and draw(SELDOM) >= is_short else isr
         now += draw(st.sampled_from([HALF_SECOND, 2 * HALF_SECOND]))
         asked = now + draw(st.integers(0, 2))
         leads = not draw(SELDOM) or draw(st.booleans())
@@ -77,12 +83,20 @@ def follower_history(draw: st.DrawFn, story: Any) -> Any:
             "connection": draw(st.sampled_from([0, 0, 0, 1, None])),
         })  # fmt: skip
         s.observations.append(shared | {
-            "node": 2, "leader": 1, "asked": asked + draw(st.integers(3, 9)), "time": now + 15,
+            "replicas": [1, 3] if draw(SELDOM) and draw(SELDOM) else [1, 2],
+            "node": 2, "leader": 1, "leader_epoch": 0 if is_behind else epoch,
+            "asked": asked + draw(st.integers(3, 9)), "time": now + 15,
             "isr": isr if not draw(SELDOM) else [1, 2], "log_end": 9 if not draw(SELDOM) else draw(OFFSET) - 1,
         })  # fmt: skip
-        if draw(st.booleans()):
+        if is_short or draw(st.booleans()):
             sent += 1
             s.send(1 << 40 | sent, sent, at=(now + 20, now + 30), type="fail" if draw(SELDOM) else "ok")
+    if is_behind:
+        nothing = dict.fromkeys(["high_watermark", "log_end", "log_start", "connection"])
+        for node, known in ((1, epoch), (2, 0)):
+            now += draw(st.sampled_from([2, 24] if node == 1 else [2, 2, 24])) * HALF_SECOND
+            row = {"node": node, "leader": 1, "leader_epoch": known, "asked": now, "time": now + 1}
+            s.observations.append(shared | nothing | row)
     if not sent:
         s.send(1 << 40, 0, at=(now + 20, now + 30))
     if draw(SELDOM):

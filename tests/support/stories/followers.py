@@ -104,6 +104,20 @@ def follower_where_unclean_elections_are_not_allowed(s: Any) -> Any:
     return written(followed(settled(s), 4 * S, 6))
 
 
+def follower_of_a_partition_that_moved(s: Any) -> Any:
+    """Its log was removed and made again."""
+    reported(s, 40, replicas=[1, 3])
+    reported(s, 41, replicas=[2, 1])
+    return written(followed(settled(s), 4 * S, 6))
+
+
+def follower_of_a_partition_beside_another_one(s: Any) -> Any:
+    reported(s, 40, replicas=[1, 2])
+    reported(s, 41, replicas=[2, 1])
+    reported(s, 42, replicas=[1, 3], partition=1)
+    return written(followed(settled(s), 4 * S, 6))
+
+
 def follower_of_a_leader_that_lacks_records(s: Any) -> Any:
     led(settled(s), 5 * S, 6, 6, epoch=5, isr=[1, 2])
     return written(followed(s, 6 * S, 6, epoch=5))
@@ -119,6 +133,7 @@ def leader_after_an_election_that_may_be_unclean(s: Any) -> Any:
 def leader_where_only_another_topic_allows_unclean_elections(s: Any) -> Any:
     settings(s, 25, topic="u", unclean_leader_election_enable=True)
     settings(s, 26, unclean_leader_election_enable=False)
+    created(s, unclean_leader_election_enable=False)
     led(s, 20, 7, 9, isr=[1, 2])
     return written(led(s, 40, 6, 6, node=2, epoch=5, isr=[2]))
 
@@ -241,7 +256,7 @@ def acknowledged_with_one_replica_in_sync(s: Any) -> Any:
 
 def acknowledged_with_one_replica_in_sync_once_in_a_while(s: Any) -> Any:
     """A replica may have been back for a moment."""
-    return acknowledged(short(producer(s)), 1, 3)
+    return acknowledged(short(producer(s), until=9), 1, 3)
 
 
 def acknowledged_with_enough_replicas(s: Any) -> Any:
@@ -285,6 +300,41 @@ def refused_with_one_replica_in_sync(s: Any) -> Any:
     return s.final({0: ONE + 1}, end=1)
 
 
+def agreeing(s: Any, *, late: int = 14, node: int = 2, epoch: int = 4, until: int = 14) -> Any:
+    """Broker 1 names epoch 5 from 3 s on, each second until 14 s; the other broker names its own until `until`."""
+    reported(s, 20)
+    for second in range(3, late + 1):
+        reported(s, second * S, epoch=5)
+    for second in range(2, until + 1):
+        reported(s, second * S, node=node, leader=1, epoch=epoch)
+    return written(s)
+
+
+def brokers_that_never_agree(s: Any) -> Any:
+    return agreeing(s)
+
+
+def brokers_that_agree(s: Any) -> Any:
+    """Also where one of them learns of it at last."""
+    return agreeing(reported(s, 15 * S, node=2, leader=1, epoch=5))
+
+
+def brokers_that_agree_for_long(s: Any) -> Any:
+    return agreeing(s, epoch=5)
+
+
+def brokers_that_disagree_for_exactly_the_limit(s: Any) -> Any:
+    return reported(agreeing(s, until=12), 13 * S + 5, node=2, leader=1)
+
+
+def brokers_that_disagree_for_a_while(s: Any) -> Any:
+    return agreeing(s, late=12, until=12)
+
+
+def brokers_of_which_one_is_away_at_the_end(s: Any) -> Any:
+    return agreeing(s, late=20)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     follower_without_what_it_had: {"replica-below-watermark": 1},
     follower_that_is_asked_too_early: {},
@@ -297,6 +347,8 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     follower_after_the_loss_of_a_disk: {"replica-below-watermark": 1},
     follower_where_unclean_elections_are_allowed: {},
     follower_where_unclean_elections_are_not_allowed: {"replica-below-watermark": 1},
+    follower_of_a_partition_that_moved: {},
+    follower_of_a_partition_beside_another_one: {"replica-below-watermark": 1},
     follower_of_a_leader_that_lacks_records: {"leader-below-watermark": 1},
     leader_after_an_election_that_may_be_unclean: {"unclean-truncation": 1},
     leader_where_only_another_topic_allows_unclean_elections: {"leader-below-watermark": 1},
@@ -321,4 +373,10 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     acknowledged_without_a_quorum: {},
     acknowledged_while_a_fault_changes_settings: {},
     refused_with_one_replica_in_sync: {},
+    brokers_that_never_agree: {"metadata-disagreement": 1},
+    brokers_that_agree: {},
+    brokers_that_agree_for_long: {},
+    brokers_that_disagree_for_exactly_the_limit: {},
+    brokers_that_disagree_for_a_while: {},
+    brokers_of_which_one_is_away_at_the_end: {},
 }
