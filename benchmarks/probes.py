@@ -44,18 +44,19 @@ LIMIT = 30
 
 
 def observe(order: str) -> None:
-    """Run all probes until standard input ends. Prints as JSON the counts of samples, the seconds, and those of a
-    processor."""
+    """Run all probes until standard input ends. Prints an empty line when they begin, and at the end, as JSON, the
+    counts of samples, the seconds, and those of a processor."""
     context = WorkerContext(json.loads(order), report=lambda _: None)
     context.go.set()
-    begun = time.monotonic()
+    begun, used = time.monotonic(), time.process_time()
+    print(flush=True)
     running = threading.Thread(target=probe, args=(context,))
     running.start()
     sys.stdin.read()
     context.stop.set()
     running.join()
     seconds = time.monotonic() - begun
-    print(json.dumps({**context.counts, "seconds": seconds, "processor": time.process_time()}))
+    print(json.dumps({**context.counts, "seconds": seconds, "processor": time.process_time() - used}))
 
 
 @contextmanager
@@ -69,6 +70,8 @@ def _observed(order: dict[str, Any]) -> Iterator[dict[str, float]]:
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])},
     )
+    assert process.stdout is not None
+    process.stdout.readline()
     try:
         yield found
         output, _ = process.communicate(timeout=LIMIT)
