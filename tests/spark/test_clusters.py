@@ -50,6 +50,13 @@ def expected(spark: Any, run: Path) -> dict[str, Any]:
     return result
 
 
+def without_percentiles(text: str) -> Any:
+    """A verdict without its percentiles of latencies: those of many sends are approximate, and depend on how rows are
+    divided among tasks."""
+    approximate = ("latency_median", "latency_99")
+    return json.loads(text, object_hook=lambda each: {k: v for k, v in each.items() if k not in approximate})
+
+
 def judged_there(
     folder: Path, master: str, runs: Sequence[Path], *, conf: Mapping[str, str], python: str = sys.executable
 ) -> Any:
@@ -83,11 +90,12 @@ def test_many_large_runs_on_four_workers(spark: Any, tmp_path: Path) -> None:
         write_compacted(shape, home)
     fit(spark, 60_000 * len(runs))
     try:
-        expected = {name: one.to_json() for name, one in analyze(spark, runs).items()}
+        expected = {name: without_percentiles(one.to_json()) for name, one in analyze(spark, runs).items()}
     finally:
         fit(spark, 0)
     with standalone(tmp_path, workers=4) as master:
-        assert judged_there(tmp_path, master, runs, conf=executor_settings(4)) == expected
+        there = judged_there(tmp_path, master, runs, conf=executor_settings(4))
+    assert {name: without_percentiles(text) for name, text in there.items()} == expected
 
 
 def python_for_connect() -> str:
