@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kafka import KafkaProducer
 
+from nemesis.event import Event
+from nemesis.fault_context import FaultContext, Proof
+from nemesis.faults.corrupt import Corrupt
+from nemesis.registry import FAULTS
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import served_cluster, topics
 from pytest_kafkacheck.cluster.kafka.settling import wait_settled
+from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.operations import OperationLog
 from pytest_kafkacheck.experiment.replicas import METADATA, compare_replicas
 from pytest_kafkacheck.experiment.used_cluster import UsedCluster
+from pytest_kafkacheck.run import Run
+from workloads.append_log import AppendLog
 from workloads.clients.kafka_python import access
 from workloads.history.reader import read
 from workloads.history.schema import HARNESS, OPERATIONS
@@ -73,3 +81,39 @@ def test_a_flipped_byte_is_found(cluster: DockerCluster, topic: str, tmp_path: P
         row = rows[f"divergence {topic}"]
         assert 0 <= row["start_offset"] <= 150
         assert '"2": {"digest": "ValueError: wrong checksum"' in row["value"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flip(Corrupt):
+    """As `corrupt` with how="flip", of a broker that goes on running."""
+
+    name = "flip"
+
+    def inject(self, context: FaultContext) -> None:
+        context.notes["status"], context.notes["output"] = context.node.disk.run(self._script(context))
+
+    def verify_injected(self, context: FaultContext) -> Proof:
+        return Proof(context.notes["status"] == 0, {"output": context.notes["output"]})
+
+    def heal(self, context: FaultContext) -> None:
+        """The byte stays."""
+
+    def verify_healed(self, context: FaultContext) -> Proof:  # noqa: ARG002
+        return Proof(True, {})
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(300)
+def test_a_replica_that_changed_makes_a_run_invalid(
+    kafkacheck: Callable[[Experiment], Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No consumer reads from the follower, so no other check can find it."""
+    monkeypatch.setitem(FAULTS, Flip.name, Flip)
+    workload = AppendLog(partitions=1, rate=200)
+    flip = Event.of(Flip(how="flip"), "follower", at=2, after=None, lasting=1)
+    run = kafkacheck(Experiment(workload=workload, faults=[flip], expect="invalid"))
+    run.assert_invalid("replica-divergence")
+    (finding,) = run.verdict.findings
+    (example,) = finding.examples
+    assert finding.anomaly == "replica-divergence"
+    assert '"digest": "ValueError: wrong checksum"' in example["copies"]

@@ -74,6 +74,7 @@ SEEN: Mapping[str, str] = {
     "unprocessed-input": f"{APPLICATIONS}::test_an_application_that_stops_working",
     "queue-lost": f"{CLUSTER}/test_queue.py::test_a_client_that_accepts_what_it_never_processed_loses_records",
     "forgotten-change": f"{CLUSTER}/test_faulty_clients.py::test_a_program_that_deletes_topics_of_others",
+    "replica-divergence": f"{CLUSTER}/test_replicas.py::test_a_replica_that_changed_makes_a_run_invalid",
     "leader-below-watermark": f"{REPLICATION}::test_a_disk_that_forgets_what_was_replicated",
     "unclean-truncation": f"{REPLICATION}::test_an_unclean_election_cuts_what_was_replicated",
     "unavailable": LEFT_DOWN,
