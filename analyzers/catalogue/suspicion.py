@@ -72,7 +72,7 @@ def per_sample(where: str) -> Suspicion:
     is_short        whether the ISR was smaller than the lowest min.insync.replicas seen of the topic, in an answer of
                     the leader; null where no settings were seen.
     follower_end    the end of the log, where the broker followed another one and counted itself as in sync.
-    settled         the highest mark at least 1 s before.
+    held            the highest mark at least 1 s before an answer of a leader with the same ISR, of those before.
     settled_epoch   the highest epoch at least 10 s before, of any broker.
     in_epoch        the highest mark of this epoch before.
     reached         the highest mark before, and of all earlier epochs.

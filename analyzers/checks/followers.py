@@ -25,11 +25,11 @@ REPLICA_BELOW_WATERMARK = Check(
         definition=(
             "A broker that counted itself among the in-sync replicas of a partition, and not as its leader, reported "
             "a log that ended below a high watermark up to which it surely had the log before: the leader had "
-            "reported that high watermark and, asked at least 1 s later and in the same epoch, still named the "
-            "replica as in sync. All that had arrived before the follower was asked; counted per answer. No cause "
-            "was observed: no fault that destroys records (power-loss, wipe, corrupt, log-dir-failure) or that "
-            "elects uncleanly had begun, the topic never allowed unclean elections, the partition kept its replicas, "
-            "and no leader of the log lacked records itself. Only of clusters with a quorum of controllers."
+            "reported that high watermark and, asked at least 1 s later and in the same epoch, named the same "
+            "replicas in sync as it does. All that had arrived before the follower was asked; counted per answer. "
+            "No cause was observed: no fault that destroys records (power-loss, wipe, corrupt, log-dir-failure) or "
+            "that elects uncleanly had begun, the topic never allowed unclean elections, the partition kept its "
+            "replicas, and no leader of the log lacked records itself. Only of clusters with a quorum of controllers."
         ),
         means="A replica that may become the leader lacks records that readers may have got.",
         promised=(
@@ -45,5 +45,5 @@ REPLICA_BELOW_WATERMARK = Check(
     over="followers",
     where="log_end < held and not is_excused",
     time="time",
-    suspicion=per_sample("follower_end < settled"),
+    suspicion=per_sample("follower_end < held"),
 )

@@ -21,9 +21,9 @@ def followers(history: History) -> DataFrame:
     Columns: node, time (ns, when the answer had arrived), leader, leader_epoch, isr, log_end; held: the offset below
     which the replica surely had all records before it was asked, null for none; and is_excused: whether there may be
     a cause for fewer. It held what was below a high watermark if the leader, asked at least `SETTLED` later and in
-    the same epoch, still named it as in sync. Causes: a fault that destroys records or elects uncleanly had begun,
-    the topic allowed unclean elections, the replicas were not the same all the time, or a leader of the log
-    lacked records itself.
+    the same epoch, named the same in-sync replicas as it does: a follower that is cut off goes on to name itself.
+    Causes: a fault that destroys records or elects uncleanly had begun, the topic allowed unclean elections, the
+    replicas were not the same all the time, or a leader of the log lacked records itself.
 
     Only of clusters with a quorum of controllers: with ZooKeeper, a leader may shrink its ISR up to a minute before
     others are told.
@@ -53,14 +53,16 @@ _FOLLOWERS = f"""
         ) as settled
         from marks
     ), moments as (
-        select run, topic, partition, explode(sample.isr) as node, sample.time as at, settled as mark, null as sample
+        select run, topic, partition, array_sort(sample.isr) as members, sample.time as at, settled as mark,
+            null as sample
         from settled where sample is not null
         union all
-        select run, topic, partition, node, asked, null, struct(time, leader, leader_epoch, isr, log_end)
+        select run, topic, partition, array_sort(isr), asked, null,
+            struct(node, time, leader, leader_epoch, isr, log_end)
         from {{observations}} where kind = 'partition' and node <> leader and array_contains(isr, node)
     ), ordered as (
         select *, max(mark) over (
-            partition by run, topic, partition, node order by at range between unbounded preceding and 1 preceding
+            partition by run, topic, partition, members order by at range between unbounded preceding and 1 preceding
         ) as held
         from moments
     ), shortened as (
@@ -69,7 +71,7 @@ _FOLLOWERS = f"""
         select run, topic, partition, true as is_moved from {{observations}} where kind = 'partition'
         group by run, topic, partition having count(distinct array_sort(replicas)) > 1
     ), samples as (
-        select run, topic, partition, node, inline(array(sample)), held, {NAME} as name
+        select run, topic, partition, inline(array(sample)), held, {NAME} as name
         from ordered where sample is not null
     )
     select *, coalesce(lost_at < time or is_unclean or is_short or is_moved, false) as is_excused

@@ -172,6 +172,7 @@ def _compared() -> Iterator[Step]:
         says="a sample of a partition or of the quorum; of leaders and in-sync followers what they hold",
         sql=f"""
         select run, kind, topic, partition, node, time, leader, leader_epoch, isr, replicas,
+            array_sort(isr) as members, kind = 'partition' and leader = node as leads,
             if(kind = 'partition' and leader = node, high_watermark, null) as mark,
             if(kind = 'partition' and leader = node, log_end, null) as own_end,
             if(leader <> node and array_contains(isr, node), log_end, null) as follower_end,
@@ -186,7 +187,11 @@ def _compared() -> Iterator[Step]:
         says="a sample, and what had been reported before: of its epoch, of earlier ones, and by the same broker",
         sql=f"""
         select *, if(last.leader_epoch = leader_epoch, last.mark, null) as in_epoch,
-            if(named.leader_epoch = leader_epoch, named.leader, null) as other_leader
+            if(named.leader_epoch = leader_epoch, named.leader, null) as other_leader,
+            max(if(leads, settled, null)) over (
+                partition by run, kind, topic, partition, members order by time
+                rows between unbounded preceding and 1 preceding
+            ) as held
         from (
             select *, max(mark) over before as reached,
                 max(if(mark is null, null, struct(leader_epoch, mark))) over before as last,

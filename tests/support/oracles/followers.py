@@ -36,7 +36,7 @@ def held(tables: Tables, one: Row) -> int:
             for later in leaders
             if mark["leader_epoch"] == later["leader_epoch"] and mark["high_watermark"] is not None
             and None not in (later["asked"], later["isr"]) and mark["time"] + SETTLED < later["asked"]
-            and one["node"] in later["isr"] and is_before(later, one)
+            and sorted(one["isr"] or ()) == sorted(later["isr"]) and is_before(later, one)
         ),
         default=-1,
     )  # fmt: skip

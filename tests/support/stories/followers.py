@@ -63,6 +63,15 @@ def follower_that_knows_it_is_behind(s: Any) -> Any:
     return written(followed(settled(s), 4 * S, 6, isr=[1]))
 
 
+def follower_with_older_metadata_than_its_leader(s: Any) -> Any:
+    """It was cut off while another replica was in sync, too, so that it may not know what followed."""
+    return written(followed(settled(s), 4 * S, 6, isr=[1, 2, 3]))
+
+
+def follower_that_names_the_isr_in_another_order(s: Any) -> Any:
+    return written(followed(settled(s), 4 * S, 6, isr=[2, 1]))
+
+
 def follower_of_another_partition(s: Any) -> Any:
     followed(settled(s), 4 * S, 6, partition=1)
     return written(followed(s, 5 * S, 6, node=3, isr=[1, 3]))
@@ -340,6 +349,8 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     follower_that_is_asked_too_early: {},
     follower_that_left_the_isr_in_time: {},
     follower_that_knows_it_is_behind: {},
+    follower_with_older_metadata_than_its_leader: {},
+    follower_that_names_the_isr_in_another_order: {"replica-below-watermark": 1},
     follower_of_another_partition: {},
     follower_of_a_later_epoch: {"replica-below-watermark": 1},
     follower_in_sync_for_the_first_time_in_another_epoch: {},
