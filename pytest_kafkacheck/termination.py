@@ -69,6 +69,11 @@ def _follows_interrupt(error: BaseException | None) -> bool:
     return False
 
 
+def forget() -> None:
+    """What follows was not interrupted: the program has caught the interrupt, and the outermost block goes on."""
+    _signals.clear()
+
+
 def is_interrupted() -> bool:
     """Whether a signal has come in the block of `terminated_like_interrupted`: only clean-up is left to do."""
     return bool(_signals)

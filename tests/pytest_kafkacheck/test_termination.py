@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from pytest_kafkacheck.plugin.interrupts import pytest_runtest_setup
 from pytest_kafkacheck.termination import (
     interrupts_before_errors,
     is_interrupted,
@@ -113,6 +114,17 @@ def test_an_error_after_an_interrupt_by_another_handler_does_not_replace_it() ->
 def test_an_error_after_another_error_stays() -> None:
     with pytest.raises(ValueError, match="clean-up"):
         _fails_after(lambda: 1 // 0)
+
+
+def test_a_test_does_not_see_the_interrupt_that_one_before_it_caught() -> None:
+    """The session of a worker is one outer block, from its first test with a fixture of kafkacheck on."""
+    with terminated_like_interrupted():
+        with pytest.raises(KeyboardInterrupt), terminated_like_interrupted():
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            raise_if_interrupted()
+        pytest_runtest_setup()
+        raise_if_interrupted()
 
 
 def test_an_inner_block_does_not_forget_an_interrupt() -> None:
