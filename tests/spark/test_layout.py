@@ -110,7 +110,7 @@ def test_the_prefilter_shuffles_no_records(bucketed: History) -> None:
 @pytest.mark.parametrize(
     "runs",
     [
-        ["one", "two's 100% [x]"],
+        pytest.param(["one", "two's 100% [x]"], marks=pytest.mark.nightly),
         pytest.param(["one", "whole"], marks=pytest.mark.nightly),
         pytest.param(["whole"], marks=pytest.mark.nightly),
         pytest.param(["hot"], marks=pytest.mark.nightly),

@@ -87,7 +87,7 @@ def step(anomaly: str, shown: Mapping[str, Any]) -> tuple[Any, ...]:
 @pytest.mark.parametrize(
     ("strategy", "histories", "over"),
     [
-        (log_history, repetitions(250, shorter=160), "read"),
+        pytest.param(log_history, 250, "read", marks=pytest.mark.nightly),
         (transaction_history, repetitions(100, shorter=25), "txn"),
     ],
 )
