@@ -116,4 +116,4 @@ def test_a_replica_that_changed_makes_a_run_invalid(
     (finding,) = run.verdict.findings
     (example,) = finding.examples
     assert finding.anomaly == "replica-divergence"
-    assert '"digest": "ValueError: wrong checksum"' in example["copies"]
+    assert '"digest":"ValueError: wrong checksum"' in example["copies"]
