@@ -16,7 +16,7 @@ from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.cluster.kafka.replica_comparison import compare
 from pytest_kafkacheck.cluster.kafka.replica_fetch import copy_replica
-from pytest_kafkacheck.cluster.kafka.stored_batches import Record, batches_of
+from pytest_kafkacheck.cluster.kafka.stored_batches import Record, batches_of, first_offset
 from pytest_kafkacheck.cluster.kafka.topic_state import topic_state
 from pytest_kafkacheck.experiment.operations import OperationLog
 from pytest_kafkacheck.experiment.used_cluster import UsedCluster
@@ -70,14 +70,17 @@ def compare_replicas(
         )
         for each in found:
             known = {} if each.unknown else {node: copies[node, each.log] for node in each.nodes}
-            problems = [f"broker {node}: {why}" for node, why in known.items() if isinstance(why, Exception)]
+            paths = {node: of for node, of in known.items() if not isinstance(of, Exception)}
+            problems = [f"broker {node}: {why}" for node, why in known.items() if node not in paths]
             if each.unknown is not None:
                 problems = [str(each.unknown)]
+            # Each replica removes old segments by itself, and a snapshot may stand for the first metadata.
+            begin = max([each.begin, *map(first_offset, paths.values())])
             comparison = None
             if not problems:
                 comparison = compare(
-                    {node: batches_of(paths) for node, paths in known.items() if not isinstance(paths, Exception)},
-                    begin=each.begin, end=each.end, is_compacted=each.is_compacted,
+                    {node: batches_of(of) for node, of in paths.items()},
+                    begin=begin, end=each.end, is_compacted=each.is_compacted,
                 )  # fmt: skip
             value: dict[str, Any] = {"nodes": [*each.nodes]}
             if comparison is not None:
@@ -86,7 +89,7 @@ def compare_replicas(
             operations.comparison(
                 each.log,
                 value,
-                begin=each.begin,
+                begin=begin,
                 end=each.end,
                 error="; ".join(problems) or None,
                 invoked=began,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from kafka.record.memory_records import MemoryRecordsBuilder
 
 from pytest_kafkacheck.cluster.kafka.replica_comparison import Comparison, compare
-from pytest_kafkacheck.cluster.kafka.stored_batches import NO_EPOCH, Batch, batches, records
+from pytest_kafkacheck.cluster.kafka.stored_batches import NO_EPOCH, Batch, batches, first_offset, records
 
 Values = Mapping[int, str]
 """By offset."""
@@ -42,6 +43,12 @@ def test_batches_have_their_offsets_epoch_and_records() -> None:
     assert (first.base, first.last, first.epoch) == (5, 6, 3)
     assert (second.base, second.last, second.epoch) == (9, 9, 0)
     assert {offset: each.value for offset, each in records(first).items()} == {5: b"a", 6: b"b"}
+
+
+def test_a_replica_begins_where_its_first_segment_does() -> None:
+    names = ("t-0-00000000000000000042.log", "t-0-00000000000000000100.log")
+    assert first_offset([Path(name) for name in names]) == 42
+    assert first_offset([]) == 0
 
 
 def test_old_formats_have_no_epoch() -> None:

@@ -20,7 +20,7 @@ CHANGES = ("leader", "leader_epoch", "isr")
 
 
 class Haste:
-    """Shared by all samplers of a kind; each tells what it got. Safe to use from several threads."""
+    """All samplers of a kind share one, and tell it what they got. Safe to use from several threads."""
 
     def __init__(self, interval: float) -> None:
         self._interval = interval

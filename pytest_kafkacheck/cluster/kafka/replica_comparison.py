@@ -57,7 +57,8 @@ def compare(
         ]
         if not apart and aligned and not is_compacted:
             # Equal records in batches that differ: the header of the batch does.
-            apart = [Divergence(batches[0].base, {node: found[offsets[0]] for node, found in taken.items()})]
+            base = batches[0].base
+            apart = [Divergence(base, {node: found.get(base) for node, found in taken.items()})]
         count += len(offsets) - len(apart)
         different += len(apart)
         first = first or next(iter(apart), None)

@@ -29,11 +29,11 @@ PATIENCE = 5.0
 
 
 def copy_replica(address: Address, log: Log, folder: Path, *, begin: int, end: int) -> Path:
-    """Copy the replica's batches from offset `begin` to `end` (exclusive) into a file in the folder.
+    """Copy the replica's batches from offset `begin` to `end` (exclusive) into a file, named as segments are.
 
     What the replica does not have is missing in the file. Raises OSError, or KafkaError where the broker refuses.
     """
-    copy = folder / f"{log[0]}-{log[1]}"
+    copy = folder / f"{log[0]}-{log[1]}-{begin:020}.log"
     at, deadline = begin, time.monotonic() + PATIENCE
     with Connection(address, timeout=TIMEOUT) as connection, copy.open("wb") as target:
         while at < end and time.monotonic() < deadline:

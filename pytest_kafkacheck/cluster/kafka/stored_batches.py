@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -67,6 +67,11 @@ def batches_of(segments: Iterable[Path]) -> Iterator[Batch]:
     for path in segments:
         with path.open("rb") as segment:
             yield from batches(segment)
+
+
+def first_offset(segments: Sequence[Path]) -> int:
+    """The offset at which a replica begins, which ends the name of its first file; 0 without a file."""
+    return int(segments[0].stem.rpartition("-")[2]) if segments else 0
 
 
 def records(batch: Batch) -> dict[int, Record]:
