@@ -176,29 +176,41 @@ class Harness:
         home = RunDirectory.create(self._directory, name=name or experiment.name or "run", run=run)
         home.write_experiment(experiment)
         self._spark.start(expected=expected_records(experiment))
-        with self.cluster(spec, logs=home.logs, alone=bool(experiment.faults)) as cluster:
-            try:
-                with self._live_judge(experiment, home.path):
-                    execute(
-                        experiment,
-                        cluster,
-                        run=run,
-                        home=home.path,
-                        say=self._say,
-                        show=self._show,
-                        stop=self._stop,
-                    )
-            except KeyboardInterrupt as interrupt:
-                self.interrupted(interrupt, home.path)
-                raise
-            finally:
-                cluster.save_logs(home.logs)
+        try:
+            with self.cluster(spec, logs=home.logs, alone=bool(experiment.faults)) as cluster:
+                try:
+                    with self._live_judge(experiment, home.path):
+                        execute(
+                            experiment,
+                            cluster,
+                            run=run,
+                            home=home.path,
+                            say=self._say,
+                            show=self._show,
+                            stop=self._stop,
+                        )
+                except KeyboardInterrupt as interrupt:
+                    self.interrupted(interrupt, home.path)
+                    raise
+                finally:
+                    cluster.save_logs(home.logs)
+        except KeyboardInterrupt as interrupt:
+            # It may have come after the load, or may be another one than that which ended the load.
+            self.interrupted(interrupt, home.path)
+            raise
         return home.path
 
     def interrupted(self, interrupt: KeyboardInterrupt, home: Path) -> None:
-        """Say how to get a verdict on a run that was interrupted, and judge it while the session is cleaned up."""
-        interrupt.add_note(_kept(home))
-        self._late = LateVerdict(lambda: self.judge(home))
+        """Say how to get a verdict on a run that was interrupted, and judge it while the session is cleaned up.
+
+        Does nothing for a run without a history. May be called again.
+        """
+        if not RunDirectory(home).history.is_dir():
+            return
+        if (note := _kept(home)) not in getattr(interrupt, "__notes__", ()):
+            interrupt.add_note(note)
+        if self._late is None or self._late.home != home:
+            self._late = LateVerdict(home, self.judge)
 
     def judge(self, home: Path, *, only: Sequence[str] = ()) -> Run:
         """Judge the history in a run's folder, finished or interrupted, and write verdict.json. only: as in `run`."""

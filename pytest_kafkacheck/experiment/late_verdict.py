@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from nemesis.tasks import in_thread
 from nemesis.wait import wait_until
@@ -21,13 +22,15 @@ Meanwhile faults are healed, which takes up to 2.5 s, and the cluster is removed
 class LateVerdict:
     """Judges in a thread.
 
-    judge  returns the run with its verdict; what it raises is logged.
+    home   of the run.
+    judge  takes it and returns the run with its verdict; what it raises is logged.
     limit  seconds from the signal that interrupted the run, or from now where there was none.
     """
 
-    def __init__(self, judge: Callable[[], Run], *, limit: float = LIMIT) -> None:
+    def __init__(self, home: Path, judge: Callable[[Path], Run], *, limit: float = LIMIT) -> None:
+        self.home = home
         self._deadline = time.monotonic() - since_interrupt() + limit
-        self._judging = in_thread(judge, "kafkacheck-late-verdict")
+        self._judging = in_thread(lambda: judge(home), "kafkacheck-late-verdict")
 
     def headline(self) -> str | None:
         """The result and what decides it. Waits until the limit. None if there is none by then."""
