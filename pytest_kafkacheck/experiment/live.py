@@ -82,9 +82,11 @@ class LiveJudge:
         self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._stop.set()
-        self._thread.join(END_TIMEOUT)
+        # After an interrupt nobody waits: what a round finds now is not reported.
+        if kind is not KeyboardInterrupt:
+            self._thread.join(END_TIMEOUT)
 
     def _run(self) -> None:
         while not self._stop.wait(self._every):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import threading
@@ -268,3 +269,26 @@ def test_a_failing_judge_is_reported_once_and_keeps_running(tmp_path: Path) -> N
         assert judge._thread.is_alive()
     assert len(messages) == 1
     assert "no Java" in messages[0]
+
+
+def test_an_interrupt_does_not_wait_for_a_round(tmp_path: Path) -> None:
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    class Slow:
+        def session(self, *, rows: int | None = None) -> Any:  # noqa: ARG002
+            has_begun.set()
+            may_end.wait(60)
+            raise RuntimeError("the session was stopped")
+
+    clock = ManualClock()
+    judge = LiveJudge(tmp_path, Slow(), say=print, every=0.01)
+    with contextlib.suppress(KeyboardInterrupt), judge:
+        writer = sealing_writer(tmp_path, clock)
+        writer.append(**poll(0, 0, 1))
+        seal(writer, clock)
+        assert has_begun.wait(30)
+        raise KeyboardInterrupt
+    assert judge._thread.is_alive()
+    may_end.set()
+    judge._thread.join(30)
+    assert not judge._thread.is_alive()
