@@ -43,7 +43,10 @@ def read(cluster: DockerCluster, folder: Path) -> dict[int, list[Path]]:
     for node in cluster.brokers:
         home = folder / str(node)
         home.mkdir()
-        copies[node] = cluster.nodes[node].segments([LOG], home)[LOG]
+        found = cluster.nodes[node].segments([LOG], home)[LOG]
+        if isinstance(found, OSError):
+            raise found
+        copies[node] = found
     return copies
 
 

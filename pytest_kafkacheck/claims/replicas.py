@@ -19,5 +19,8 @@ def compared(cluster: DockerCluster, topic: str, nodes: Iterable[int], *, end: i
         for node in nodes:
             home = Path(folder, str(node))
             home.mkdir()
-            copies[node] = batches_of(cluster.nodes[node].segments([log], home)[log])
+            found = cluster.nodes[node].segments([log], home)[log]
+            if isinstance(found, OSError):
+                raise found
+            copies[node] = batches_of(found)
         return compare(copies, begin=0, end=end, is_compacted=False)

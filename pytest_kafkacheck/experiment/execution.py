@@ -34,7 +34,7 @@ from pytest_kafkacheck.experiment.clients import WorkerClients
 from pytest_kafkacheck.experiment.environment import write_environment, write_layout
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.operations import OperationLog
-from pytest_kafkacheck.experiment.recovery import log_ends, wait_agreement
+from pytest_kafkacheck.experiment.recovery import log_ends, read_limit, wait_agreement
 from pytest_kafkacheck.experiment.replicas import compare_replicas
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.run_status import RunStatus
@@ -59,9 +59,6 @@ STEADY_LIMIT = 30.0
 
 RECORDED = ("acks", "polled")
 """Counters of workers that show that the history has records to judge."""
-
-FINAL_LIMIT = 120.0
-"""Seconds for the final reads."""
 
 
 def execute(
@@ -290,7 +287,7 @@ class _Execution:
             self._operations.unread(log_, reason, invoked=began)
             self._say(f"{log_[0]}-{log_[1]} cannot be read: {reason}")
         workers.stop()
-        workers.final_reads(ends, limit=FINAL_LIMIT)
+        workers.final_reads(ends, limit=read_limit(ends))
 
     def _compare_replicas(self) -> None:
         self._status.step("comparing replicas")

@@ -18,6 +18,15 @@ Ends = dict[str, dict[int, tuple[int, int]]]
 INTERVAL = 0.1
 """Seconds between two requests to the brokers."""
 
+READ_LIMIT, READ_RATE = 120.0, 10_000
+"""Seconds for the final reads, and records per second that even a slow client on a busy machine reads after that."""
+
+
+def read_limit(ends: Ends) -> float:
+    """Seconds within which fresh clients have read these ranges, unless something is wrong."""
+    records = sum(end - start for numbers in ends.values() for start, end in numbers.values())
+    return READ_LIMIT + records / READ_RATE
+
 
 def disagreement(cluster: UsedCluster, topics: Iterable[str]) -> str | None:
     """Why the brokers do not agree about the topics yet, or None when they do.

@@ -54,7 +54,8 @@ def compare_replicas(
 
     In a cluster of ours, the nodes' segments are read, also those of internal topics and of the metadata log. Of
     other brokers, each is asked for its own replica.
-    Returns how many partitions were compared, and a line for each with a difference.
+    Returns how many partitions were compared, a line for each with a difference, and one about those that could not
+    be compared.
     """
     ours = cluster if isinstance(cluster, DockerCluster) and cluster.spec.attached is None else None
     began = time.monotonic_ns()
@@ -62,7 +63,7 @@ def compare_replicas(
     found = [*_of_topics(cluster, names if ours is None else None, names)]
     if ours is not None:
         found += _of_metadata(ours)
-    count, lines = 0, []
+    count, lines, left_out = 0, [], []
     with tempfile.TemporaryDirectory(prefix="kafkacheck-replicas-") as folder:
         to_read = [each for each in found if each.unknown is None]
         copies = (
@@ -74,6 +75,7 @@ def compare_replicas(
             problems = [f"broker {node}: {why}" for node, why in known.items() if node not in paths]
             if each.unknown is not None:
                 problems = [str(each.unknown)]
+            left_out += [f"{each.log[0]}-{each.log[1]}: {problem}" for problem in problems[:1]]
             # Each replica removes old segments by itself, and a snapshot may stand for the first metadata.
             begin = max([each.begin, *map(first_offset, paths.values())])
             comparison = None
@@ -107,6 +109,8 @@ def compare_replicas(
                     f"replicas of {each.log[0]}-{each.log[1]} differ at {comparison.different:,} offsets, the first "
                     f"is {offset}"
                 )
+    if left_out:
+        lines.append(f"the replicas of {len(left_out)} partitions were not compared; {left_out[0]}")
     return count, lines
 
 

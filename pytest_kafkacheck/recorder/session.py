@@ -13,7 +13,7 @@ import pytest
 from pytest_kafkacheck.cluster.kafka.topic_state import topic_state
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.imported_lines import import_run
-from pytest_kafkacheck.experiment.recovery import log_ends, wait_agreement
+from pytest_kafkacheck.experiment.recovery import log_ends, read_limit, wait_agreement
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.recorder.clients import ClientRecorder
 from pytest_kafkacheck.recorder.final_reads import read_finally
@@ -24,9 +24,6 @@ from pytest_kafkacheck.run import Run
 if TYPE_CHECKING:
     from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
     from pytest_kafkacheck.experiment.harness import Harness
-
-FINAL_LIMIT = 120.0
-"""Seconds for the final reads."""
 
 RECOVERY_LIMIT = 60.0
 """Seconds for the brokers to agree again after the test's faults."""
@@ -134,7 +131,7 @@ class Recording(ClientRecorder):
         for (topic, partition), reason in sorted(unread.items()):
             self._lines.append("unread", topic=topic, partition=partition, reason=reason, invoked=began)
         wanted = {(topic, number): at for topic, numbers in ends.items() for number, at in numbers.items()}
-        read_finally(self._cluster.brokers, wanted, recorder=self, log=self._lines, limit=FINAL_LIMIT)
+        read_finally(self._cluster.brokers, wanted, recorder=self, log=self._lines, limit=read_limit(ends))
 
     def _phase(self, name: str) -> None:
         self._lines.append("phase", phase=name, invoked=self.now())

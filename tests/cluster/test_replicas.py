@@ -15,6 +15,7 @@ from nemesis.event import Event
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.faults.corrupt import Corrupt
 from nemesis.registry import FAULTS
+from pytest_kafkacheck.cluster.docker import segment_files
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import served_cluster, topics
 from pytest_kafkacheck.cluster.kafka.settling import wait_settled
@@ -81,6 +82,17 @@ def test_a_flipped_byte_is_found(cluster: DockerCluster, topic: str, tmp_path: P
         row = rows[f"divergence {topic}"]
         assert 0 <= row["start_offset"] <= 150
         assert '"2": {"digest": "ValueError: wrong checksum"' in row["value"]
+
+
+def test_partitions_beyond_the_limit_are_left_out(
+    cluster: DockerCluster, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segment_files, "MOST", 1000)
+    rows, lines = compared(cluster, topic, tmp_path)
+    assert rows[f"comparison {topic}"]["type"] == "info"
+    assert "at most 0 MiB of a broker are compared" in rows[f"comparison {topic}"]["error"]
+    assert len(lines) == 1
+    assert lines[0].startswith("the replicas of ")
 
 
 @dataclass(frozen=True, kw_only=True)

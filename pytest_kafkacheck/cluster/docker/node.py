@@ -244,7 +244,7 @@ class DockerNode:
         """
         return read_file(self._api, self.container, path)
 
-    def segments(self, logs: Iterable[Log], folder: Path) -> Mapping[Log, list[Path]]:
+    def segments(self, logs: Iterable[Log], folder: Path) -> Mapping[Log, list[Path] | OSError]:
         """Copies of the segments of partitions, see `copy_segments`. The node's container must run."""
         return copy_segments(self._api, self.container, logs, folder)
 
