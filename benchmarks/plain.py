@@ -93,6 +93,19 @@ QUERIES = {
         left join tops t using (topic, partition)
       where case when s.settled then f.found is null and not coalesce(s."offset" < s.log_start, false)
         else e.found is null and s."offset" <= t.top end""",
+    "lost-read": """
+      with returned as (select topic, partition, value, min(coalesce(completed, invoked)) as moment,
+          min("offset") as "offset", bool_or(coalesce(committed, false)) as committed from whole group by all),
+        sent as (select topic, partition, value, bool_or(type = 'fail') as failed,
+          bool_or(transaction is not null) as transactional from sends group by all)
+      select count(*) from returned p join final_read r using (topic, partition)
+        left join (select *, true as found from read_finally) f using (topic, partition, value)
+        left join sent s using (topic, partition, value)
+        left join (select topic, partition, value, bool_or(settled) as settled from settled group by all) a
+          using (topic, partition, value)
+      where f.found is null and (p.moment <= r.invoked or p."offset" < r.log_end) and p."offset" >= r.log_start
+        and not coalesce(s.failed, false) and (not coalesce(s.transactional, false) or p.committed)
+        and not coalesce(a.settled, false)""",
     "unseen": """
       select count(*) from settled s left join tops t using (topic, partition)
         anti join read_ever using (topic, partition, value)
