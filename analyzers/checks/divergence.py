@@ -20,7 +20,8 @@ REPLICA_DIVERGENCE = Check(
         definition=(
             "After all faults were healed and the final reads had ended, two in-sync replicas of a partition did not "
             "have the same record, bytes and leader epoch, at an offset between the start of the log and the high "
-            "watermark; counted per partition. In a compacted log, an offset counts only where both have a record."
+            "watermark; counted per partition. In a compacted log, an offset counts only where both have a record. "
+            "Of each broker, segments of up to 1 GiB are compared, those of the smallest partitions first."
         ),
         means="What a consumer reads depends on which broker leads, and will change with the next election.",
         promised=(
