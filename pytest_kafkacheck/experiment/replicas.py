@@ -14,7 +14,7 @@ from kafka.errors import KafkaError
 
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
-from pytest_kafkacheck.cluster.kafka.replica_comparison import compare
+from pytest_kafkacheck.cluster.kafka.replica_comparison import Comparison, compare
 from pytest_kafkacheck.cluster.kafka.replica_fetch import copy_replica
 from pytest_kafkacheck.cluster.kafka.stored_batches import Record, batches_of, first_offset
 from pytest_kafkacheck.cluster.kafka.topic_state import topic_state
@@ -64,54 +64,45 @@ def compare_replicas(
     if ours is not None:
         found += _of_metadata(ours)
     count, lines, left_out = 0, [], []
-    with tempfile.TemporaryDirectory(prefix="kafkacheck-replicas-") as folder:
-        to_read = [each for each in found if each.unknown is None]
-        copies = (
-            _fetched(cluster, to_read, Path(folder)) if ours is None else _read(ours, to_read, Path(folder))
-        )
+    with tempfile.TemporaryDirectory(prefix="kafkacheck-replicas-") as home:
+        folder, to_read = Path(home), [each for each in found if each.unknown is None]
+        copies = _fetched(cluster, to_read, folder) if ours is None else _read(ours, to_read, folder)
         for each in found:
-            known = {} if each.unknown else {node: copies[node, each.log] for node in each.nodes}
-            paths = {node: of for node, of in known.items() if not isinstance(of, Exception)}
-            problems = [f"broker {node}: {why}" for node, why in known.items() if node not in paths]
-            if each.unknown is not None:
-                problems = [str(each.unknown)]
-            left_out += [f"{each.log[0]}-{each.log[1]}: {problem}" for problem in problems[:1]]
-            # Each replica removes old segments by itself, and a snapshot may stand for the first metadata.
-            begin = max([each.begin, *map(first_offset, paths.values())])
-            comparison = None
-            if not problems:
-                comparison = compare(
-                    {node: batches_of(of) for node, of in paths.items()},
-                    begin=begin, end=each.end, is_compacted=each.is_compacted,
-                )  # fmt: skip
+            problems, begin, comparison = _compared(each, copies)
             value: dict[str, Any] = {"nodes": [*each.nodes]}
             if comparison is not None:
                 count += 1
                 value |= {"equal": comparison.records, "bytes": comparison.compared}
-            operations.comparison(
-                each.log,
-                value,
-                begin=begin,
-                end=each.end,
-                error="; ".join(problems) or None,
-                invoked=began,
+            error = "; ".join(problems) or None
+            operations.comparison(each.log, value, begin=begin, end=each.end, error=error, invoked=began)
+            name = f"{each.log[0]}-{each.log[1]}"
+            left_out += [f"{name}: {problem}" for problem in problems[:1]]
+            if comparison is None or comparison.first is None:
+                continue
+            offset, found_there = comparison.first
+            shown = {str(node): _described(copy, each.log, run) for node, copy in found_there.items()}
+            value = {"different": comparison.different, "copies": shown}
+            operations.divergence(each.log, value, offset=offset, invoked=began)
+            lines.append(
+                f"replicas of {name} differ at {comparison.different:,} offsets, the first is {offset}"
             )
-            if comparison is not None and comparison.first is not None:
-                offset, found_there = comparison.first
-                shown = {str(node): _described(copy, each.log, run) for node, copy in found_there.items()}
-                operations.divergence(
-                    each.log,
-                    {"different": comparison.different, "copies": shown},
-                    offset=offset,
-                    invoked=began,
-                )
-                lines.append(
-                    f"replicas of {each.log[0]}-{each.log[1]} differ at {comparison.different:,} offsets, the first "
-                    f"is {offset}"
-                )
     if left_out:
         lines.append(f"the replicas of {len(left_out)} partitions were not compared; {left_out[0]}")
     return count, lines
+
+
+def _compared(each: Replicated, copies: Copies) -> tuple[list[str], int, Comparison | None]:
+    """Why it could not be compared, the first offset that was, and what was found."""
+    if each.unknown is not None:
+        return [str(each.unknown)], each.begin, None
+    known = {node: copies[node, each.log] for node in each.nodes}
+    paths = {node: of for node, of in known.items() if not isinstance(of, Exception)}
+    # Each replica removes old segments by itself, and a snapshot may stand for the first metadata.
+    begin = max([each.begin, *map(first_offset, paths.values())])
+    if problems := [f"broker {node}: {why}" for node, why in known.items() if node not in paths]:
+        return problems, begin, None
+    batches = {node: batches_of(of) for node, of in paths.items()}
+    return [], begin, compare(batches, begin=begin, end=each.end, is_compacted=each.is_compacted)
 
 
 def _of_topics(
