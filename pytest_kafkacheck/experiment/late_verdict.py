@@ -14,9 +14,10 @@ from pytest_kafkacheck.termination import since_interrupt
 
 log = logging.getLogger(__name__)
 
-LIMIT = 3.5
+LIMIT = 4.4
 """Seconds from the signal for the verdict: 5 at most until the process has ended, where the machine has time for it.
-Meanwhile faults are healed, which takes up to 2.5 s, and the cluster is removed, which takes 1."""
+Meanwhile faults are healed, which takes up to 2.5 s, and the cluster is removed, which takes 1. What follows takes
+half a second."""
 
 
 class LateVerdict:
