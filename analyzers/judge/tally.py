@@ -295,8 +295,8 @@ _TALLY = f"""
             if(kind = 'partition', nullif(leader, -1), null) as leader,
             if(kind = 'partition', array_sort(isr), null) as isr, if(kind = 'partition', node, null) as sampled,
             kind = 'partition' and leader = node and high_watermark is not null and log_end is not null as is_mark,
-            kind = 'quorum' as is_quorum
-        from {{observations}}
+            kind in ('quorum', 'controller') and observed.leader >= 0 as names_controller
+        from {{observations}} as observed
     ), beside as (
         select *, last(leader, true) over (
             partition by run, topic, partition order by leader_epoch, leader
@@ -308,7 +308,7 @@ _TALLY = f"""
     ), by_node as (
         select run, topic, partition, node, count_if(leader <> last_leader) as leaders,
             count_if(isr <> last_isr) as isrs, min(size(isr)) as smallest, collect_set(sampled) as nodes,
-            count_if(is_mark) as marks, count_if(is_quorum) as quorums,
+            count_if(is_mark) as marks, count_if(names_controller) as quorums,
             count_if(kind = 'group_state') as groups, count_if(kind = 'transaction') as transactions,
             flatten(collect_set(isr)) as members
         from beside group by run, topic, partition, node

@@ -142,7 +142,7 @@ class Exercised:
     unmeasured: tuple[str, ...] = ()
     """Partitions that were written and of which no leader gave such an answer."""
     controller_samples: int = 0
-    """Answers that named the active controller of the quorum."""
+    """Answers that named the active controller."""
     group_samples: int = 0
     """Answers of coordinators with the state of a group."""
     transaction_samples: int = 0

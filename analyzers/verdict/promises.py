@@ -218,7 +218,7 @@ def _samples_of_leaders(exercised: Exercised) -> str | None:
 
 
 def _samples_of_controllers(exercised: Exercised) -> str | None:
-    return None if exercised.controller_samples else "no broker named an active controller of a quorum."
+    return None if exercised.controller_samples else "no answer named an active controller."
 
 
 def _identical_replicas(exercised: Exercised) -> str | None:
@@ -366,7 +366,7 @@ PROMISES: Mapping[str, Promise] = {
         ),
         Promise(
             name="samples-of-controllers",
-            exercised_by="a broker named the active controller of the quorum; with ZooKeeper there is none",
+            exercised_by="a broker named the active controller of the quorum, or ZooKeeper had one",
             concerns=lambda exercised: bool(exercised.controller_samples),
             missing=_samples_of_controllers,
             by_default=False,

@@ -93,6 +93,7 @@ PLANTED: Mapping[str, str] = {
     "acks-below-min-isr": "Needs a leader that does not know how many replicas are in sync.",
     "two-leaders-in-epoch": "Needs a controller that elects twice in an epoch.",
     "controller-conflict": "Needs a voter of the quorum that votes twice in an epoch.",
+    "controller-regression": "Needs somebody else who writes to ZooKeeper, or a ZooKeeper that forgets.",
     "leader-outside-isr": "Needs a controller that writes a change of a partition in part.",
     "metadata-regression": "Needs a broker that goes back to an older image of the metadata.",
     "metadata-disagreement": "Needs a broker that does not learn of a change although all faults are healed.",

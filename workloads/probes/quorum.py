@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from workloads.clients import requests
-from workloads.probes.probe import Ask, Row
+from workloads.probes.probe import Ask, Row, Source
 
 
 class QuorumProbe:
     kind = "quorum"
     interval = 0.2
-    each_broker = False
+    asks: Source = "any broker"
 
     def __init__(self, topics: Mapping[str, int], run: str) -> None:
         """It depends on neither."""
