@@ -47,6 +47,7 @@ _BY_PROMISE: Mapping[str, tuple[str, ...]] = {
     "samples-of-controllers": ("controller-conflict", "controller-regression"),
     "identical-replicas": ("replica-divergence",),
     "samples-of-groups": ("group-state-conflict", "group-epoch-regression", "position-regression"),
+    "samples-of-eligible-replicas": ("eligible-conflict", "ineligible-leader"),
     "samples-of-transactions": ("transaction-state-regression", "producer-epoch-regression"),
 }  # fmt: skip
 """By promise: the anomalies that a run cannot show without it."""

@@ -235,6 +235,10 @@ def _samples_of_transactions(exercised: Exercised) -> str | None:
     return None if exercised.transaction_samples else "no coordinator reported the state of a transaction."
 
 
+def _samples_of_eligible_replicas(exercised: Exercised) -> str | None:
+    return None if exercised.eligible_samples else "no broker named eligible replicas, or an empty ISR."
+
+
 PROMISES: Mapping[str, Promise] = {
     promise.name: promise
     for promise in (
@@ -383,6 +387,16 @@ PROMISES: Mapping[str, Promise] = {
             exercised_by="a coordinator reported the state of a group whose name contains the id of the run",
             concerns=lambda exercised: bool(exercised.group_samples),
             missing=_samples_of_groups,
+            by_default=False,
+        ),
+        Promise(
+            name="samples-of-eligible-replicas",
+            exercised_by=(
+                "a broker named eligible leader replicas, or no replica in sync: too few replicas were in sync with "
+                "`eligible.leader.replicas.version=1`"
+            ),
+            concerns=lambda exercised: bool(exercised.eligible_samples),
+            missing=_samples_of_eligible_replicas,
             by_default=False,
         ),
         Promise(

@@ -95,6 +95,8 @@ PLANTED: Mapping[str, str] = {
     "controller-conflict": "Needs a voter of the quorum that votes twice in an epoch.",
     "controller-regression": "Needs somebody else who writes to ZooKeeper, or a ZooKeeper that forgets.",
     "leader-outside-isr": "Needs a controller that writes a change of a partition in part.",
+    "eligible-conflict": "Needs a controller that changes the ISR and not what is eligible.",
+    "ineligible-leader": "Needs a controller that elects a replica which may lack records.",
     "metadata-regression": "Needs a broker that goes back to an older image of the metadata.",
     "metadata-disagreement": "Needs a broker that does not learn of a change although all faults are healed.",
     "group-state-conflict": "Needs a coordinator that applies a change of a group in part.",
