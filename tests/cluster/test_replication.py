@@ -3,9 +3,11 @@ Kafka can lose what was replicated, the samples show it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import pyarrow.parquet as pq
 import pytest
 
 import pytest_kafkacheck as api
@@ -53,6 +55,37 @@ def test_safe_runs_break_no_invariant(kafkacheck: Callable[[Experiment], Run], f
     assert broken(run) == {}
     assert run.verdict.exercised.leader_samples > 50
     assert run.verdict.exercised.controller_samples > 20
+
+
+@pytest.mark.parametrize("version", ["4.1.1", "4.3.0"])
+def test_an_eligible_replica_leads_after_an_empty_isr(
+    kafkacheck: Callable[[Experiment], Run], version: str
+) -> None:
+    """Broker 4 has no replica, and answers while all others are down. Brokers 2 and 3 are stopped in order, so that 2 is
+    eligible when it returns; 1 is killed, and returns later."""
+    workload = AppendLog(
+        partitions=1, rate=200, topic_config={"min.insync.replicas": 2}, assignment={0: [1, 2, 3]}
+    )
+    faults = [
+        api.stop(3, at=2, lasting=24), api.stop(2, at=5, lasting=16), api.kill(1, at=8, lasting=20),
+    ]  # fmt: skip
+    run = kafkacheck(
+        Experiment(
+            cluster=api.ClusterSpec(version=version, brokers=4, controllers=1), workload=workload, faults=faults,
+            cooldown=8, requires=OF_SAMPLES | {"samples-of-eligible-replicas"},
+        )
+    )  # fmt: skip
+    run.assert_valid()
+    assert broken(run) == {}
+    samples = pq.read_table(run.home / "history" / "observations").to_pylist()
+    named = [each for each in samples if each["kind"] == "eligible"]
+    empty = [each for each in named if not each["isr"]]
+    assert {each["leader"] for each in empty} == {-1}
+    (epoch,) = {each["leader_epoch"] for each in empty}
+    assert [json.loads(each["value"]) for each in empty][0] == {"eligible": [1, 2], "last_known": [1]}
+    assert {each["leader"] for each in named if each["leader_epoch"] == epoch + 1} == {2}
+    assert run.verdict.propagation is not None
+    assert run.verdict.propagation.open == 0
 
 
 def test_an_unclean_election_cuts_what_was_replicated(kafkacheck: Callable[[Experiment], Run]) -> None:
