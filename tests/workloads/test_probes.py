@@ -20,6 +20,7 @@ from workloads.history.reader import read
 from workloads.history.schema import OBSERVATIONS
 from workloads.history.segments import segment
 from workloads.history.writer import Writer
+from workloads.probes import quorum
 from workloads.probes.partition import PartitionProbe
 from workloads.probes.probe import Source, all_probes
 from workloads.probes.quorum import QuorumProbe
@@ -118,6 +119,7 @@ def test_an_observation_of_a_partition_holds_what_its_broker_reported(
 
 
 def test_one_broker_at_a_time_is_asked_for_the_quorum(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quorum, "highest_version", lambda *_: 0)
     monkeypatch.setattr(requests, "quorum", lambda *_: Quorum(3, 8, 100, {3: 100}))
     answers = Answers(1, 2)
     (sample,) = answers.samplers(QuorumProbe)
@@ -199,10 +201,23 @@ def test_a_probe_records_what_no_column_has_a_place_for(
 
 
 def test_an_unknown_quorum_gives_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quorum, "highest_version", lambda *_: 0)
     monkeypatch.setattr(requests, "quorum", lambda *_: None)
     answers = Answers(1)
     answers.samplers(QuorumProbe)[0]()
     assert (answers.rows, answers.context.counts["samples"]) == ([], 0)
+
+
+def test_brokers_of_zookeeper_mode_are_not_asked_for_a_quorum(monkeypatch: pytest.MonkeyPatch) -> None:
+    versions: list[int] = []
+    monkeypatch.setattr(quorum, "highest_version", lambda _, api: versions.append(api) or -1)
+    monkeypatch.setattr(requests, "quorum", lambda *_: pytest.fail("the request closes the connection"))
+    answers = Answers(1, 2)
+    (sample,) = answers.samplers(QuorumProbe)
+    for _ in range(3):
+        sample()
+    assert answers.rows == []
+    assert versions == [55], "it is asked once"
 
 
 def test_a_probe_is_one_module_that_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ class ControllerViewProbe:
 
     def sample(self, ask: Ask) -> Iterator[Row]:
         if self._is_kraft is None:
-            # Brokers of ZooKeeper mode do not have this request.
+            # As in `quorum`: brokers of ZooKeeper mode do not have this request.
             self._is_kraft = highest_version(ask, DescribeQuorumRequest.API_KEY) >= 0
         if not self._is_kraft:
             yield {"leader": requests.controller(ask)}
