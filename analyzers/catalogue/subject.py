@@ -61,5 +61,5 @@ TRANSACTIONAL_ID = Subject(
     pattern="transactional id {transactional_id}",
     unknown="an unknown transactional id",
 )
-QUORUM = Subject(name="quorum", pattern="the controller quorum")
-"""A run has one cluster, and a cluster one quorum."""
+CONTROLLERS = Subject(name="controllers", pattern="the controllers")
+"""A run has one cluster, and a cluster one active controller at a time."""

@@ -65,7 +65,8 @@ def per_leader(where: str) -> Suspicion:
 
 
 def per_sample(where: str) -> Suspicion:
-    """Over samples of partitions and of the quorum. Columns: kind, leader, leader_epoch, isr, replicas, and
+    """Over samples of partitions, of the quorum, and of the controller in ZooKeeper. Columns: kind, leader,
+    leader_epoch, isr, replicas, and
 
     mark, own_end   the high watermark and the end of the log, where the broker called itself the leader.
     own_start       the log start, where the broker called itself the leader.

@@ -5,15 +5,15 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Listing, Number
-from analyzers.catalogue.subject import QUORUM
+from analyzers.catalogue.subject import CONTROLLERS
 from analyzers.catalogue.suspicion import per_sample
 
 _TWO = {
     "epoch": Number("the epoch", "leader_epoch"),
     "leader": Number("the leader that was named first"),
-    "node": Number("the broker that said so"),
+    "node": Number("the broker that said so; null: ZooKeeper", optional=True),
     "other": Number("the other one"),
-    "other_node": Number("the broker that named it first"),
+    "other_node": Number("the broker that named it first; null: ZooKeeper", optional=True),
 }
 
 TWO_LEADERS = Check(
@@ -46,25 +46,65 @@ CONTROLLER_CONFLICT = Check(
         name="controller-conflict",
         family="replication",
         rank=60,
-        subject=QUORUM,
+        subject=CONTROLLERS,
         evidence=_TWO,
-        sentence="epoch(s) of the controller quorum with different leaders",
+        sentence="epoch(s) with different controllers",
         definition=(
-            "Answers of brokers named two active controllers in one epoch of the quorum; counted per epoch. The time "
-            "is that of the first answer that named the second one."
+            "Answers of brokers named two active controllers in one epoch of the quorum, or ZooKeeper had two in one "
+            "controller epoch; counted per epoch. The time is that of the first answer that named the second one."
         ),
         means="Two controllers may decide differently about the same partitions.",
         promised=(
             "In KRaft mode a majority of the voters elects the active controller, each votes once in an epoch, and "
-            "each keeps its vote on disk."
+            "each keeps its vote on disk. In ZooKeeper mode a broker is elected when it creates `/controller`, and "
+            "raises `/controller_epoch` in the same transaction."
         ),
-        causes="A voter that lost its vote with its disk, or that was started twice; voters of two clusters.",
+        causes=(
+            "A voter that lost its vote with its disk, or that was started twice; voters of two clusters; somebody "
+            "else who writes to ZooKeeper."
+        ),
         look_further="The logs of the controllers at their transitions to leader, and their `quorum-state` files.",
     ),
     over="epochs",
-    where="kind = 'quorum' and other is not null",
+    where="kind <> 'partition' and other is not null",
     time="time",
-    suspicion=per_sample("kind = 'quorum' and leader <> other_leader"),
+    suspicion=per_sample("kind <> 'partition' and leader <> other_leader"),
+)
+
+CONTROLLER_REGRESSION = Check(
+    anomaly=Anomaly(
+        name="controller-regression",
+        family="replication",
+        rank=65,
+        subject=CONTROLLERS,
+        evidence={
+            "leader": Number("the controller; -1 for none"),
+            "epoch": Number("its epoch", "leader_epoch"),
+            "newest": Number("the highest epoch that ZooKeeper had returned before"),
+        },
+        sentence="answer(s) of ZooKeeper with an older controller epoch than before",
+        definition=(
+            "ZooKeeper returned a lower `/controller_epoch` than in an answer that had arrived before this one was "
+            "asked for, in the same session; counted per answer. Only of clusters in ZooKeeper mode: in KRaft mode "
+            "a broker may still ask a controller that was replaced."
+        ),
+        means="Brokers tell an old controller from the active one by this number, and may now obey the old one.",
+        promised=(
+            "An election raises the epoch, and fails if another one raised it meanwhile. ZooKeeper orders the reads "
+            "of one session: none returns an older state than one before it, whichever server answers."
+        ),
+        causes="ZooKeeper's data that were lost or restored from a copy; somebody else who writes to ZooKeeper.",
+        look_further="The logs of the brokers at their elections, and the logs and snapshots of ZooKeeper's nodes.",
+    ),
+    over="views",
+    where="kind = 'controller' and leader_epoch < newest",
+    time="time",
+    suspicion=per_sample("kind = 'controller' and leader_epoch < newest"),
+)
+
+_OUTSIDE = (
+    "kind = 'partition' and leader >= 0 "
+    "and (not array_contains(isr, leader) or size(array_except(isr, replicas)) > 0)"
 )
 
 LEADER_OUTSIDE_ISR = Check(
@@ -94,11 +134,9 @@ LEADER_OUTSIDE_ISR = Check(
         look_further="The partition in the metadata log (`kafka-dump-log --cluster-metadata-decoder`).",
     ),
     over="views",
-    where="leader >= 0 and (not array_contains(isr, leader) or size(array_except(isr, replicas)) > 0)",
+    where=_OUTSIDE,
     time="time",
-    suspicion=per_sample(
-        "leader >= 0 and (not array_contains(isr, leader) or size(array_except(isr, replicas)) > 0)"
-    ),
+    suspicion=per_sample(_OUTSIDE),
 )
 
 METADATA_REGRESSION = Check(
@@ -126,7 +164,7 @@ METADATA_REGRESSION = Check(
         look_further="Which controller was active then (`controller-conflict`), and the changes in the broker's log.",
     ),
     over="views",
-    where="leader_epoch < newest",
+    where="kind = 'partition' and leader_epoch < newest",
     time="time",
-    suspicion=per_sample("leader_epoch < newest"),
+    suspicion=per_sample("kind = 'partition' and leader_epoch < newest"),
 )

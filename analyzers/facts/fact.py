@@ -25,6 +25,9 @@ GROUP_STATES = "states of groups"
 TRANSACTION_STATES = "states of transactions"
 """Besides kinds of operations (f): some coordinator answered with the state of a transaction."""
 
+ELIGIBLE_REPLICAS = "samples of eligible replicas"
+"""Besides kinds of operations (f): some broker answered with eligible leader replicas, or with an empty ISR."""
+
 COPIES = "copies of records"
 """Besides kinds of operations (f): some send has a source, the record from which it was made."""
 

@@ -95,6 +95,7 @@ def _verdict(
         exercised=exercised(counts, events),
         availability=available,
         staleness=examined.late.get(run),
+        propagation=examined.propagated.get(run),
         notes=[*(each.sentence for each in unsearched if not each.judged), *notes, *lateness(events)],
         clients=clients,
         causes=causes,

@@ -84,6 +84,7 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         controller_samples=run.controller_samples,
         group_samples=run.group_samples,
         transaction_samples=run.transaction_samples,
+        eligible_samples=run.eligible_samples,
         compacted=run.compacted,
     )
 

@@ -23,10 +23,12 @@ from analyzers.judge.causes import Collected, boundaries_of, collect
 from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
 from analyzers.judge.find import Crashed, Found, find
 from analyzers.judge.prefilter import find_disordered, find_suspicious_values, with_order
+from analyzers.judge.propagation import propagations
 from analyzers.judge.staleness import measured_runs, stalenesses
 from analyzers.judge.tally import Tally, has_removals, session_filter, tally
 from analyzers.spark.session import is_alive
 from analyzers.verdict.availability import Availability
+from analyzers.verdict.propagation import Propagation
 from analyzers.verdict.staleness import Staleness
 
 T = TypeVar("T")
@@ -45,6 +47,7 @@ class Examination:
     unsearched: Sequence[Unsearched] = ()
     available: Mapping[str, Availability] = field(default_factory=dict)
     late: Mapping[str, Staleness] = field(default_factory=dict)
+    propagated: Mapping[str, Propagation] = field(default_factory=dict)
     collected: Mapping[str, Collected] = field(default_factory=dict)
     """Evidence of causes."""
 
@@ -64,8 +67,8 @@ def examine(
     """Arguments as for `analyze`, and:
 
     cycles   look for cycles of transactions.
-    reports  measure availability and staleness, and collect evidence of causes. No promise depends on these: if one
-             crashes, that is a note. With `strict`, its error is raised if Spark has ended with it.
+    reports  measure availability, staleness and propagation, and collect evidence of causes. No promise depends on
+             these: if one crashes, that is a note. With `strict`, its error is raised if Spark has ended with it.
     found    what was found before in these runs; its causes are looked for as well.
     """
     directories = sources(spark, runs)
@@ -138,6 +141,8 @@ def examine(
         )
         reading = measured_runs(tallies)
         late = report("report on staleness", lambda: stalenesses(narrowed, reading), reading)
+        changing = sorted(run for run, each in tallies.items() if each.leader_changes)
+        propagated = report("report on propagation", lambda: propagations(logs, changing), changing)
         collected = report("search for causes", lambda: _collect(history, every))
         for run, of_run in collected.items():
             unsearched += (
@@ -153,6 +158,7 @@ def examine(
         unsearched=unsearched,
         available=available,
         late=late,
+        propagated=propagated,
         collected=collected,
     )
 

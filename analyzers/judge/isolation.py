@@ -87,7 +87,9 @@ def _check_by_check(
     try:
         whole = part(found=found, strict=True)
     except Exception as error:
-        sentence = f"The reports on availability, staleness and causes crashed: {describe(error)}"
+        sentence = (
+            f"The reports on availability, staleness, propagation and causes crashed: {describe(error)}"
+        )
         whole = replace(base, found=found)
         unsearched.append(Unsearched(run=None, judged=False, sentence=sentence))
     whole = replace(whole, unsearched=[*unsearched, *whole.unsearched])

@@ -169,7 +169,7 @@ def _answered() -> Iterator[Step]:
 def _compared() -> Iterator[Step]:
     yield Step(
         name="sampled",
-        says="a sample of a partition or of the quorum; of leaders and in-sync followers what they hold",
+        says="a sample of a partition or of the controllers; of leaders and in-sync followers what they hold",
         sql=f"""
         select run, kind, topic, partition, node, time, leader, leader_epoch, isr, replicas,
             array_sort(isr) as members, kind = 'partition' and leader = node as leads,
@@ -179,7 +179,7 @@ def _compared() -> Iterator[Step]:
             if(kind = 'partition' and leader = node, log_start, null) as own_start,
             if(kind = 'partition' and leader = node, size(isr) < min_isr, null) as is_short
         from (select *, {NAME} as name from {{observations}}) left join ({MIN_ISR}) using (run, name)
-        where kind in ('partition', 'quorum')
+        where kind in ('partition', 'quorum', 'controller')
         """,
     )
     yield Step(

@@ -12,6 +12,7 @@ from analyzers.facts.columns import SESSION, TIME
 from analyzers.facts.fact import (
     COMPACTED_TOPICS,
     COPIES,
+    ELIGIBLE_REPLICAS,
     GROUP_STATES,
     IDLE_READERS,
     SAMPLES,
@@ -93,6 +94,8 @@ class Tally:
     """Answers of coordinators with the state of a group."""
     transaction_samples: int = 0
     """Answers of coordinators with the state of a transaction."""
+    eligible_samples: int = 0
+    """Answers that named eligible leader replicas, or no replica in sync."""
     subscribed: set[tuple[str, str]] = field(default_factory=set)
     """Groups, each with a topic to which a client subscribed as its member."""
     positions: dict[str, Counter[tuple[str, int]]] = field(default_factory=dict)
@@ -151,6 +154,7 @@ class Tally:
             SAMPLES: bool(self.sampled),
             GROUP_STATES: bool(self.group_samples),
             TRANSACTION_STATES: bool(self.transaction_samples),
+            ELIGIBLE_REPLICAS: bool(self.eligible_samples),
             COPIES: bool(self.copies),
             TRANSFERS: bool(self.transfers),
             COMPACTED_TOPICS: bool(compacted_topics(self.harness)),
@@ -217,6 +221,7 @@ def tally(history: History) -> dict[str, Tally]:
             run.measured = {(log.topic, log.partition) for log in changed.measured}
             run.leader_samples, run.controller_samples = changed.marks, changed.quorums
             run.group_samples, run.transaction_samples = changed.groups, changed.transactions
+            run.eligible_samples = changed.eligibles
     if any(run.nemesis for run in tallies.values()):
         for name, by_event in around_faults(history).items():
             tallies[name].around = by_event
@@ -295,8 +300,10 @@ _TALLY = f"""
             if(kind = 'partition', nullif(leader, -1), null) as leader,
             if(kind = 'partition', array_sort(isr), null) as isr, if(kind = 'partition', node, null) as sampled,
             kind = 'partition' and leader = node and high_watermark is not null and log_end is not null as is_mark,
-            kind = 'quorum' as is_quorum
-        from {{observations}}
+            kind in ('quorum', 'controller') and observed.leader >= 0 as names_controller,
+            kind = 'eligible' and (size(observed.isr) = 0 or get_json_object(value, '$.eligible') <> '[]')
+                as is_eligible
+        from {{observations}} as observed
     ), beside as (
         select *, last(leader, true) over (
             partition by run, topic, partition order by leader_epoch, leader
@@ -308,20 +315,21 @@ _TALLY = f"""
     ), by_node as (
         select run, topic, partition, node, count_if(leader <> last_leader) as leaders,
             count_if(isr <> last_isr) as isrs, min(size(isr)) as smallest, collect_set(sampled) as nodes,
-            count_if(is_mark) as marks, count_if(is_quorum) as quorums,
+            count_if(is_mark) as marks, count_if(names_controller) as quorums,
             count_if(kind = 'group_state') as groups, count_if(kind = 'transaction') as transactions,
-            flatten(collect_set(isr)) as members
+            count_if(is_eligible) as eligibles, flatten(collect_set(isr)) as members
         from beside group by run, topic, partition, node
     ), by_log as (
         select run, topic, partition, sum(leaders) as leaders, max(isrs) as isrs, min(smallest) as smallest,
             flatten(collect_list(nodes)) as nodes, flatten(collect_list(members)) as members,
-            sum(marks) as marks, sum(quorums) as quorums, sum(groups) as groups, sum(transactions) as transactions
+            sum(marks) as marks, sum(quorums) as quorums, sum(groups) as groups, sum(transactions) as transactions,
+            sum(eligibles) as eligibles
         from by_node group by run, topic, partition
     ), changed as (
         select run, sum(leaders) as leaders, sum(isrs) as isrs, min(smallest) as smallest,
             array_distinct(flatten(collect_list(nodes))) as nodes,
             array_distinct(flatten(collect_list(members))) as members, sum(marks) as marks, sum(quorums) as quorums,
-            sum(groups) as groups, sum(transactions) as transactions,
+            sum(groups) as groups, sum(transactions) as transactions, sum(eligibles) as eligibles,
             collect_list(struct(topic, partition)) filter (where marks > 0) as measured
         from by_log group by run
     )
@@ -334,7 +342,7 @@ _TALLY = f"""
     from {{operations}} where process in ({NEMESIS}, {HARNESS})
     union all
     select run, null, null, struct(
-        leaders, isrs, smallest, nodes, members, marks, quorums, groups, transactions, measured
+        leaders, isrs, smallest, nodes, members, marks, quorums, groups, transactions, eligibles, measured
     ) from changed
 """
 """Rows of three kinds. `counted`: per run, f and type the number, the first and the last invocation (ns), the logs,

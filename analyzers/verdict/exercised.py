@@ -142,11 +142,13 @@ class Exercised:
     unmeasured: tuple[str, ...] = ()
     """Partitions that were written and of which no leader gave such an answer."""
     controller_samples: int = 0
-    """Answers that named the active controller of the quorum."""
+    """Answers that named the active controller."""
     group_samples: int = 0
     """Answers of coordinators with the state of a group."""
     transaction_samples: int = 0
     """Answers of coordinators with the state of a transaction."""
+    eligible_samples: int = 0
+    """Answers that named eligible leader replicas, or no replica in sync."""
     compacted: int | None = None
     """Acknowledged records of compacted topics that the final reads did not find; None without such a topic."""
 

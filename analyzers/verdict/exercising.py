@@ -44,9 +44,10 @@ _BY_PROMISE: Mapping[str, tuple[str, ...]] = {
         "watermark-above-end", "watermark-regression", "leader-below-watermark", "unclean-truncation",
         "replica-below-watermark", "unexplained-log-start", "log-start-regression", "acks-below-min-isr",
     ),
-    "samples-of-controllers": ("controller-conflict",),
+    "samples-of-controllers": ("controller-conflict", "controller-regression"),
     "identical-replicas": ("replica-divergence",),
     "samples-of-groups": ("group-state-conflict", "group-epoch-regression", "position-regression"),
+    "samples-of-eligible-replicas": ("eligible-conflict", "ineligible-leader"),
     "samples-of-transactions": ("transaction-state-regression", "producer-epoch-regression"),
 }  # fmt: skip
 """By promise: the anomalies that a run cannot show without it."""

@@ -218,7 +218,7 @@ def _samples_of_leaders(exercised: Exercised) -> str | None:
 
 
 def _samples_of_controllers(exercised: Exercised) -> str | None:
-    return None if exercised.controller_samples else "no broker named an active controller of a quorum."
+    return None if exercised.controller_samples else "no answer named an active controller."
 
 
 def _identical_replicas(exercised: Exercised) -> str | None:
@@ -233,6 +233,10 @@ def _samples_of_groups(exercised: Exercised) -> str | None:
 
 def _samples_of_transactions(exercised: Exercised) -> str | None:
     return None if exercised.transaction_samples else "no coordinator reported the state of a transaction."
+
+
+def _samples_of_eligible_replicas(exercised: Exercised) -> str | None:
+    return None if exercised.eligible_samples else "no broker named eligible replicas, or an empty ISR."
 
 
 PROMISES: Mapping[str, Promise] = {
@@ -366,7 +370,7 @@ PROMISES: Mapping[str, Promise] = {
         ),
         Promise(
             name="samples-of-controllers",
-            exercised_by="a broker named the active controller of the quorum; with ZooKeeper there is none",
+            exercised_by="a broker named the active controller of the quorum, or ZooKeeper had one",
             concerns=lambda exercised: bool(exercised.controller_samples),
             missing=_samples_of_controllers,
             by_default=False,
@@ -383,6 +387,16 @@ PROMISES: Mapping[str, Promise] = {
             exercised_by="a coordinator reported the state of a group whose name contains the id of the run",
             concerns=lambda exercised: bool(exercised.group_samples),
             missing=_samples_of_groups,
+            by_default=False,
+        ),
+        Promise(
+            name="samples-of-eligible-replicas",
+            exercised_by=(
+                "a broker named eligible leader replicas, or no replica in sync: too few replicas were in sync with "
+                "`eligible.leader.replicas.version=1`"
+            ),
+            concerns=lambda exercised: bool(exercised.eligible_samples),
+            missing=_samples_of_eligible_replicas,
             by_default=False,
         ),
         Promise(

@@ -14,6 +14,7 @@ from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.headline import headline
 from analyzers.verdict.names import client_name, write_name
+from analyzers.verdict.propagation import Propagation
 from analyzers.verdict.staleness import Staleness
 from analyzers.verdict.wording import count, seconds
 from workloads.history.schema import VALUE_BITS
@@ -33,6 +34,7 @@ def render(
     exercised: Exercised,
     availability: Availability,
     staleness: Staleness | None = None,
+    propagation: Propagation | None = None,
     notes: Sequence[str],
     not_exercised: Sequence[str] = (),
     clients: Mapping[int, str],
@@ -50,6 +52,7 @@ def render(
         ("What was not exercised (docs/promises.md):", [", ".join(not_exercised)] if not_exercised else []),
         ("What was not checked (no promise depends on it):", [f"- {sentence}" for sentence in notes]),
         ("Availability:", [*_availability(availability)]),
+        ("Changes of leaders:", [*_propagation(propagation)]),
         ("Own writes of sessions:", [*_staleness(staleness)]),
     ):
         if section:
@@ -184,13 +187,25 @@ def _staleness(staleness: Staleness | None) -> Iterator[str]:
         f"{count(staleness.writes, 'acknowledged write')}; the session's next read of the partition missed "
         f"{staleness.missed:,} of {staleness.reads:,}; never read: {staleness.unseen:,}"
     )
-    times = {
-        "median": staleness.median,
-        "90th percentile": staleness.percentile_90,
-        "longest": staleness.longest,
-    }
-    if known := [f"{name} {time * 1000:,.0f} ms" for name, time in times.items() if time is not None]:
-        yield f"from the acknowledgement to the session's first read of the write: {', '.join(known)}"
+    if known := _times(staleness):
+        yield f"from the acknowledgement to the session's first read of the write: {known}"
+
+
+def _propagation(propagation: Propagation | None) -> Iterator[str]:
+    if propagation is None:
+        return
+    yield f"{count(propagation.changes, 'new leader epoch')} observed by two or more brokers"
+    if known := _times(propagation):
+        log = f"{propagation.topic}-{propagation.partition}"
+        slowest = f"{log}, epoch {propagation.leader_epoch}, broker {propagation.node}"
+        yield f"until all brokers that answered had named it, at most: {known} ({slowest})"
+    if propagation.open:
+        yield f"not named by all of them at the end: {propagation.open:,}"
+
+
+def _times(of: Staleness | Propagation) -> str:
+    times = {"median": of.median, "90th percentile": of.percentile_90, "longest": of.longest}
+    return ", ".join(f"{name} {time * 1000:,.0f} ms" for name, time in times.items() if time is not None)
 
 
 def _phase(phase: PhaseAvailability) -> str:

@@ -13,6 +13,7 @@ from analyzers.verdict.exercised import NOTHING, Exercised
 from analyzers.verdict.finding import Finding, rank
 from analyzers.verdict.headline import headline
 from analyzers.verdict.promises import not_exercised
+from analyzers.verdict.propagation import Propagation
 from analyzers.verdict.staleness import Staleness
 from analyzers.verdict.text import render
 
@@ -36,6 +37,8 @@ class Verdict:
     availability: Availability = NOT_MEASURED
     staleness: Staleness | None = None
     """How late sessions read what they had written; None unless a role is said to do so (`WorkerRole.reads_own`)."""
+    propagation: Propagation | None = None
+    """How long changes of leaders took to reach all brokers; None without a change that two brokers named."""
     notes: tuple[str, ...] = ()
     """A sentence for each thing that was not checked and on which no promise depends. Without effect on the
     result."""
@@ -77,6 +80,9 @@ class Verdict:
             exercised=Exercised.from_data(data["exercised"]),
             availability=Availability.from_data(data["availability"]),
             staleness=None if data.get("staleness") is None else Staleness.from_data(data["staleness"]),
+            propagation=None
+            if data.get("propagation") is None
+            else Propagation.from_data(data["propagation"]),
             notes=tuple(data["notes"]),
             not_exercised=tuple(data.get("not_exercised", ())),
             clients={int(process): str(name) for process, name in data.get("clients", {}).items()},
@@ -99,6 +105,7 @@ class Verdict:
             exercised=self.exercised,
             availability=self.availability,
             staleness=self.staleness,
+            propagation=self.propagation,
             notes=self.notes,
             not_exercised=self.not_exercised,
             clients=self.clients,
@@ -113,6 +120,7 @@ def judge(
     exercised: Exercised = NOTHING,
     availability: Availability = NOT_MEASURED,
     staleness: Staleness | None = None,
+    propagation: Propagation | None = None,
     notes: Collection[str] = (),
     clients: Mapping[int, str] | None = None,
     causes: Collection[Cause] = (),
@@ -129,6 +137,7 @@ def judge(
         exercised=exercised,
         availability=availability,
         staleness=staleness,
+        propagation=propagation,
         notes=tuple(notes),
         not_exercised=not_exercised(exercised),
         clients=dict(clients or {}),

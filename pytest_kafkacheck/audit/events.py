@@ -1,4 +1,5 @@
-"""What may happen to a cluster or to a client. `matrix.scenarios` brings these events about on real clusters."""
+"""What may happen to a cluster or to a client. `matrix.scenarios` brings these events about on real clusters, or a
+claim of `kafkacheck scenarios`."""
 
 from __future__ import annotations
 
@@ -11,12 +12,19 @@ class AuditEvent:
     title  in a table.
     what   what exactly happens. Rules speak of this, and of no other faults at the same time.
     kept   why nothing is lost or refused where no rule applies.
+    claim  the claim of `kafkacheck scenarios` that brings it about, where no scenario of a matrix does.
     """
 
     name: str
     title: str
     what: str
     kept: str
+    claim: str | None = None
+
+    @property
+    def shown_by(self) -> str:
+        """Which scenario shows it."""
+        return self.name if self.claim is None else f"kafkacheck scenarios -k {self.claim}"
 
 
 _EVENTS = (
@@ -91,10 +99,11 @@ _EVENTS = (
         title="consumer crash",
         what="A consumer's process ends without warning between a poll and the processing of the records.",
         kept="the successor begins at the committed position, behind nothing that is not processed",
+        claim="A10",
     ),
 )
 
 EVENTS = {event.name: event for event in _EVENTS}
 """By name, in the order of tables."""
 
-BROKER_EVENTS = tuple(name for name in EVENTS if name != "consumer-crash")
+BROKER_EVENTS = tuple(event.name for event in _EVENTS if event.claim is None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_kafkacheck.audit.events import BROKER_EVENTS
+from pytest_kafkacheck.audit.events import EVENTS
 from pytest_kafkacheck.audit.mend import Mend
 from pytest_kafkacheck.audit.rule import Effect, Rule
 
@@ -14,7 +14,8 @@ from pytest_kafkacheck.audit.rule import Effect, Rule
 class Outcome:
     """event    its name.
     effect   the worst one of the rules that apply; "keeps" where none does.
-    why      the reasons for this effect. The event is also the scenario of a matrix that shows it.
+    why      the reasons for this effect. The event is also the scenario of a matrix that shows it,
+             unless it names a claim.
     until    when it is available again, for "unavailable".
     also     reasons of other rules, such as writes that are refused besides the loss of others.
     mends    together they prevent the effect; none where no setting does.
@@ -36,7 +37,8 @@ class Outcome:
     def to_json(self) -> dict[str, Any]:
         return {
             "event": self.event,
-            "scenario": self.event if self.event in BROKER_EVENTS else None,
+            "scenario": self.event if EVENTS[self.event].claim is None else None,
+            "claim": EVENTS[self.event].claim,
             "effect": self.effect,
             "why": list(self.why),
             "until": self.until,

@@ -203,6 +203,7 @@ class _Execution:
             library=workload.library,
             confined=confining(self._experiment),
             cuts=asks_for_cuts(self._experiment.schedule.events),
+            ensemble=self._cluster.ensemble,
         )
 
     def _require_records(self, workers: WorkerPool) -> None:

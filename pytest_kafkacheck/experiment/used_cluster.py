@@ -7,6 +7,7 @@ from typing import Protocol
 
 from pytest_kafkacheck.cluster.kafka.topic_state import Report
 from workloads.clients.connection import Address
+from workloads.clients.ensemble import Ensemble
 
 
 class ReportsTopics(Protocol):
@@ -23,6 +24,11 @@ class UsedCluster(Protocol):
     @property
     def brokers(self) -> Mapping[int, Address]:
         """Where clients on this host reach each broker."""
+        ...
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """ZooKeeper as this host reaches it; without servers in KRaft mode, and where it is not known."""
         ...
 
     @property

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pytest_kafkacheck.audit.assess import outcome
 from pytest_kafkacheck.audit.configuration import Configuration
+from pytest_kafkacheck.audit.events import EVENTS
 from pytest_kafkacheck.audit.subject import Subject
 from pytest_kafkacheck.cluster.spec.release import RELEASES
 from pytest_kafkacheck.matrix.cell import Cell
@@ -32,7 +33,7 @@ def cells_of(subject: Subject, events: Collection[str]) -> Proof:
         if said.event not in events:
             continue
         if said.event not in known:
-            left_out.append(f"{subject.name}: {said.event} has no scenario")
+            left_out.append(f"{subject.name}: {said.event} is shown by {EVENTS[said.event].shown_by}")
         elif said.effect == "unknown":
             left_out.append(f"{subject.name}: {said.event} is unknown, so there is nothing to show")
         elif (reason := _not_here(subject.configuration, said.event)) is not None:

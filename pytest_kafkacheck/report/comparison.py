@@ -75,6 +75,10 @@ def _showed(verdicts: Sequence[Verdict | None]) -> Iterator[Line]:
         "first acknowledgement after the last heal",
         lambda each: _seconds([log.recovery for log in each.availability.logs]),
     )
+    yield line(
+        "longest until all brokers named a new leader",
+        lambda each: _seconds([each.propagation.longest if each.propagation else None]),
+    )
     for phase in ("steady", "recovery"):
         for name, key in (("median", "latency_median"), ("99 %", "latency_99"), ("worst", "latency_worst")):
             yield line(f"latency, phase {phase}, {name}", partial(_latency, phase=phase, key=key))

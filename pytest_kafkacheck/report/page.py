@@ -143,6 +143,10 @@ def _facts(run: RunData) -> Iterator[tuple[str, str]]:
         if waits:
             worst = max(waits, key=lambda log: log.longest_wait)
             yield "longest wait", f"{worst.longest_wait:.1f} s, {worst.topic}-{worst.partition}"
+        spread = run.verdict.propagation
+        if spread is not None and spread.longest is not None:
+            log = f"{spread.topic}-{spread.partition}"
+            yield "new leader known to all", f"after {spread.longest:.1f} s at most, {log}"
     yield "duration", clock(run.axis.span)
     versions = run.environment.get("kafkacheck")
     if versions:

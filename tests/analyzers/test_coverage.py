@@ -94,6 +94,7 @@ def test_every_kind_of_operation_is_counted() -> None:
         controller_samples=21,
         group_samples=22,
         transaction_samples=23,
+        eligible_samples=24,
         progress=RunProgress(phases=["steady"], failed=[("load", "no disk")]),
     )
     assert exercised(run, []) == Exercised(
@@ -128,6 +129,7 @@ def test_every_kind_of_operation_is_counted() -> None:
         controller_samples=21,
         group_samples=22,
         transaction_samples=23,
+        eligible_samples=24,
         phase="steady",
         failed_steps=("load",),
     )

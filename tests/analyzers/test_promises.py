@@ -48,6 +48,7 @@ ALL_DONE = Exercised(
     controller_samples=20,
     group_samples=9,
     transaction_samples=9,
+    eligible_samples=3,
     compacted=5,
 )
 STUCK = ReaderExercised(process=4, polls=1200, last=0.25, behind=("t-0", "t-1"))

@@ -14,6 +14,7 @@ from analyzers.verdict.cause import Cause, Step
 from analyzers.verdict.entry import entry
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
+from analyzers.verdict.propagation import Propagation
 from analyzers.verdict.staleness import Staleness
 from analyzers.verdict.verdict import Verdict, amended, judge
 
@@ -174,7 +175,7 @@ def test_a_verdict_stored_by_an_earlier_version_can_be_read() -> None:
         "inspections", "searches", "outputs", "pipelines",
         "deliveries", "acknowledgements", "queues", "leader_samples", "unmeasured", "controller_samples",
         "comparisons",
-        "group_samples", "transaction_samples",
+        "group_samples", "transaction_samples", "eligible_samples",
     ):  # fmt: skip
         again["exercised"].pop(later)
     again["availability"]["phases"][0].pop("skipped")
@@ -277,6 +278,38 @@ def test_a_stored_staleness_without_numbers_is_refused() -> None:
     assert Verdict.from_json(json.dumps(data)).staleness is None, "an earlier version stored none"
 
 
+def test_a_stored_propagation_without_numbers_is_refused() -> None:
+    data = json.loads(judge("r", propagation=Propagation(changes=2, open=2)).to_json())
+    assert Verdict.from_json(json.dumps(data)).propagation == Propagation(changes=2, open=2)
+    data["propagation"]["longest"] = "0.5"
+    with pytest.raises(TypeError, match="a time of propagation: expected a number"):
+        Verdict.from_json(json.dumps(data))
+    del data["propagation"]
+    assert Verdict.from_json(json.dumps(data)).propagation is None, "an earlier version stored none"
+
+
+def test_the_text_says_when_changes_of_leaders_had_reached_all_brokers() -> None:
+    changed = Propagation(
+        changes=12, open=1, median=0.0513, percentile_90=0.2, longest=8.4211, topic="orders", partition=2,
+        leader_epoch=7, node=3,
+    )  # fmt: skip
+
+    def lines(propagation: Propagation | None) -> list[str]:
+        text = judge("r", propagation=propagation).text().partition("Changes of leaders:\n")[2]
+        return [line.strip() for line in text.splitlines()]
+
+    assert lines(changed) == [
+        "12 new leader epochs observed by two or more brokers",
+        "until all brokers that answered had named it, at most: median 51 ms, 90th percentile 200 ms, "
+        "longest 8,421 ms (orders-2, epoch 7, broker 3)",
+        "not named by all of them at the end: 1",
+    ]
+    assert lines(Propagation(changes=1, open=1)) == [
+        "1 new leader epoch observed by two or more brokers", "not named by all of them at the end: 1",
+    ]  # fmt: skip
+    assert lines(None) == []
+
+
 def test_a_verdict_can_be_read_without_spark() -> None:
     code = (
         "import sys; from analyzers.catalogue import registry;"
@@ -338,6 +371,7 @@ def test_a_verdict_holds_all_that_it_is_made_of_and_comes_back_from_json() -> No
         "causes": (cause,), "settings": {"acks": "1"}, "began": 7,
         "availability": Availability(logs=(LogAvailability(topic="t", partition=0, longest_wait=3.0),)),
         "staleness": Staleness(writes=4, reads=3, missed=2, unseen=1, median=0.5),
+        "propagation": Propagation(changes=2, open=1, longest=0.5, topic="t", partition=0, leader_epoch=3, node=2),
     }  # fmt: skip
     verdict = judge("r", findings=[LOST], **parts)
     assert {name: getattr(verdict, name) for name in parts} == parts

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import secrets
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from pytest_kafkacheck import delete_controller, pause
 from pytest_kafkacheck.cluster.docker import discovery
 from pytest_kafkacheck.cluster.docker.attach import attached
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.kafka import zookeeper
+from pytest_kafkacheck.cluster.kafka import topics, zookeeper
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from tests.support.compose_project import NEEDS_COMPOSE, composed
 from tests.support.real_cluster import wait_until
+from workloads.history.compaction.compact import compact
 from workloads.workers.parent_death import spawn
+from workloads.workers.pool import WorkerPool
+from workloads.workload import PROBE, Topic, WorkerSpec
 
 pytestmark = [pytest.mark.cluster, pytest.mark.nightly, NEEDS_COMPOSE]
 
@@ -74,6 +80,38 @@ def test_the_controller_is_a_target(cluster: DockerCluster) -> None:
         assert deleted.evidence["epoch"] > deleted.evidence["epoch_before"] > 0
     with pytest.raises(UsageError, match="in ZooKeeper mode one of the brokers is the controller"):
         cluster.fault(pause("controllers")).__enter__()
+
+
+def test_the_controller_is_sampled(cluster: DockerCluster, tmp_path: Path) -> None:
+    """Before, during and after an election: in ZooKeeper one after another, and by each broker."""
+    topic = Topic(name=f"controlled-{secrets.token_hex(4)}", partitions=1, replication_factor=3)
+    topics.create(cluster.brokers, topic.name, assignment={0: [1, 2, 3]})
+    with WorkerPool(
+        [WorkerSpec(role=PROBE, process=0)], run="r", home=tmp_path, brokers=cluster.brokers, topics=[topic],
+        record=lambda _: None, ensemble=cluster.ensemble,
+    ) as pool:  # fmt: skip
+        pool.go()
+        wait_until(lambda: pool.total("samples") > 50)
+        with cluster.fault(delete_controller()) as deleted:
+            before, after = deleted.evidence["epoch_before"], deleted.evidence["epoch"]
+        # Brokers learn of the controller from itself.
+        sampled = pool.total("samples")
+        wait_until(lambda: pool.total("samples") > sampled + 200)
+        pool.stop()
+        assert pool.crashed() == ()
+    topics.delete(cluster.brokers, topic.name)
+    compact(tmp_path)
+    samples = pq.ParquetFile(tmp_path / "history" / "observations" / "part-0.parquet").read().to_pylist()
+    kept = sorted((each for each in samples if each["kind"] == "controller"), key=lambda each: each["asked"])
+    epochs = [each["leader_epoch"] for each in kept]
+    assert epochs == sorted(epochs)
+    assert set(epochs) == {before, after}
+    assert {(each["node"], each["connection"]) for each in kept} == {(None, 0)}
+    last = kept[-1]["leader"]
+    assert last == deleted.evidence["controller"]
+    for node in cluster.brokers:
+        (*_, view) = (each for each in samples if (each["kind"], each["node"]) == ("controller_view", node))
+        assert (view["leader"], view["leader_epoch"]) == (last, None)
 
 
 def test_a_broker_is_started_when_its_old_session_has_expired(cluster: DockerCluster) -> None:

@@ -3,9 +3,11 @@ Kafka can lose what was replicated, the samples show it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import pyarrow.parquet as pq
 import pytest
 
 import pytest_kafkacheck as api
@@ -53,6 +55,61 @@ def test_safe_runs_break_no_invariant(kafkacheck: Callable[[Experiment], Run], f
     assert broken(run) == {}
     assert run.verdict.exercised.leader_samples > 50
     assert run.verdict.exercised.controller_samples > 20
+    if faults:
+        assert run.verdict.propagation is not None
+        assert run.verdict.propagation.open == 0
+        assert 0 < (run.verdict.propagation.longest or 0) < 30
+
+
+@pytest.mark.parametrize("version", ["3.9.2", "2.8.2"])
+def test_elections_of_controllers_in_zookeeper_mode_break_no_invariant(
+    kafkacheck: Callable[[Experiment], Run], version: str
+) -> None:
+    """Meanwhile ZooKeeper is paused for less time than the sessions of the brokers last."""
+    workload = AppendLog(partitions=2, rate=200, topic_config={"min.insync.replicas": 2})
+    faults = [
+        api.delete_controller(at=2), api.pause(201, at=5, lasting=2), api.kill("controller", at=11, lasting=3),
+    ]  # fmt: skip
+    spec = api.ClusterSpec(version=version, zookeepers=1)
+    run = kafkacheck(
+        Experiment(cluster=spec, workload=workload, faults=faults, cooldown=8, requires=OF_SAMPLES)
+    )
+    run.assert_valid()
+    assert broken(run) == {}
+    assert run.verdict.exercised.controller_samples > 50
+    samples = pq.read_table(run.path / "history" / "observations").to_pylist()
+    assert len({each["leader_epoch"] for each in samples if each["kind"] == "controller"}) > 2
+    silent = [json.loads(each["value"])["probe"] for each in samples if each["kind"] == "unanswered"]
+    assert "controller" in silent
+
+
+@pytest.mark.parametrize("version", ["4.1.1", "4.3.0"])
+def test_an_eligible_replica_leads_after_an_empty_isr(
+    kafkacheck: Callable[[Experiment], Run], version: str
+) -> None:
+    """Broker 4 has no replica, and answers while all others are down. Broker 2 is stopped in order, and is eligible
+    when it returns; 1 is killed, and returns later."""
+    workload = AppendLog(
+        partitions=1, rate=200, topic_config={"min.insync.replicas": 2}, assignment={0: [1, 2, 3]}
+    )
+    faults = [
+        api.stop(3, at=2, lasting=24), api.stop(2, at=5, lasting=16), api.kill(1, at=8, lasting=20),
+    ]  # fmt: skip
+    run = kafkacheck(
+        Experiment(
+            cluster=api.ClusterSpec(version=version, brokers=4, controllers=1), workload=workload, faults=faults,
+            cooldown=8, requires=OF_SAMPLES | {"samples-of-eligible-replicas"},
+        )
+    )  # fmt: skip
+    run.assert_valid()
+    assert broken(run) == {}
+    samples = pq.read_table(run.path / "history" / "observations").to_pylist()
+    named = [each for each in samples if each["kind"] == "eligible"]
+    empty = [each for each in named if not each["isr"]]
+    assert {each["leader"] for each in empty} == {-1}
+    (epoch,) = {each["leader_epoch"] for each in empty}
+    assert json.loads(empty[0]["value"]) == {"eligible": [1, 2], "last_known": [1]}
+    assert {each["leader"] for each in named if each["leader_epoch"] == epoch + 1} == {2}
 
 
 def test_an_unclean_election_cuts_what_was_replicated(kafkacheck: Callable[[Experiment], Run]) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from pytest_kafkacheck import kill
 from pytest_kafkacheck.cluster.kafka import metadata_views
+from pytest_kafkacheck.cluster.kafka.served_cluster import ServedCluster
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment import execution as module
 from pytest_kafkacheck.experiment.execution import execute
@@ -119,10 +120,10 @@ class Run:
         return [row | {"value": json.loads(row["value"])} for row in rows if row["f"] == f]
 
     def execute(self) -> None:
-        cluster = SimpleNamespace(run="c", brokers={}, nodes={}, kafka=SimpleNamespace(report=None))
+        cluster = ServedCluster({}, run="c")
         execute(
             self.experiment,
-            cast(Any, cluster),
+            cluster,
             run="r",
             home=self.home,
             say=lambda _: None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from analyzers.judge import examine as analysis
 from analyzers.judge import staleness
 from analyzers.judge.cycles import find_cycles
 from analyzers.verdict.availability import Availability, LogAvailability, PhaseAvailability
+from analyzers.verdict.propagation import Propagation
 from analyzers.verdict.staleness import Staleness
+from tests.support.stories.replication import written
 from tests.support.stories.transactions import each_read_the_other, written_in_opposite_orders
 from workloads.history.schema import HARNESS
 
@@ -116,6 +119,53 @@ def test_a_run_that_is_not_asked_for_staleness_has_no_job_for_it(
     assert verdicts["own"].staleness is None
     assert verdicts["own"].result == "invalid"
     assert judged({"unstated": reading_own_writes(story(), stated=False)})["unstated"].notes == ()
+
+
+def named(s: Any, node: int, epochs: Mapping[float, int], *, partition: int = 0) -> None:
+    """At these times (s), the broker was asked; it had answered 0.1 s later, with this leader epoch."""
+    s.observations += [
+        {"process": 900, "kind": "partition", "node": node, "topic": "t", "partition": partition,
+         "asked": round(at * S), "time": round(at * S) + S // 10, "leader": 1 + epoch % 2, "leader_epoch": epoch}
+        for at, epoch in epochs.items()
+    ]  # fmt: skip
+
+
+def test_propagation_is_how_long_changes_of_leaders_took_to_reach_all_brokers(
+    judged: Any, story: Any
+) -> None:
+    runs = {name: written(story()) for name in ("three", "away", "open", "skipped", "same", "one", "first")}
+    for node, at in ((1, 3), (2, 3.5), (3, 4)):  # and the next epoch reaches them in another order
+        named(runs["three"], node, {1: 4, 2: 4, at: 5, 4.5: 5, 9 - at: 6, 8: 6})
+    for node, at in ((1, 3), (2, 3.5), (3, 9)):  # the third one did not answer for 7 s
+        named(runs["away"], node, {1: 4, 2: 4, at: 5, 10: 5})
+    for node, last in ((1, 5), (2, 5), (3, 4)):
+        named(runs["open"], node, {1: 4, 2.5: 4, 3: last, 4: last})
+    named(runs["skipped"], 1, {1: 4, 2: 5, 3: 6, 4: 7})
+    named(runs["skipped"], 2, {1: 4, 2: 4, 3: 4, 4: 7})
+    for node in (1, 2):
+        named(runs["same"], node, {1: 4, 2: 4, 3: 4})
+        named(runs["same"], node, {1: 5, 2: 5, 3: 5}, partition=1)
+    named(runs["one"], 1, {1: 4, 2: 5})
+    # The first answer of a broker says nothing about what it learned, and when.
+    named(runs["first"], 1, {1: 4, 2: 5, 3: 5})
+    named(runs["first"], 2, {3: 5})
+    found = {run: verdict.propagation for run, verdict in judged(runs).items()}
+    where = {"topic": "t", "partition": 0}
+    assert found == {
+        "three": Propagation(
+            changes=2, open=0, median=1.0, percentile_90=1.0, longest=1.0, leader_epoch=6, node=1, **where
+        ),
+        "away": Propagation(
+            changes=1, open=0, median=0.5, percentile_90=0.5, longest=0.5, leader_epoch=5, node=2, **where
+        ),
+        "open": Propagation(changes=1, open=1),
+        "skipped": Propagation(
+            changes=3, open=0, median=1.0, percentile_90=2.0, longest=2.0, leader_epoch=5, node=2, **where
+        ),
+        "same": None,
+        "one": None,
+        "first": None,
+    }  # fmt: skip
 
 
 def test_latency_counts_from_when_a_send_was_due(judged: Any, story: Any) -> None:

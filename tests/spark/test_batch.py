@@ -209,7 +209,7 @@ def test_a_report_that_ends_the_jvm_costs_no_finding(
     verdict = judged.verdicts["run"]
     assert (verdict.result, verdict.unknowns) == ("invalid", ())
     assert verdict.notes == (
-        "The reports on availability, staleness and causes crashed: RuntimeError: no memory",
+        "The reports on availability, staleness, propagation and causes crashed: RuntimeError: no memory",
     )
 
 

@@ -33,6 +33,7 @@ from tests.support.mutation.sites import Mutant
 from tests.support.random_histories.compaction import compacted_history
 from tests.support.random_histories.coordinators import coordinator_history
 from tests.support.random_histories.copies import copy_history
+from tests.support.random_histories.eligible import eligible_history
 from tests.support.random_histories.followers import follower_history
 from tests.support.random_histories.groups import group_history
 from tests.support.random_histories.inspections import inspection_history
@@ -54,7 +55,7 @@ HISTORIES = 80
 STRATEGIES = (
     log_history, group_history, transaction_history, copy_history, compacted_history, pipeline_history,
     snapshot_history, search_history, inspection_history, queue_history, replication_history,
-    follower_history, coordinator_history,
+    follower_history, coordinator_history, eligible_history,
 )  # fmt: skip
 
 NO_FACTS = {"fact", "registry"}

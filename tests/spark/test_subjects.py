@@ -20,7 +20,7 @@ from analyzers.catalogue.evidence import (
     Value,
 )
 from analyzers.catalogue.registry import ANOMALIES, CHECKS
-from analyzers.catalogue.subject import GROUP, NODE, QUORUM, REPLICA, RUN, TRANSACTIONAL_ID, Subject
+from analyzers.catalogue.subject import CONTROLLERS, GROUP, NODE, REPLICA, RUN, TRANSACTIONAL_ID, Subject
 from analyzers.explain.explain import explain
 from analyzers.facts.fact import Fact
 from analyzers.facts.registry import FACTS
@@ -65,7 +65,7 @@ PLANTED = [
     ),
     planted("planted-replica", REPLICA, {"epoch": Number("a number", "3")}, "planted_nodes"),
     planted("planted-group", GROUP, {"value": Value("a value", f"{ONE + 3}L")}, "planted_groups"),
-    planted("planted-quorum", QUORUM, {"leader": Number("a node", "2")}, "planted_nodes"),
+    planted("planted-controllers", CONTROLLERS, {"leader": Number("a node", "2")}, "planted_nodes"),
     planted("planted-id", TRANSACTIONAL_ID, {"op": Operation("an operation", "12")}, "planted_ids"),
     planted("planted-run", RUN, {}, "planted_ids"),
 ]
@@ -102,7 +102,7 @@ LINES = {
     "none none  missing unknown  (no fault active)",
     "planted-replica": "at 0.0 s  t-0 on node 2  epoch 3  (no fault active)",
     "planted-group": "at 2.0 s  group g  process 1's 4th write  (no fault active)",
-    "planted-quorum": "at 0.0 s  the controller quorum  leader 2  (no fault active)",
+    "planted-controllers": "at 0.0 s  the controllers  leader 2  (no fault active)",
     "planted-id": "at 0.0 s  transactional id tx  op 12  (no fault active)",
     "planted-run": "at 0.0 s  the run  (no fault active)",
 }
@@ -121,7 +121,7 @@ def test_a_verdict_says_what_a_finding_is_about(judged: Any, story: Any) -> None
         "none": [], "offset": 7, "missing": None, "faults": [],
     }  # fmt: skip
     assert examples["planted-group"] == {"group": "g", "time": 2.0, "value": ONE + 3, "faults": []}
-    assert examples["planted-quorum"] == {"time": 0.0, "leader": 2, "faults": []}
+    assert examples["planted-controllers"] == {"time": 0.0, "leader": 2, "faults": []}
     assert list(examples["planted-replica"]) == ["topic", "partition", "node", "time", "epoch", "faults"]
 
 
@@ -129,7 +129,7 @@ HEADS = {
     "planted-node": "  run r, node 2: since at -1.000 s, lasted 2.000 s, state of 2, known 1, 2, names x, none none, "
     "offset 7, missing unknown",
     "planted-group": "  run r, group g: value 1:3 (process 1's 4th write)",
-    "planted-quorum": "  run r, the controller quorum: leader 2",
+    "planted-controllers": "  run r, the controllers: leader 2",
 }
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -20,8 +20,9 @@ from workloads.history.reader import read
 from workloads.history.schema import OBSERVATIONS
 from workloads.history.segments import segment
 from workloads.history.writer import Writer
+from workloads.probes import quorum
 from workloads.probes.partition import PartitionProbe
-from workloads.probes.probe import all_probes
+from workloads.probes.probe import Source, all_probes
 from workloads.probes.quorum import QuorumProbe
 from workloads.roles import probe as role
 from workloads.roles.haste import Haste
@@ -30,7 +31,9 @@ from workloads.roles.smallest_isr import Isr, SmallestIsr
 
 LOG, OTHER = ("t", 0), ("t", 1)
 
-KINDS = ["eligible", "group_state", "partition", "quorum", "settings", "transaction"]
+KINDS = [
+    "controller", "controller_view", "eligible", "group_state", "partition", "quorum", "settings", "transaction",
+]  # fmt: skip
 
 
 def answer(**partitions: dict[str, int]) -> Any:
@@ -116,6 +119,7 @@ def test_an_observation_of_a_partition_holds_what_its_broker_reported(
 
 
 def test_one_broker_at_a_time_is_asked_for_the_quorum(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quorum, "highest_version", lambda *_: 0)
     monkeypatch.setattr(requests, "quorum", lambda *_: Quorum(3, 8, 100, {3: 100}))
     answers = Answers(1, 2)
     (sample,) = answers.samplers(QuorumProbe)
@@ -130,7 +134,7 @@ def test_one_broker_at_a_time_is_asked_for_the_quorum(monkeypatch: pytest.Monkey
 class Uptime:
     """A probe of each broker."""
 
-    kind, interval, each_broker = "uptime", 1.0, True
+    kind, interval, asks = "uptime", 1.0, "every broker"
 
     def __init__(self, topics: Any, run: str) -> None: ...
 
@@ -175,7 +179,7 @@ def test_a_sample_tells_its_connection_and_whether_the_broker_answered(
 class GroupProbe:
     """A kind that has no columns of its own."""
 
-    kind, interval, each_broker = "group", 1.0, False
+    kind, interval, asks = "group", 1.0, "any broker"
 
     def __init__(self, topics: Any, run: str) -> None: ...
 
@@ -197,16 +201,29 @@ def test_a_probe_records_what_no_column_has_a_place_for(
 
 
 def test_an_unknown_quorum_gives_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quorum, "highest_version", lambda *_: 0)
     monkeypatch.setattr(requests, "quorum", lambda *_: None)
     answers = Answers(1)
     answers.samplers(QuorumProbe)[0]()
     assert (answers.rows, answers.context.counts["samples"]) == ([], 0)
 
 
+def test_brokers_of_zookeeper_mode_are_not_asked_for_a_quorum(monkeypatch: pytest.MonkeyPatch) -> None:
+    versions: list[int] = []
+    monkeypatch.setattr(quorum, "highest_version", lambda _, api: versions.append(api) or -1)
+    monkeypatch.setattr(requests, "quorum", lambda *_: pytest.fail("the request closes the connection"))
+    answers = Answers(1, 2)
+    (sample,) = answers.samplers(QuorumProbe)
+    for _ in range(3):
+        sample()
+    assert answers.rows == []
+    assert versions == [55], "it is asked once"
+
+
 def test_a_probe_is_one_module_that_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [probe.kind for probe in all_probes()] == KINDS
     (tmp_path / "uptime.py").write_text(
-        "class Uptime:\n    kind, interval, each_broker = 'uptime', 1.0, False\n"
+        "class Uptime:\n    kind, interval, asks = 'uptime', 1.0, 'any broker'\n"
         "    def __init__(self, topics, run): ...\n"
         "    def sample(self, ask): yield {'leader': ask('who leads?')}\n"
         "PROBE = Uptime\n"
@@ -224,7 +241,7 @@ def test_a_probe_is_one_module_that_is_found(tmp_path: Path, monkeypatch: pytest
 def test_every_probe_declares_what_the_role_needs() -> None:
     for kind in all_probes():
         assert kind.interval > 0
-        assert isinstance(kind.each_broker, bool)
+        assert kind.asks in get_args(Source)
         assert kind.kind == kind.__module__.rpartition(".")[2], "a kind is named after its module"
 
 

@@ -94,6 +94,18 @@ def racks(ask: Ask) -> dict[int, str]:
     return {broker.node_id: broker.rack for broker in ask(request).brokers if broker.rack}
 
 
+def controller(ask: Ask) -> int:
+    """The controller that this broker names; -1 for none. In KRaft mode it names any broker."""
+    request = MetadataRequest(
+        version=9,
+        topics=[],
+        allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=False,
+        include_topic_authorized_operations=False,
+    )
+    return int(ask(request).controller_id)
+
+
 def offsets(
     ask: Ask,
     epochs: Mapping[Log, int],

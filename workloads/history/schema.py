@@ -224,15 +224,16 @@ OBSERVATIONS = pa.schema(
         ("run", pa.string()),
         ("process", pa.int32()),
         ("time", pa.int64()),  # ns, when the response had arrived
-        ("node", pa.int32()),  # the broker that answered; null if any could have
-        # partition | quorum | eligible | settings | group_state | transaction, see `workloads.probes` | group (of an
-        # application, see `workloads.roles.group_watch`) | unanswered: `node` did not answer the probe that `value`
-        # names
+        ("node", pa.int32()),  # the broker that answered; null for ZooKeeper, and if any could have
+        # partition | quorum | controller | controller_view | eligible | settings | group_state | transaction, see
+        # `workloads.probes` | group (of an application, see `workloads.roles.group_watch`) | unanswered: `node` did
+        # not answer the probe that `value` names
         ("kind", pa.string()),
         ("topic", pa.string()),
         ("partition", pa.int32()),
-        ("leader", pa.int32()),  # partition: -1 for none; quorum: the active controller
-        ("leader_epoch", pa.int32()),  # partition: leader epoch; quorum: controller epoch
+        # partition: -1 for none; quorum, controller, controller_view: the active controller, -1 for none
+        ("leader", pa.int32()),
+        ("leader_epoch", pa.int32()),  # partition: leader epoch; quorum, controller: controller epoch
         ("isr", pa.list_(pa.int32())),
         ("log_start", pa.int64()),  # of the replica on `node`
         ("high_watermark", pa.int64()),
@@ -247,7 +248,7 @@ OBSERVATIONS = pa.schema(
         ("value", pa.string()),
         ("replicas", pa.list_(pa.int32())),  # partition: as assigned, in their order
         # The connection over which the probe asked `node`, counted from 0. While it is the same, so is the process of
-        # the broker. Null if not known.
+        # the broker. controller: the session in ZooKeeper. Null if not known.
         ("connection", pa.int32()),
     ]
 )

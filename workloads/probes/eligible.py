@@ -13,13 +13,13 @@ from kafka.protocol.admin import DescribeTopicPartitionsRequest
 
 from workloads.clients.coordination import highest_version
 from workloads.clients.protocol import Log
-from workloads.probes.probe import Ask, Row
+from workloads.probes.probe import Ask, Row, Source
 
 
 class EligibleProbe:
     kind = "eligible"
     interval = 0.2
-    each_broker = False
+    asks: Source = "any broker"
 
     def __init__(self, topics: Mapping[str, int], run: str) -> None:  # noqa: ARG002
         self._topics = topics

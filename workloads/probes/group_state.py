@@ -17,13 +17,13 @@ from kafka.protocol.admin import ListGroupsRequest
 from workloads.clients.coordination import highest_version
 from workloads.clients.group_states import groups, state_of
 from workloads.clients.protocol import Log
-from workloads.probes.probe import IDLE, Ask, Row
+from workloads.probes.probe import IDLE, Ask, Row, Source
 
 
 class GroupStateProbe:
     kind = "group_state"
     interval = 0.2
-    each_broker = True
+    asks: Source = "every broker"
 
     def __init__(self, topics: Mapping[str, int], run: str) -> None:
         self._run = run

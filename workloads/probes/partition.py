@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 
 from workloads.clients import requests
 from workloads.clients.protocol import Log
-from workloads.probes.probe import Ask, Row
+from workloads.probes.probe import Ask, Row, Source
 
 
 class PartitionProbe:
     kind = "partition"
     interval = 0.2
-    each_broker = True
+    asks: Source = "every broker"
 
     def __init__(self, topics: Mapping[str, int], run: str) -> None:  # noqa: ARG002
         self._topics = topics

@@ -6,12 +6,15 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from workloads import probes
 
 Ask = Callable[[Any], Any]
-"""Sends a request to one broker and returns its response. Raises OSError when it does not answer in time."""
+"""Sends a request to one broker and returns its response. Raises OSError when it does not answer in time.
+Of ZooKeeper: reads paths, as `workloads.clients.zookeeper_session.Read`."""
+
+Source = Literal["every broker", "any broker", "ZooKeeper"]
 
 Row = Mapping[str, Any]
 
@@ -26,16 +29,16 @@ IDLE = 1.0
 class Probe(Protocol):
     """Samples one kind of state. Made once for each broker, or once for all.
 
-    kind         of its rows in the observations table.
-    interval     seconds from the beginning of a sample to that of the next. With `each_broker`, samples are more
-                 frequent for a while after a change of leader, epoch or ISR, see `workloads.roles.haste`.
-    each_broker  True: every broker is asked, all at the same time, over connections that stay open. False: any broker
-                 can answer, so one is asked for each sample, in turn and over a new connection.
+    kind      of its rows in the observations table.
+    interval  seconds from the beginning of a sample to that of the next. Except with "any broker", samples are more
+              frequent for a while after a change of leader, epoch or ISR, see `workloads.roles.haste`.
+    asks      "every broker": all at the same time, over connections that stay open. "any broker": one for each
+              sample, in turn and over a new connection. "ZooKeeper": one session, and nothing in KRaft mode.
     """
 
     kind: ClassVar[str]
     interval: ClassVar[float]
-    each_broker: ClassVar[bool]
+    asks: ClassVar[Source]
 
     def __init__(self, topics: Mapping[str, int], run: str) -> None:
         """topics: of the workload, with their numbers of partitions. run: a part of the names of what it uses."""

@@ -1,4 +1,4 @@
-"""The active controller, its epoch, and how far the metadata log reaches.
+"""The active controller, its epoch, and how far the metadata log reaches; nothing in ZooKeeper mode.
 
 ``high_watermark`` is that of the metadata log. The value ``{"ends": {controller: log end offset}}`` has those of all
 voters, as the active controller knows them.
@@ -11,20 +11,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kafka.protocol.admin import DescribeQuorumRequest
+
 from workloads.clients import requests
-from workloads.probes.probe import Ask, Row
+from workloads.clients.coordination import highest_version
+from workloads.probes.probe import Ask, Row, Source
 
 
 class QuorumProbe:
     kind = "quorum"
     interval = 0.2
-    each_broker = False
+    asks: Source = "any broker"
 
-    def __init__(self, topics: Mapping[str, int], run: str) -> None:
-        """It depends on neither."""
+    def __init__(self, topics: Mapping[str, int], run: str) -> None:  # noqa: ARG002
+        self._is_kraft: bool | None = None
 
     def sample(self, ask: Ask) -> Iterator[Row]:
-        quorum = requests.quorum(ask)
+        if self._is_kraft is None:
+            # Brokers of ZooKeeper mode do not have this request, and close the connection over which it comes.
+            self._is_kraft = highest_version(ask, DescribeQuorumRequest.API_KEY) >= 0
+        quorum = requests.quorum(ask) if self._is_kraft else None
         if quorum is not None:
             yield {
                 "leader": quorum.leader,

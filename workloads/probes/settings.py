@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from workloads.clients.administration import settings
-from workloads.probes.probe import Ask, Row
+from workloads.probes.probe import Ask, Row, Source
 
 SETTINGS = (
     "cleanup.policy",
@@ -23,7 +23,7 @@ SETTINGS = (
 class SettingsProbe:
     kind = "settings"
     interval = 1.0
-    each_broker = False
+    asks: Source = "any broker"
 
     def __init__(self, topics: Mapping[str, int], run: str) -> None:  # noqa: ARG002
         self._topics = topics

@@ -14,13 +14,13 @@ from kafka.protocol.admin import ListTransactionsRequest
 
 from workloads.clients.coordination import highest_version
 from workloads.clients.transaction_states import transaction_states, transactional_ids
-from workloads.probes.probe import IDLE, Ask, Row
+from workloads.probes.probe import IDLE, Ask, Row, Source
 
 
 class TransactionProbe:
     kind = "transaction"
     interval = 0.2
-    each_broker = True
+    asks: Source = "every broker"
 
     def __init__(self, topics: Mapping[str, int], run: str) -> None:  # noqa: ARG002
         self._run = run

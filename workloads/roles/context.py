@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from workloads.clients.connection import Address
+from workloads.clients.ensemble import Ensemble
 from workloads.clients.leaders import Leaders
 from workloads.clients.library import library
 from workloads.clients.network_gate import GATE
@@ -50,6 +51,7 @@ class WorkerContext:
     stop    set when the role is to finish: operations that have begun may complete.
     gone    set as well when the parent process has died: finish at once.
     counts  reported to the parent several times a second; ``sends`` counts sends, ``acks`` acknowledged ones.
+    ensemble  where this host reaches ZooKeeper, for a role that watches the cluster.
     confined  what faults do to applications in this run: "packets", "cpu" and "memory", see
               `workloads.applications.control_group`.
     network   what is closed while a fault isolates the process.
@@ -65,6 +67,7 @@ class WorkerContext:
         self.brokers: dict[int, Address] = {
             int(node): Address.from_json(address) for node, address in order["brokers"].items()
         }
+        self.ensemble = Ensemble.from_json(order["ensemble"]) if "ensemble" in order else Ensemble()
         self.topics: dict[str, int] = order["topics"]
         self.options: dict[str, Any] = order["options"]
         self.phase: str = order.get("phase", PHASES[0])

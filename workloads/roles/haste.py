@@ -25,14 +25,14 @@ class Haste:
     def __init__(self, interval: float) -> None:
         self._interval = interval
         self._until = 0.0
-        self._last: dict[int, Any] = {}
-        """By node: what it reported, None where it did not answer."""
+        self._last: dict[int | None, Any] = {}
+        """By node, None for ZooKeeper: what it reported, None where it did not answer."""
 
     @property
     def interval(self) -> float:
         return min(self._interval, FAST) if time.monotonic() < self._until else self._interval
 
-    def tell(self, node: int, rows: Iterable[Mapping[str, Any]] | None) -> None:
+    def tell(self, node: int | None, rows: Iterable[Mapping[str, Any]] | None) -> None:
         """rows: of a sample; None: the broker did not answer."""
         found = None if rows is None else [tuple(str(row.get(name)) for name in CHANGES) for row in rows]
         if self._last.setdefault(node, found) != found:

@@ -11,6 +11,7 @@ from itertools import cycle
 from typing import Any
 
 from workloads.clients.connection import Address, Connection, ask
+from workloads.clients.zookeeper_session import ZooKeeperSession
 from workloads.history.writer import Writer
 from workloads.probes.probe import UNANSWERED, Probe, Row, all_probes
 from workloads.roles.context import WorkerContext
@@ -27,11 +28,14 @@ def probe(context: WorkerContext) -> None:
     """Observe until `context.stop` is set. A broker that does not answer delays its own rows only."""
     writer = context.writer("observations")
     isr = SmallestIsr()
+    zookeeper = (
+        ZooKeeperSession(lambda: context.ensemble, patience=TIMEOUT) if context.ensemble.servers else None
+    )
     threads = [
         threading.Thread(target=_repeat, args=(context, haste, sample), daemon=True)
         for kind in all_probes()
         for haste in [Haste(kind.interval)]
-        for sample in samplers(kind, context, writer, isr, haste)
+        for sample in samplers(kind, context, writer, isr, haste, zookeeper=zookeeper)
     ]
     context.ready()
     for thread in threads:
@@ -40,21 +44,32 @@ def probe(context: WorkerContext) -> None:
     deadline = time.monotonic() + JOIN_LIMIT
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
+    if zookeeper is not None:
+        zookeeper.close()
 
 
 def samplers(
-    kind: type[Probe], context: WorkerContext, writer: Writer, isr: SmallestIsr, haste: Haste
+    kind: type[Probe],
+    context: WorkerContext,
+    writer: Writer,
+    isr: SmallestIsr,
+    haste: Haste,
+    *,
+    zookeeper: ZooKeeperSession | None = None,
 ) -> list[Callable[[], None]]:
-    """Functions that take one sample each: one for each broker, or one for all of them."""
-    if kind.each_broker:
+    """Functions that take one sample each: one for each broker, one for all of them, or one for ZooKeeper."""
+    if kind.asks == "every broker":
         return [
             partial(
                 _record, kind(context.topics, context.run), context, writer, isr, haste, node, _Kept(address)
             )
             for node, address in context.brokers.items()
         ]
-    nodes = cycle(context.brokers)
     one = kind(context.topics, context.run)
+    if kind.asks == "ZooKeeper":
+        asked = [] if zookeeper is None else [zookeeper]
+        return [partial(_record, one, context, writer, isr, haste, None, session) for session in asked]
+    nodes = cycle(context.brokers)
 
     def sample() -> None:
         node = next(nodes)
@@ -69,10 +84,11 @@ def _record(
     writer: Writer,
     isr: SmallestIsr,
     haste: Haste | None,
-    node: int,
-    request: _Kept | _Single,
+    node: int | None,
+    request: _Kept | _Single | ZooKeeperSession,
 ) -> None:
-    """haste: None for a probe that asks another broker each time, and that keeps its interval."""
+    """haste: None for a probe that asks another broker each time, and that keeps its interval. node: None for
+    ZooKeeper."""
     asked = time.monotonic_ns()
     kind = one.kind
     rows: list[Row]

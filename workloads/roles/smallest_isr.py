@@ -23,7 +23,7 @@ class SmallestIsr:
     def __init__(self) -> None:
         self._views: dict[Log, tuple[int, Isr]] = {}
 
-    def see(self, node: int, row: Mapping[str, Any]) -> None:
+    def see(self, node: int | None, row: Mapping[str, Any]) -> None:
         """A row of the probe of partitions, from that broker. Other rows are ignored."""
         if "isr" not in row or row["leader"] != node:
             return

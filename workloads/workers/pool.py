@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workloads.clients.connection import Address
+from workloads.clients.ensemble import Ensemble
 from workloads.workers.packet_cuts import PacketCuts
 from workloads.workers.process import WorkerProcess
 from workloads.workload import DEFAULT_LIBRARY, Topic, WorkerRole, WorkerSpec
@@ -25,6 +26,7 @@ STOP_LIMIT = 20.0
 """Seconds to become ready, and to end after `stop`."""
 
 FINAL_PROCESSES = 2
+NO_ENSEMBLE = Ensemble()
 FINAL = WorkerRole("final", "workloads.roles.final_read:read_finally", observes=True)
 
 
@@ -39,7 +41,7 @@ class WorkerPool:
     home     the run's directory, for history and logs.
     record   takes rows of the operations table as mappings: every start, stop and crash of a worker.
     library  client library of the final reads.
-    confined  see `WorkerContext`.
+    confined, ensemble  see `WorkerContext`.
     cuts      whether faults cut the packets of single clients, see `WorkerProcess.cuts`.
 
     Entering raises WorkerPoolError when a worker is not ready in time.
@@ -57,6 +59,7 @@ class WorkerPool:
         library: str = DEFAULT_LIBRARY,
         confined: Iterable[str] = (),
         cuts: bool = False,
+        ensemble: Ensemble = NO_ENSEMBLE,
     ) -> None:
         self._specs = tuple(workers)
         self._run, self._cuts = run, cuts
@@ -66,6 +69,7 @@ class WorkerPool:
             "brokers": {node: address.to_json() for node, address in brokers.items()},
             "topics": {topic.name: topic.partitions for topic in topics},
             "confined": sorted(confined),
+            "ensemble": ensemble.to_json(),
         }
         self._home = home
         self._record = record

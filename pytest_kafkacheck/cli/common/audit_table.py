@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
-from pytest_kafkacheck.audit.events import BROKER_EVENTS, EVENTS
+from pytest_kafkacheck.audit.events import EVENTS
 from pytest_kafkacheck.audit.outcome import Outcome
 from pytest_kafkacheck.audit.report import Judged, Report, count_text
 from pytest_kafkacheck.audit.rule import Effect
@@ -59,7 +59,7 @@ def _subject(judged: Judged, *, verbose: bool) -> Iterator[object]:
 def _row(outcome: Outcome, *, verbose: bool) -> Iterator[Text]:
     event = EVENTS[outcome.event]
     yield Text(event.title + (f"\n{event.what}" if verbose else ""))
-    yield Text(event.name if event.name in BROKER_EVENTS else "–", style="dim")
+    yield Text(event.shown_by, style="dim")
     yield Text(outcome.effect, style=STYLES[outcome.effect])
     until = [f"until {outcome.until}"] if outcome.effect == "unavailable" and outcome.until else []
     also = [f"also: {reason}" for reason in outcome.also] if verbose or outcome.effect == "keeps" else []

@@ -38,11 +38,11 @@ from pytest_kafkacheck.cluster.docker.pod import HOLD, RIGHTS
 from pytest_kafkacheck.cluster.docker.repair import resume
 from pytest_kafkacheck.cluster.kafka.settling import wait_settled
 from pytest_kafkacheck.cluster.kafka.snapshot import snapshot
-from pytest_kafkacheck.cluster.kafka.zookeeper import Ensemble
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, ZOOKEEPER, Member
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
 from workloads.clients.connection import Address
+from workloads.clients.ensemble import Ensemble
 from workloads.clients.security import Security
 
 log = logging.getLogger(__name__)

@@ -25,7 +25,6 @@ from pytest_kafkacheck.cluster.kafka.administration import Administration, Membe
 from pytest_kafkacheck.cluster.kafka.controller_session import ControllerSession
 from pytest_kafkacheck.cluster.kafka.log_excerpt import excerpt
 from pytest_kafkacheck.cluster.kafka.quick_look import QuickLook
-from pytest_kafkacheck.cluster.kafka.zookeeper import Ensemble
 from pytest_kafkacheck.cluster.spec.member import (
     CONTROL_PLANE,
     CONTROLLER,
@@ -39,6 +38,7 @@ from pytest_kafkacheck.cluster.spec.security import client_properties
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from workloads.clients.connection import Address
+from workloads.clients.ensemble import Ensemble
 from workloads.clients.requests import Leadership
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class DockerCluster:
             brokers = self.brokers
             separate = [node for node in self.controllers if node not in brokers]
             return QuickLook(lambda: self.brokers, controllers=separate)
-        return QuickLook(lambda: self.brokers, ControllerSession(lambda: self.zookeepers.values()))
+        return QuickLook(lambda: self.brokers, ControllerSession(lambda: self.ensemble))
 
     def coordinator(self, kind: Literal["group", "transaction"], name: str) -> int | None:
         return self.kafka.coordinator(kind, name)

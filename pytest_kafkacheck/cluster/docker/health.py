@@ -11,10 +11,10 @@ from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wa
 
 from pytest_kafkacheck.cluster.docker.leftovers import NodesAndBrokers, leftovers
 from pytest_kafkacheck.cluster.kafka import metadata_views, zookeeper
-from pytest_kafkacheck.cluster.kafka.zookeeper import Ensemble
 from pytest_kafkacheck.cluster.spec.member import ZOOKEEPER
 from pytest_kafkacheck.errors import InfrastructureError
 from workloads.clients.connection import Address
+from workloads.clients.ensemble import Ensemble
 
 log = logging.getLogger(__name__)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from pytest_kafkacheck.cluster.kafka.zookeeper import Ensemble
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from workloads.clients.connection import Address
+from workloads.clients.ensemble import Ensemble
 
 
 class RunningCluster(Protocol):

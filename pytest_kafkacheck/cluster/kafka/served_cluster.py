@@ -11,6 +11,7 @@ from pytest_kafkacheck.cluster.kafka.metadata_views import TIMEOUT
 from pytest_kafkacheck.cluster.kafka.topic_state import Report
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from workloads.clients.connection import Address, ask
+from workloads.clients.ensemble import Ensemble
 from workloads.clients.security import Security
 
 
@@ -30,6 +31,7 @@ class ServedCluster:
     brokers: Mapping[int, Address]
     run: str = "served"
     nodes: Mapping[int, object] = field(default_factory=dict)
+    ensemble: Ensemble = field(default_factory=Ensemble)
     kafka: TopicReports = field(default_factory=TopicReports)
 
 

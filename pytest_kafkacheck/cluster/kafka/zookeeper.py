@@ -6,7 +6,6 @@ import json
 import logging
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from kazoo.client import KazooClient
@@ -14,6 +13,7 @@ from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
 from workloads.clients.connection import Address
+from workloads.clients.ensemble import Ensemble
 
 TIMEOUT = 3.0
 """Seconds for a connection, and for each request."""
@@ -21,16 +21,6 @@ TIMEOUT = 3.0
 Answer = TypeVar("Answer")
 
 logging.getLogger("kazoo").addHandler(logging.NullHandler())
-
-
-@dataclass(frozen=True)
-class Ensemble:
-    """servers  where this host reaches them.
-    root     the path below which the brokers keep their data, such as "/kafka"; "" for none.
-    """
-
-    servers: tuple[Address, ...]
-    root: str = ""
 
 
 def registered(ensemble: Ensemble) -> set[int]:
@@ -71,15 +61,14 @@ def _ask(
     *,
     read_only: bool = True,
 ) -> Answer:
-    hosts = ",".join(f"{server[0]}:{server[1]}" for server in ensemble.servers) + ensemble.root
-    client = KazooClient(hosts=hosts, timeout=TIMEOUT, read_only=read_only)
+    client = KazooClient(hosts=ensemble.hosts, timeout=TIMEOUT, read_only=read_only)
     try:
         client.start(timeout=TIMEOUT)
         return request(client)
     except NoNodeError:
         return absent
     except (KazooException, KazooTimeoutError) as error:
-        raise ConnectionError(f"ZooKeeper at {hosts} does not answer: {error!r}") from error
+        raise ConnectionError(f"ZooKeeper at {ensemble.hosts} does not answer: {error!r}") from error
     finally:
         client.stop()
         client.close()

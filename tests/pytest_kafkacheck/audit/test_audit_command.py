@@ -35,6 +35,7 @@ def test_details_say_what_happens_and_where_it_is_documented(capsys: pytest.Capt
     said = " ".join(capsys.readouterr().out.split())
     assert "source: KIP-966: the last replica standing" in said
     assert "The leader reaches neither brokers nor" in said
+    assert "kafkacheck scenarios -k A10" in said
 
 
 def test_json_and_junit_have_every_event(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,6 +47,8 @@ def test_json_and_junit_have_every_event(tmp_path: Path, capsys: pytest.CaptureF
     assert by_event["leader-killed"]["effect"] == "loses"
     assert by_event["leader-killed"]["mends"][0]["setting"] == "acks=all"
     assert by_event["leader-killed"]["sources"]
+    assert [by_event["leader-killed"][by] for by in ("scenario", "claim")] == ["leader-killed", None]
+    assert [by_event["consumer-crash"][by] for by in ("scenario", "claim")] == [None, "A10"]
     suites = ElementTree.parse(file).getroot()
     cases = {case.get("name"): case for case in suites.iter("testcase")}
     assert cases.keys() == by_event.keys()

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from pytest_kafkacheck.audit.events import BROKER_EVENTS
+from pytest_kafkacheck.audit.events import BROKER_EVENTS, EVENTS
 from pytest_kafkacheck.audit.subject import Subject
+from pytest_kafkacheck.claims.claim import all_scenarios as all_claims
 from pytest_kafkacheck.matrix.batch import batches
 from pytest_kafkacheck.matrix.prove import Proof, cells_of
+from pytest_kafkacheck.matrix.scenario import all_scenarios
 
 
 def proof(*events: str, **settings: Any) -> Proof:
@@ -46,6 +48,16 @@ def test_zookeeper_mode_is_shown_in_zookeeper_mode() -> None:
     assert (cell.cluster.version, cell.cluster.zookeepers) == ("3.9.2", 1)
 
 
+def test_each_event_is_shown_by_a_scenario_or_by_a_claim() -> None:
+    claims = {each.claim.id for each in all_claims()}
+    for event in EVENTS.values():
+        if event.claim is None:
+            assert event.name in all_scenarios()
+        else:
+            assert event.claim in claims
+            assert event.claim in event.shown_by
+
+
 @pytest.mark.parametrize(
     ("event", "settings", "said"),
     [
@@ -53,7 +65,7 @@ def test_zookeeper_mode_is_shown_in_zookeeper_mode() -> None:
         (
             "consumer-crash",
             {"commit": "auto", "auto_offset_reset": "latest"},
-            "consumer-crash has no scenario",
+            "consumer-crash is shown by kafkacheck scenarios -k A10",
         ),
         ("leader-killed", {"replication": 12}, "kafkacheck starts 9 brokers at most, and it has 12 replicas"),
         (

@@ -132,6 +132,26 @@ def test_the_controller_of_each_epoch_is_shown_once() -> None:
     ]  # fmt: skip
 
 
+def test_the_controller_is_shown_as_zookeeper_has_it_and_as_brokers_know_it() -> None:
+    """Brokers report no epoch with it, and learn of it later."""
+    kept = [(0, 1, 4), (1, -1, 4), (2, 2, 5), (3, 2, 5)]
+    seen: list[tuple[str, int | None, int, int, int | None]] = [
+        *(("controller", None, at, leader, epoch) for at, leader, epoch in kept),
+        *(("controller_view", 1, at, leader, None) for at, leader in ((0, 1), (2, 1), (3, 2), (4, 2))),
+    ]
+    rows = [
+        {"process": 9, "time": at, "node": node, "kind": kind, "leader": leader, "leader_epoch": epoch}
+        for kind, node, at, leader, epoch in seen
+    ]
+    (lane,) = controller(planted(operations=[FIRST], observations=rows))
+    assert {row.name: [(span.begin, span.end, span.text) for span in row.spans] for row in lane.rows} == {
+        "node 1": [(0, 3000, "controller 1"), (3000, 4000, "controller 2")],
+        "ZooKeeper": [
+            (0, 1000, "controller 1, epoch 4"), (1000, 2000, "no controller"), (2000, 3000, "controller 2, epoch 5"),
+        ],
+    }  # fmt: skip
+
+
 def member(
     event: str, at: float, process: int, partition: int | None, generation: int | None
 ) -> dict[str, object]:

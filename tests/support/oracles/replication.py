@@ -111,11 +111,11 @@ def has_cause(tables: Tables, leader: Row) -> bool:
     return leader["node"] not in last["isr"]
 
 
-def conflicts(tables: Tables, kind: str) -> int:
+def conflicts(tables: Tables, *kinds: str) -> int:
     named: dict[Any, set[int]] = {}
-    for o in samples(tables, kind):
+    for o in (o for kind in kinds for o in samples(tables, kind)):
         if o["leader"] >= 0:
-            named.setdefault((log(o), o["leader_epoch"]), set()).add(o["leader"])
+            named.setdefault((o["kind"], log(o), o["leader_epoch"]), set()).add(o["leader"])
     return sum(len(leaders) > 1 for leaders in named.values())
 
 
@@ -131,8 +131,8 @@ def outside(tables: Tables) -> int:
     )
 
 
-def regressions(tables: Tables) -> int:
-    known = [o for o in samples(tables) if o["connection"] is not None]
+def regressions(tables: Tables, kind: str = "partition") -> int:
+    known = [o for o in samples(tables, kind) if o["connection"] is not None]
     return sum(
         any(
             (log(a), a["node"], a["connection"]) == (log(b), b["node"], b["connection"]) and is_before(a, b)
@@ -150,7 +150,8 @@ ORACLES: dict[str, Oracle] = {
     "leader-below-watermark": lambda tables: [known for _, known in short_leaders(tables)].count(False),
     "unclean-truncation": lambda tables: [known for _, known in short_leaders(tables)].count(True),
     "two-leaders-in-epoch": lambda tables: conflicts(tables, "partition"),
-    "controller-conflict": lambda tables: conflicts(tables, "quorum"),
+    "controller-conflict": lambda tables: conflicts(tables, "quorum", "controller"),
+    "controller-regression": lambda tables: regressions(tables, "controller"),
     "leader-outside-isr": outside,
     "metadata-regression": regressions,
 }

@@ -219,6 +219,43 @@ def two_controllers_in_one_epoch(s: Any) -> Any:
     return written(reported(reported(s, 60, epoch=5, kind="quorum"), 80, kind="quorum", node=1, epoch=5))
 
 
+def controlled(s: Any, at: int, leader: int, epoch: int, connection: int | None = 0) -> Any:
+    """ZooKeeper had this controller."""
+    reported(s, 1) if not s.observations else None
+    return reported(s, at, kind="controller", node=None, leader=leader, epoch=epoch, connection=connection)
+
+
+def two_controllers_in_one_epoch_of_zookeeper(s: Any) -> Any:
+    """Before the second one, the first one had lost its session. Brokers report no epoch with the controller."""
+    controlled(controlled(controlled(s, 20, 1, 4), 40, -1, 4), 60, 2, 4)
+    controlled(controlled(s, 80, 2, 5), 100, -1, 5)
+    for at, leader in ((110, 1), (120, 2)):
+        reported(s, at, kind="controller_view", leader=leader, epoch=None)
+    return written(s)
+
+
+def controllers_of_a_quorum_and_of_zookeeper(s: Any) -> Any:
+    """A migration: both count their epochs on their own."""
+    return written(controlled(reported(s, 20, kind="quorum"), 40, 2, 4))
+
+
+def controller_epoch_that_went_back(s: Any) -> Any:
+    return written(controlled(controlled(controlled(s, 20, 1, 5), 40, 2, 4), 60, 1, 5))
+
+
+def controller_epoch_that_went_back_between_sessions(s: Any) -> Any:
+    """ZooKeeper does not order the reads of two sessions. Answers that overlap have no order either."""
+    controlled(controlled(s, 20, 1, 5), 40, 2, 4, connection=1)
+    controlled(controlled(s, 60, 1, 7, connection=2), 65, 2, 6, connection=2)
+    return written(controlled(controlled(s, 80, 1, 9, connection=None), 100, 2, 8, connection=None))
+
+
+def quorum_epoch_that_went_back(s: Any) -> Any:
+    """The broker asked a controller that was replaced."""
+    reported(s, 20, kind="quorum", leader=1, epoch=5, connection=0)
+    return written(reported(s, 40, kind="quorum", leader=2, epoch=4, connection=0))
+
+
 def a_controller_and_a_leader(s: Any) -> Any:
     return written(reported(reported(s, 20, kind="quorum"), 40, node=2))
 
@@ -242,7 +279,9 @@ def epoch_that_went_back(s: Any) -> Any:
 
 
 def epoch_that_stayed(s: Any) -> Any:
+    """Another probe named a higher one."""
     reported(s, 20, epoch=5, connection=3)
+    reported(s, 30, epoch=9, connection=3, kind="other", topic="t", partition=0)
     return written(reported(s, 40, epoch=5, connection=3))
 
 
@@ -298,6 +337,11 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     no_leader_in_the_epoch_of_one: {},
     leaders_of_two_partitions: {},
     two_controllers_in_one_epoch: {"controller-conflict": 1},
+    two_controllers_in_one_epoch_of_zookeeper: {"controller-conflict": 1},
+    controllers_of_a_quorum_and_of_zookeeper: {},
+    controller_epoch_that_went_back: {"controller-regression": 1},
+    controller_epoch_that_went_back_between_sessions: {},
+    quorum_epoch_that_went_back: {},
     a_controller_and_a_leader: {},
     leader_that_is_not_in_sync: {"leader-outside-isr": 1},
     replica_in_sync_that_is_none: {"leader-outside-isr": 1},
