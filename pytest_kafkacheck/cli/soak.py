@@ -20,8 +20,8 @@ from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED, UNKN
 from pytest_kafkacheck.errors import UsageError
 
 if TYPE_CHECKING:
+    from pytest_kafkacheck.soak.limits import Limits
     from pytest_kafkacheck.soak.plan import Soak
-    from pytest_kafkacheck.soak.soak import Limits
     from pytest_kafkacheck.soak.state import SoakFolder
 
 PRESETS = ("safe", "unsafe", "cycle")
@@ -104,7 +104,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _limits(options: argparse.Namespace) -> Limits:
     """Raises UsageError."""
-    from pytest_kafkacheck.soak.soak import Limits
+    from pytest_kafkacheck.soak.limits import Limits
 
     for name in ("hours", "rounds", "stop_after", "limit_mb"):
         value = getattr(options, name)

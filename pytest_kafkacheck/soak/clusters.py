@@ -45,8 +45,8 @@ class Clusters:
     def __exit__(self, *_: object) -> None:
         self._close()
 
-    def run(self, experiment: Experiment, *, name: str) -> Run:
-        return self._harness.run(experiment, name=name)
+    def record(self, experiment: Experiment, *, name: str) -> Path:
+        return self._harness.record(experiment, name=name)
 
     def judge(self, home: Path) -> Run:
         return self._harness.judge(home)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -63,5 +65,10 @@ def first_of_causes(rounds: Sequence[Round]) -> dict[int, str]:
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of all its files."""
-    return sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
+    """Bytes of all its files. A run that is recorded or compacted may add and remove some meanwhile."""
+    size = 0
+    for home, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                size += os.lstat(os.path.join(home, name)).st_size
+    return size

@@ -32,10 +32,6 @@ class State:
     rounds: tuple[Round, ...] = ()
 
     @property
-    def next_number(self) -> int:
-        return self.rounds[-1].number + 1 if self.rounds else 1
-
-    @property
     def seen(self) -> frozenset[Pair]:
         return frozenset(pair for each in self.rounds for pair in each.pairs)
 
@@ -101,6 +97,12 @@ class SoakFolder:
                 f"{state.seed}); name another folder with --dir, or remove this one"
             )
         return state
+
+    def note(self, plan: Soak, seed: int, ended: Round, *, seconds: float) -> None:
+        """Add a round to the state, or another version of it. Several threads may do so at a time."""
+        with (self.path / "soak.json.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.write(self.read(plan, seed).with_round(ended, seconds=seconds))
 
     def write(self, state: State) -> None:
         """Replace the state as a whole: a crash leaves the old one or the new one."""

@@ -18,14 +18,15 @@ from pytest_kafkacheck.errors import CapabilityError, UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.soak import clusters
 from pytest_kafkacheck.soak.junit import junit_xml
+from pytest_kafkacheck.soak.limits import Limits
 from pytest_kafkacheck.soak.markdown import markdown
 from pytest_kafkacheck.soak.plan import Soak
 from pytest_kafkacheck.soak.retention import size_of
 from pytest_kafkacheck.soak.round import causes_of
-from pytest_kafkacheck.soak.soak import Limits, soak
+from pytest_kafkacheck.soak.soak import soak
 from pytest_kafkacheck.soak.state import SoakFolder, State
 from pytest_kafkacheck.soak.summary import summarized
-from tests.support.fake_lab import BYTES, FakeLab, shows
+from tests.support.fake_lab import BYTES, FakeLab, at_once, shows
 from workloads.append_log import AppendLog
 
 PLAN = Soak(workloads=[AppendLog()])
@@ -40,7 +41,9 @@ def mixed(home: Path, **limits: Any) -> State:
         return shows(experiment, lost=number in (3, 5), unknown=reason)
 
     lab = FakeLab(home, verdict=verdict)
-    return soak(PLAN, lab, SoakFolder(home), Limits(rounds=6, **limits), seed=1, clock=lab.clock)
+    return soak(
+        PLAN, lab, SoakFolder(home), Limits(rounds=6, **limits), seed=1, clock=lab.clock, start=at_once
+    )
 
 
 def kept(state: State, home: Path) -> list[int]:
