@@ -53,7 +53,10 @@ def removable(rounds: Sequence[Round]) -> Iterator[Round]:
 
 
 def first_of_causes(rounds: Sequence[Round]) -> dict[int, str]:
-    """Number of a round to a cause that it was the first to show; of several, the first."""
+    """Number of a round to a cause that it was the first to show; of several, the first.
+
+    rounds  in the order in which they have ended: a run that is being shrunk does not cease to be the first one.
+    """
     found: dict[str, int] = {}
     for each in rounds:
         for cause in each.causes:

@@ -28,6 +28,7 @@ from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.soak.draw import BLOCK, Drawn, draw, drawn_earlier
 from pytest_kafkacheck.soak.limits import Limits
 from pytest_kafkacheck.soak.pairs import Pair, planned
+from pytest_kafkacheck.soak.part import WHOLE, Part
 from pytest_kafkacheck.soak.plan import Soak
 from pytest_kafkacheck.soak.retention import first_of_causes, prune
 from pytest_kafkacheck.soak.round import Round
@@ -62,15 +63,18 @@ def soak(
     *,
     seed: int,
     say: Say = lambda _: None,
+    part: Part = WHOLE,
     clock: Callable[[], float] = time.monotonic,
     start: Start = in_thread,
 ) -> State:
     """Run rounds, and go on where an earlier call has stopped. `folder.file` has the state after each verdict.
 
+    part   the rounds that are run here; other processes run the others at the same time.
     start  starts a verdict beside the next round.
     Raises InfrastructureError when several rounds in succession could not be run.
     """
-    return _Running(plan, lab, folder, limits, seed=seed, say=say, clock=clock, start=start).go_on()
+    running = _Running(plan, lab, folder, limits, seed=seed, say=say, part=part, clock=clock, start=start)
+    return running.go_on()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,11 +96,13 @@ class _Running:
         *,
         seed: int,
         say: Say,
+        part: Part,
         clock: Callable[[], float],
         start: Start,
     ) -> None:
         self._plan, self._lab, self._folder, self._limits = plan, lab, folder, limits
-        self._seed, self._say, self._clock, self._start = seed, say, clock, start
+        self._seed, self._say, self._part = seed, say, part
+        self._clock, self._start = clock, start
         self._began = clock() - self._state.seconds
         self._judging: _Judging | None = None
         self._failures = 0
@@ -144,7 +150,7 @@ class _Running:
         taken = {each.number for each in self._state.rounds}
         if self._judging is not None:
             taken.add(self._judging.number)
-        return next(number for number in range(1, len(taken) + 2) if number not in taken)
+        return self._part.next(taken)
 
     def _round(self, number: int) -> None:
         if self._is_left_over(number):
@@ -158,9 +164,10 @@ class _Running:
             recorded = self._lab.record(drawn.experiment, name=name_of(number))
         except InfrastructureError as error:
             recorded = error
+        seconds = self._clock() - began
         self._rounds_on_cluster += 1
         self._wait()
-        work = partial(self._judge, number, drawn, recorded, self._clock() - began)
+        work = partial(self._judge, number, drawn, recorded, seconds)
         self._judging = _Judging(
             number=number,
             pairs=planned(drawn.experiment.schedule),
@@ -243,7 +250,7 @@ class _Running:
         for number, cause in first_of_causes(rounds).items():
             found = next(each for each in rounds if each.number == number)
             home = self._folder.path / found.path
-            if found.shrunk is not None or not home.is_dir():
+            if found.shrunk is not None or not home.is_dir() or not self._part.has(number):
                 continue
             self._wait()
             self._say(f"shrinking round {number}: {cause}")

@@ -161,9 +161,21 @@ def test_a_killed_round_that_recorded_a_loss_is_a_finding(tmp_path: Path) -> Non
     lab = FakeLab(tmp_path, verdict=lambda experiment: shows(experiment, lost=True))
     left = tmp_path / "20260101-000000-round-00001-deadbeef"
     (left / "history").mkdir(parents=True)
-    (left / "experiment.json").write_text(json.dumps(draw(PLAN, 1, 1, ()).experiment.to_json()))
+    # Another candidate than the one that would be drawn now.
+    number = draw(PLAN, 1, 1, ()).draw + 1
+    (left / "experiment.json").write_text(json.dumps(candidate(PLAN, 1, 1, number).to_json()))
     state = run(lab, rounds=1)
-    assert (state.rounds[0].result, state.rounds[0].path, lab.ran) == ("invalid", left.name, [])
+    (found,) = state.rounds
+    assert (found.result, found.path, found.draw, lab.ran) == ("invalid", left.name, number, [])
+
+
+def test_a_killed_round_that_is_none_of_the_soak_is_run_again(tmp_path: Path) -> None:
+    lab = FakeLab(tmp_path)
+    left = tmp_path / "20260101-000000-round-00001-deadbeef"
+    (left / "history").mkdir(parents=True)
+    (left / "experiment.json").write_text(json.dumps(candidate(PLAN, 2, 1, 0).to_json()))
+    assert run(lab, rounds=1).rounds[0].path != left.name
+    assert not left.exists()
 
 
 def test_a_round_is_judged_and_reported_while_the_next_one_is_under_load(tmp_path: Path) -> None:
