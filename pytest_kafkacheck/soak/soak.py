@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -243,11 +244,14 @@ class _Running:
         return sorted(self._folder.path.glob(f"*-{name_of(number)}-*"))
 
     def _shrink_new(self) -> None:
-        """Shrink the first run of each cause that was not shrunk yet."""
+        """Shrink the first run of each cause that was not shrunk yet.
+
+        Of no more causes than `stop_after`: the last round of a soak that ends after so many may have shown another.
+        """
         if not self._limits.shrink:
             return
         rounds = self._state.rounds
-        for number, cause in first_of_causes(rounds).items():
+        for number, cause in islice(first_of_causes(rounds).items(), self._limits.stop_after):
             found = next(each for each in rounds if each.number == number)
             home = self._folder.path / found.path
             if found.shrunk is not None or not home.is_dir() or not self._part.has(number):

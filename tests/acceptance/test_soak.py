@@ -143,7 +143,8 @@ def test_the_first_loss_of_an_unsafe_setting_is_found_and_shrunk(tmp_path: Path)
     soak = started(*command, "--json", "soak.json", cwd=tmp_path)
     out, _ = soak.communicate(timeout=3000)
     assert soak.returncode == NOT_AS_EXPECTED, out
-    (finding,) = json.loads((tmp_path / "soak.json").read_text())["findings"]
+    # The round that was under load when it was found may show another cause.
+    finding, *_ = json.loads((tmp_path / "soak.json").read_text())["findings"]
     assert "lost-write" in finding["cause"]
     run = tmp_path / ".kafkacheck" / "soak-unsafe-1" / finding["path"]
     assert "reproduced:" in finding["shrunk"]

@@ -246,6 +246,20 @@ def test_the_first_run_of_each_cause_is_shrunk_once(tmp_path: Path) -> None:
     assert len(lab.shrunk) == 2
 
 
+def test_a_cause_more_than_asked_for_is_reported_and_not_shrunk(tmp_path: Path) -> None:
+    """The round that was under load when the last cause was found may show another one."""
+
+    def verdict(experiment: Experiment) -> Any:
+        assert experiment.name == "round-2" or wait_until(lambda: len(lab.ran) == 2, limit=10)
+        shown = shows(experiment, lost=True)
+        return replace(shown, causes=()) if experiment.name == "round-2" else shown
+
+    lab = FakeLab(tmp_path, verdict=verdict)
+    state = run(lab, rounds=9, shrink=90.0, stop_after=1, start=in_thread)
+    assert [each.causes for each in state.rounds] == [("truncation: lost-write",), ("lost-write",)]
+    assert [home.name for home, _ in lab.shrunk] == [state.rounds[0].path]
+
+
 def test_a_round_that_cannot_be_run_is_unknown_and_several_end_the_soak(tmp_path: Path) -> None:
     left = tmp_path / "a" / "20260101-000000-round-00002-deadbeef"
 
