@@ -37,7 +37,9 @@ def merged(files: Iterator[list[dict[str, Any]]]) -> list[dict[str, Any]]:
         kept = found.setdefault((result["id"], result["case"]), {**result, "tries": []})
         kept["tries"] += result["tries"]
     every = [
-        each for each in found.values() if any(one["outcome"] != "not exercised" for one in each["tries"])
+        each
+        for each in found.values()
+        if any(one["outcome"] in ("confirmed", "refuted") for one in each["tries"])
     ]
     return sorted(every, key=lambda each: (each["id"][0], int(each["id"][1:])))
 

@@ -30,7 +30,8 @@ SECTIONS = {
 """The first letter of a claim's id."""
 
 Expected = Literal["confirmed", "refuted"]
-Outcome = Literal["confirmed", "refuted", "not exercised"]
+Outcome = Literal["confirmed", "refuted", "not exercised", "error"]
+"""``error``: the claim's program raised something that it should not. Nothing is known of the claim."""
 
 Figure = float | str
 

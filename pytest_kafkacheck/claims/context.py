@@ -28,6 +28,8 @@ from workloads.clients.kafka_python import access
 from workloads.clients.kafka_python.producer import close_producer
 from workloads.clients.requests import LATEST, REPLICA, Leadership, Watermarks
 
+log = logging.getLogger(__name__)
+
 CLOSE_LIMIT = 10.0
 """Seconds for a producer to send what it still has."""
 
@@ -40,7 +42,10 @@ CLIENT: dict[str, Any] = {
 
 
 class ScenarioContext:
-    """A context manager: leaving it closes the clients, deletes the topics and waits for the cluster to settle."""
+    """A context manager: leaving it closes the clients, deletes the topics and waits for the cluster to settle.
+
+    An error of this clean-up is only logged where the program has raised one.
+    """
 
     def __init__(self, cluster: DockerCluster, *, run: Callable[[Experiment], Run]) -> None:
         self.cluster = cluster
@@ -62,9 +67,16 @@ class ScenarioContext:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._stack.close()
-        if isinstance(error, KeyboardInterrupt):
-            return  # the cluster is about to be removed
+        try:
+            self._stack.close()
+            if not isinstance(error, KeyboardInterrupt):  # after that the cluster is removed
+                self._settle()
+        except Exception as problem:
+            if error is None:
+                raise
+            log.warning("cleaning up after %r: %r", error, problem)
+
+    def _settle(self) -> None:
         for name in self._topics:
             topics.delete(self.cluster.brokers, name)
         self.cluster.wait_settled()

@@ -10,21 +10,27 @@ from typing import Any, Literal
 
 from pytest_kafkacheck.claims.claim import Figure, Outcome, Picture, Scenario
 
-State = Literal["as documented", "not as documented", "not exercised"]
+State = Literal["as documented", "not as documented", "not exercised", "error"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Try:
-    """One showing. seen: the observation, or why it was not exercised. seconds: without the start of the cluster."""
+    """One showing.
+
+    seen     the observation, or why there is none.
+    seconds  without the start of the cluster.
+    error    what the claim's program raised, where the outcome is "error".
+    """
 
     outcome: Outcome
     seen: str
     seconds: float
     figures: Mapping[str, Figure] = field(default_factory=dict)
     picture: Picture | None = None
+    error: Exception | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Without the picture."""
+        """Without the picture and the traceback."""
         return {
             "outcome": self.outcome,
             "seen": self.seen,
@@ -42,10 +48,12 @@ class ScenarioResult:
 
     @property
     def state(self) -> State:
-        """One try that decides otherwise than documented is enough, and so is one that was not exercised."""
+        """The worst of all tries: one is enough."""
         outcomes = {each.outcome for each in self.tries}
-        if outcomes - {self.scenario.case.expected, "not exercised"}:
+        if outcomes - {self.scenario.case.expected, "not exercised", "error"}:
             return "not as documented"
+        if "error" in outcomes:
+            return "error"
         return "not exercised" if "not exercised" in outcomes else "as documented"
 
     @property

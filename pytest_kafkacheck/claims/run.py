@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from kafka.errors import KafkaError
 
@@ -16,6 +19,7 @@ from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.run import Run
+from pytest_kafkacheck.termination import interrupts_before_errors
 
 
 def by_cluster(scenarios: Iterable[Scenario]) -> list[Scenario]:
@@ -45,22 +49,27 @@ def run_scenarios(
 
 
 def run_once(harness: Harness, scenario: Scenario) -> Try:
-    """Show a claim on a cluster of its spec: the open one where it fits."""
+    """Show a claim on a cluster of its spec: the open one where it fits and is healthy."""
     logs = harness.directory / "scenarios" / scenario.name
     with harness.cluster(scenario.case.cluster, logs=logs, alone=True) as cluster:
-        return show(scenario.claim, cluster, run=harness.run)
+        shown = show(scenario.claim, cluster, run=harness.run)
+    if shown.error is None:
+        return shown
+    return replace(shown, seen=f"{shown.seen}; traceback: {_keep_traceback(shown.error, logs)}")
 
 
 def show(claim: Claim, cluster: DockerCluster, *, run: Callable[[Experiment], Run]) -> Try:
     """Show a claim on a running cluster. run: runs and judges an experiment."""
     began = time.monotonic()
     try:
-        with ScenarioContext(cluster, run=run) as context:
+        with interrupts_before_errors(), ScenarioContext(cluster, run=run) as context:
             answer = claim.show(context)
     except (NotExercised, InfrastructureError, KafkaError, OSError) as error:
         # A fault without effect or a broker that does not answer says nothing about the claim.
         seen = str(error) if isinstance(error, (NotExercised, InfrastructureError)) else repr(error)
         return Try(outcome="not exercised", seen=seen, seconds=_since(began))
+    except Exception as error:  # a mistake in the claim's program, which does not end those of the others
+        return Try(outcome="error", seen=repr(error), seconds=_since(began), error=error)
     return Try(
         outcome="confirmed" if answer.holds else "refuted",
         seen=answer.seen,
@@ -68,6 +77,14 @@ def show(claim: Claim, cluster: DockerCluster, *, run: Callable[[Experiment], Ru
         figures=answer.figures,
         picture=answer.picture,
     )
+
+
+def _keep_traceback(error: Exception, folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "error.txt"
+    with file.open("a", encoding="utf-8") as out:  # of all tries
+        out.writelines(traceback.format_exception(error))
+    return file
 
 
 def _since(began: float) -> float:

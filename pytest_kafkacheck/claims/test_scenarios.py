@@ -25,5 +25,7 @@ def test_scenario(
     shown = run_once(_kafkacheck_harness, scenario)
     for name, value in shown.figures.items():
         record_property(name, value)
+    if shown.error is not None:
+        raise shown.error
     if shown.outcome != scenario.case.expected:
         raise VerdictError(f"{shown.outcome}, expected {scenario.case.expected}: {shown.seen}")

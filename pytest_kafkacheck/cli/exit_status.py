@@ -7,7 +7,7 @@ from collections.abc import Sequence
 AS_EXPECTED, NOT_AS_EXPECTED, USAGE, UNKNOWN, INFRASTRUCTURE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 MEANING_OF = {
     AS_EXPECTED: "every verdict as expected; of a command that does not judge: it is done",
-    NOT_AS_EXPECTED: "a verdict is not the expected one, or a configuration loses records",
+    NOT_AS_EXPECTED: "a verdict is not as expected, a configuration loses records, or a claim ended with an error",
     USAGE: "the command or an experiment makes no sense; nothing was started",
     UNKNOWN: "a verdict is unknown, and none is worse",
     INFRASTRUCTURE: "the machine lacks something that is needed",

@@ -36,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser().print_help()
             return USAGE
         options = parser().parse_args(arguments)
+        options.arguments = sys.argv[1:] if arguments is None else list(arguments)
         command: Command = options.command
         check_siblings()
         with terminated_like_interrupted(), brief_logs():

@@ -17,7 +17,7 @@ from pytest_kafkacheck.cli.common.harness_options import (
 from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.common.progress import say, show
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED, UNKNOWN, worst
-from pytest_kafkacheck.errors import KafkacheckError, UsageError
+from pytest_kafkacheck.errors import UsageError
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.claims.claim import Scenario
@@ -36,6 +36,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--list", action="store_true", help="print the scenarios; run nothing")
     add_json_option(parser, "the results")
+    parser.add_argument("--junitxml", metavar="FILE", type=Path, help="write the results as JUnit's XML")
     parser.add_argument(
         "--pictures",
         metavar="DIR",
@@ -55,6 +56,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.tries < 1:
         raise UsageError(f"--tries {options.tries}: expected 1 or more")
     check_json(options.json)
+    if options.junitxml is not None and not options.junitxml.resolve().parent.is_dir():
+        raise UsageError(f"--junitxml {options.junitxml}: its folder does not exist")
     if options.pictures is not None and not options.pictures.is_dir():
         raise UsageError(f"--pictures {options.pictures}: expected a folder that exists")
     scenarios = selected(all_scenarios(), options.expression)
@@ -67,7 +70,7 @@ def _run(options: argparse.Namespace) -> int:
                 results.append(result)
                 if options.pictures is not None:
                     _draw(options.pictures, result)
-    except (KeyboardInterrupt, KafkacheckError):
+    except BaseException:
         if results:  # those of the scenarios that have ended are not lost
             write_results(options, results)
         raise
@@ -98,6 +101,7 @@ def _list(options: argparse.Namespace, scenarios: Sequence[Scenario]) -> int:
 
 def write_results(options: argparse.Namespace, results: Sequence[ScenarioResult]) -> int:
     """Print the table, write the file, and return the exit status."""
+    from pytest_kafkacheck.claims.junit import junit_xml
     from pytest_kafkacheck.claims.table import HEADINGS, notes, row
     from pytest_kafkacheck.cli.common.table import table
 
@@ -105,6 +109,8 @@ def write_results(options: argparse.Namespace, results: Sequence[ScenarioResult]
     data = [result.to_json() for result in in_order]
     if options.json is not None:
         write_json(options.json, data)
+    if options.junitxml is not None:
+        options.junitxml.write_text(junit_xml(in_order), encoding="utf-8")
     if options.json != "-":
         marked = [result.state != "as documented" for result in in_order]
         out = console()
@@ -118,6 +124,7 @@ def write_results(options: argparse.Namespace, results: Sequence[ScenarioResult]
 STATUS_OF = {
     "as documented": AS_EXPECTED,
     "not as documented": NOT_AS_EXPECTED,
+    "error": NOT_AS_EXPECTED,
     "not exercised": UNKNOWN,
 }
 

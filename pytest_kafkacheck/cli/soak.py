@@ -20,8 +20,8 @@ from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED, UNKN
 from pytest_kafkacheck.errors import UsageError
 
 if TYPE_CHECKING:
+    from pytest_kafkacheck.soak.limits import Limits
     from pytest_kafkacheck.soak.plan import Soak
-    from pytest_kafkacheck.soak.soak import Limits
     from pytest_kafkacheck.soak.state import SoakFolder
 
 PRESETS = ("safe", "unsafe", "cycle")
@@ -42,6 +42,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     plan.add_argument(
         "--client", metavar="LIBRARY", help="the client library of all workloads, such as 'command:./client'"
+    )
+    parser.add_argument(
+        "--clusters",
+        type=int,
+        default=1,
+        metavar="N",
+        help="clusters side by side, each with rounds of its own; about 4.2 GB of memory each; default: %(default)s",
     )
     ends = parser.add_argument_group("when it ends, one or more of")
     ends.add_argument("--hours", type=float, metavar="N", help="no round begins later; over all calls")
@@ -78,6 +85,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.soak.clusters import Clusters
     from pytest_kafkacheck.soak.draw import draw
+    from pytest_kafkacheck.soak.side_by_side import own_part, run_side_by_side
     from pytest_kafkacheck.soak.soak import soak
     from pytest_kafkacheck.soak.state import SoakFolder
 
@@ -88,14 +96,23 @@ def _run(options: argparse.Namespace) -> int:
             raise UsageError(f"--{name} {file}: its folder does not exist")
     name, plan = _plan(options)
     folder = SoakFolder(options.dir / f"soak-{name}-{options.seed}")
+    quiet = (lambda _: None) if not options.verbose else say
+    lab = Clusters(folder.path, say=quiet, show=show, **spark_options(options))
+    if (part := own_part(options.clusters)) is not None:
+        # The process that has started this one holds the lock, and writes the summary.
+        with lab:
+            soak(plan, lab, folder, limits, seed=options.seed, part=part, say=say)
+        return AS_EXPECTED
     with folder.locked():
         folder.read(plan, options.seed)
         draw(plan, options.seed, 1, ())
-        quiet = (lambda _: None) if not options.verbose else say
-        with Clusters(folder.path, say=quiet, show=show, **spark_options(options)) as lab:
-            lab.check(plan)
+        with lab:
+            lab.check(plan, clusters=options.clusters)
             try:
-                soak(plan, lab, folder, limits, seed=options.seed, say=say)
+                if options.clusters > 1:
+                    run_side_by_side(["-m", "pytest_kafkacheck", *options.arguments], options.clusters)
+                else:
+                    soak(plan, lab, folder, limits, seed=options.seed, say=say)
             finally:
                 # A soak that was interrupted has a summary, too.
                 status = _write(options, name, plan, folder)
@@ -104,9 +121,9 @@ def _run(options: argparse.Namespace) -> int:
 
 def _limits(options: argparse.Namespace) -> Limits:
     """Raises UsageError."""
-    from pytest_kafkacheck.soak.soak import Limits
+    from pytest_kafkacheck.soak.limits import Limits
 
-    for name in ("hours", "rounds", "stop_after", "limit_mb"):
+    for name in ("hours", "rounds", "stop_after", "limit_mb", "clusters"):
         value = getattr(options, name)
         if value is not None and not 0 < value < math.inf:
             raise UsageError(f"--{name.replace('_', '-')} {value:g}: expected a number above 0")

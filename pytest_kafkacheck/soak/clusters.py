@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from analyzers.spark.session import end_spark
 from nemesis.generate import default_weights
-from pytest_kafkacheck.cluster.docker.engine import require_image
+from pytest_kafkacheck.cluster.docker.engine import require_image, require_memory
 from pytest_kafkacheck.cluster.docker.images import image_for
 from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -16,6 +16,9 @@ from pytest_kafkacheck.progress import Say, Show, show_nothing
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.shrink.shrink import shrink
 from pytest_kafkacheck.soak.plan import Soak
+
+JUDGE_MB = 2300
+"""MiB of a process of a soak: the heap of Spark's JVM, and Python."""
 
 
 class Clusters:
@@ -45,15 +48,18 @@ class Clusters:
     def __exit__(self, *_: object) -> None:
         self._close()
 
-    def run(self, experiment: Experiment, *, name: str) -> Run:
-        return self._harness.run(experiment, name=name)
+    def record(self, experiment: Experiment, *, name: str) -> Path:
+        return self._harness.record(experiment, name=name)
 
     def judge(self, home: Path) -> Run:
         return self._harness.judge(home)
 
-    def check(self, plan: Soak) -> None:
+    def check(self, plan: Soak, *, clusters: int = 1) -> None:
         """Refuse what cannot be run here, before anything starts. Raises UsageError, and InfrastructureError for a
-        fault that this host cannot do, and for an image that it does not have."""
+        fault that this host cannot do, an image that it does not have, and too little memory.
+
+        clusters  of one soak, side by side.
+        """
         harness = self._harness
         names = default_weights(clients=plan.clients) if plan.faults is None else plan.faults
         harness.require_faults([name for name, weight in names.items() if weight > 0])
@@ -61,6 +67,8 @@ class Clusters:
         try:
             for cluster in plan.clusters:
                 require_image(engine.client, cluster.image or image_for(cluster.version, engine.client))
+                if clusters > 1:
+                    require_memory(engine.client, cluster, times=clusters, beside_mb=clusters * JUDGE_MB)
         finally:
             engine.close()
         for cluster in plan.clusters:

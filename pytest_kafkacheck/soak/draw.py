@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
@@ -51,6 +54,16 @@ def draw(plan: Soak, seed: int, number: int, seen: Collection[Pair]) -> Drawn:
 def candidate(plan: Soak, seed: int, number: int, attempt: int) -> Experiment:
     """One of the candidates of a round; always the same one. Raises ValueError where it is not possible."""
     return _candidate(plan, *_turn(plan, number), f"{seed}/{number}/{attempt}", number)
+
+
+def drawn_earlier(plan: Soak, seed: int, number: int, stored: Mapping[str, Any]) -> Drawn | None:
+    """The candidate of a round whose experiment was stored as this JSON; None where it is none of them."""
+    for attempt in range(CANDIDATES):
+        with suppress(ValueError):
+            experiment = candidate(plan, seed, number, attempt)
+            if json.loads(json.dumps(experiment.to_json())) == stored:
+                return Drawn(experiment=experiment, draw=attempt)
+    return None
 
 
 def _turn(plan: Soak, number: int) -> tuple[ClusterSpec, Workload]:

@@ -20,7 +20,7 @@ def junit_xml(rounds: Sequence[Round], *, name: str) -> str:
         errors="0",
         time=f"{sum(each.seconds for each in rounds):.1f}",
     )
-    for each in rounds:
+    for each in sorted(rounds, key=lambda each: each.number):
         _add_case(suite, each)
     suites = ElementTree.Element("testsuites")
     suites.append(suite)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -51,7 +53,10 @@ def removable(rounds: Sequence[Round]) -> Iterator[Round]:
 
 
 def first_of_causes(rounds: Sequence[Round]) -> dict[int, str]:
-    """Number of a round to a cause that it was the first to show; of several, the first."""
+    """Number of a round to a cause that it was the first to show; of several, the first.
+
+    rounds  in the order in which they have ended: a run that is being shrunk does not cease to be the first one.
+    """
     found: dict[str, int] = {}
     for each in rounds:
         for cause in each.causes:
@@ -63,5 +68,10 @@ def first_of_causes(rounds: Sequence[Round]) -> dict[int, str]:
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of all its files."""
-    return sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
+    """Bytes of all its files. A run that is recorded or compacted may add and remove some meanwhile."""
+    size = 0
+    for home, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                size += os.lstat(os.path.join(home, name)).st_size
+    return size

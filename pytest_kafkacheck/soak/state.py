@@ -23,7 +23,7 @@ FORMAT = 1
 class State:
     """plan      digest of what it draws from.
     seconds   for which it has run, over all calls.
-    rounds    those that have ended.
+    rounds    those that have ended, in the order in which they did.
     """
 
     plan: str
@@ -32,18 +32,13 @@ class State:
     rounds: tuple[Round, ...] = ()
 
     @property
-    def next_number(self) -> int:
-        return self.rounds[-1].number + 1 if self.rounds else 1
-
-    @property
     def seen(self) -> frozenset[Pair]:
         return frozenset(pair for each in self.rounds for pair in each.pairs)
 
     def with_round(self, ended: Round, *, seconds: float) -> Self:
         """After another round, or with another version of one."""
-        others = tuple(each for each in self.rounds if each.number != ended.number)
-        rounds = sorted((*others, ended), key=lambda each: each.number)
-        return replace(self, rounds=tuple(rounds), seconds=seconds)
+        rounds = {each.number: each for each in self.rounds} | {ended.number: ended}
+        return replace(self, rounds=tuple(rounds.values()), seconds=max(seconds, self.seconds))
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -101,6 +96,12 @@ class SoakFolder:
                 f"{state.seed}); name another folder with --dir, or remove this one"
             )
         return state
+
+    def note(self, plan: Soak, seed: int, ended: Round, *, seconds: float) -> None:
+        """Add a round to the state, or another version of it. Several threads and processes may do so at a time."""
+        with (self.path / "soak.json.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.write(self.read(plan, seed).with_round(ended, seconds=seconds))
 
     def write(self, state: State) -> None:
         """Replace the state as a whole: a crash leaves the old one or the new one."""

@@ -98,7 +98,7 @@ def _unknowns(rounds: Sequence[Round]) -> tuple[Unknown, ...]:
             for reason in each.unknowns or (each.headline,):
                 found.setdefault(FIGURES.sub("#", reason), (reason, []))[1].append(each.number)
     ordered = sorted(found.values(), key=lambda entry: -len(entry[1]))
-    return tuple(Unknown(reason=reason, rounds=tuple(numbers)) for reason, numbers in ordered)
+    return tuple(Unknown(reason=reason, rounds=tuple(sorted(numbers))) for reason, numbers in ordered)
 
 
 def _findings(rounds: Sequence[Round]) -> tuple[Finding, ...]:
@@ -109,7 +109,7 @@ def _findings(rounds: Sequence[Round]) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             cause=cause,
-            rounds=tuple(each.number for each in of),
+            rounds=tuple(sorted(each.number for each in of)),
             path=of[0].path,
             shrunk=next((each.shrunk for each in of if each.shrunk), None),
         )

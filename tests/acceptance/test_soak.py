@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from pytest_kafkacheck.cli.exit_status import INTERRUPTED, NOT_AS_EXPECTED, UNKNOWN
@@ -68,7 +69,7 @@ def test_five_rounds_with_a_sigkill_in_the_middle(tmp_path: Path, owned: Callabl
     command = ("plan.py", "--rounds", 5, "--keep", "all")
     first = started(*command, cwd=tmp_path)
     try:
-        wait_until(under_load(folder, 3), limit=900)
+        wait_until(lambda: under_load(folder, 3)() and len(rounds(folder)) == 2, limit=900)
         os.kill(first.pid, signal.SIGKILL)
     finally:
         first.kill()
@@ -103,7 +104,7 @@ def test_ctrl_c_heals_removes_and_says_what_there_is(
     soak = started("plan.py", "--rounds", 5, cwd=tmp_path)
     try:
         # In the second round, so that the summary has one.
-        wait_until(under_load(folder, 2), limit=600)
+        wait_until(lambda: under_load(folder, 2)() and len(rounds(folder)) == 1, limit=600)
         began = time.monotonic()
         soak.send_signal(signal.SIGINT)
         out, _ = soak.communicate(timeout=60)
@@ -115,12 +116,35 @@ def test_ctrl_c_heals_removes_and_says_what_there_is(
     assert not owned(soak.pid)
 
 
+def test_two_clusters_side_by_side_share_a_soak(tmp_path: Path, owned: Callable[[int], list[str]]) -> None:
+    (tmp_path / "plan.py").write_text(PLAN)
+    folder = tmp_path / ".kafkacheck" / "soak-plan-1"
+    command = ("plan.py", "--rounds", 4, "--keep", "all", "--clusters", 2)
+    first = started(*command, cwd=tmp_path)
+    try:
+        wait_until(lambda: under_load(folder, 1)() and under_load(folder, 2)(), limit=600)
+        clusters = psutil.Process(first.pid).children()
+        assert len(clusters) == 2
+        assert all(owned(each.pid) for each in clusters)
+        os.kill(first.pid, signal.SIGKILL)
+    finally:
+        first.kill()
+        first.communicate()
+    second = started(*command, "--json", "soak.json", cwd=tmp_path)
+    second.communicate(timeout=1800)
+    assert second.returncode in (0, UNKNOWN)
+    assert sorted(each["number"] for each in rounds(folder)) == [1, 2, 3, 4]
+    assert json.loads((tmp_path / "soak.json").read_text())["rounds"] == 4
+    assert not any(owned(each.pid) for each in clusters), "the next soak removes what a killed one has left"
+
+
 def test_the_first_loss_of_an_unsafe_setting_is_found_and_shrunk(tmp_path: Path) -> None:
     command = ("--preset", "unsafe", "--rounds", 20, "--stop-after", 1, "--shrink", 8)
     soak = started(*command, "--json", "soak.json", cwd=tmp_path)
     out, _ = soak.communicate(timeout=3000)
     assert soak.returncode == NOT_AS_EXPECTED, out
-    (finding,) = json.loads((tmp_path / "soak.json").read_text())["findings"]
+    # The round that was under load when it was found may show another cause.
+    finding, *_ = json.loads((tmp_path / "soak.json").read_text())["findings"]
     assert "lost-write" in finding["cause"]
     run = tmp_path / ".kafkacheck" / "soak-unsafe-1" / finding["path"]
     assert "reproduced:" in finding["shrunk"]

@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from analyzers.verdict.cause import Cause
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.verdict import Verdict, judge
 from nemesis.event import Event
+from nemesis.tasks import Task
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.run import Run
+
+T = TypeVar("T")
+
+
+def at_once(work: Callable[[], T], _: str) -> Task[T]:
+    """A `Start` that has ended when it returns, so that rounds and verdicts alternate."""
+    done: Future[T] = Future()
+    try:
+        done.set_result(work())
+    except Exception as problem:
+        done.set_exception(problem)
+    return done
+
 
 BYTES = 100_000
 """Of the history of a run."""
@@ -61,7 +77,7 @@ class FakeLab:
     renewed: int = 0
     shrunk: list[tuple[Path, float]] = field(default_factory=list)
 
-    def run(self, experiment: Experiment, *, name: str) -> Run:
+    def record(self, experiment: Experiment, *, name: str) -> Path:
         self.now += self.seconds
         self.before(len(self.ran))
         self.ran.append(experiment)
@@ -69,7 +85,7 @@ class FakeLab:
         home.write_experiment(experiment)
         home.history.mkdir()
         (home.history / "records").write_bytes(b"x" * BYTES)
-        return self.judge(home.path)
+        return home.path
 
     def judge(self, home: Path) -> Run:
         directory = RunDirectory(home)

@@ -89,17 +89,19 @@ def require_layout(client: Any, image: str, *, labels: Mapping[str, str]) -> Non
         )
 
 
-def require_memory(client: Any, spec: ClusterSpec) -> None:
-    """Raise InfrastructureError when the nodes need more memory than is available now."""
+def require_memory(client: Any, spec: ClusterSpec, *, times: int = 1, beside_mb: int = 0) -> None:
+    """Raise InfrastructureError when the nodes of so many clusters, and what runs beside them, need more memory than
+    is available now."""
     jvms = spec.brokers + spec.controllers
-    needed = jvms * (spec.heap_mb + SPARE_MB) + spec.zookeepers * ZOOKEEPER_MB
+    needed = times * (jvms * (spec.heap_mb + SPARE_MB) + spec.zookeepers * ZOOKEEPER_MB) + beside_mb
     have = client.info()["MemTotal"] >> 20
     # A remote engine reports its total memory only.
     free = min(have, psutil.virtual_memory().available >> 20) if is_local(client) else have
     if free < needed:
+        several, fewer = (f"{times} clusters of ", "fewer clusters, ") if times > 1 else ("", "")
         raise InfrastructureError(
-            f"{spec.describe()} with heap_mb={spec.heap_mb} need about {needed} MiB; the engine has {have} MiB, "
-            f"of which {free} MiB are available. Close other programs, or use fewer brokers or a smaller "
+            f"{several}{spec.describe()} with heap_mb={spec.heap_mb} need about {needed} MiB; the engine has {have} "
+            f"MiB, of which {free} MiB are available. Close other programs, or use {fewer}fewer brokers or a smaller "
             f"ClusterSpec.heap_mb."
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from pytest_kafkacheck.claims.claim import (
     Scenario,
     all_scenarios,
 )
+from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import NotExercised, exercised
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 
@@ -111,9 +113,37 @@ def test_what_did_not_happen_is_not_exercised(error: Exception, seen: str) -> No
     assert seen in why
 
 
-def test_a_mistake_in_a_program_is_no_outcome() -> None:
-    with pytest.raises(ZeroDivisionError):
-        outcome(raising(ZeroDivisionError()))
+@pytest.mark.parametrize("mistake", [ZeroDivisionError("x"), UsageError("x")], ids=repr)
+def test_a_mistake_in_a_program_is_an_outcome_of_its_own(mistake: Exception) -> None:
+    shown = run.show(claim(raising(mistake)), None, run=None)  # type: ignore[arg-type]
+    assert (shown.outcome, shown.seen, shown.error) == ("error", repr(mistake), mistake)
+    assert "error" not in shown.to_json()
+
+
+def test_an_interrupt_is_no_outcome_whatever_its_clean_up_raises() -> None:
+    def show(_: object) -> Answer:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise ConnectionError("a broker is gone already")
+
+    with pytest.raises(KeyboardInterrupt):
+        outcome(show)
+
+
+def test_the_clean_up_hides_no_mistake() -> None:
+    def unsettled() -> None:
+        raise InfrastructureError("a replica is not in sync")
+
+    cluster: Any = SimpleNamespace(brokers={}, wait_settled=unsettled)
+    run_nothing: Any = None
+    with pytest.raises(ZeroDivisionError), ScenarioContext(cluster, run=run_nothing):
+        raise ZeroDivisionError
+    with (
+        pytest.raises(InfrastructureError, match="not in sync"),
+        ScenarioContext(cluster, run=run_nothing),
+    ):
+        pass
 
 
 def test_exercised_raises_only_where_the_condition_does_not_hold() -> None:

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_kafkacheck import ClusterSpec
+from pytest_kafkacheck.claims import run
 from pytest_kafkacheck.claims.claim import Answer, Case, Claim, Picture, Scenario, all_scenarios
+from pytest_kafkacheck.claims.exercising import NotExercised
+from pytest_kafkacheck.claims.junit import junit_xml
 from pytest_kafkacheck.claims.result import ScenarioResult, Try, figures, rate
 from pytest_kafkacheck.claims.selection import selected
 from pytest_kafkacheck.cli.main import main
 from pytest_kafkacheck.cli.scenarios import write_results
 from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.report.lane import Group
+
+OPTIONS = argparse.Namespace(json=None, junitxml=None)
 
 
 def ids(expression: str) -> set[str]:
@@ -88,6 +96,7 @@ def result(*tries: Try, expected: Any = "confirmed") -> ScenarioResult:
 
 
 CONFIRMED, REFUTED, MISSED = attempt("confirmed", lost=3), attempt("refuted"), attempt("not exercised")
+FAILED = attempt("error")
 
 
 @pytest.mark.parametrize(
@@ -97,6 +106,8 @@ CONFIRMED, REFUTED, MISSED = attempt("confirmed", lost=3), attempt("refuted"), a
         (result(CONFIRMED, REFUTED), "not as documented", 1),
         (result(CONFIRMED, MISSED), "not exercised", 3),
         (result(MISSED, REFUTED), "not as documented", 1),
+        (result(MISSED, FAILED, CONFIRMED), "error", 1),
+        (result(FAILED, REFUTED), "not as documented", 1),
         (result(REFUTED, expected="refuted"), "as documented", 0),
         (result(CONFIRMED, expected="refuted"), "not as documented", 1),
     ],
@@ -105,7 +116,7 @@ def test_state_and_exit_status(
     found: ScenarioResult, state: str, status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert found.state == state
-    assert write_results(argparse.Namespace(json=None), [found]) == status
+    assert write_results(OPTIONS, [found]) == status
     text = capsys.readouterr().out
     assert "B3  reads" in text
     assert ("B3 4.1.1: " in text) == bool(status)
@@ -113,12 +124,12 @@ def test_state_and_exit_status(
 
 def test_the_worst_result_decides() -> None:
     results = [result(CONFIRMED), result(MISSED), result(REFUTED)]
-    assert write_results(argparse.Namespace(json=None), results) == 1
-    assert write_results(argparse.Namespace(json=None), results[:2]) == 3
+    assert write_results(OPTIONS, results) == 1
+    assert write_results(OPTIONS, results[:2]) == 3
 
 
 def test_results_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert write_results(argparse.Namespace(json="-"), [result(CONFIRMED)]) == 0
+    assert write_results(argparse.Namespace(json="-", junitxml=None), [result(CONFIRMED)]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert (found["id"], found["case"], found["kafka"], found["state"]) == (
         "B3",
@@ -182,3 +193,106 @@ def test_a_folder_for_pictures_that_does_not_exist_is_refused(
 ) -> None:
     assert main(["scenarios", "--pictures", str(tmp_path / "none")]) == 2
     assert "expected a folder that exists" in capsys.readouterr().err
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the specs for which the command asked for a cluster. There is none, so claims get nothing."""
+    specs: list[str] = []
+
+    @contextmanager
+    def cluster(_: Harness, spec: ClusterSpec, **__: object) -> Iterator[None]:
+        specs.append(spec.describe())
+        yield
+
+    @contextmanager
+    def context(_: object, **__: object) -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(Harness, "cluster", cluster)
+    monkeypatch.setattr(run, "ScenarioContext", context)
+    return specs
+
+
+def raising(error: BaseException) -> Callable[[object], Answer]:
+    def show(_: object) -> Answer:
+        raise error
+
+    return show
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, *shows: Callable[[Any], Answer]) -> None:
+    """Let the command have these claims, B1 and so on."""
+    case = Case(name="4.1.1", cluster=ClusterSpec())
+    scenarios = tuple(
+        Scenario(Claim(id=f"B{number}", title="t", text="T.", source="s", cases=(case,), show=show), case)
+        for number, show in enumerate(shows, 1)
+    )
+    monkeypatch.setattr("pytest_kafkacheck.claims.claim.all_scenarios", lambda: scenarios)
+
+
+def holds(_: object) -> Answer:
+    return Answer(holds=True, seen="so")
+
+
+def test_a_claim_that_raises_does_not_end_the_others(
+    asked: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    offer(monkeypatch, holds, raising(KeyError("leader")), raising(NotExercised("no election")), holds)
+    files = ["--json", str(tmp_path / "results.json"), "--junitxml", str(tmp_path / "results.xml")]
+    assert main(["scenarios", "--tries", "2", "--dir", str(tmp_path), *files]) == 1
+    assert len(asked) == 8, "each showing asks for a cluster, which is replaced where it is not healthy"
+
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert [each["state"] for each in results] == ["as documented", "error", "not exercised", "as documented"]
+    traceback = tmp_path / "scenarios" / "B2-t-4.1.1" / "error.txt"
+    assert traceback.read_text().count("KeyError: 'leader'") == 2
+    assert ", in show\n" in traceback.read_text()
+    for each in results[1]["tries"]:
+        assert (each["outcome"], each["seen"]) == ("error", f"KeyError('leader'); traceback: {traceback}")
+
+    suite = ElementTree.fromstring((tmp_path / "results.xml").read_text())[0]
+    counts = [suite.get(name) for name in ("tests", "failures", "errors", "skipped")]
+    assert counts == ["4", "0", "1", "1"]
+    (error,) = suite.findall("./testcase/error")
+    assert "KeyError('leader')" in error.get("message", "")
+    assert "B2 4.1.1: error: KeyError('leader')" in capsys.readouterr().out.replace("\n", "")
+
+
+def test_an_interrupt_in_a_claim_ends_all_of_them(
+    asked: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    offer(monkeypatch, holds, raising(KeyboardInterrupt()), holds)
+    out = tmp_path / "results.json"
+    assert main(["scenarios", "--json", str(out), "--dir", str(tmp_path)]) == 130
+    assert len(asked) == 2
+    assert [each["id"] for each in json.loads(out.read_text())] == ["B1"]
+
+
+def test_an_error_outside_of_the_claims_loses_no_result(
+    asked: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def unreachable(_: Harness, __: ClusterSpec, **___: object) -> Any:
+        if len(asked) == 1:
+            raise ConnectionError("the engine is gone")
+        return cluster(_, __)
+
+    cluster = Harness.cluster
+    monkeypatch.setattr(Harness, "cluster", unreachable)
+    offer(monkeypatch, holds, holds)
+    out = tmp_path / "results.json"
+    with pytest.raises(ConnectionError):
+        main(["scenarios", "--json", str(out), "--dir", str(tmp_path)])
+    assert [each["id"] for each in json.loads(out.read_text())] == ["B1"]
+
+
+def test_junit_has_a_case_for_each_scenario() -> None:
+    results = [result(CONFIRMED, REFUTED), result(MISSED), result(CONFIRMED)]
+    suite = ElementTree.fromstring(junit_xml(results))[0]
+    assert [[child.tag for child in case] for case in suite] == [["failure"], ["skipped"], []]
+    assert [suite[0].get("classname"), suite[0].get("name"), suite[0].get("time")] == [
+        "B3 reads",
+        "4.1.1",
+        "4.0",
+    ]
+    assert suite[0][0].text == "refuted, expected confirmed: it was refuted"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,18 +16,21 @@ from analyzers.verdict.cause import Cause
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.verdict import Verdict, judge
 from pytest_kafkacheck.cli import main as cli
-from pytest_kafkacheck.errors import CapabilityError, UsageError
+from pytest_kafkacheck.cluster.docker import engine
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.errors import CapabilityError, InfrastructureError, UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
-from pytest_kafkacheck.soak import clusters
+from pytest_kafkacheck.soak import clusters, side_by_side
 from pytest_kafkacheck.soak.junit import junit_xml
+from pytest_kafkacheck.soak.limits import Limits
 from pytest_kafkacheck.soak.markdown import markdown
 from pytest_kafkacheck.soak.plan import Soak
 from pytest_kafkacheck.soak.retention import size_of
 from pytest_kafkacheck.soak.round import causes_of
-from pytest_kafkacheck.soak.soak import Limits, soak
+from pytest_kafkacheck.soak.soak import soak
 from pytest_kafkacheck.soak.state import SoakFolder, State
 from pytest_kafkacheck.soak.summary import summarized
-from tests.support.fake_lab import BYTES, FakeLab, shows
+from tests.support.fake_lab import BYTES, FakeLab, at_once, shows
 from workloads.append_log import AppendLog
 
 PLAN = Soak(workloads=[AppendLog()])
@@ -40,7 +45,9 @@ def mixed(home: Path, **limits: Any) -> State:
         return shows(experiment, lost=number in (3, 5), unknown=reason)
 
     lab = FakeLab(home, verdict=verdict)
-    return soak(PLAN, lab, SoakFolder(home), Limits(rounds=6, **limits), seed=1, clock=lab.clock)
+    return soak(
+        PLAN, lab, SoakFolder(home), Limits(rounds=6, **limits), seed=1, clock=lab.clock, start=at_once
+    )
 
 
 def kept(state: State, home: Path) -> list[int]:
@@ -151,7 +158,7 @@ def on_the_command_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call
             def __exit__(self, *_: object) -> None:
                 pass
 
-            def check(self, _: Soak) -> None:
+            def check(self, _: Soak, *, clusters: int = 1) -> None:  # noqa: ARG002
                 if cannot is not None:
                     raise cannot
 
@@ -180,6 +187,40 @@ def test_the_command_writes_its_files_and_goes_on(
         "plan.py", "--rounds", "1", "--seed", "2", verdict=lambda each: shows(each, unknown="no end")
     )
     assert unknown == cli.UNKNOWN
+
+
+def test_several_clusters_have_one_summary(
+    on_the_command_line: Callable[..., int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked: list[list[str]] = []
+
+    def one_after_the_other(command: list[str], number: int) -> None:
+        asked.append(command)
+        for cluster in range(1, number + 1):
+            monkeypatch.setenv(side_by_side.CLUSTER, str(cluster))
+            monkeypatch.setenv(side_by_side.PARENT, str(os.getppid()))
+            assert on_the_command_line(*command[3:]) == cli.AS_EXPECTED
+            assert capsys.readouterr().out == "", "the process of a cluster writes no summary"
+
+    monkeypatch.setattr(side_by_side, "run_side_by_side", one_after_the_other)
+    monkeypatch.setattr(side_by_side, "end_with_parent", lambda _: None)
+    arguments = ("--preset", "safe", "--rounds", "5", "--clusters", "2", "--json", "soak.json")
+    assert on_the_command_line(*arguments) == cli.AS_EXPECTED
+    assert asked == [["-m", "pytest_kafkacheck", "soak", *arguments]]
+    assert json.loads((tmp_path / "soak.json").read_text())["rounds"] == 5
+    state = json.loads((tmp_path / ".kafkacheck" / "soak-safe-1" / "soak.json").read_text())
+    assert [each["number"] for each in state["rounds"]] == [1, 3, 5, 2, 4]
+
+
+def test_clusters_that_do_not_fit_into_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "is_local", lambda _: False)
+    client: Any = SimpleNamespace(info=lambda: {"MemTotal": 8000 << 20})
+    engine.require_memory(client, ClusterSpec(), times=4)
+    with pytest.raises(InfrastructureError, match=r"2 clusters of .* need about 8404 MiB; .* fewer clusters"):
+        engine.require_memory(client, ClusterSpec(), times=2, beside_mb=2 * clusters.JUDGE_MB)
 
 
 def test_what_the_machine_cannot_do_is_refused_without_a_summary(
@@ -211,6 +252,7 @@ def test_an_interrupted_soak_says_what_it_has(
         (["--preset", "safe"], "a soak without an end"),
         (["--rounds", "1"], "either a file that binds a Soak, or --preset safe|unsafe|cycle"),
         (["--preset", "safe", "--rounds", "0"], "--rounds 0: expected a number above 0"),
+        (["--preset", "safe", "--rounds", "1", "--clusters", "0"], "--clusters 0: expected a number above 0"),
         (["--preset", "safe", "--rounds", "1", "--faults", "isolat"], "did you mean 'isolate'"),
         (["--preset", "safe", "--rounds", "1", "--client", "nix"], "--client nix"),
         (["--preset", "safe", "--rounds", "1", "--dir", "/proc/none"], "a soak cannot be kept there"),

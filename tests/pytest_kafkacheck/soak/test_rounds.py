@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,15 +12,19 @@ from typing import Any
 import pytest
 
 from nemesis.budget import Budget
+from nemesis.tasks import Start, in_thread
+from nemesis.wait import wait_until
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.progress import Say
 from pytest_kafkacheck.soak.draw import BLOCK, candidate, draw
+from pytest_kafkacheck.soak.limits import Limits
 from pytest_kafkacheck.soak.pairs import IN_SYNC, RECOVERING, planned, seen
 from pytest_kafkacheck.soak.plan import Soak
 from pytest_kafkacheck.soak.presets import PRESETS
-from pytest_kafkacheck.soak.soak import FAILURES, Limits, soak
+from pytest_kafkacheck.soak.soak import FAILURES, soak
 from pytest_kafkacheck.soak.state import SoakFolder, State
-from tests.support.fake_lab import FakeLab, shows
+from tests.support.fake_lab import FakeLab, at_once, shows
 from workloads.append_log import AppendLog
 from workloads.groups import Groups
 
@@ -28,11 +34,19 @@ PLAN = Soak(workloads=[AppendLog(), Groups()], vary={"partitions": [1, 2, 5], "r
 ONE_EVENT = Soak(workloads=[AppendLog()], events=(1, 1))
 
 
-def run(lab: FakeLab, *, plan: Soak = PLAN, seed: int = 1, **limits: Any) -> State:
+def run(
+    lab: FakeLab,
+    *,
+    plan: Soak = PLAN,
+    seed: int = 1,
+    start: Start = at_once,
+    say: Say = lambda _: None,
+    **limits: Any,
+) -> State:
     said = Limits(**{"keep": "all", **limits})
     folder = SoakFolder(lab.home)
     with folder.locked():
-        return soak(plan, lab, folder, said, seed=seed, clock=lab.clock)
+        return soak(plan, lab, folder, said, seed=seed, clock=lab.clock, start=start, say=say)
 
 
 def test_a_round_is_the_same_again_and_others_differ() -> None:
@@ -147,9 +161,77 @@ def test_a_killed_round_that_recorded_a_loss_is_a_finding(tmp_path: Path) -> Non
     lab = FakeLab(tmp_path, verdict=lambda experiment: shows(experiment, lost=True))
     left = tmp_path / "20260101-000000-round-00001-deadbeef"
     (left / "history").mkdir(parents=True)
-    (left / "experiment.json").write_text(json.dumps(draw(PLAN, 1, 1, ()).experiment.to_json()))
+    # Another candidate than the one that would be drawn now.
+    number = draw(PLAN, 1, 1, ()).draw + 1
+    (left / "experiment.json").write_text(json.dumps(candidate(PLAN, 1, 1, number).to_json()))
     state = run(lab, rounds=1)
-    assert (state.rounds[0].result, state.rounds[0].path, lab.ran) == ("invalid", left.name, [])
+    (found,) = state.rounds
+    assert (found.result, found.path, found.draw, lab.ran) == ("invalid", left.name, number, [])
+
+
+def test_a_killed_round_that_is_none_of_the_soak_is_run_again(tmp_path: Path) -> None:
+    lab = FakeLab(tmp_path)
+    left = tmp_path / "20260101-000000-round-00001-deadbeef"
+    (left / "history").mkdir(parents=True)
+    (left / "experiment.json").write_text(json.dumps(candidate(PLAN, 2, 1, 0).to_json()))
+    assert run(lab, rounds=1).rounds[0].path != left.name
+    assert not left.exists()
+
+
+def test_a_round_is_judged_and_reported_while_the_next_one_is_under_load(tmp_path: Path) -> None:
+    said: list[str] = []
+    judged: list[int] = []
+    under_load: list[int] = []
+
+    def load(before: int) -> None:
+        number = before + 1
+        under_load.append(number)
+        assert judged[: number - 2] == list(range(1, number - 1)), "at most one waits for its verdict"
+        if number > 1:
+            assert wait_until(lambda: any(f"round {number - 1}: INVALID" in line for line in said), limit=10)
+
+    def verdict(experiment: Experiment) -> Any:
+        number = int(experiment.name.removeprefix("round-"))
+        assert number == 4 or wait_until(lambda: number + 1 in under_load, limit=10)
+        judged.append(number)
+        return shows(experiment, lost=True)
+
+    lab = FakeLab(tmp_path, verdict=verdict, before=load)
+    state = run(lab, rounds=4, start=in_thread, say=said.append)
+    assert [each.result for each in state.rounds] == ["invalid"] * 4
+
+
+def test_a_round_that_was_killed_before_its_verdict_is_judged_later(tmp_path: Path) -> None:
+    straight = run(FakeLab(tmp_path / "straight"), rounds=4)
+
+    def killed(before: int) -> None:
+        if before == 2:
+            raise SystemExit
+
+    def first_only(work: Callable[[], Any], name: str) -> Any:
+        return at_once(work, name) if len(lab.ran) == 1 else Future()
+
+    lab = FakeLab(tmp_path / "other", before=killed)
+    with pytest.raises(SystemExit):
+        run(lab, rounds=4, start=first_only)
+    assert [each.number for each in SoakFolder(lab.home).read(PLAN, 1).rounds] == [1]
+    again = FakeLab(lab.home)
+    state = run(again, rounds=4)
+    assert [int(each.name.removeprefix("round-")) for each in again.ran] == [3, 4], "round 2 is not run again"
+    assert [each.draw for each in state.rounds[:2]] == [each.draw for each in straight.rounds[:2]]
+
+
+def test_the_cluster_of_an_unknown_round_serves_at_most_the_next_one(tmp_path: Path) -> None:
+    served: list[tuple[int, int]] = []
+
+    def verdict(experiment: Experiment) -> Any:
+        number = int(experiment.name.removeprefix("round-"))
+        assert number != 1 or wait_until(lambda: len(served) == 2, limit=10)
+        return shows(experiment, unknown="no final read" if number == 1 else None)
+
+    lab = FakeLab(tmp_path, verdict=verdict, before=lambda before: served.append((before + 1, lab.renewed)))
+    run(lab, rounds=4, start=in_thread)
+    assert served == [(1, 0), (2, 0), (3, 1), (4, 1)]
 
 
 def test_the_first_run_of_each_cause_is_shrunk_once(tmp_path: Path) -> None:
@@ -162,6 +244,20 @@ def test_the_first_run_of_each_cause_is_shrunk_once(tmp_path: Path) -> None:
     folder.write(replace(state, rounds=tuple(replace(each, shrunk=None) for each in state.rounds)))
     run(lab, rounds=4, shrink=90.0)
     assert len(lab.shrunk) == 2
+
+
+def test_a_cause_more_than_asked_for_is_reported_and_not_shrunk(tmp_path: Path) -> None:
+    """The round that was under load when the last cause was found may show another one."""
+
+    def verdict(experiment: Experiment) -> Any:
+        assert experiment.name == "round-2" or wait_until(lambda: len(lab.ran) == 2, limit=10)
+        shown = shows(experiment, lost=True)
+        return replace(shown, causes=()) if experiment.name == "round-2" else shown
+
+    lab = FakeLab(tmp_path, verdict=verdict)
+    state = run(lab, rounds=9, shrink=90.0, stop_after=1, start=in_thread)
+    assert [each.causes for each in state.rounds] == [("truncation: lost-write",), ("lost-write",)]
+    assert [home.name for home, _ in lab.shrunk] == [state.rounds[0].path]
 
 
 def test_a_round_that_cannot_be_run_is_unknown_and_several_end_the_soak(tmp_path: Path) -> None:
@@ -196,7 +292,7 @@ def test_a_cluster_is_replaced_after_a_block_and_after_an_unknown_round(tmp_path
     assert lab.renewed == 2
     other = FakeLab(tmp_path / "b", verdict=lambda experiment: shows(experiment, unknown="no final read"))
     run(other, rounds=3)
-    assert other.renewed == 1 + 3
+    assert other.renewed == 3
 
 
 @pytest.mark.parametrize(
