@@ -57,8 +57,8 @@ COMPILER: Mapping[Size, tuple[str, ...]] = {
 
 
 # G1, the default with two cores, does some of its work beside the program. That is no gain where statements run side
-# by side on all cores. And it moves no object of half a region (1 MB) or more, such as pages of 2 MB and the arrays of
-# sorts: with 84 million rows it ran out of memory, where the parallel collector left up to 1.3 of 2 GB in use.
+# by side on all cores. And it moves no object of half a region (1 MB) or more, such as pages of 2 MB and the arrays
+# of sorts: with 84 million rows it ran out of memory, where the parallel collector left up to 1.3 of 2 GB in use.
 COLLECTOR = "-XX:+UseParallelGC"
 
 
