@@ -1,4 +1,4 @@
-"""Shared by all tests: the reference cases, the time by folder, and how two workers share the tests."""
+"""Shared by all tests: the reference cases, the time by folder, and how workers share the tests."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """How pytest-xdist divides the tests between its workers: each file is one unit of work, all Spark tests are one.
 
 The tests of one worker share one Spark and one cluster. A cold JVM costs about 10 s, so only one worker runs the
-tests of Spark; meanwhile the other one runs tests on clusters, which mostly wait. The longest units begin first. The
-many short ones come last and keep both workers busy until the end.
+tests of Spark; meanwhile the others run tests on clusters, which mostly wait. The longest units begin first. The
+many short ones come last and keep all workers busy until the end.
 """
 
 from __future__ import annotations

@@ -95,8 +95,8 @@ def test_a_click_on_a_moment_shows_its_state_and_can_be_linked_to(opened: Any) -
     page = opened("report")
     page.locator(".timeline .row.chart .plot").first.click(position={"x": 150, "y": 40})
     panel = page.locator(".moment")
-    assert "leads in epoch" in panel.inner_text()
     page.wait_for_selector(".moment table")
+    assert "leads in epoch" in panel.inner_text()
     fragment = page.evaluate("location.hash")
     text = panel.inner_text()
     assert (
