@@ -84,26 +84,22 @@ def metadata(ask: Ask, topics: Iterable[str] | None) -> dict[Log, Leadership]:
 
 def racks(ask: Ask) -> dict[int, str]:
     """The rack of each broker that has one and that this broker knows to be up."""
-    request = MetadataRequest(
-        version=9,
-        topics=[],
-        allow_auto_topic_creation=False,
-        include_cluster_authorized_operations=False,
-        include_topic_authorized_operations=False,
-    )
-    return {broker.node_id: broker.rack for broker in ask(request).brokers if broker.rack}
+    return {broker.node_id: broker.rack for broker in ask(_of_no_topic()).brokers if broker.rack}
 
 
 def controller(ask: Ask) -> int:
     """The controller that this broker names; -1 for none. In KRaft mode it names any broker."""
-    request = MetadataRequest(
+    return int(ask(_of_no_topic()).controller_id)
+
+
+def _of_no_topic() -> MetadataRequest:
+    return MetadataRequest(
         version=9,
         topics=[],
         allow_auto_topic_creation=False,
         include_cluster_authorized_operations=False,
         include_topic_authorized_operations=False,
     )
-    return int(ask(request).controller_id)
 
 
 def offsets(
