@@ -14,7 +14,7 @@ from kafka.producer.future import FutureProduceResult, FutureRecordMetadata
 from tests.support.fake_metadata import FakeCluster
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python import producer as producers
-from workloads.clients.kafka_python.producer import KafkaPythonProducer, close_producer
+from workloads.clients.kafka_python.producer import FAILED_ROUNDS, KafkaPythonProducer, close_producer
 from workloads.clients.outcome import Attempts
 from workloads.clients.patches.attempts import SendFailed
 
@@ -42,6 +42,7 @@ class FakeProducer:
         self.refusal: BaseException | None = None
         self.fatal, self.identified, self._current_state = False, True, State("READY")
         self.last_error = errors.MessageSizeTooLargeError()
+        self.round_error: Exception | None = None
         self.hangs = threading.Event()
         self.is_forced = False
 
@@ -58,6 +59,10 @@ class FakeProducer:
 
     def is_alive(self) -> bool:
         return True
+
+    def run_once(self) -> None:
+        if self.round_error is not None:
+            raise self.round_error
 
     def has_fatal_error(self) -> bool:
         return self.fatal
@@ -243,3 +248,22 @@ def test_a_producer_whose_sends_stay_unanswered_is_ended_with_its_thread(
     """Otherwise the thread goes on for ever, and may use a whole core."""
     close_producer(producer.library_producer, 0.1)
     assert fake(producer).is_forced
+
+
+def test_a_network_thread_that_fails_in_each_round_is_a_problem_and_one_failure_is_none(
+    producer: KafkaPythonProducer,
+) -> None:
+    inner = fake(producer)
+    for _ in range(2):
+        inner.round_error = errors.IllegalStateError("unexpected final state")
+        for _ in range(FAILED_ROUNDS - 1):
+            with pytest.raises(errors.IllegalStateError):
+                inner.run_once()
+        assert producer.problem() is None
+        inner.round_error = None
+        inner.run_once()
+    inner.round_error = errors.IllegalStateError("unexpected final state")
+    for _ in range(FAILED_ROUNDS):
+        with pytest.raises(errors.IllegalStateError):
+            inner.run_once()
+    assert "fails in each round: IllegalStateError" in (producer.problem() or "")

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kafka.errors import IllegalStateError
+from kafka.producer.sender import Sender
 
 from tests.support.attempt_patches import attempt_patches
 from tests.support.mock_cluster import API_VERSION, MockCluster, mock_cluster
 from workloads.clients.connection import Address
+from workloads.clients.kafka_python.producer import STALL
 from workloads.clients.protocol import Completion
 from workloads.history.reader import read
 from workloads.history.schema import TABLES
@@ -97,3 +100,28 @@ def test_a_wedged_producer_is_replaced_and_what_it_had_is_unknown(
         for row in read(path, TABLES["records"]).to_pylist()
     ]
     assert [row["type"] for row in rows if row["type"] != "invoke"] == ["ok", "info", "ok", "ok", "ok"]
+
+
+def test_a_producer_whose_network_thread_fails_in_each_round_is_replaced(
+    context: WorkerContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sending = Sending(context, context.records())
+    sending.send([LOG])
+    collected(sending, 1)
+
+    def fail(*_: object) -> None:
+        raise IllegalStateError("a batch gets an unexpected final state")
+
+    ended: list[Completion] = []
+    with monkeypatch.context() as broken:
+        broken.setattr(Sender, "_send_producer_data", fail)
+        sending.send([LOG])
+        deadline = time.monotonic() + STALL / 2
+        while sending.is_connected:
+            assert time.monotonic() < deadline, "the wedged producer was not noticed"
+            ended += sending.collect(0.1)
+    assert context.counts["producers dropped"] == 1
+    assert [each.outcome.type for each in ended] == ["fail"], "it never left its buffer"
+    sending.send([LOG] * 3)
+    assert {each.outcome.type for each in collected(sending, 3)} == {"ok"}
+    sending.finish(1)

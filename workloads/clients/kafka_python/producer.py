@@ -15,6 +15,7 @@ from kafka.errors import KafkaError
 from workloads.clients.connection import Address
 from workloads.clients.epochs import Epochs
 from workloads.clients.kafka_python.batch import Batch
+from workloads.clients.kafka_python.sender_rounds import SenderRounds
 from workloads.clients.kafka_python.settings import COMMON, access
 from workloads.clients.outcome import NEVER_SENT, Acks, Outcome, acknowledged, refused
 from workloads.clients.patches import attempts
@@ -30,6 +31,10 @@ PRODUCER: dict[str, Any] = {
 
 STALL = 30.0
 """Seconds without a completion after which a producer with sends under way counts as wedged."""
+
+FAILED_ROUNDS = 10
+"""Rounds of its network thread that fail in succession, after which a producer counts as wedged. It has some five
+in a second then."""
 
 SET_BY_US = (
     "acks",
@@ -94,6 +99,7 @@ class KafkaPythonProducer:
                 **config,
             }
         )
+        self._rounds = SenderRounds(self._producer._sender)
         self._epochs = Epochs(self._producer._metadata, topics)
 
     @property
@@ -145,6 +151,8 @@ class KafkaPythonProducer:
         manager = self._producer._transaction_manager
         if not self._producer._sender.is_alive():
             return "its network thread has ended"
+        if self._rounds.failures >= FAILED_ROUNDS:
+            return f"wedged: its network thread fails in each round: {self._rounds.last!r}"
         if manager is not None and manager.has_fatal_error():
             return f"poisoned by {type(manager.last_error).__name__}"
         if manager is not None and manager._current_state.name == "READY" and not manager.has_producer_id():
