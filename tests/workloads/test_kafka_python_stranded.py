@@ -66,7 +66,13 @@ def test_a_consumer_goes_on_where_it_was(
     addresses = [*first.bootstrap, *second.bootstrap]
     write(first, 3)
     one = library("kafka-python").consumer(bootstrap=addresses, start={LOG: 0})
-    until(lambda: bool(one.poll(0.2)))
+
+    def polled_to_the_end() -> bool:
+        one.poll(0.2)
+        return one.positions[LOG] == 3
+
+    # What is left in the client's buffer would be returned after the switch, although it is not replaced yet.
+    until(polled_to_the_end)
     position, assignment = one.positions[LOG], one.assignment
     switch(clusters)
     write(second, position + 1)
