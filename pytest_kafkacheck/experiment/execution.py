@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from docker.errors import APIError
 
+from analyzers.verdict.wording import count
 from nemesis.aliases import Aliases
 from nemesis.capabilities import OF_APPLICATIONS
 from nemesis.run import Nemesis
@@ -292,8 +293,8 @@ class _Execution:
 
     def _compare_replicas(self) -> None:
         self._status.step("comparing replicas")
-        count, lines = compare_replicas(self._cluster, self._topics.names, self._operations, run=self._run)
-        self._say(f"compared the replicas of {count} partitions")
+        compared, lines = compare_replicas(self._cluster, self._topics.names, self._operations, run=self._run)
+        self._say(f"compared the replicas of {count(compared, 'partition')}")
         for line in lines:
             self._say(line)
 

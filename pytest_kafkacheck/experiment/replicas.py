@@ -12,6 +12,7 @@ from typing import Any
 from docker.errors import APIError
 from kafka.errors import KafkaError
 
+from analyzers.verdict.wording import count
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.cluster.kafka.replica_comparison import Comparison, compare
@@ -63,7 +64,7 @@ def compare_replicas(
     found = [*_of_topics(cluster, names if ours is None else None, names)]
     if ours is not None:
         found += _of_metadata(ours)
-    count, lines, left_out = 0, [], []
+    compared, lines, left_out = 0, [], []
     with tempfile.TemporaryDirectory(prefix="kafkacheck-replicas-") as home:
         folder, to_read = Path(home), [each for each in found if each.unknown is None]
         copies = _fetched(cluster, to_read, folder) if ours is None else _read(ours, to_read, folder)
@@ -71,7 +72,7 @@ def compare_replicas(
             problems, begin, comparison = _compared(each, copies)
             value: dict[str, Any] = {"nodes": [*each.nodes]}
             if comparison is not None:
-                count += 1
+                compared += 1
                 value |= {"equal": comparison.records, "bytes": comparison.compared}
             error = "; ".join(problems) or None
             operations.comparison(each.log, value, begin=begin, end=each.end, error=error, invoked=began)
@@ -87,8 +88,9 @@ def compare_replicas(
                 f"replicas of {name} differ at {comparison.different:,} offsets, the first is {offset}"
             )
     if left_out:
-        lines.append(f"the replicas of {len(left_out)} partitions were not compared; {left_out[0]}")
-    return count, lines
+        left = count(len(left_out), "partition")
+        lines.append(f"not compared: the replicas of {left}, such as {left_out[0]}")
+    return compared, lines
 
 
 def _compared(each: Replicated, copies: Copies) -> tuple[list[str], int, Comparison | None]:

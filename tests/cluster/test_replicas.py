@@ -92,7 +92,7 @@ def test_partitions_beyond_the_limit_are_left_out(
     assert rows[f"comparison {topic}"]["type"] == "info"
     assert "at most 0 MiB of a broker are compared" in rows[f"comparison {topic}"]["error"]
     assert len(lines) == 1
-    assert lines[0].startswith("the replicas of ")
+    assert lines[0].startswith("not compared: the replicas of ")
 
 
 @dataclass(frozen=True, kw_only=True)
