@@ -20,6 +20,9 @@ T = TypeVar("T")
 RECOVERY = 60.0
 """Seconds for a broker to start, recover its logs and be unfenced on a busy machine."""
 
+SOON = 0.001
+"""Seconds until the end of an event whose heal is due or under way."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
@@ -67,6 +70,18 @@ class EventRun:
 
     def finish(self) -> None:
         self.is_finished, self.ended = True, self._now() / 1e9
+
+    def ahead(self, now: float) -> Event | None:
+        """The event as a schedule has it that begins now, in seconds of the clock; None if it has ended."""
+        if self.is_finished:
+            return None
+        if self.planned is None:  # it waits for its trigger, or its schedule is only just beginning
+            return self.event
+        begins = max(self.planned - now, 0.0)
+        if self.event.fault.momentary:
+            return replace(self.event, after=None, at=begins)
+        ends = (self.planned + self.event.lasting if self.due is None else self.due) - now
+        return replace(self.event, after=None, at=begins, lasting=max(ends - begins, SOON))
 
     def inject(self, context: FaultContext) -> None:
         """Passes on what the fault raises."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from nemesis.aliases import Aliases
 from nemesis.cluster import Clients, Cluster
+from nemesis.cluster_faults import ClusterFaults
 from nemesis.conflicts import may_block_the_same, may_restore_the_same
 from nemesis.event_run import EventRun, describe, explaining
 from nemesis.fault_context import FaultContext, Proof
@@ -20,7 +21,6 @@ from nemesis.no_clients import NoClients
 from nemesis.records import Stage, action_row, heal_all_row
 from nemesis.resolution import Unresolved
 from nemesis.run_clock import RunClock
-from nemesis.run_effects import Effects
 from nemesis.schedule import Schedule
 from nemesis.serving_watch import WATCHED, ServingWatch, not_observed
 from nemesis.target_search import Found, TargetSearch
@@ -69,6 +69,8 @@ class Nemesis:
     aliases  short names, as targets and triggers have them, with those that the brokers know.
     clock    monotonic seconds.
     start    starts a task.
+    faults   what it shares with other schedules on the cluster at the same time; None for none. It counts among them
+             from now on until `run` returns.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class Nemesis:
         aliases: Aliases | None = None,
         clock: Callable[[], float] = time.monotonic,
         start: Start = in_thread,
+        faults: ClusterFaults | None = None,
     ) -> None:
         self._clock = RunClock(clock)
         self._runs = [EventRun(event, self._clock.now, start) for event in schedule.events]
@@ -96,8 +99,9 @@ class Nemesis:
         self._targets = TargetSearch(
             cluster, self._clients, self._clock, topic=topic, aliases=self._aliases, seed=seed
         )
-        self._effects = Effects(cluster.nodes)
-        self._recording, self._beginning = threading.Lock(), threading.Lock()
+        self._faults = faults or ClusterFaults(cluster.nodes)
+        self._faults.join(self._runs)
+        self._recording = threading.Lock()
 
     def run(self, stop: threading.Event) -> None:
         """Work through the schedule. Return when every fault is healed, or its failed heal is recorded.
@@ -111,6 +115,9 @@ class Nemesis:
         """
         self._clock.begin(stop)
         tasks: list[Task[None]] = []
+        for run in self._runs:
+            if run.event.after is None:
+                run.planned = self._clock.began + run.event.at
         try:
             for run in sorted(self._runs, key=lambda run: 0.0 if run.event.after else run.event.at):
                 if run.event.after is None:
@@ -153,7 +160,6 @@ class Nemesis:
 
     def _carry_out(self, run: EventRun) -> None:
         event = run.event
-        run.planned = self._clock.began + event.at
         if event.after is not None:
             watch = event.after.named(self._aliases).watch(self._cluster, self._clients, topic=self._topic)
             with closing(watch):
@@ -168,6 +174,7 @@ class Nemesis:
                         self._give_up(run, f"{event.after.moment} {waited}", watch)
                     return
             run.planned = came + event.at
+        assert run.planned is not None
         with closing(self._cluster.quick()) as view:
             looked, found = -math.inf, None
             for ahead in LOOKS_AHEAD:
@@ -198,8 +205,8 @@ class Nemesis:
     def _await_turn(self, run: EventRun) -> bool:
         """Wait for the heals that must come first. False if the run was stopped meanwhile."""
         while not self._clock.is_ending:
-            with self._beginning:
-                if not any(self._must_wait(run, other) for other in self._runs):
+            with self._faults.beginning:
+                if not any(self._must_wait(run, other) for other in self._faults.runs):
                     run.began = self._clock.now()
                     return True
             self._clock.pause(HEAL_FIRST / 10)
@@ -272,14 +279,14 @@ class Nemesis:
             peer_ids=peers,
             cluster=self._cluster,
             clients=self._clients,
-            network=self._effects.network,
-            processes=self._effects.processes,
-            resources=self._effects.resources,
+            network=self._faults.effects.network,
+            processes=self._faults.effects.processes,
+            resources=self._faults.effects.resources,
             topic=self._topic,
             lasting=event.lasting,
             random=event.random(self._seed, "how"),
             wait_until=partial(self._wait_until, run=run),
-            explaining=lambda node: explaining(self._runs, run, node, self._clock.seconds()),
+            explaining=lambda node: explaining(self._faults.runs, run, node, self._clock.seconds()),
             served=run.serving.served if run.serving is not None else not_observed,
         )
 
@@ -318,7 +325,7 @@ class Nemesis:
     def _heal_rest(self) -> None:
         """What is left of faults is recorded as an event."""
         began = self._clock.now()
-        if problems := self._effects.heal_rest(self._runs):
+        if problems := self._faults.leave(self._runs):
             row = heal_all_row(self._cluster.nodes, problems, invoked=began, completed=self._clock.now())
             self._record(row)
 

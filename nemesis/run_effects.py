@@ -20,15 +20,19 @@ class Effects:
         self.resources = Reconciler(nodes)
         self._nodes = nodes
 
-    def heal_rest(self, runs: Iterable[EventRun]) -> list[str]:
-        """Withdraw all wishes, repeat failed heals, and look at the nodes. Returns what failed and what is left."""
+    def heal_rest(self, runs: Iterable[EventRun], *, is_last: bool = True) -> list[str]:
+        """Repeat failed heals of these events, and look at the nodes. Returns what failed and what is left.
+
+        is_last  no other fault is at work: withdraw all wishes first.
+        """
         problems = []
-        for heal_all in (self.network.heal_all, self.resources.heal_all, self.processes.heal_all):
-            try:
-                heal_all()
-            except Exception as problem:
-                problems.append(describe(problem))
-        # A heal that failed may succeed now, because no other fault is at work.
+        if is_last:
+            for heal_all in (self.network.heal_all, self.resources.heal_all, self.processes.heal_all):
+                try:
+                    heal_all()
+                except Exception as problem:
+                    problems.append(describe(problem))
+        # A heal that failed may succeed now, because fewer faults are at work.
         for run in runs:
             try:
                 run.undo()
@@ -37,13 +41,16 @@ class Effects:
         return problems + self._remains()
 
     def _remains(self) -> list[str]:
-        """What a look at the nodes finds of any fault."""
+        """What a look at the nodes finds that no fault wants."""
         try:
-            rules = self.network.dropped(tuple(self._nodes))
+            wanted = {rule for cut in self.network.cuts for rule in cut.rules}
+            rules = [rule for rule in self.network.dropped(tuple(self._nodes)) if rule not in wanted]
             found = [f"node {rule.receiver} still drops packets of node {rule.sender}" for rule in rules]
             found += self.resources.remains()
             for node in self.processes.touched:
-                if node in self._nodes and (state := self._nodes[node].state()) != "running":
+                if node not in self._nodes or self.processes.wanted(node) != "running":
+                    continue
+                if (state := self._nodes[node].state()) != "running":
                     found.append(f"node {node} is {state}")
         except Exception as problem:
             return [f"what faults left behind could not be examined: {describe(problem)}"]

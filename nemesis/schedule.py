@@ -31,24 +31,28 @@ class Schedule:
                 raise ValueError(f"event {event.id!r}: say for how many seconds, such as lasting=8")
 
     @classmethod
-    def of(cls, events: Iterable[Event]) -> Schedule:
+    def of(cls, events: Iterable[Event], *, taken: Iterable[str] = ()) -> Schedule:
         """Events without an id get one from their position, such as ``isolate-0``. Other ids stay.
 
+        taken  ids of events of other schedules, which none of these may have.
         So an event keeps its id, and with it its random choices, when other events are removed.
         Raises TypeError for a value that is not an event, ValueError for two events with the same id.
         """
+        others = set(taken)
         given = tuple(events)
         for event in given:
             if not isinstance(event, Event):
                 raise TypeError(f"expected events such as isolate('leader', at=3, lasting=8), got {event!r}")
-        taken = {event.id for event in given}
+            if event.id in others:
+                raise ValueError(f"event {event.id!r}: an event of this id is at work already")
+        used = others | {event.id for event in given}
         named = []
         for position, event in enumerate(given):
             number = position
             while not event.id:
-                if (candidate := f"{event.fault.name}-{number}") not in taken:
+                if (candidate := f"{event.fault.name}-{number}") not in used:
                     event = dataclasses.replace(event, id=candidate)
-                    taken.add(candidate)
+                    used.add(candidate)
                 number += 1
             named.append(event)
         return cls(tuple(named))
@@ -58,15 +62,19 @@ class Schedule:
         """Seconds to the last heal, if no event waits for a trigger."""
         return max((event.end for event in self.events), default=0.0)
 
-    def check(self, topology: Topology) -> None:
-        """Raises ValueError, naming the event, for a schedule that can never be carried out there."""
+    def check(self, topology: Topology, *, beside: Iterable[Event] = ()) -> None:
+        """Raises ValueError, naming the event, for a schedule that can never be carried out there.
+
+        beside  events of other schedules that go on then, with times from the start of this one.
+        """
+        others = tuple(beside)
         for event in self.events:
             try:
                 event.check(topology)
             except ValueError as error:
                 raise ValueError(f"event {event.id!r}: {error}") from error
         for position, event in enumerate(self.events):
-            for other in self.events[position + 1 :]:
+            for other in (*self.events[position + 1 :], *others):
                 if reason := conflict(event, other, topology):
                     raise ValueError(f"events {event.id!r} and {other.id!r}: {reason}")
 

@@ -106,6 +106,8 @@ class Reconciler:
         """What a look at the nodes finds of faults that were healed, a line each. Passes on what the look raises."""
         found = []
         for resource, node in tuple(self._wishes):
+            if self.wanted(resource, node) is not None:
+                continue
             if node in self._nodes and (text := resource.remains(self._nodes[node])) is not None:
                 found.append(f"node {node}: {text}")
         return found

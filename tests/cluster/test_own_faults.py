@@ -6,10 +6,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Collection
+from contextlib import ExitStack
 
 import pytest
 
-from pytest_kafkacheck import corrupt, isolate, pause, restart
+from pytest_kafkacheck import configure, corrupt, isolate, pause, restart
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
@@ -40,19 +41,40 @@ def test_a_fault_lasts_as_long_as_its_block(cluster: DockerCluster, orders: str)
     cluster.wait_settled()
 
 
-def test_a_fault_within_a_fault_is_refused(cluster: DockerCluster) -> None:
-    """Its end would heal the one around it."""
+def test_the_end_of_a_fault_leaves_the_one_around_it(cluster: DockerCluster) -> None:
     with cluster.fault(isolate(1)):
-        with (
-            pytest.raises(
-                UsageError, match=r"pause-0: another fault is at work on this cluster; put both into one"
-            ),
-            cluster.fault(pause(2)),
-        ):
-            pytest.fail("the block began")
+        with cluster.fault(pause(2)) as outer, cluster.fault(pause(2)) as inner:
+            assert (outer.nodes, inner.nodes) == ((2,), (2,))
+        assert cluster.nodes[2].state() == "running"
+        with cluster.nemesis([isolate(2, lasting=600)]) as nemesis:
+            wait_until(lambda: nemesis.effective() == {"isolate-1": True})
+            assert not connects(cluster, 2, 3)
+        assert connects(cluster, 2, 3)
         assert not connects(cluster, 1, 2)
     assert connects(cluster, 1, 2)
     cluster.wait_settled()
+
+
+def test_blocks_may_end_in_any_order(cluster: DockerCluster) -> None:
+    with ExitStack() as first, ExitStack() as second:
+        first.enter_context(cluster.fault(pause(2)))
+        second.enter_context(cluster.fault(pause(2)))
+        first.close()
+        assert cluster.nodes[2].state() == "paused"
+        second.close()
+        assert cluster.nodes[2].state() == "running"
+    cluster.wait_settled()
+
+
+def test_faults_that_cannot_be_combined_are_refused(cluster: DockerCluster, orders: str) -> None:
+    """Each would restore at its end what it found."""
+    with cluster.fault(configure({"retention.ms": "1000000"}, f"topic:{orders}")):
+        again = configure({"retention.ms": "2000000"}, f"topic:{orders}")
+        with (
+            pytest.raises(UsageError, match=r"'configure-1' and 'configure-0': .* each restores at its end"),
+            cluster.fault(again),
+        ):
+            pytest.fail("the block began")
 
 
 def test_a_fault_is_healed_when_its_block_raises(cluster: DockerCluster) -> None:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nemesis.schedule import Schedule
-from pytest_kafkacheck import isolate, kill, partition, pause
+from pytest_kafkacheck import isolate, kill, pause
+from tests.support.fake_cluster.events import EVENTS
 
 
 def test_a_stop_heals_at_once_and_records_events_that_did_not_begin(fake_run) -> None:
@@ -114,18 +115,6 @@ def test_an_interrupt_leaves_nothing_behind(fake_run, monkeypatch, where) -> Non
 
 def test_without_events_there_are_no_rows(fake_run) -> None:
     assert fake_run.carry_out().rows == []
-
-
-EVENTS = st.lists(
-    st.builds(
-        lambda make, target, at, lasting: make(target, at=at, lasting=lasting),
-        st.sampled_from([kill, pause, isolate, lambda *a, **k: partition(*a, plane="replication", **k)]),
-        st.sampled_from([1, 2, 3, "leader", "follower", "one"]),
-        st.floats(0, 20),
-        st.floats(0.1, 20),
-    ),
-    max_size=5,
-)
 
 
 @settings(max_examples=80, deadline=None)

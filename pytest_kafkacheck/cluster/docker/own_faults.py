@@ -1,5 +1,7 @@
 """Faults around a test's own code: one for as long as a block lasts, or a schedule beside the block.
 
+Blocks may be within each other, and beside each other in threads. They share `ClusterFaults`.
+
 They are carried out, proved and healed as in an experiment. What they did is judged where the test records its own
 clients (`pytest_kafkacheck.recorder`); otherwise the test's own assertions judge.
 """
@@ -7,6 +9,7 @@ clients (`pytest_kafkacheck.recorder`); otherwise the test's own assertions judg
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +17,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from nemesis.cluster import Cluster
+from nemesis.cluster_faults import ClusterFaults
 from nemesis.event import OPEN, Event
 from nemesis.run import Nemesis
 from nemesis.schedule import Schedule
@@ -55,12 +59,12 @@ class Beside:
     rows  what was done so far, as in the table ``operations`` of a history: one for each injection and each heal.
     """
 
-    def __init__(self, schedule: Schedule, cluster: RunningCluster, seed: int) -> None:
+    def __init__(self, schedule: Schedule, cluster: RunningCluster, seed: int, faults: ClusterFaults) -> None:
         self.rows: list[Row] = []
         self._recorded = threading.Event()
         self._take = cluster.fault_rows()
         self._stop = threading.Event()
-        self._nemesis = Nemesis(schedule, cluster, topic="", seed=seed, record=self._record)
+        self._nemesis = Nemesis(schedule, cluster, topic="", seed=seed, record=self._record, faults=faults)
         self._task = in_thread(partial(self._nemesis.run, self._stop), "kafkacheck-own-faults")
 
     def _record(self, row: Row) -> None:
@@ -117,7 +121,7 @@ class InjectedFault:
 @contextmanager
 def beside(cluster: RunningCluster, events: Iterable[Event], *, seed: int) -> Iterator[Beside]:
     """See `DockerCluster.nemesis`."""
-    with _carried_out(cluster, _schedule(cluster, events), seed) as running:
+    with _carried_out(cluster, events, seed) as running:
         yield running
 
 
@@ -131,40 +135,40 @@ def around(cluster: RunningCluster, event: Event) -> Iterator[InjectedFault]:
             "a fault around a block begins with it: leave out at and after, or use nemesis([...])"
         )
     timed = replace(event, lasting=LONGEST) if event.lasting == OPEN else event
-    with _carried_out(cluster, _schedule(cluster, [timed]), seed=0) as running:
+    with _carried_out(cluster, [timed], seed=0) as running:
         row = running.first()
         if not row["value"]["effective"]:
             raise InfrastructureError(f"{_described(row)} did not take effect: {_reason(row)}")
         yield InjectedFault(row, running)
 
 
-_struck: set[str] = set()
-"""Runs of the clusters on which this process carries out a schedule. Each of two would undo at its end what the other
-one still wants."""
+_at_work: dict[str, ClusterFaults] = {}
+"""By cluster's run, for those on which this process carries out schedules."""
+
+_beginning = threading.Lock()
+"""Held from the look at what is at work until a schedule has joined it."""
 
 
 @contextmanager
-def _carried_out(cluster: RunningCluster, schedule: Schedule, seed: int) -> Iterator[Beside]:
-    """Raises InfrastructureError at the end when a heal was not proved, unless the block itself raised; UsageError
-    where another schedule is at work."""
-    if cluster.run in _struck:
-        raise UsageError(
-            f"{', '.join(each.id for each in schedule.events)}: another fault is at work on this cluster; put both "
-            f"into one schedule, such as nemesis([isolate(1, lasting=5), kill(2, at=2, lasting=3)])"
-        )
-    _struck.add(cluster.run)
+def _carried_out(cluster: RunningCluster, events: Iterable[Event], seed: int) -> Iterator[Beside]:
+    """Raises InfrastructureError at the end when a heal was not proved, unless the block itself raised; and as
+    `_schedule` does."""
+    with _beginning:
+        faults = _at_work.setdefault(cluster.run, ClusterFaults(cluster.nodes))
+        running = Beside(_schedule(cluster, events, faults), cluster, seed, faults)
     try:
-        running = Beside(schedule, cluster, seed)
-        try:
-            yield running
-        except (KeyboardInterrupt, SystemExit):
-            running.stop()
-            raise
-        finally:
-            running.finish()
-            running.join()
+        yield running
+    except (KeyboardInterrupt, SystemExit):
+        running.stop()
+        raise
     finally:
-        _struck.discard(cluster.run)
+        running.finish()
+        try:
+            running.join()
+        finally:
+            with _beginning:
+                if faults.is_idle:  # what it knows of the nodes grows old
+                    _at_work.pop(cluster.run, None)
     heals = [row for row in running.rows if row["value"]["stage"] == "heal"]
     if unproved := [row for row in heals if not row["value"]["effective"]]:
         raise InfrastructureError(
@@ -172,13 +176,14 @@ def _carried_out(cluster: RunningCluster, schedule: Schedule, seed: int) -> Iter
         )
 
 
-def _schedule(cluster: RunningCluster, events: Iterable[Event]) -> Schedule:
-    """Raises UsageError for events that can never be carried out there, CapabilityError for those that this host
-    cannot do."""
+def _schedule(cluster: RunningCluster, events: Iterable[Event], faults: ClusterFaults) -> Schedule:
+    """Raises UsageError for events that can never be carried out there, or not beside these faults; CapabilityError
+    for those that this host cannot do."""
+    at_work = faults.ahead(time.monotonic())
     try:
-        schedule = Schedule.of(events)
+        schedule = Schedule.of(events, taken=(event.id for event in at_work))
         cluster.refuse(schedule.events)
-        schedule.check(_topology(cluster))
+        schedule.check(_topology(cluster), beside=at_work)
     except (TypeError, ValueError) as error:
         raise UsageError(str(error)) from error
     cluster.require_faults({event.fault.name for event in schedule.events})

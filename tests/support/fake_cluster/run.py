@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nemesis.aliases import Aliases
+from nemesis.cluster_faults import ClusterFaults
 from nemesis.event import Event
 from nemesis.run import Nemesis
 from nemesis.schedule import Schedule
@@ -25,6 +26,7 @@ class FakeRun:
     rows: list[Mapping[str, Any]] = field(default_factory=list)
     topic: str = "log"
     aliases: Aliases = field(default_factory=Aliases)
+    faults: ClusterFaults | None = None
     _finish_after: float | None = None
 
     def finish_after(self, seconds: float) -> None:
@@ -42,6 +44,7 @@ class FakeRun:
             aliases=self.aliases,
             clock=self.stop.time,
             start=self.stop.start,
+            faults=self.faults,
         )
         if self._finish_after is not None:
             self.stop.arrange(self._finish_after, nemesis.finish)
