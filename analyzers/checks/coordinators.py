@@ -60,13 +60,13 @@ GROUP_EPOCH_REGRESSION = Check(
         subject=GROUP,
         evidence={
             "node": Number("its coordinator"),
-            "epoch": Number("the group epoch that it reported"),
+            "epoch": Number("the group epoch, or generation, that it reported"),
             "newest": Number("the highest one that it had reported before"),
         },
         sentence="answer(s) of a coordinator with an older epoch of a group than it had reported before",
         definition=(
-            "A coordinator reported a lower group epoch than before, of a group of KIP-848 or a share group; counted "
-            f"per answer. {_SAME_PROCESS}. Of groups of the classic protocol, brokers do not report the generation."
+            "A coordinator reported a lower group epoch than before, or had a lower generation of a group of the "
+            f"classic protocol as the newest one in its log; counted per answer. {_SAME_PROCESS}."
         ),
         means="A coordinator forgot a change of a group, and members with the newer epoch are told to start again.",
         promised="Each change of a group raises its epoch. Only a group that is deleted and made again starts again.",
@@ -75,6 +75,41 @@ GROUP_EPOCH_REGRESSION = Check(
     ),
     over="group_states",
     where="epoch < newest",
+    time="time",
+)
+
+UNEXPLAINED_REBALANCE = Check(
+    anomaly=Anomaly(
+        name="unexplained-rebalance",
+        family="groups",
+        rank=225,
+        severity="note",
+        subject=GROUP,
+        evidence={
+            "node": Number("its coordinator"),
+            "epoch": Number("the new generation"),
+            "members": Number("the number of members, the same before and after"),
+        },
+        sentence="rebalance(s) of groups whose members had not changed, before any fault",
+        definition=(
+            "A group of the classic protocol got the next generation with the same members, before a fault or a "
+            "change of a topic had begun; counted per generation. Groups with a cooperative assignor do not count: "
+            "they move partitions in two steps. Generations are those that the coordinator had written to its log, "
+            "sampled while the group was Stable."
+        ),
+        means="All members stopped for a moment without a need.",
+        promised=(
+            "A group rebalances when a member joins, leaves or fails, when its subscription changes, and when its "
+            "topics get more partitions."
+        ),
+        causes=(
+            "A leader of the group that joins again: clients do when their metadata seem to have changed. A member "
+            "that came and went between two samples, which are a fifth of a second apart."
+        ),
+        look_further="The log of the coordinator: it names the member, and why it joined.",
+    ),
+    over="rebalances",
+    where="epoch = earlier + 1 and is_same and not is_excused",
     time="time",
 )
 

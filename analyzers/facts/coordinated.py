@@ -6,9 +6,10 @@ from pyspark.sql import DataFrame
 
 from analyzers.facts.fact import GROUP_STATES, TRANSACTION_STATES, fact
 from analyzers.history.load import History
+from workloads.history.schema import NEMESIS
 
 GROUP = (
-    "`group` string, type string, state string, epoch int, assigned_epoch int, "
+    "`group` string, type string, state string, protocol string, epoch int, assigned_epoch int, "
     "members map<string, array<string>>, positions map<string, bigint>"
 )
 
@@ -37,9 +38,10 @@ def _parsed(kind: str, columns: str) -> str:
 def group_states(history: History) -> DataFrame:
     """One row per sample of a group.
 
-    Columns: group, node (its coordinator), time (ns, when the answer had arrived), type, state, epoch, assigned_epoch
-    (null for a group of the classic protocol), members (their number), and newest: the highest epoch that the same
-    process had reported before it was asked; null for none.
+    Columns: group, node (its coordinator), time (ns, when the answer had arrived), type, state, epoch (of a group of
+    the classic protocol its generation, null while it is not known), assigned_epoch (null for such a group), members
+    (their number), and newest: the highest epoch that the same process had reported before it was asked; null for
+    none.
     """
     return history.sql(f"""
         with parsed as ({_parsed("group_state", GROUP)}), moments as ({MOMENTS}), ordered as (
@@ -51,6 +53,34 @@ def group_states(history: History) -> DataFrame:
         select run, node, sample.time, sample.value.`group`, sample.value.type, sample.value.state,
             sample.value.epoch, sample.value.assigned_epoch, size(sample.value.members) as members, newest
         from ordered where sample is not null
+    """)
+
+
+@fact(needs=GROUP_STATES)
+def rebalances(history: History) -> DataFrame:
+    """One row per sample of a classic group with a higher generation than the sample before it, of the same process.
+
+    Columns: group, node (its coordinator), time (ns), epoch and earlier (the two generations), members (their
+    number), is_same: whether both samples had the same members; is_excused: whether the group moves partitions in
+    two steps, a fault had begun, or a topic was created, deleted or altered before.
+    """
+    return history.sql(f"""
+        with parsed as ({_parsed("group_state", GROUP)}), known as (
+            select run, node, connection, time, value, array_sort(map_keys(value.members)) as members
+            from parsed where value.type = 'classic' and value.epoch is not null
+        ), following as (
+            select *, lag(struct(value.epoch, members)) over (
+                partition by run, node, connection, value.`group` order by time
+            ) as before
+            from known
+        ), changed as (
+            select run, min(invoked) as changed_at from {{operations}}
+            where process = {NEMESIS} or f = 'alter' group by run
+        )
+        select run, node, time, value.`group`, value.epoch, before.epoch as earlier, size(members) as members,
+            members = before.members as is_same,
+            coalesce(value.protocol like 'cooperative%' or changed_at < time, false) as is_excused
+        from following left join changed using (run) where value.epoch > before.epoch
     """)
 
 

@@ -46,7 +46,9 @@ _BY_PROMISE: Mapping[str, tuple[str, ...]] = {
     ),
     "samples-of-controllers": ("controller-conflict", "controller-regression"),
     "identical-replicas": ("replica-divergence",),
-    "samples-of-groups": ("group-state-conflict", "group-epoch-regression", "position-regression"),
+    "samples-of-groups": (
+        "group-state-conflict", "group-epoch-regression", "unexplained-rebalance", "position-regression",
+    ),
     "samples-of-eligible-replicas": ("eligible-conflict", "ineligible-leader"),
     "samples-of-transactions": ("transaction-state-regression", "producer-epoch-regression"),
 }  # fmt: skip

@@ -153,6 +153,7 @@ def test_what_libraries_log_has_no_traceback() -> None:
         "    except ZeroDivisionError:\n"
         "        logging.getLogger('kafka.conn').exception('connection\\nlost')\n"
         "    logging.getLogger('kafka.conn').info('connected')\n"
+        "    logging.getLogger('kafka.net.selector').warning('a step ran for 0.121s')\n"
         "assert not logging.getLogger().handlers\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

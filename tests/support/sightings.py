@@ -101,6 +101,7 @@ PLANTED: Mapping[str, str] = {
     "metadata-disagreement": "Needs a broker that does not learn of a change although all faults are healed.",
     "group-state-conflict": "Needs a coordinator that applies a change of a group in part.",
     "group-epoch-regression": "Needs a coordinator that forgets a change of a group.",
+    "unexplained-rebalance": "Needs a member that joins again without a reason. The clients that we have do not.",
     "position-regression": "A note: Kafka does not promise otherwise. No workload lets a member commit a position "
     "behind its own while its group stays the same.",
     "transaction-state-regression": "Needs a coordinator that forgets what it has decided.",

@@ -18,6 +18,8 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.consumer import ConsumerProtocolAssignment, OffsetFetchResponse
 
+from tests.support.offsets_topic import batch, ending_at, fetched, key, of_generation
+from tests.support.scripted_broker import ScriptedBroker, offsets_topic
 from workloads.clients.messages.consumer_group_describe import ConsumerGroupDescribeResponse
 from workloads.clients.messages.share_group_describe import ShareGroupDescribeResponse
 from workloads.probes.eligible import EligibleProbe
@@ -29,27 +31,7 @@ from workloads.probes.transaction import TransactionProbe
 TOPICS = {"log-r1": 2}
 
 
-class Broker:
-    """Answers each kind of request with this response, and counts what it was asked."""
-
-    def __init__(self, *responses: Any, versions: int = 5) -> None:
-        self.by_request = {type(each).__name__.replace("Response", "Request"): each for each in responses}
-        self.versions = versions
-        self.asked: list[Any] = []
-
-    def ask(self, request: Any) -> Any:
-        self.asked.append(request)
-        if type(request).__name__ == "ApiVersionsRequest":
-            known = [75, 16, 66] if self.versions >= 0 else []
-            return SimpleNamespace(
-                api_keys=[SimpleNamespace(api_key=key, max_version=self.versions) for key in known]
-            )
-        request.encode()  # Kafka knows this version, and its fields are complete.
-        response = self.by_request[type(request).__name__]
-        return type(response).decode(bytes(response.encode()), version=response.version)
-
-
-def sampled(probe: type[Probe], broker: Broker) -> list[Any]:
+def sampled(probe: type[Probe], broker: ScriptedBroker) -> list[Any]:
     return list(probe(TOPICS, "r1").sample(broker.ask))
 
 
@@ -66,10 +48,10 @@ def settings(unclean: str) -> DescribeConfigsResponse:
 
 
 def test_settings_are_recorded_when_they_change() -> None:
-    probe, broker = SettingsProbe(TOPICS, "r1"), Broker(settings("false"))
+    probe, broker = SettingsProbe(TOPICS, "r1"), ScriptedBroker(settings("false"))
     row = {"topic": "log-r1", "value": {"unclean.leader.election.enable": "false"}}
     assert [list(probe.sample(broker.ask)) for _ in range(2)] == [[row], []]
-    (changed,) = probe.sample(Broker(settings("true")).ask)
+    (changed,) = probe.sample(ScriptedBroker(settings("true")).ask)
     assert changed["value"] == {"unclean.leader.election.enable": "true"}
     assert set(broker.asked[0].resources[0].configuration_keys) > {"min.insync.replicas", "retention.ms"}
 
@@ -89,11 +71,11 @@ def partitions(*eligible: int, error: int = 0) -> DescribeTopicPartitionsRespons
 
 def test_eligible_leaders_are_recorded_when_they_change() -> None:
     probe = EligibleProbe(TOPICS, "r1")
-    (row,) = probe.sample(Broker(partitions()).ask)
+    (row,) = probe.sample(ScriptedBroker(partitions()).ask)
     assert row["value"] == {"eligible": [], "last_known": []}
-    assert list(probe.sample(Broker(partitions()).ask)) == []
-    assert list(probe.sample(Broker(partitions(2, error=3)).ask)) == []
-    (row,) = probe.sample(Broker(partitions(2, 1)).ask)
+    assert list(probe.sample(ScriptedBroker(partitions()).ask)) == []
+    assert list(probe.sample(ScriptedBroker(partitions(2, error=3)).ask)) == []
+    (row,) = probe.sample(ScriptedBroker(partitions(2, 1)).ask)
     assert row == {
         "topic": "log-r1", "partition": 1, "leader": 3, "leader_epoch": 7, "isr": [3], "replicas": [3, 1, 2],
         "value": {"eligible": [1, 2], "last_known": []},
@@ -102,7 +84,7 @@ def test_eligible_leaders_are_recorded_when_they_change() -> None:
 
 @pytest.mark.parametrize("probe", [EligibleProbe, TransactionProbe])
 def test_a_broker_without_a_request_is_not_asked_for_it(probe: type[Probe]) -> None:
-    broker = Broker(versions=-1)
+    broker = ScriptedBroker(versions=-1)
     assert sampled(probe, broker) == []
     assert len(broker.asked) == 1
 
@@ -125,7 +107,7 @@ def test_transactions_of_the_run_are_recorded() -> None:
         for name, error in (("mine-r1", 0), ("moved-r1", 16))
     ]  # fmt: skip
     described = DescribeTransactionsResponse(version=0, throttle_time_ms=0, transaction_states=states)
-    broker = Broker(listed, described)
+    broker = ScriptedBroker(listed, described)
     assert [row["value"] for row in sampled(TransactionProbe, broker)] == [{
         "transactional_id": "mine-r1", "state": "Ongoing", "producer_id": 7, "epoch": 2, "started": 1234,
         "partitions": ["log-r1-0", "log-r1-1"],
@@ -140,7 +122,9 @@ def test_what_is_not_there_is_looked_for_once_a_second(
     nothing = ListTransactionsResponse(
         version=0, throttle_time_ms=0, error_code=0, unknown_state_filters=[], transaction_states=[]
     )
-    broker = Broker(nothing, ListGroupsResponse(version=5, throttle_time_ms=0, error_code=0, groups=[]))
+    broker = ScriptedBroker(
+        nothing, ListGroupsResponse(version=5, throttle_time_ms=0, error_code=0, groups=[])
+    )
     now = [100.0]
     monkeypatch.setattr(sys.modules[probe.__module__], "time", SimpleNamespace(monotonic=lambda: now[0]))
     looks = probe(TOPICS, "r1")
@@ -149,7 +133,7 @@ def test_what_is_not_there_is_looked_for_once_a_second(
         now[0] = 100.0 + later
         assert list(looks.sample(broker.ask)) == []
         asked.append(len(broker.asked))
-    assert asked == [2, 2, 3]
+    assert [later - asked[0] for later in asked] == [0, 0, 1]
 
 
 def groups(kind: str, version: int = 5) -> ListGroupsResponse:
@@ -207,20 +191,20 @@ def test_a_group_of_the_next_generation_reports_its_epochs() -> None:
     none = ConsumerGroupDescribeResponse.DescribedGroup.Member.Assignment(version=0, topic_partitions=[])
     more = {"instance_id": None, "subscribed_topic_regex": None, "target_assignment": none}
     described = of_members(ConsumerGroupDescribeResponse, 0, **more)
-    broker = Broker(groups("Consumer"), positions(), described)
+    broker = ScriptedBroker(groups("Consumer"), positions(), described)
     assert [row["value"] for row in sampled(GroupStateProbe, broker)] == [
         WITH_EPOCHS | {"type": "consumer", "positions": {"log-r1-0": 8}}
     ]
 
 
 def test_a_share_group_reports_its_epochs_and_has_no_positions() -> None:
-    broker = Broker(groups("Share"), of_members(ShareGroupDescribeResponse, 1))
+    broker = ScriptedBroker(groups("Share"), of_members(ShareGroupDescribeResponse, 1))
     assert [row["value"] for row in sampled(GroupStateProbe, broker)] == [
         WITH_EPOCHS | {"type": "share", "positions": {}}
     ]
 
 
-def classic(error: int = 0, kind: str = "consumer") -> DescribeGroupsResponse:
+def classic(error: int = 0, kind: str = "consumer", state: str = "Stable") -> DescribeGroupsResponse:
     Group = DescribeGroupsResponse.DescribedGroup
     given = ConsumerProtocolAssignment(version=0, assigned_partitions=[("log-r1", [1])], user_data=b"")
     member = Group.DescribedGroupMember(
@@ -228,15 +212,49 @@ def classic(error: int = 0, kind: str = "consumer") -> DescribeGroupsResponse:
         member_assignment=bytes(given.encode()),
     )  # fmt: skip
     group = Group(
-        version=5, error_code=error, group_id="mine-r1", group_state="Stable", protocol_type=kind,
+        version=5, error_code=error, group_id="mine-r1", group_state=state, protocol_type=kind,
         protocol_data="range", members=[member], authorized_operations=[],
     )  # fmt: skip
     return DescribeGroupsResponse(version=5, throttle_time_ms=0, groups=[group])
 
 
-def test_a_group_of_the_classic_protocol_has_no_epoch() -> None:
+MINE = "mine-r1"
+
+
+def with_log(*batches: bytes, mark: int) -> ScriptedBroker:
+    """A group of the classic protocol, whose coordinator's log ended at 5 when it was first looked at."""
+    log = offsets_topic(1), ending_at(5), fetched(b"".join(batches), mark=mark)
+    return ScriptedBroker(*log, groups("Classic"), positions(), classic())
+
+
+def test_a_stable_group_of_the_classic_protocol_has_its_generation() -> None:
+    broker = with_log(batch(5, (key(MINE), of_generation(6))), mark=6)
+    (row,) = sampled(GroupStateProbe, broker)
+    assert (row["value"]["epoch"], row["value"]["assigned_epoch"]) == (6, None)
+    broker.by_request["DescribeGroupsRequest"] = classic(state="PreparingRebalance")
+    (row,) = sampled(GroupStateProbe, broker)
+    assert row["value"]["epoch"] is None
+
+
+def test_a_generation_that_is_written_during_the_sample_does_not_count() -> None:
+    broker = with_log(batch(5, (key(MINE), of_generation(6))), mark=6)
+    ask = broker.ask
+
+    def meanwhile(request: Any) -> Any:
+        if type(request).__name__ == "DescribeGroupsRequest":
+            broker.by_request["FetchRequest"] = fetched(batch(6, (key(MINE), of_generation(7))), mark=7)
+        return ask(request)
+
+    probe = GroupStateProbe(TOPICS, "r1")
+    (row,) = probe.sample(meanwhile)
+    assert row["value"]["epoch"] is None
+    (row,) = probe.sample(ask)
+    assert row["value"]["epoch"] == 7
+
+
+def test_a_group_whose_log_cannot_be_read_has_no_epoch() -> None:
     """An older broker does not report types of groups."""
-    broker = Broker(groups("", version=4), positions(), classic(), versions=4)
+    broker = ScriptedBroker(groups("", version=4), positions(), classic(), versions=4)
     probe = GroupStateProbe(TOPICS, "r1")
     for _ in range(2):
         (row,) = probe.sample(broker.ask)
@@ -250,11 +268,11 @@ def test_a_group_of_the_classic_protocol_has_no_epoch() -> None:
 @pytest.mark.parametrize(
     "broker",
     [
-        Broker(groups("Classic"), positions(16), classic()),
-        Broker(groups("Classic"), positions(), classic(16)),
-        Broker(groups("Classic"), positions(), classic(kind="connect")),
+        ScriptedBroker(groups("Classic"), positions(16), classic()),
+        ScriptedBroker(groups("Classic"), positions(), classic(16)),
+        ScriptedBroker(groups("Classic"), positions(), classic(kind="connect")),
     ],
     ids=["positions refused", "group refused", "no consumers"],
 )
-def test_a_group_that_moved_or_has_no_consumers_gives_no_row(broker: Broker) -> None:
+def test_a_group_that_moved_or_has_no_consumers_gives_no_row(broker: ScriptedBroker) -> None:
     assert sampled(GroupStateProbe, broker) == []

@@ -144,14 +144,31 @@ def watermarks(ask: Ask, start: Mapping[Log, int]) -> dict[Log, Watermarks]:
 
     start  offsets to fetch from, by log. They should be near the end, because the response contains records.
     """
+    return {
+        log: Watermarks(
+            found.high_watermark,
+            found.log_start_offset,
+            found.last_stable_offset if found.last_stable_offset >= 0 else None,
+        )
+        for log, found in fetch(ask, start, most_bytes=1, committed=True).items()
+        if found.error_code == 0
+    }
+
+
+def fetch(ask: Ask, start: Mapping[Log, int], *, most_bytes: int, committed: bool = False) -> dict[Log, Any]:
+    """By log what the broker's own replica has from these offsets on, as kafka-python decodes it (error_code,
+    high_watermark, log_start_offset, last_stable_offset, records). A batch may be longer than `most_bytes`.
+
+    committed  as a consumer with isolation.level=read_committed asks: without it there is no last stable offset.
+    """
     Topic = FetchRequest.FetchTopic
     request = FetchRequest(
         version=11,
         replica_id=CLIENT,
         max_wait_ms=0,
         min_bytes=0,
-        max_bytes=1,
-        isolation_level=COMMITTED,
+        max_bytes=most_bytes,
+        isolation_level=COMMITTED if committed else UNCOMMITTED,
         session_id=0,
         session_epoch=-1,
         forgotten_topics_data=[],
@@ -166,7 +183,7 @@ def watermarks(ask: Ask, start: Mapping[Log, int]) -> dict[Log, Watermarks]:
                         fetch_offset=start[log],
                         last_fetched_epoch=-1,
                         log_start_offset=-1,
-                        partition_max_bytes=1,
+                        partition_max_bytes=most_bytes,
                     )
                     for log in logs
                 ],
@@ -175,14 +192,9 @@ def watermarks(ask: Ask, start: Mapping[Log, int]) -> dict[Log, Watermarks]:
         ],
     )
     return {
-        (topic.topic, partition.partition_index): Watermarks(
-            partition.high_watermark,
-            partition.log_start_offset,
-            partition.last_stable_offset if partition.last_stable_offset >= 0 else None,
-        )
+        (topic.topic, partition.partition_index): partition
         for topic in ask(request).responses
         for partition in topic.partitions
-        if partition.error_code == 0
     }
 
 

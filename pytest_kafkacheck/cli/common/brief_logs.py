@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 
+PACE = "kafka.net.selector"
+"""Logger of kafka-python that warns of each step of its own which takes a tenth of a second, as on a busy machine."""
+
 
 class BriefFormatter(logging.Formatter):
     """The first line of a message, and of the error that came with it."""
@@ -33,6 +36,7 @@ def brief_logs() -> Iterator[None]:
         return
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
+    handler.addFilter(lambda record: record.name != PACE or record.levelno > logging.WARNING)
     handler.setFormatter(BriefFormatter("  %(name)s: %(message)s"))
     root.addHandler(handler)
     try:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tests.support.oracles.replication import is_before, samples
 from tests.support.oracles.rows import Oracle, Row, Tables
 from tests.support.random_histories.coordinators import coordinator_history
+from workloads.history.schema import NEMESIS
 
 STEPS = {"Ongoing": 0, "Prepare": 1, "Complete": 2}
 
@@ -29,7 +30,7 @@ def conflicts(tables: Tables) -> int:
         fits = {"Empty": False, "Dead": False, "Stable": True, "Assigning": True, "Reconciling": True}
         if fits.get(o["state"], bool(o["members"])) != bool(o["members"]):
             count += 1
-        elif o["epoch"] is not None:
+        elif o["epoch"] is not None and o["assigned_epoch"] is not None:
             is_assigned = o["assigned_epoch"] >= o["epoch"]
             expected = {"Assigning": False, "Stable": True, "Reconciling": True}.get(o["state"], is_assigned)
             wrong = o["type"] == "consumer" and is_assigned != expected
@@ -40,6 +41,30 @@ def conflicts(tables: Tables) -> int:
 def group_regressions(tables: Tables) -> int:
     rows = [o for o in reports(tables, "group_state") if o["epoch"] is not None]
     return sum(any(a["epoch"] > b["epoch"] for a in earlier(rows, b, "group")) for b in rows)
+
+
+def rebalances(tables: Tables) -> int:
+    rows = [o for o in reports(tables, "group_state") if o["type"] == "classic" and o["epoch"] is not None]
+    changes = [
+        o["invoked"] for o in tables["operations"] if o["process"] == NEMESIS or o["f"] == "alter"
+    ]  # fmt: skip
+    count = 0
+    for one in rows:
+        before = [
+            other for other in rows
+            if other["time"] < one["time"]
+            and all(other[name] == one[name] for name in ("node", "connection", "group"))
+        ]  # fmt: skip
+        last = max(before, key=lambda other: other["time"], default=None)
+        if (
+            last is None
+            or last["epoch"] + 1 != one["epoch"]
+            or last["members"].keys() != one["members"].keys()
+        ):
+            continue
+        is_cooperative = (one["protocol"] or "").startswith("cooperative")
+        count += not is_cooperative and not any(at < one["time"] for at in changes)
+    return count
 
 
 def position_regressions(tables: Tables) -> int:
@@ -88,6 +113,7 @@ RANDOM = coordinator_history
 ORACLES: dict[str, Oracle] = {
     "group-state-conflict": conflicts,
     "group-epoch-regression": group_regressions,
+    "unexplained-rebalance": rebalances,
     "position-regression": position_regressions,
     "transaction-state-regression": transaction_regressions,
     "producer-epoch-regression": epoch_regressions,

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.support.stories.replication import reported, written
+from tests.support.stories.followers import created
+from tests.support.stories.replication import fault, reported, written, written_again
 
 
 def coordinated(s: Any, at: int, kind: str, value: dict[str, Any], **more: Any) -> Any:
@@ -95,6 +96,42 @@ def group_epoch_of_an_unknown_process(s: Any) -> Any:
     return written(group(s, 40, connection=None))
 
 
+def classic(s: Any, at: int, generation: int | None, members: Any = ("a", "b"), **more: Any) -> Any:
+    return group(s, at, members=members, type="classic", epoch=generation, assigned_epoch=None, **more)
+
+
+def generation_that_went_back(s: Any) -> Any:
+    classic(classic(s, 20, 5), 40, None)
+    return written(classic(s, 60, 4))
+
+
+def rebalance_without_a_cause(s: Any) -> Any:
+    """A sample without a generation does not count, nor do the creation of a topic and a fault that begins now."""
+    classic(classic(classic(created(s), 20, 4), 40, None, ("a",)), 60, 5)
+    return written_again(classic(fault(s, "kill", 65), 80, 5))
+
+
+def rebalance_after_a_fault(s: Any) -> Any:
+    return written_again(classic(fault(classic(s, 20, 4), "kill", 30), 60, 5))
+
+
+def rebalance_after_more_partitions(s: Any) -> Any:
+    s.operation("alter", at=(30, 40), topic="t", partition=None, value=json.dumps({"partitions": 2}))
+    return written_again(classic(classic(s, 20, 4), 60, 5))
+
+
+def rebalances_with_a_cause(s: Any) -> Any:
+    """Members changed, or they changed and changed again. A cooperative assignor moves partitions in two steps."""
+    classic(classic(s, 20, 4), 40, 5, ("a", "c"))
+    classic(classic(s, 60, 5), 80, 7)
+    classic(s, 100, 4, group="h", protocol="cooperative-sticky")
+    classic(s, 120, 5, group="h", protocol="cooperative-sticky")
+    classic(s, 140, 4, group="i")
+    classic(s, 160, 5, group="j")
+    group(group(s, 180, group="k"), 200, group="k", epoch=5, assigned_epoch=5)
+    return written(classic(s, 220, 5, group="i", connection=1))
+
+
 def position_that_went_back(s: Any) -> Any:
     group(s, 20, positions={"t-0": 7, "t-1": 3})
     group(s, 40, positions={"t-0": 6, "t-1": 3})
@@ -176,6 +213,11 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     group_epoch_that_went_back: {"group-epoch-regression": 1},
     group_epoch_of_another_group_process_and_time: {},
     group_epoch_of_an_unknown_process: {},
+    generation_that_went_back: {"group-epoch-regression": 1},
+    rebalance_without_a_cause: {"unexplained-rebalance": 1},
+    rebalance_after_a_fault: {},
+    rebalance_after_more_partitions: {},
+    rebalances_with_a_cause: {},
     position_that_went_back: {"position-regression": 2},
     position_that_went_back_in_another_generation: {},
     transaction_that_is_open_again: {"transaction-state-regression": 1},
