@@ -58,11 +58,11 @@ def group_states(history: History) -> DataFrame:
 
 @fact(needs=GROUP_STATES)
 def rebalances(history: History) -> DataFrame:
-    """One row per sample of a classic group with a higher generation than the sample before it, of the same process.
+    """One row per sample of a classic group with its generation, beside the sample before it, of the same process.
 
     Columns: group, node (its coordinator), time (ns), epoch and earlier (the two generations), members (their
-    number), is_same: whether both samples had the same members; is_excused: whether the group moves partitions in
-    two steps, a fault had begun, or a topic was created, deleted or altered before.
+    number); is_same: whether both samples had the same members; is_excused: whether the group moves partitions in
+    two steps, or a fault or a change of a topic had begun before. Null: there was no sample before.
     """
     return history.sql(f"""
         with parsed as ({_parsed("group_state", GROUP)}), known as (
@@ -80,7 +80,7 @@ def rebalances(history: History) -> DataFrame:
         select run, node, time, value.`group`, value.epoch, before.epoch as earlier, size(members) as members,
             members = before.members as is_same,
             coalesce(value.protocol like 'cooperative%' or changed_at < time, false) as is_excused
-        from following left join changed using (run) where value.epoch > before.epoch
+        from following left join changed using (run)
     """)
 
 

@@ -45,6 +45,13 @@ def member_events(run: Run) -> Counter[str]:
     return Counter(json.loads(row["value"])["event"] for row in operations(run) if row["f"] == "member")
 
 
+def sampled_generations(run: Run) -> list[int]:
+    """Of the only group, as the probe read them from the coordinator's log."""
+    rows = pq.ParquetFile(run.path / "history" / "observations" / "part-0.parquet").read().to_pylist()
+    epochs = [json.loads(row["value"])["epoch"] for row in rows if row["kind"] == "group_state"]
+    return [epoch for epoch in epochs if epoch is not None]
+
+
 def test_members_that_leave_and_join_are_valid(kafkacheck: Callable[[Experiment], Run]) -> None:
     """Point-to-point: the members of one group leave in turn, so that each partition changes its owner."""
     workload = Groups(members=3, rejoin=1.5, assignor="cooperative-sticky", topic_config=SAFE)
@@ -53,6 +60,9 @@ def test_members_that_leave_and_join_are_valid(kafkacheck: Callable[[Experiment]
     events = member_events(run)
     assert min(events["joined"], events["left"]) > 3
     assert min(events["assigned"], events["revoked"]) > workload.partitions
+    seen = set(sampled_generations(run))
+    assert len(seen) > 3
+    assert seen <= {row["generation"] for row in operations(run) if row["f"] == "member"}, "what members say"
 
 
 @pytest.mark.nightly

@@ -22,9 +22,9 @@ def stories(story: Any) -> dict[str, Any]:
 
 
 SWAPS = [
-    (r"<=", "<"), (r"<=", ">"), (r"<(?!=)", "<="), (r"<(?!=)", ">"), (r"(?<!-)>(?!=)", ">="),
+    (r"<=", "<"), (r"<=", ">"), (r"<(?![=>])", "<="), (r"<(?![=>])", ">"), (r"(?<![-<])>(?!=)", ">="),
     (r"\band\b", "or"), (r"\bor\b", "and"), (r"\bis null\b", "is not null"),
-    (r"\bis not null\b", "is null"), (r"\bnot (?!null)", ""), (r"=(?= ')", "<>"), (r"!=", "="),
+    (r"\bis not null\b", "is null"), (r"\bnot (?!null)", ""), (r"=(?= ')", "<>"), (r"!=|<>", "="),
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analyzers.history.load import load
+from analyzers.history.load import load, release
 from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
 from analyzers.judge.warm_up import HEALTHY, ORDINARY, warm_up
@@ -32,7 +32,9 @@ def test_its_histories_show_nothing(fitted: Any, tables: Any, in_files: bool, tm
         folder = tmp_path / "history" / table
         folder.mkdir(parents=True)
         pq.write_table(pa.Table.from_pylist(rows, schema=TABLES[table]), folder / "0.parquet")
-    assert bool(load(fitted, sources(fitted, [tmp_path])).records.inputFiles()) == in_files
+    history = load(fitted, sources(fitted, [tmp_path]))
+    assert bool(history.records.inputFiles()) == in_files
+    release(fitted, history)
     (verdict,) = analyze(fitted, [tmp_path]).values()
     assert verdict.findings == ()
 

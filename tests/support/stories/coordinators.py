@@ -112,7 +112,8 @@ def rebalance_without_a_cause(s: Any) -> Any:
 
 
 def rebalance_after_a_fault(s: Any) -> Any:
-    return written_again(classic(fault(classic(s, 20, 4), "kill", 30), 60, 5))
+    classic(fault(classic(s, 20, 4), "kill", 30), 60, 5)
+    return written_again(fault(s, "pause", 75))
 
 
 def rebalance_after_more_partitions(s: Any) -> Any:
@@ -129,7 +130,8 @@ def rebalances_with_a_cause(s: Any) -> Any:
     classic(s, 140, 4, group="i")
     classic(s, 160, 5, group="j")
     group(group(s, 180, group="k"), 200, group="k", epoch=5, assigned_epoch=5)
-    return written(classic(s, 220, 5, group="i", connection=1))
+    classic(classic(s, 220, 4, group="l"), 240, 5, group="l", node=2)
+    return written(classic(s, 260, 5, group="i", connection=1))
 
 
 def position_that_went_back(s: Any) -> Any:
@@ -144,7 +146,8 @@ def position_that_went_back_in_another_generation(s: Any) -> Any:
     group(s, 25, members=("a", "b"), positions={"t-0": 6})
     group(s, 40, positions={"t-0": 6})
     group(s, 60, positions={"t-0": 5}, epoch=5, assigned_epoch=5)
-    return written(group(s, 80, positions={"t-0": 4}, connection=1))
+    group(s, 80, positions={"t-0": 4}, connection=1)
+    return written(group(s, 100, positions={"t-0": 3}, node=2))
 
 
 def transaction(s: Any, at: int, state: str, *, connection: Any = 0, node: int = 1, **more: Any) -> Any:
