@@ -13,6 +13,8 @@ from typing import Any, Literal, NamedTuple, Self
 
 from kafka import ConsumerRebalanceListener
 
+from workloads.clients.kafka_python import go_on_joining
+
 SESSION, HEARTBEAT = 3.0, 0.5
 """Seconds."""
 
@@ -97,6 +99,7 @@ class Member:
                 if self._resubscribe is not None:
                     self._consumer.subscribe(self._resubscribe, listener=listener)
                     self._resubscribe = None
+                go_on_joining(self._consumer)
                 for records in self._consumer.poll(timeout_ms=POLL_MS).values():
                     now = time.monotonic()
                     self.consumed.extend((now, record.partition, record.offset) for record in records)
@@ -110,13 +113,14 @@ class Member:
 PROGRAM = """
 import json, signal, sys
 from kafka import KafkaConsumer
-from workloads.clients.kafka_python import access
+from workloads.clients.kafka_python import access, go_on_joining
 signal.signal(signal.SIGTERM, lambda *_: sys.exit())
 access(())
 consumer = KafkaConsumer(**json.loads(sys.argv[1]))
 consumer.subscribe([sys.argv[2]])
 try:
     while True:
+        go_on_joining(consumer)
         consumer.poll(timeout_ms=100)
 finally:
     consumer.close(autocommit=False)

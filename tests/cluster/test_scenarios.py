@@ -21,8 +21,7 @@ from pytest_kafkacheck.run import Run
 pytestmark = pytest.mark.cluster
 
 BY_DAY = ("A3", "A6", "A7", "A9", "B1", "B6", "B7", "C3", "C4", "C6", "C7", "D6", "D8", "E1", "F9")
-"""A quarter of all claims, of each section those that take the least time. Not those with a `Member`: one in twelve
-members of kafka-python that join before they know a new topic stays without partitions."""
+"""A quarter of all claims, of each section those that take the least time."""
 
 
 def no_experiment(_: Experiment) -> Run:

@@ -24,6 +24,7 @@ from workloads.clients.connection import Address
 from workloads.clients.kafka_python.assignments import Assignments
 from workloads.clients.kafka_python.connectivity import Connectivity
 from workloads.clients.kafka_python.fetches import Fetches
+from workloads.clients.kafka_python.joining import go_on_joining
 from workloads.clients.kafka_python.member_settings import member_settings
 from workloads.clients.kafka_python.records import to_polled
 from workloads.clients.kafka_python.settings import COMMON, access
@@ -118,7 +119,7 @@ class KafkaPythonMember:
         try:
             if self._consumer is None:
                 self._connect()
-            self._go_on_joining()
+            go_on_joining(self._consumer)
             batches = self._consumer.poll(timeout_ms=int(timeout * 1000))
         except (RetriableError, *OUTDATED):
             time.sleep(min(0.1, timeout))
@@ -205,16 +206,6 @@ class KafkaPythonMember:
         assignments.end()
         self._events += assignments.take()
         self._number = assignments.number + 1
-
-    def _go_on_joining(self) -> None:
-        """Let a poll wait for the join that the one before left under way.
-
-        Where new partitions were the reason to join, the library forgets it with the answer of the coordinator: if a
-        poll ended at that moment, the next ones would not join, and nobody would send heartbeats.
-        """
-        coordinator = self._consumer._coordinator
-        if coordinator._join_task is not None:
-            coordinator.request_rejoin()
 
     def _note_generation(self) -> None:
         # While it joins again, records that are in its buffer still belong to the generation before.
