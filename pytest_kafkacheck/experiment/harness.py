@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from analyzers.verdict.verdict import Verdict
+from pytest_kafkacheck.cluster.docker import own_faults
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
@@ -178,6 +179,7 @@ class Harness:
         self._spark.start(expected=expected_records(experiment))
         try:
             with self.cluster(spec, logs=home.logs, alone=bool(experiment.faults)) as cluster:
+                own_faults.require_none(cluster)
                 try:
                     with self._live_judge(experiment, home.path):
                         execute(

@@ -5,15 +5,17 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 
 import pytest
 
-from pytest_kafkacheck import configure, corrupt, isolate, pause, restart
+from pytest_kafkacheck import AppendLog, configure, corrupt, isolate, pause, restart
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
+from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.run import Run
 from tests.support.fault_run import connects, produce
 from tests.support.real_cluster import own, wait_until
 
@@ -75,6 +77,17 @@ def test_faults_that_cannot_be_combined_are_refused(cluster: DockerCluster, orde
             cluster.fault(again),
         ):
             pytest.fail("the block began")
+
+
+def test_an_experiment_within_a_fault_is_refused(
+    kafkacheck: Callable[[Experiment], Run], kafkacheck_cluster: DockerCluster
+) -> None:
+    """At its end it would heal the fault around it."""
+    with kafkacheck_cluster.fault(isolate(1)):
+        with pytest.raises(UsageError, match=r"cannot begin within the block of a fault \(isolate-0\)"):
+            kafkacheck(Experiment(workload=AppendLog(), cluster=kafkacheck_cluster.spec))
+        assert not connects(kafkacheck_cluster, 1, 2)
+    assert connects(kafkacheck_cluster, 1, 2)
 
 
 def test_a_fault_is_healed_when_its_block_raises(cluster: DockerCluster) -> None:

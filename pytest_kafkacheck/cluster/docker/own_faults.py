@@ -149,6 +149,17 @@ _beginning = threading.Lock()
 """Held from the look at what is at work until a schedule has joined it."""
 
 
+def require_none(cluster: RunningCluster) -> None:
+    """Raises UsageError where a test's own faults are at work: at its end, an experiment undoes all that it finds."""
+    faults = _at_work.get(cluster.run)
+    if faults is not None and (ahead := faults.ahead(time.monotonic())):
+        raise UsageError(
+            f"an experiment cannot begin within the block of a fault ({', '.join(each.id for each in ahead)}): at "
+            f"its end it heals all faults of the cluster; give the experiment that fault, Experiment(faults=[...]), "
+            f"or end the block before"
+        )
+
+
 @contextmanager
 def _carried_out(cluster: RunningCluster, events: Iterable[Event], seed: int) -> Iterator[Beside]:
     """Raises InfrastructureError at the end when a heal was not proved, unless the block itself raised; and as
