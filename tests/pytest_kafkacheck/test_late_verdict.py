@@ -47,7 +47,7 @@ def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Interrupt:
         @contextmanager
         def cluster(*_: Any, **__: Any) -> Iterator[Any]:
             interrupt_at("boot")
-            yield SimpleNamespace(save_logs=lambda _: interrupt_at("logs"))
+            yield SimpleNamespace(run="r1", save_logs=lambda _: interrupt_at("logs"))
             interrupt_at("removal")
 
         said: list[str] = []

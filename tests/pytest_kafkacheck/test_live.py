@@ -35,7 +35,7 @@ def test_live_judging_lasts_as_long_as_the_load(
         if fails:
             raise RuntimeError("the load failed")
 
-    cluster = SimpleNamespace(save_logs=lambda _: None)
+    cluster = SimpleNamespace(run="r1", save_logs=lambda _: None)
     monkeypatch.setattr(module, "execute", execute)
     monkeypatch.setattr(Harness, "cluster", lambda *_, **__: nullcontext(cluster))
     monkeypatch.setattr(
