@@ -51,6 +51,9 @@ class ClusterFaults:
 
         Returns what failed and what is left.
         """
-        with self._joining:
-            self._schedules -= 1
-            return self.effects.heal_rest(self._runs if self.is_idle else runs, is_last=self.is_idle)
+        with self._joining:  # what begins meanwhile waits, so that its faults are not withdrawn
+            is_last = self._schedules == 1
+            try:
+                return self.effects.heal_rest(self._runs if is_last else runs, is_last=is_last)
+            finally:
+                self._schedules -= 1

@@ -53,6 +53,9 @@ def _unsafe() -> Soak:
     return Soak(
         workloads=[AppendLog(acks=1, rate=300, topic_config={"min.insync.replicas": 1})],
         vary={"partitions": (1, 3)},
+        # Short rounds, because shrinking repeats a round some twenty times.
+        events=(1, 3),
+        length=20,
         lasting=(4, 10),
         cooldown=3,
     )

@@ -166,7 +166,11 @@ def _carried_out(cluster: RunningCluster, events: Iterable[Event], seed: int) ->
     `_schedule` does."""
     with _beginning:
         faults = _at_work.setdefault(cluster.run, ClusterFaults(cluster.nodes))
-        running = Beside(_schedule(cluster, events, faults), cluster, seed, faults)
+        try:
+            running = Beside(_schedule(cluster, events, faults), cluster, seed, faults)
+        except BaseException:
+            _forget_idle(cluster.run)
+            raise
     try:
         yield running
     except (KeyboardInterrupt, SystemExit):
@@ -178,13 +182,18 @@ def _carried_out(cluster: RunningCluster, events: Iterable[Event], seed: int) ->
             running.join()
         finally:
             with _beginning:
-                if faults.is_idle:  # what it knows of the nodes grows old
-                    _at_work.pop(cluster.run, None)
+                _forget_idle(cluster.run)
     heals = [row for row in running.rows if row["value"]["stage"] == "heal"]
     if unproved := [row for row in heals if not row["value"]["effective"]]:
         raise InfrastructureError(
             "; ".join(f"{_described(row)} was not verified as healed: {_reason(row)}" for row in unproved)
         )
+
+
+def _forget_idle(run: str) -> None:
+    """What it knows of the nodes grows old. Call it while `_beginning` is held."""
+    if run in _at_work and _at_work[run].is_idle:
+        del _at_work[run]
 
 
 def _schedule(cluster: RunningCluster, events: Iterable[Event], faults: ClusterFaults) -> Schedule:
