@@ -43,8 +43,7 @@ class Effects:
     def _remains(self) -> list[str]:
         """What a look at the nodes finds that no fault wants."""
         try:
-            wanted = {rule for cut in self.network.cuts for rule in cut.rules}
-            rules = [rule for rule in self.network.dropped(tuple(self._nodes)) if rule not in wanted]
+            rules = sorted(self.network.unwanted(tuple(self._nodes)), key=str)
             found = [f"node {rule.receiver} still drops packets of node {rule.sender}" for rule in rules]
             found += self.resources.remains()
             for node in self.processes.touched:

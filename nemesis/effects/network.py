@@ -80,6 +80,12 @@ class Network:
         counted = on_each(nodes, self._counted)
         return {rule: count for each in counted.values() for rule, count in each.items()}
 
+    def unwanted(self, nodes: Collection[int]) -> frozenset[Rule]:
+        """The rules of these nodes that no fault wants, neither before nor after the look. Raises NetworkError."""
+        before = self.cuts
+        found = self.dropped(nodes).keys()
+        return frozenset(found) - {rule for cut in (*before, *self.cuts) for rule in cut.rules}
+
     def _counted(self, node: int) -> dict[Rule, int]:
         with self._lock(node):
             found = self._read(node)

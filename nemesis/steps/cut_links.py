@@ -86,19 +86,17 @@ class CutsLinks(Fault):
             evidence["ended_early"] = (
                 f"the rules of {', '.join(gone)} were gone, or had lapsed, before the fault's end"
             )
-        wanted = _rules(context.network.cuts)
-        left = sorted(
-            f"{rule.comment} to {rule.receiver}"
-            for rule in context.network.dropped({cut.receiver for cut in cuts})
-            if rule in _rules(cuts) and rule not in wanted
-        )
-        links = {link for link in _links(context, cuts) if _should_answer(link, context)}
+        unwanted = context.network.unwanted({cut.receiver for cut in cuts})
+        left = sorted(f"{rule.comment} to {rule.receiver}" for rule in unwanted if rule in _rules(cuts))
+        links = _links(context, cuts)
         answers: tuple[Answer, ...] = ()
 
         def is_reached() -> bool:
             nonlocal answers
-            answers = probe(context.cluster.nodes, links)
-            return all(answer.reached for answer in answers)
+            # Other faults may begin and end meanwhile.
+            wanted = {link for link in links if _should_answer(link, context)}
+            answers = probe(context.cluster.nodes, wanted)
+            return all(answer.reached or not _should_answer(answer.link, context) for answer in answers)
 
         is_connected = context.wait_until(is_reached, HEAL_LIMIT)
         evidence |= {"rules_left": left, "probes": [answer.to_json() for answer in answers]}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,6 +46,22 @@ def test_packets_of_both_directions_of_a_port_count_for_one_rule(cluster) -> Non
     cluster.nodes[2].shell("timeout 1 bash -c '</dev/tcp/172.18.0.1/9093'")  # another port
     assert network.dropped([1]) == {Rule(1, 2, 9092): 2}
     assert packets(cluster.nodes[1].shell(LIST)[1], 1) == {Rule(1, 2, 9092): 2}
+
+
+def test_a_rule_of_a_cut_that_begins_or_ends_during_the_look_is_wanted(cluster, monkeypatch) -> None:
+    network = Network(cluster.nodes)
+    network.cut("ends", [Cut(1, 2)])
+    cluster.nodes[3].shell(f"nft {shlex.quote(ruleset([Cut(3, 1)], {1: MACS[1]}))}")
+    look = network.dropped
+
+    def meanwhile(nodes):
+        network.cut("begins", [Cut(1, 3)])
+        found = look(nodes)
+        network.heal("ends")
+        return found
+
+    monkeypatch.setattr(network, "dropped", meanwhile)
+    assert network.unwanted([1, 2, 3]) == {Rule(3, 1, None)}, "which no fault ever wanted"
 
 
 CUTS = st.builds(

@@ -205,6 +205,25 @@ def test_unreadable_counters_are_unknown_and_the_heal_continues(fake_run) -> Non
     assert fake_run.row("isolate-0", "heal")["error"] is None
 
 
+def test_a_cut_that_begins_while_another_one_is_proved_to_have_ended_is_none_of_its_rules(
+    fake_run, monkeypatch
+) -> None:
+    """Seen on a real cluster: the second one cut the same link 0.1 s later, between two questions of the proof."""
+    looks = []
+
+    def probed(nodes, links):
+        looks.append(fake_run.stop.now)
+        if len(looks) == 2:  # of the heal, after that of the injection
+            fake_run.stop.wait(0.4)
+        return probe(nodes, links)
+
+    probe = cut_links.probe
+    monkeypatch.setattr(cut_links, "probe", probed)
+    fake_run.carry_out(isolate(3, at=0, lasting=5), isolate(1, at=5.2, lasting=20))
+    assert all(fake_run.effective().values()), fake_run.rows
+    assert fake_run.cluster.clean()
+
+
 def test_rules_that_remain_after_the_heal_are_noticed(fake_run) -> None:
     fake_run.stop.arrange(3, lambda: setattr(fake_run.cluster.nodes[1], "ignores_nft", True))
     fake_run.carry_out(isolate(2, at=0, lasting=5))
