@@ -161,9 +161,13 @@ def test_the_command_line_carries_out_one_fault(cluster: DockerCluster, orders: 
 def test_ctrl_c_heals_the_fault_of_the_command_line(cluster: DockerCluster) -> None:
     with command(cluster, "isolate", "1") as endless:
         assert endless.stdout is not None
+        lines = []
         for line in endless.stdout:
+            lines.append(line)
             if "healing with Ctrl-C" in line:
                 break
+        else:
+            pytest.fail("".join(lines))
         assert not connects(cluster, 1, 2)
         endless.send_signal(signal.SIGINT)
         output, _ = endless.communicate(timeout=120)
