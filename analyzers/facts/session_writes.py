@@ -20,7 +20,9 @@ def session_writes(history: History) -> DataFrame:
     Columns: session, process, value, offset, time (ns, of the acknowledgement), seen (ns, when the
     session first polled the value), read_op, read_end (ns, completion) and end_offset of the session's
     first completed read of the log that began at or after the acknowledgement. Each may be null. And isolated:
-    whether the session ever reads with read_committed, so that the last stable offset may have ended that read.
+    whether the session ever reads with read_committed, so that the last stable offset may have ended that read;
+    read_process: the process of that read; known (ns), while the run goes on: up to when the records of that process
+    are known, because it began another operation then.
     """
     reads = completed_reads(history)
     polls = (
@@ -44,7 +46,7 @@ def session_writes(history: History) -> DataFrame:
         .withColumn("at", F.col("time"))
     )
     begun = reads.selectExpr(
-        *LOG, "session", "invoked as at", "struct(invoked, completed, op, end_offset) as next_read"
+        *LOG, "session", "invoked as at", "struct(invoked, completed, op, end_offset, process) as next_read"
     )
     # In the order of time, the read is the next one. Of a write and a read at the same time, the write comes first.
     line = Window.partitionBy(*LOG, "session").orderBy("at", F.col("next_read").asc_nulls_first())
@@ -56,8 +58,14 @@ def session_writes(history: History) -> DataFrame:
         .selectExpr(
             *LOG, "session", "process", "value", "offset", "time", "seen",
             "next_read.op as read_op", "next_read.completed as read_end", "next_read.end_offset as end_offset",
+            "next_read.process as read_process",
         )
     )  # fmt: skip
+    if history.is_running:
+        known = history.records.groupBy("run", F.col("process").alias("read_process")).agg(
+            F.max("invoked").alias("known")
+        )
+        seen = seen.join(F.broadcast(known), ["run", "read_process"], "left")
     return seen.join(
         F.broadcast(isolated.withColumn("isolated", F.lit(True))), ["run", "session"], "left"
     ).withColumn("isolated", F.expr("coalesce(isolated, false)"))

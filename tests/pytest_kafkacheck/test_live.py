@@ -16,7 +16,7 @@ from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.experiment.live import MIN_LIMIT, next_limit
 from pytest_kafkacheck.spark import Spark
 from workloads.append_log import AppendLog
-from workloads.history.window import LIMIT
+from workloads.history.live.window import LIMIT
 
 
 def live_threads() -> list[str]:
