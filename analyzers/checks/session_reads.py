@@ -74,8 +74,8 @@ READ_YOUR_WRITES = Check(
         ),
         per=("session", "value"),
         where=(
-            "read_end <= known and process = read_process and (seen is null or seen > read_end) and (not isolated or "
-            "offset < end_offset)"
+            "read_end <= known and time >= complete_since and process = read_process and (seen is null or seen > "
+            "read_end) and (not isolated or offset < end_offset)"
         ),
         if_records_stay=True,
     ),

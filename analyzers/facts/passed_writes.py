@@ -1,4 +1,4 @@
-"""Per acknowledged write that no reader got: a reader that passed its offset after a truncation."""
+"""Per acknowledged write that no reader got: whether a reader passed its offset after a truncation."""
 
 from __future__ import annotations
 
@@ -12,25 +12,22 @@ from analyzers.history.load import History
 
 _PASSED = f"""
     with sends as (
-        select run, topic, partition, value, min(invoked) as sent from {{records}}
-        where f = 'send' and value is not null group by run, topic, partition, value
+        select run, topic, partition, value, invoked as sent from {{records}} where f = 'send'
     ), polls as (
-        select run, topic, partition, process, op, offset, previous, if({POLLED}, value, null) as value, leader_epoch
-        from {{records}} where f = 'poll' and offset is not null and leader_epoch is not null
+        select run, topic, partition, offset, previous, if({POLLED}, value, null) as value, leader_epoch
+        from {{records}} where leader_epoch is not null
     ), dated as (
         select *, max(sent) over (
             partition by run, topic, partition, leader_epoch order by offset desc
             range between unbounded preceding and current row
         ) as sent_until
         from polls left join sends using (run, topic, partition, value)
+    ), seen as (
+        select distinct run, value from {{records}} where f = 'poll'
     ), unread as (
-        select run, topic, partition, value, max(process) as sender, max(offset) as acked_offset,
-            max(completed) as acked_at
-        from {{records}} left anti join (
-            select distinct run as of_run, value as seen from {{records}} where f = 'poll'
-        ) on run = of_run and value = seen
-        where {ACKED} and offset is not null and value is not null
-        group by run, topic, partition, value
+        select run, topic, partition, value, process as sender, offset as acked_offset, completed as acked_at
+        from {{records}} left anti join seen using (run, value)
+        where {ACKED}
     ), places as (
         select run, topic, partition, offset, previous, null as value from polls
         union all select run, topic, partition, acked_offset, null, value from unread
@@ -41,18 +38,15 @@ _PASSED = f"""
         ) < offset as is_passed
         from places
     ), passed as (
-        select unread.* from unread left semi join (select run as of_run, value as seen from reached where is_passed)
-            on run = of_run and value = seen
+        select unread.* from unread left semi join (select * from reached where is_passed) using (run, value)
     )
-    select passed.run, passed.topic, passed.partition, passed.value, sender, acked_offset, acked_at,
-        min(struct(dated.op, dated.process, dated.leader_epoch)) as by
-    from dated join passed
+    select distinct passed.* from passed join dated
         on dated.run = passed.run and dated.topic = passed.topic and dated.partition = passed.partition
             and dated.previous < acked_offset
             and (dated.offset > acked_offset or dated.offset = acked_offset and dated.value <> passed.value)
             and sent_until > acked_at
-    group by passed.run, passed.topic, passed.partition, passed.value, sender, acked_offset, acked_at
 """
+"""`passed` is there to be small: a reader passed these offsets, in whatever epoch."""
 
 
 @fact()
@@ -63,8 +57,8 @@ def passed_writes(history: History) -> DataFrame:
     record has a leader epoch, and a record of this epoch at the same or at a higher offset, which anybody polled, was
     sent after the acknowledgement.
 
-    Columns: value, sender, acked_offset, acked_at (ns); by: op, process and leader_epoch of the first such poll;
-    removed_to: the offset below which records may have been removed, 0 for none.
+    Columns: value, sender, acked_offset, acked_at (ns); removed_to: the offset below which records may have been
+    removed, 0 for none.
     """
     return (
         history.sql(_PASSED)

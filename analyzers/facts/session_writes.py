@@ -11,6 +11,7 @@ from analyzers.facts.fact import fact
 from analyzers.facts.removals import removed_beginnings
 from analyzers.facts.sessions import completed_reads, of_readers
 from analyzers.history.load import History
+from workloads.history.live.recent import READING_SPAN
 
 
 @fact(needs="read")
@@ -21,8 +22,9 @@ def session_writes(history: History) -> DataFrame:
     session first polled the value), read_op, read_end (ns, completion) and end_offset of the session's
     first completed read of the log that began at or after the acknowledgement. Each may be null. And isolated:
     whether the session ever reads with read_committed, so that the last stable offset may have ended that read;
-    read_process: the process of that read; known (ns), while the run goes on: up to when the records of that process
-    are known, because it began another operation then.
+    read_process: the process of that read; and while the run goes on: known (ns): up to when the records of that
+    process are known, because it began another operation then; complete_since (ns): from when on this part of the
+    history has all that the session did.
     """
     reads = completed_reads(history)
     polls = (
@@ -62,8 +64,11 @@ def session_writes(history: History) -> DataFrame:
         )
     )  # fmt: skip
     if history.is_running:
-        known = history.records.groupBy("run", F.col("process").alias("read_process")).agg(
-            F.max("invoked").alias("known")
+        known = (
+            history.records.groupBy("run", F.col("process").alias("read_process"))
+            .agg(F.max("invoked").alias("known"), F.max(F.expr(TIME)).alias("latest"))
+            .withColumn("complete_since", F.max("latest").over(Window.partitionBy("run")) - READING_SPAN)
+            .drop("latest")
         )
         seen = seen.join(F.broadcast(known), ["run", "read_process"], "left")
     return seen.join(

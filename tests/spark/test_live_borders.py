@@ -1,4 +1,4 @@
-"""What breaks a promise is found where its rows lie in different windows, and is reported once."""
+"""What is certain while the run goes on is found once, also where its rows lie in different windows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import pytest
 from analyzers.judge.live import Reported, find_live
 from tests.support.live_windows import cut_at, joined
 from tests.support.stories.groups import commit, member
+from tests.support.stories.planted import RUNNING
 from tests.support.stories.queues import got, said
 from tests.support.stories.removals import created
+from tests.support.stories.running import RUNNING_STORIES
 from tests.support.stories.transactions import A as TXN
 from tests.support.stories.transactions import txn
 
@@ -115,6 +117,17 @@ def missed_its_write(s: Any, border: Border) -> None:
     s.send(ONE + 1, 1, session=1)
 
 
+def read_its_write_long_ago(s: Any, border: Border) -> None:
+    """Of that time, only how far the session had got is known by the end, not that it got its write."""
+    created(s).send(ONE, 0, session=1, at=(1, 9)).poll(ONE, 0, process=1, session=1, at=(10, 11))
+    s.poll(TWO, 1, process=1, session=1, at=(12, 13))
+    for minutes in (10, 20):
+        border()
+        at = minutes * 60 * SECOND
+        s.operation("read", end_offset=2, start_offset=2, session=1, process=1, at=(at, at + 1))
+        s.send(ONE + minutes, minutes, session=1, at=(at + 2, at + 3))
+
+
 def wrote_before_what_it_had_read(s: Any, border: Border) -> None:
     s.poll(TWO, 5, process=1, session=1).send(ONE, 6, session=1)
     border()
@@ -163,6 +176,7 @@ CASES: dict[Callable[[Any, Border], None], set[tuple[int, str]]] = {
     skipped: {(1, "poll-skip")},
     read_short: {(1, "monotonic-reads")},
     missed_its_write: {(2, "read-your-writes")},
+    read_its_write_long_ago: set(),
     wrote_before_what_it_had_read: {
         (1, "writes-follow-reads"),
         (1, "monotonic-writes"),
@@ -197,3 +211,17 @@ def test_rows_of_several_windows_are_judged_together(story: Any, spark: Any) -> 
             assert (at, one.anomaly) not in found[one.run]
             found[one.run].add((at, one.anomaly))
     assert found == {make.__name__: expected for make, expected in CASES.items()}
+
+
+def test_only_what_is_certain_is_found(story: Any, spark: Any) -> None:
+    stories = {make.__name__: make(story()) for make in RUNNING_STORIES}
+    each = [window for name, s in stories.items() for window in joined(cut_at(s, name, [], number=1))]
+    together = {name: pa.concat_tables(window[name] for window in each) for name in ("records", "operations")}
+    live, crashed = find_live(spark, together, Reported(), keeps_records=True)
+    assert not crashed
+    asked = {check.name for check in RUNNING}
+    found: dict[str, dict[str, int]] = {name: {} for name in stories}
+    for one in live:
+        if one.anomaly in asked:
+            found[one.run][one.anomaly] = one.count
+    assert found == {make.__name__: expected for make, expected in RUNNING_STORIES.items()}

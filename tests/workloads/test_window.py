@@ -54,7 +54,7 @@ def test_earlier_rows_come_with_new_ones_of_the_same_value_or_offset_or_in_their
     window = Window(tmp_path / "history")
     writer, other = sealing_writer(tmp_path, clock), sealing_writer(tmp_path, clock, process=6)
     for number in range(5):
-        writer.append(**poll(number, number, number, at=number))
+        writer.append(**poll(number, number, number))
     seal(writer, clock)
     assert offsets(window) == [0, 1, 2, 3, 4]
     other.append(**poll(0, 9, 3, process=6))
@@ -127,6 +127,23 @@ def test_no_step_leads_over_segments_that_were_left_out(tmp_path: Path) -> None:
     assert (found, window.missed) == ([None, 10, None], 1)
 
 
+def test_of_a_process_whose_segments_were_left_out_nothing_earlier_counts(tmp_path: Path) -> None:
+    clock = ManualClock()
+    writer, other = sealing_writer(tmp_path, clock), sealing_writer(tmp_path, clock, process=6)
+    window = Window(tmp_path / "history")
+    for number in range(2):
+        writer.append(**poll(number, number, number))
+        seal(writer, clock)
+        dated(tmp_path, 5, number, 1000 + number)
+        window.limit = 1 if number else LIMIT
+        if number:
+            other.append(**poll(0, 0, 0, process=6))
+            seal(other, clock)
+            dated(tmp_path, 6, 0, 1002)
+        assert offsets(window) == [0]
+    assert window.missed == 1, "that of the other process came, and not the earlier row with the same value"
+
+
 def test_rows_of_the_harness_are_read_before_their_segment_is_sealed_and_those_of_topics_stay(
     tmp_path: Path,
 ) -> None:
@@ -159,8 +176,8 @@ def test_rows_of_the_harness_are_read_before_their_segment_is_sealed_and_those_o
     assert ops() == [-4, -3, -2, -1]
     change(-5, "worker")
     assert ops() == [-5, -3, -2, -1]
-    assert ops(at=400_000_000_000) == [-5, -3, -2, -1]
-    assert ops(at=400_000_000_000) == [-3, -2, -1]
+    assert ops(at=4_000_000_000_000) == [-5, -3, -2, -1]
+    assert ops(at=4_000_000_000_000) == [-3, -2, -1]
     harness.close()
 
 

@@ -48,7 +48,7 @@ class RecentOperations:
 
         records  those of the window.
         reading  the sessions that read up to an end.
-        now      the latest time in the history so far, ns.
+        now      the time of the latest record so far, ns.
         """
         mine = self._rows
         active = pa.concat_arrays([sessions(records), sessions(new)])
@@ -81,9 +81,10 @@ class RecentOperations:
         """Hold new rows, and drop what is too old."""
         rows = pa.concat_tables([self._rows, new]).combine_chunks()
         at = times(rows)
-        farthest = either(self._newest_generations(rows), self._farthest_reads(rows))
+        # Of the events of members, nothing in between may be missing.
+        longer = either(is_one_of(rows, "f", "member", "worker"), self._farthest_reads(rows))
         held = either(
-            at_least(at, now - self._span), self._lasting(rows), both(farthest, at_least(at, now - LONGEST))
+            at_least(at, now - self._span), self._lasting(rows), both(longer, at_least(at, now - LONGEST))
         )
         self._rows = rows.filter(held).combine_chunks()
 
@@ -103,13 +104,6 @@ class RecentOperations:
         end = numbers(rows, "end_offset")
         counts = both(is_one_of(rows, "f", "read"), is_one_of(rows, "type", "ok"), pc.is_valid(end))
         return highest((self._logs.of(rows), sessions(rows)), end, counts)
-
-    def _newest_generations(self, rows: pa.Table) -> Mask:
-        """Per log, group and process, the event of a member with the newest generation."""
-        generation = numbers(rows, "generation")
-        counts = both(is_one_of(rows, "f", "member"), pc.is_valid(generation))
-        keys = self._logs.of(rows), flat(rows["group"]), numbers(rows, "process")
-        return highest(keys, generation, counts)
 
 
 def _of_queues(rows: pa.Table) -> Mask:

@@ -19,6 +19,7 @@ from workloads.history.live.columns import (
     is_acknowledged,
     is_in,
     is_one_of,
+    newest,
     numbers,
     rows_of,
     sessions,
@@ -38,7 +39,8 @@ OPEN_ROWS = 20_000
 """Of acknowledged sends that nobody has read, the newest ones are held, however old they are."""
 
 READING_SPAN = 60 * SECOND
-"""ns. All records of a session that reads are judged together with its next read."""
+"""ns before the latest record so far. Of a session that reads to an end, a window with anything new of it has all
+that it did from then on."""
 
 GRAIN = 5 * SECOND
 """ns. Of what a session got and wrote in such a time, the highest offset stands for the others."""
@@ -63,7 +65,7 @@ class Recent:
         """The rows of earlier windows that may break a promise together with these new rows.
 
         reading  the sessions that read up to an end.
-        now      the latest time in the history so far, ns.
+        now      the time of the latest record so far, ns.
         """
         mine = self._without(new)
         is_txn = is_one_of(operations, "f", "txn")
@@ -85,6 +87,8 @@ class Recent:
                 both(is_one_of(mine, "f", "poll"), is_in(places, waited_for)),
                 unread[: len(mine)],
                 both(is_in(sessions(mine), active), at_least(times(mine), now - READING_SPAN)),
+                # The facts know the time from the latest record.
+                pc.equal(times(mine), now if newest(new) < now else -1),
                 self._farthest(mine, now),
             )
         )
@@ -100,6 +104,10 @@ class Recent:
         )
         held = both(held, at_least(at, _least_of_newest(at.filter(held), self._most)))
         self._rows = rows.filter(held).combine_chunks()
+
+    def forget(self, process: int) -> None:
+        """Some records of the process are left out: what it did is not known any more."""
+        self._rows = self._rows.filter(pc.not_equal(self._rows["process"], process))
 
     def _without(self, new: pa.Table) -> pa.Table:
         """What is held and not replaced by new rows."""

@@ -41,13 +41,13 @@ class Carried:
     def __init__(self) -> None:
         self._lines, self._recent, self._operations = Lines(), Recent(), RecentOperations()
         self._now = 0
-        """The latest time in the history so far, ns."""
+        """The time of the latest record so far, ns."""
 
     def join(self, records: pa.Table, operations: pa.Table) -> dict[str, pa.Table]:
         """The tables of a window with these new rows, as segments have them. Of each process they follow its last
         ones."""
         lines = self._lines.take(records).combine_chunks()
-        now = self._now = max(self._now, newest(lines, operations))
+        now = self._now = max(self._now, newest(lines))
         reading = self._operations.reading(operations)
         beside = self._recent.beside(lines, operations, reading, now=now)
         window = pa.concat_tables([lines, beside]).combine_chunks()
@@ -57,8 +57,10 @@ class Carried:
         return {"records": window, "operations": pa.concat_tables([known, operations]).combine_chunks()}
 
     def forget(self, process: int) -> None:
-        """Records of the process are left out: the next ones do not follow its last ones."""
+        """Records of the process are left out: the next ones do not follow its last ones, and may not show all that
+        it did."""
         self._lines.forget(process)
+        self._recent.forget(process)
 
 
 class Window:
