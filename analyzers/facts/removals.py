@@ -116,11 +116,11 @@ def removals(history: History) -> DataFrame:
 def removed_beginnings(history: History) -> DataFrame:
     """The logs whose beginning may be gone. Columns: those of `LOG`, removed_to (above 0).
 
-    While the run goes on, everything may be removed that the settings of the topic do not keep.
+    While the run goes on all logs, because everything may be removed that the settings of the topic do not keep.
     """
     if history.is_running:
         removed_to = f"if(gone or retention < {LONG}, {EVERYTHING}, allowed_to) as removed_to"
-        return removals(history).selectExpr(*LOG, removed_to).where("removed_to > 0")
+        return removals(history).selectExpr(*LOG, removed_to)
     if not history.has_removals:
         return history.operations.limit(0).selectExpr(*LOG, "0L as removed_to")
     return removals(history).where("removed_to > 0").select(*LOG, "removed_to")

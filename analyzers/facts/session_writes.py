@@ -50,12 +50,13 @@ def session_writes(history: History) -> DataFrame:
     begun = reads.selectExpr(
         *LOG, "session", "invoked as at", "struct(invoked, completed, op, end_offset, process) as next_read"
     )
-    # In the order of time, the read is the next one. Of a write and a read at the same time, the write comes first.
-    line = Window.partitionBy(*LOG, "session").orderBy("at", F.col("next_read").asc_nulls_first())
-    onwards = line.rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    # Backwards in time, the read is the last one. Of a write and a read at the same time, the write comes last.
+    # Forwards, Spark would go through all that follows for each row.
+    line = Window.partitionBy(*LOG, "session").orderBy(F.desc("at"), F.col("next_read").desc_nulls_last())
+    onwards = line.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     seen = (
         writes.unionByName(begun, allowMissingColumns=True)
-        .withColumn("next_read", F.first("next_read", ignorenulls=True).over(onwards))
+        .withColumn("next_read", F.last("next_read", ignorenulls=True).over(onwards))
         .where("time is not null")
         .selectExpr(
             *LOG, "session", "process", "value", "offset", "time", "seen",
@@ -70,7 +71,7 @@ def session_writes(history: History) -> DataFrame:
             .withColumn("complete_since", F.max("latest").over(Window.partitionBy("run")) - READING_SPAN)
             .drop("latest")
         )
-        seen = seen.join(F.broadcast(known), ["run", "read_process"], "left")
+        seen = seen.join(F.broadcast(known), ["run", "read_process"])
     return seen.join(
         F.broadcast(isolated.withColumn("isolated", F.lit(True))), ["run", "session"], "left"
     ).withColumn("isolated", F.expr("coalesce(isolated, false)"))

@@ -178,6 +178,10 @@ def of_unknown_settings(s: Any) -> Any:
     return _overwrite(s.send(ONE, 0).send(LOST, 1).poll(ONE, 0, leader_epoch=1))
 
 
+def gone_with_its_topic(s: Any) -> Any:
+    return created(created(overwritten(s), event="deleted"), event="recreated")
+
+
 def deleted(s: Any) -> Any:
     return removals.fault(overwritten(s), "delete-records", topic="t", partition=0, before=2)
 
@@ -216,5 +220,6 @@ PASSED: dict[Callable[[Any], Any], int] = {
     kept_for_less_than_a_week: 0,
     of_unknown_settings: 0,
     deleted: 0,
+    gone_with_its_topic: 0,
 }
 """To the number of lost writes that are found."""

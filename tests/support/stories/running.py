@@ -74,6 +74,12 @@ def two_owners(s: Any) -> Any:
     return _owners(s, 10)
 
 
+def after_two_owners(s: Any) -> Any:
+    member(s, 7, "assigned", (0, 1))
+    member(s, 7, "revoked", (2, 3))
+    return _owners(s, 10)
+
+
 def owner_that_gave_up(s: Any) -> Any:
     return _owners(s, 4)
 
@@ -139,6 +145,7 @@ RUNNING_STORIES: dict[Callable[[Any], Any], dict[str, int]] = {
     was_held_back: {},
     passed_its_write: {"read-your-writes": 1},
     two_owners: {"double-ownership": 1},
+    after_two_owners: {"double-ownership": 1},
     owner_that_gave_up: {},
     owner_that_lost_it: {},
     owner_that_may_be_replaced: {},
