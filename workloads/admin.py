@@ -71,6 +71,7 @@ class Admin(Workload):
                 why="administrators, and the fault `delete_records`, delete records that nobody has read yet",
             ),
         ),
+        deletes_records=lambda workload: workload.deleted_share > 0,
     )
 
     partitions: int = 2

@@ -20,6 +20,10 @@ def always(_: Any) -> bool:
     return True
 
 
+def never(_: Any) -> bool:
+    return False
+
+
 @dataclass(frozen=True, kw_only=True)
 class Need:
     """What a workload needs of the brokers beyond Kafka's defaults.
@@ -95,6 +99,7 @@ class Declaration:
                judge apply, whatever it says.
     uses       what it uses of its client library.
     example    values of the fields that have no default, for the documents.
+    deletes_records  whether its clients delete records. What only a deletion could excuse is judged live without.
     """
 
     name: str = ""
@@ -105,6 +110,7 @@ class Declaration:
     allows: tuple[Allowed, ...] = ()
     uses: tuple[Uses, ...] = ()
     example: Mapping[str, Any] = field(default_factory=dict)
+    deletes_records: Applies = never
 
     def allowed(self, workload: Any) -> frozenset[str]:
         """Names of the anomalies that this configuration allows."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from analyzers.catalogue.anomaly import Anomaly
+from analyzers.catalogue.live import Judging, Live
 from analyzers.catalogue.suspicion import Suspicion
 
 
@@ -26,12 +27,8 @@ class Check:
     suspicion: Suspicion | None = None
     """A condition that holds wherever the check finds something, and is cheaper to evaluate. None: the check always
     runs. See `analyzers.judge.prefilter`."""
-    live: str | None = None
-    """Why a finding in a part of the history is also one in the whole history, so that it can be reported while the
-    run is going on. None: the check runs only at the end."""
-    live_either: frozenset[str] = frozenset()
-    """Names of anomalies, its own included, between which a part of the history cannot decide: the whole history has
-    one of them."""
+    live: Judging
+    """Whether it runs while the run is going on, and why."""
     bound: str | None = None
     """The field of `Bounds` with the limit, which `where` refers to as ``{bound}`` (ns). None: Kafka itself promises
     it."""
@@ -39,6 +36,12 @@ class Check:
     @property
     def name(self) -> str:
         return self.anomaly.name
+
+    def while_running(self) -> Check | None:
+        """The check as it runs while the run is going on; None if it runs only at the end."""
+        if not isinstance(self.live, Live):
+            return None
+        return replace(self, over=self.live.over or self.over, where=self.live.where or self.where)
 
     def bounded(self, limit: int | str) -> Check:
         """The check for a limit in ns, or for SQL of one, where null stands for no limit."""
@@ -52,6 +55,7 @@ class CycleCheck:
     anomaly: Anomaly
     edges: frozenset[str]
     """Kinds of dependencies that a cycle is made of: ``ww``, ``wr``, ``realtime``."""
+    live: Judging
 
     @property
     def name(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Value
+from analyzers.catalogue.live import Live
 from analyzers.catalogue.suspicion import per_value
 
 INCONSISTENT_OFFSETS = Check(
@@ -46,11 +47,14 @@ INCONSISTENT_OFFSETS = Check(
     where="not reused",
     time="settled",
     suspicion=per_value("shared is not null"),
-    live=(
-        "Two rows suffice, and more rows only add such pairs. Which of the two anomalies it is may show only "
-        "later: `live_either`."
+    live=Live(
+        because=(
+            "Two rows suffice, and more rows only add such pairs. Which of the two anomalies it is may show only "
+            "later."
+        ),
+        per=("offset",),
+        either=frozenset({"inconsistent-offsets", "offset-reuse"}),
     ),
-    live_either=frozenset({"inconsistent-offsets", "offset-reuse"}),
 )
 
 OFFSET_REUSE = Check(
@@ -98,9 +102,12 @@ OFFSET_REUSE = Check(
     where="reused",
     time="time",
     suspicion=per_value("shared is not null"),
-    live=(
-        "Two rows suffice, and more rows only add such pairs. Which of the two anomalies it is may show only "
-        "later: `live_either`."
+    live=Live(
+        because=(
+            "Two rows suffice, and more rows only add such pairs. Which of the two anomalies it is may show only "
+            "later."
+        ),
+        per=("offset",),
+        either=frozenset({"inconsistent-offsets", "offset-reuse"}),
     ),
-    live_either=frozenset({"inconsistent-offsets", "offset-reuse"}),
 )

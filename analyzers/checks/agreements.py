@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Span
+from analyzers.catalogue.live import SAMPLES
 from analyzers.catalogue.suspicion import per_sample
 
 LIMIT = 10_000_000_000
@@ -36,4 +37,5 @@ METADATA_DISAGREEMENT = Check(
     where=f"oldest < newest and lasting > {LIMIT}",
     time="time",
     suspicion=per_sample("leader_epoch < settled_epoch"),
+    live=SAMPLES,
 )

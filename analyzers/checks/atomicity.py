@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Value
+from analyzers.catalogue.live import NotLive
 
 TORN_TRANSACTION = Check(
     anomaly=Anomaly(
@@ -58,5 +59,8 @@ TORN_TRANSACTION = Check(
     over="transactional_writes",
     where="arrays_overlap(missed, saw)",
     time="invoked",
-    # Not live: the reader may have found the missing part outside the window.
+    live=NotLive(
+        "The reader may have found the missing part in a segment that is still open, or in one that was "
+        "left out."
+    ),
 )

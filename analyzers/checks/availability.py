@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Moment, Span
+from analyzers.catalogue.live import BOUND
 
 UNAVAILABLE = Check(
     anomaly=Anomaly(
@@ -35,6 +36,7 @@ UNAVAILABLE = Check(
     over="waits",
     where="lasted > {bound}",
     time="began",
+    live=BOUND,
     bound="unavailable",
 )
 
@@ -70,5 +72,6 @@ SLOW_RECOVERY = Check(
     over="recoveries",
     where="acked_before and lasted > {bound}",
     time="healed",
+    live=BOUND,
     bound="recovery",
 )

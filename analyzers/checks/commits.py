@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation
+from analyzers.catalogue.live import Live, NotLive
 
 COMMIT_REGRESSION = Check(
     anomaly=Anomaly(
@@ -38,7 +39,7 @@ COMMIT_REGRESSION = Check(
     over="group_commits",
     where="offset < committed and not reset",
     time="time",
-    # Not live: a reset explains it, and another process records the reset.
+    live=NotLive("A reset explains it, and another process records the reset when it has ended."),
 )
 
 UNFENCED_COMMIT = Check(
@@ -70,7 +71,13 @@ UNFENCED_COMMIT = Check(
     over="group_commits",
     where="generation < newest and process != newest_process",
     time="time",
-    # Not live: the newest generation may turn out to be of the same member.
+    live=Live(
+        because=(
+            "The own assignments of the process are recorded before its commit, and more rows of other members only "
+            "raise the newest generation."
+        ),
+        per=("op",),
+    ),
 )
 
 COMMIT_BEYOND_POLLS = Check(
@@ -112,5 +119,5 @@ COMMIT_BEYOND_POLLS = Check(
     over="commit_reaches",
     where="reached <= below and time < returned",
     time="time",
-    # Not live: another member of the group may have polled it outside the window.
+    live=NotLive("Another member of the group may have polled it, in a segment that is still open."),
 )

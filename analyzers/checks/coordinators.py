@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Text
+from analyzers.catalogue.live import SAMPLES
 from analyzers.catalogue.subject import GROUP, TRANSACTIONAL_ID
 
 _SAME_PROCESS = (
@@ -50,6 +51,7 @@ GROUP_STATE_CONFLICT = Check(
         "or state in ('Stable', 'Reconciling') and assigned_epoch < epoch)"
     ),
     time="time",
+    live=SAMPLES,
 )
 
 GROUP_EPOCH_REGRESSION = Check(
@@ -76,6 +78,7 @@ GROUP_EPOCH_REGRESSION = Check(
     over="group_states",
     where="epoch < newest",
     time="time",
+    live=SAMPLES,
 )
 
 UNEXPLAINED_REBALANCE = Check(
@@ -142,6 +145,7 @@ POSITION_REGRESSION = Check(
     over="group_positions",
     where="position < farthest",
     time="time",
+    live=SAMPLES,
 )
 
 _OF_TRANSACTIONS = {
@@ -175,6 +179,7 @@ TRANSACTION_STATE_REGRESSION = Check(
     over="transaction_states",
     where="step < reached or outcome != decided",
     time="time",
+    live=SAMPLES,
 )
 
 PRODUCER_EPOCH_REGRESSION = Check(
@@ -200,4 +205,5 @@ PRODUCER_EPOCH_REGRESSION = Check(
     over="transaction_states",
     where="epoch < newest",
     time="time",
+    live=SAMPLES,
 )

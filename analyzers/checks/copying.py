@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Text, Value
+from analyzers.catalogue.live import NotLive
 
 LOST_COPY = Check(
     anomaly=Anomaly(
@@ -53,7 +54,7 @@ LOST_COPY = Check(
     over="copies",
     where="kept and passed is not null and offset >= start and not moved and not coalesce(possible, false)",
     time="passed.time",
-    # Not live: its copy may be polled later.
+    live=NotLive("Its copy may be polled later."),
 )
 
 DUPLICATE_COPY = Check(
@@ -95,5 +96,5 @@ DUPLICATE_COPY = Check(
     over="copies",
     where="second is not null and not coalesce(moved, false) and not coalesce(offset < last_offset, false)",
     time="second.time",
-    # Not live: a reset explains it, and another process records the reset.
+    live=NotLive("A reset explains it, and another process records the reset when it has ended."),
 )

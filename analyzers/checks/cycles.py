@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import CycleCheck
 from analyzers.catalogue.evidence import Number, Operation
+from analyzers.catalogue.live import CYCLE
 
 G0 = CycleCheck(
     anomaly=Anomaly(
@@ -37,6 +38,7 @@ G0 = CycleCheck(
         ),
     ),
     edges=frozenset({"ww"}),
+    live=CYCLE,
 )
 
 G0_REALTIME = CycleCheck(
@@ -69,6 +71,7 @@ G0_REALTIME = CycleCheck(
         look_further="Only relevant where an application takes the order in the log for the order of time.",
     ),
     edges=frozenset({"ww", "realtime"}),
+    live=CYCLE,
 )
 
 G1C_WR = CycleCheck(
@@ -99,6 +102,7 @@ G1C_WR = CycleCheck(
         look_further="The commits of these transactions, and the elections between them.",
     ),
     edges=frozenset({"wr"}),
+    live=CYCLE,
 )
 
 G1C = CycleCheck(
@@ -130,6 +134,7 @@ G1C = CycleCheck(
         look_further="Whether there is a `G1c-wr` or a `G1c-realtime` as well: these are broken promises.",
     ),
     edges=frozenset({"ww", "wr", "realtime"}),
+    live=CYCLE,
 )
 
 G1C_REALTIME = CycleCheck(
@@ -159,4 +164,5 @@ G1C_REALTIME = CycleCheck(
         ),
     ),
     edges=frozenset({"wr", "realtime"}),
+    live=CYCLE,
 )

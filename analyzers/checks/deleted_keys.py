@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Value
+from analyzers.catalogue.live import NotLive
 
 RISEN_KEY = Check(
     anomaly=Anomaly(
@@ -53,5 +54,5 @@ RISEN_KEY = Check(
     over="deleted_keys",
     where="offset < deleted and not coalesce(tombstone, false)",
     time="time",
-    # Not live: a later record of the key may replace the tombstone.
+    live=NotLive("A later record of the key may replace the tombstone."),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Text
+from analyzers.catalogue.live import END
 
 REPLICA_DIVERGENCE = Check(
     anomaly=Anomaly(
@@ -40,5 +41,5 @@ REPLICA_DIVERGENCE = Check(
     over="divergences",
     where="true",
     time="time",
-    # Not live: it is known only at the end.
+    live=END,
 )

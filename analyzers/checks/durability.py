@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Span, Value
+from analyzers.catalogue.live import Live, NotLive
 from analyzers.catalogue.suspicion import per_value
 
 LOST_WRITE = Check(
@@ -65,7 +66,33 @@ LOST_WRITE = Check(
     ),
     time="acked_at",
     suspicion=per_value("(acked and not polled) or (settled and not in_final)"),
-    # Not live: a reader may have read it earlier, or may be about to record that it did.
+    live=Live(
+        because=(
+            "A reader passed the offset without the value, on a record of some leader epoch, and a record of this "
+            "epoch at or above that one was sent after the write had been acknowledged. In an epoch the log only "
+            "grows, so the write, which was there before, is not in it: it was lost in a truncation. Neither a "
+            "paused client or a late response, nor an aborted transaction, nor a reader whose segment is open makes "
+            "a difference. "
+            "Nothing else removed it: the recorded settings of the topic keep all records, without compaction, and "
+            "nothing is to delete any. A topic that was created again is another log. The whole history may show the "
+            "value again, because a lost log came back: at this offset, which the reader skipped or where another "
+            "value was; or at another one."
+        ),
+        per=("value",),
+        over="passed_writes",
+        where="acked_offset >= removed_to",
+        if_records_stay=True,
+        either=frozenset(
+            {
+                "lost-write",
+                "duplicate",
+                "inconsistent-offsets",
+                "offset-reuse",
+                "poll-skip",
+                "int-poll-skip",
+            }
+        ),
+    ),
 )
 
 UNSEEN = Check(
@@ -110,7 +137,7 @@ UNSEEN = Check(
     where="acked and not settled and not polled and not gone and not coalesce(acked_offset <= top, false)",
     time="acked_at",
     suspicion=per_value("acked and not polled"),
-    # Not live: a reader may still get it.
+    live=NotLive("A reader may still get it."),
 )
 
 EXPIRED = Check(
@@ -151,5 +178,5 @@ EXPIRED = Check(
     where="acked and not polled and removed and (settled or gone or acked_offset <= top)",
     time="acked_at",
     suspicion=per_value("acked and not polled"),
-    # Not live: only the final read knows the log start.
+    live=NotLive("Only the final read knows the log start."),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Listing, Number
+from analyzers.catalogue.live import SAMPLES
 
 # Not demanded: that eligible replicas are replicas. On Kafka 4.3.0, with min.insync.replicas=2, the ISR [1] and 2
 # eligible, a reassignment from [1, 2, 3] to [1] left 2 eligible.
@@ -42,6 +43,7 @@ ELIGIBLE_CONFLICT = Check(
     over="eligibles",
     where="size(array_intersect(isr, eligible)) > 0 or size(isr) >= min_isr",
     time="time",
+    live=SAMPLES,
 )
 
 INELIGIBLE_LEADER = Check(
@@ -78,4 +80,5 @@ INELIGIBLE_LEADER = Check(
     over="empty_isr_elections",
     where="not is_eligible and not is_excused",
     time="time",
+    live=SAMPLES,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Moment, Number, Offset, Operation, Value
+from analyzers.catalogue.live import NotLive
 
 ZOMBIE_WRITE = Check(
     anomaly=Anomaly(
@@ -50,5 +51,5 @@ ZOMBIE_WRITE = Check(
     over="transactional_writes",
     where="invoked > fenced and (kind = 'ok' or offset is not null or polled)",
     time="invoked",
-    # Not live: a later init of the same producer explains a higher epoch.
+    live=NotLive("A later init of the same producer explains a higher epoch."),
 )

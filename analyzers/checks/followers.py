@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Listing, Number, Offset
+from analyzers.catalogue.live import SAMPLES
 from analyzers.catalogue.subject import REPLICA
 from analyzers.catalogue.suspicion import per_sample
 
@@ -46,4 +47,5 @@ REPLICA_BELOW_WATERMARK = Check(
     where="log_end < held and not is_excused",
     time="time",
     suspicion=per_sample("follower_end < held"),
+    live=SAMPLES,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Value
+from analyzers.catalogue.live import NotLive
 
 GROUP_SKIP = Check(
     anomaly=Anomaly(
@@ -51,7 +52,7 @@ GROUP_SKIP = Check(
     over="handovers",
     where="there and not polled and (stored or policy in ('earliest', 'none'))",
     time="time",
-    # Not live: another member of the group may have polled it outside the window.
+    live=NotLive("Another member of the group may have polled it, in a segment that is still open."),
 )
 
 EXCESS_DUPLICATES = Check(
@@ -85,5 +86,5 @@ EXCESS_DUPLICATES = Check(
     over="redeliveries",
     where="offset < committed and first_polled < since",
     time="time",
-    # Not live: a reset explains them, and another process records the reset.
+    live=NotLive("A reset explains them, and another process records the reset when it has ended."),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Value
+from analyzers.catalogue.live import Live
 from analyzers.catalogue.suspicion import per_record
 
 FOREIGN_RECORD = Check(
@@ -42,7 +43,7 @@ FOREIGN_RECORD = Check(
     where="error = 'foreign' or error = 'misrouted'",
     time="time",
     suspicion=per_record("error = 'foreign' or error = 'misrouted'"),
-    live="One row suffices.",
+    live=Live(because="One row suffices.", per=("op", "offset")),
 )
 
 CORRUPT_RECORD = Check(
@@ -67,5 +68,5 @@ CORRUPT_RECORD = Check(
     where="error = 'corrupt'",
     time="time",
     suspicion=per_record("error = 'corrupt'"),
-    live="One row suffices.",
+    live=Live(because="One row suffices.", per=("op", "offset")),
 )

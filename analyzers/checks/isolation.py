@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Moment, Number, Offset, Operation, Value
+from analyzers.catalogue.live import Live, NotLive
 
 PRECOMMITTED_READ = Check(
     anomaly=Anomaly(
@@ -47,9 +48,12 @@ PRECOMMITTED_READ = Check(
     over="transactional_writes",
     where="first_read < ending or (unended and size(readers) > 0) or array_contains(within, transaction)",
     time="first_read",
-    live=(
-        "Two rows suffice, and more rows only add such pairs: the time at which the end of a transaction was "
-        "requested is recorded once, or that there is none."
+    live=Live(
+        because=(
+            "Two rows suffice, and more rows only add such pairs: the time at which the end of a transaction was "
+            "requested is recorded once, or that there is none."
+        ),
+        per=("value",),
     ),
 )
 
@@ -92,5 +96,5 @@ READ_ABOVE_LSO = Check(
     over="committed_polls",
     where="last_stable <= offset",
     time="time",
-    # Not live: after a change of leader, the answers of the earlier leader epoch no longer count.
+    live=NotLive("After a change of leader, the answers of the earlier leader epoch no longer count."),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset
+from analyzers.catalogue.live import SAMPLES
 from analyzers.catalogue.suspicion import per_sample
 
 _LOOK_FURTHER = "`lost-write` on the same log, and the broker's own log about segments that it deleted."
@@ -39,6 +40,7 @@ UNEXPLAINED_LOG_START = Check(
     where="log_start > allowed_to",
     time="time",
     suspicion=per_sample("own_start > 0"),
+    live=SAMPLES,
 )
 
 LOG_START_REGRESSION = Check(
@@ -69,4 +71,5 @@ LOG_START_REGRESSION = Check(
     where="log_start < before",
     time="time",
     suspicion=per_sample("own_start > 0"),
+    live=SAMPLES,
 )

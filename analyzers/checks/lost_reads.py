@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Moment, Number, Offset, Operation, Value
+from analyzers.catalogue.live import NotLive
 from analyzers.catalogue.suspicion import per_value
 
 LOST_READ = Check(
@@ -55,5 +56,5 @@ LOST_READ = Check(
     ),
     time="returned_at",
     suspicion=per_value("due and not in_final"),
-    # Not live: only the final read shows it.
+    live=NotLive("Only the final read shows it."),
 )

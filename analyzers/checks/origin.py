@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Value
+from analyzers.catalogue.live import Live, NotLive
 from analyzers.catalogue.suspicion import per_value
 
 PHANTOM_READ = Check(
@@ -35,7 +36,7 @@ PHANTOM_READ = Check(
     where="polled and not sent",
     time="polled_at",
     suspicion=per_value("polled and not sent"),
-    # Not live: the send may lie before the window.
+    live=NotLive("The send may lie in a segment that is still open, or in one that was left out."),
 )
 
 G1A = Check(
@@ -80,9 +81,12 @@ G1A = Check(
     where="failed and polled and (not transactional or read_committed)",
     time="polled_at",
     suspicion=per_value("failed and polled and (not transactional or read_committed)"),
-    live=(
-        "Two rows suffice, and more rows only add such pairs: neither the failure of a send nor a read of its "
-        "value is ever revised."
+    live=Live(
+        because=(
+            "Two rows suffice, and more rows only add such pairs: neither the failure of a send nor a read of its "
+            "value is ever revised."
+        ),
+        per=("value",),
     ),
 )
 
@@ -114,8 +118,10 @@ FUTURE_READ = Check(
     where="returned_at < begun_at",
     time="returned_at",
     suspicion=per_value("returned < begun"),
-    live=(
-        "Two rows suffice, and more rows only add such pairs: a completion only moves the send to a later "
-        "time."
+    live=Live(
+        because=(
+            "Two rows suffice, and more rows only add such pairs: a completion only moves the send to a later time."
+        ),
+        per=("value",),
     ),
 )

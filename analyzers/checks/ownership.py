@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Moment, Number, Operation, Span
+from analyzers.catalogue.live import BOUND, Live
 
 DOUBLE_OWNERSHIP = Check(
     anomaly=Anomaly(
@@ -45,7 +46,15 @@ DOUBLE_OWNERSHIP = Check(
     over="ownerships",
     where="began < held",
     time="began",
-    # Not live: the end of an assignment decides until when it was certainly in force.
+    live=Live(
+        because=(
+            "An assignment and the end of the other one in the same generation suffice: the member recorded both in "
+            "their order, and has no group.instance.id that another process may have taken over. Where only commits "
+            "show it, a row of a newer generation may refute it."
+        ),
+        per=("op",),
+        where="began < surely_held",
+    ),
 )
 
 ORPHANED_PARTITION = Check(
@@ -79,5 +88,6 @@ ORPHANED_PARTITION = Check(
     over="orphans",
     where="lasted > {bound}",
     time="began",
+    live=BOUND,
     bound="orphaned",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Moment, Number, Offset, Text, Value
+from analyzers.catalogue.live import END
 
 OWNER = (
     "the instance that had the partition of the input {}, as the coordinator of its group reported it; a member's id "
@@ -52,6 +53,7 @@ MISSING_OUTPUT = Check(
     over="inputs",
     where="made = 0 and passed and guarantee in ('at-least-once', 'exactly-once', 'order-per-key')",
     time="greatest(fed, gone_on)",
+    live=END,
 )
 
 UNPROCESSED_INPUT = Check(
@@ -83,6 +85,7 @@ UNPROCESSED_INPUT = Check(
     over="inputs",
     where="made = 0 and not passed",
     time="fed",
+    live=END,
 )
 
 DUPLICATE_OUTPUT = Check(
@@ -121,6 +124,7 @@ DUPLICATE_OUTPUT = Check(
     over="inputs",
     where="made > 1 and offset = last_offset and guarantee in ('exactly-once', 'at-most-once')",
     time="second.written",
+    live=END,
 )
 
 REORDERED_OUTPUT = Check(
@@ -157,6 +161,7 @@ REORDERED_OUTPUT = Check(
     over="output_order",
     where="is_overtaken",
     time="written",
+    live=END,
 )
 
 INVENTED_OUTPUT = Check(
@@ -182,6 +187,7 @@ INVENTED_OUTPUT = Check(
     over="named_outputs",
     where="strange",
     time="written",
+    live=END,
 )
 
 WRONG_AGGREGATE = Check(
@@ -217,4 +223,5 @@ WRONG_AGGREGATE = Check(
     over="aggregates",
     where="wrong is not null",
     time="written",
+    live=END,
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Value
+from analyzers.catalogue.live import Live
 from analyzers.catalogue.suspicion import per_record
-from analyzers.checks.neighbours import KEY_OF_BOTH, STEP_IS_CERTAIN
+from analyzers.checks.neighbours import GAP_IS_CERTAIN, KEY_OF_BOTH, NOTHING_WAS_REMOVED, STEP_IS_CERTAIN
 
 _NEIGHBOURS = {
     "process": Number("the process that polled it"),
@@ -70,7 +71,7 @@ POLL_SKIP = Check(
     where="f = 'poll' and not within and below > previous",
     time="time",
     suspicion=per_record("f = 'poll' and (offset > previous + 1 or generation is not null)"),
-    # Not live: a log start that is seen later may excuse it.
+    live=Live(because=f"{GAP_IS_CERTAIN} {NOTHING_WAS_REMOVED}", per=("op", "offset"), if_records_stay=True),
 )
 
 NONMONOTONIC_POLL = Check(
@@ -99,7 +100,7 @@ NONMONOTONIC_POLL = Check(
     where="f = 'poll' and not within and offset <= previous",
     time="time",
     suspicion=per_record("f = 'poll' and (offset <= previous or generation is not null)"),
-    live=STEP_IS_CERTAIN,
+    live=Live(because=STEP_IS_CERTAIN, per=("op", "offset")),
 )
 
 INT_POLL_SKIP = Check(
@@ -120,7 +121,7 @@ INT_POLL_SKIP = Check(
     where="f = 'poll' and within and below > previous",
     time="time",
     suspicion=per_record("f = 'poll' and within and offset > previous + 1"),
-    # Not live, as poll-skip.
+    live=Live(because=f"{GAP_IS_CERTAIN} {NOTHING_WAS_REMOVED}", per=("op", "offset"), if_records_stay=True),
 )
 
 INT_NONMONOTONIC_POLL = Check(
@@ -141,5 +142,5 @@ INT_NONMONOTONIC_POLL = Check(
     where="f = 'poll' and within and offset <= previous",
     time="time",
     suspicion=per_record("f = 'poll' and offset <= previous"),
-    live=STEP_IS_CERTAIN,
+    live=Live(because=STEP_IS_CERTAIN, per=("op", "offset")),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Span
+from analyzers.catalogue.live import NotLive
 
 STALLED_READER = Check(
     anomaly=Anomaly(
@@ -51,5 +52,5 @@ STALLED_READER = Check(
     over="stalls",
     where="undisturbed > allowed and offset + 1 >= log_start",
     time="last",
-    # Not live: it may go on, and only its end shows how long it could have.
+    live=NotLive("It may go on, and only its end shows how long it could have."),
 )

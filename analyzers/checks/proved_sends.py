@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Span, Value
+from analyzers.catalogue.live import NotLive
 from analyzers.catalogue.suspicion import per_value
 
 OVERTAKEN_WRITE = Check(
@@ -46,5 +47,5 @@ OVERTAKEN_WRITE = Check(
     where="overtaken < invoked",
     time="time",
     suspicion=per_value("polled and unknown"),
-    # Not live: the send may still be acknowledged, and is a realtime-order then.
+    live=NotLive("The send may still be acknowledged, and is a realtime-order then."),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Moment, Number, Offset, Operation, Text, Value
+from analyzers.catalogue.live import END, Live, NotLive
 
 GROUP = Text("the share group")
 DELIVERY = {
@@ -56,6 +57,7 @@ QUEUE_LOST = Check(
     over="queued",
     where="reached and not claimed and most + unseen < delivery_limit",
     time="coalesce(last, sent)",
+    live=END,
 )
 
 QUEUE_UNFINISHED = Check(
@@ -85,6 +87,7 @@ QUEUE_UNFINISHED = Check(
     over="queued",
     where="not reached and not claimed",
     time="sent",
+    live=END,
 )
 
 QUEUE_DOUBLE_HOLDER = Check(
@@ -118,6 +121,7 @@ QUEUE_DOUBLE_HOLDER = Check(
     over="deliveries",
     where="rival is not null",
     time="completed",
+    live=NotLive("How long a lock lasts is recorded only at the end of the run."),
 )
 
 QUEUE_REDELIVERY = Check(
@@ -151,6 +155,14 @@ QUEUE_REDELIVERY = Check(
     over="deliveries",
     where="finished is not null",
     time="completed",
+    live=Live(
+        because=(
+            "Two deliveries suffice, with an answer that is older than any fault requires: a fault that is recorded "
+            "later changes nothing."
+        ),
+        per=("op",),
+        where="finished.confirmed <= surely_after",
+    ),
 )
 
 QUEUE_DELIVERY_COUNT = Check(
@@ -182,4 +194,12 @@ QUEUE_DELIVERY_COUNT = Check(
     over="deliveries",
     where="deliveries < 1 or deliveries > delivery_limit or deliveries <= released.deliveries",
     time="completed",
+    live=Live(
+        because=(
+            "A delivery with a count below 1 suffices, or two of which the answer to the first one is older than any "
+            "fault requires. The limit is recorded only at the end."
+        ),
+        per=("op",),
+        where="deliveries < 1 or (deliveries <= released.deliveries and released.confirmed <= surely_after)",
+    ),
 )

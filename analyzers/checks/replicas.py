@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Listing, Number, Offset
+from analyzers.catalogue.live import SAMPLES
 from analyzers.catalogue.suspicion import per_sample
 
 SURELY_LED = (
@@ -36,6 +37,7 @@ WATERMARK_ABOVE_END = Check(
     where="high_watermark > log_end",
     time="time",
     suspicion=per_sample("mark > own_end"),
+    live=SAMPLES,
 )
 
 WATERMARK_REGRESSION = Check(
@@ -66,6 +68,7 @@ WATERMARK_REGRESSION = Check(
     where="high_watermark < before",
     time="time",
     suspicion=per_sample("mark < in_epoch"),
+    live=SAMPLES,
 )
 
 _OF_LEADERS = {
@@ -116,6 +119,7 @@ LEADER_BELOW_WATERMARK = Check(
     where=f"log_end < committed and not is_excused and not {_OUTSIDE}",
     time="time",
     suspicion=per_sample("own_end < reached"),
+    live=SAMPLES,
 )
 
 UNCLEAN_TRUNCATION = Check(
@@ -148,4 +152,5 @@ UNCLEAN_TRUNCATION = Check(
     where=f"log_end < committed and (is_excused or {_OUTSIDE})",
     time="time",
     suspicion=per_sample("own_end < reached"),
+    live=SAMPLES,
 )

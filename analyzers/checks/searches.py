@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Value
+from analyzers.catalogue.live import NotLive
 
 WRONG_OFFSET_FOR_TIME = Check(
     anomaly=Anomaly(
@@ -49,5 +50,5 @@ WRONG_OFFSET_FOR_TIME = Check(
     over="searches",
     where="found < timestamp or (known < offset and lasted)",
     time="completed",
-    # Not live: only the final read shows that the known record was in the log.
+    live=NotLive("Only the final read shows that the known record was in the log."),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Span, Value
+from analyzers.catalogue.live import Live
 from analyzers.catalogue.suspicion import per_record, per_send
 from analyzers.checks.neighbours import GAP_IS_CERTAIN, KEY_OF_BOTH, STEP_IS_CERTAIN
 
@@ -46,7 +47,7 @@ NONMONOTONIC_SEND = Check(
     where="f = 'send' and not within and offset <= previous",
     time="time",
     suspicion=per_record("f = 'send' and offset <= previous"),
-    live=STEP_IS_CERTAIN,
+    live=Live(because=STEP_IS_CERTAIN, per=("op",)),
 )
 
 INT_NONMONOTONIC_SEND = Check(
@@ -74,7 +75,7 @@ INT_NONMONOTONIC_SEND = Check(
     where="f = 'send' and within and offset <= previous",
     time="time",
     suspicion=per_record("f = 'send' and offset <= previous"),
-    live=STEP_IS_CERTAIN,
+    live=Live(because=STEP_IS_CERTAIN, per=("op",)),
 )
 
 INT_SEND_SKIP = Check(
@@ -103,7 +104,7 @@ INT_SEND_SKIP = Check(
     where="f = 'send' and below > previous",
     time="time",
     suspicion=per_record("f = 'send' and within and offset > previous + 1"),
-    live=GAP_IS_CERTAIN,
+    live=Live(because=GAP_IS_CERTAIN, per=("op",)),
 )
 
 REALTIME_ORDER = Check(
@@ -139,5 +140,5 @@ REALTIME_ORDER = Check(
     where="overtaken < invoked",
     time="time",
     suspicion=per_send("overtaken < invoked"),
-    live="Two rows suffice, and more rows only add such pairs.",
+    live=Live(because="Two rows suffice, and more rows only add such pairs.", per=("op",)),
 )

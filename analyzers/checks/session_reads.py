@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Span, Value
+from analyzers.catalogue.live import Live
 from analyzers.catalogue.suspicion import per_session
 
 READ_YOUR_WRITES = Check(
@@ -64,7 +65,20 @@ READ_YOUR_WRITES = Check(
         "event = 'poll' and not is_whole or event = 'poll' and known >= 0 and offset > known + 1 or "
         "event = 'ack' and offset is null"
     ),
-    # Not live: the poll that returned the write may lie in a segment that is still open.
+    live=Live(
+        because=(
+            "The process that sent it also read, and began another operation later, which shows that its polls until "
+            "the end of the read are known. Processes of a session follow one another, so no other one polled it "
+            "meanwhile. A session keeps its isolation level. Where the topic keeps all records and nothing is to "
+            "delete any, nothing excuses it later."
+        ),
+        per=("session", "value"),
+        where=(
+            "read_end <= known and time >= complete_since and process = read_process and (seen is null or seen > "
+            "read_end) and (not isolated or offset < end_offset)"
+        ),
+        if_records_stay=True,
+    ),
 )
 
 MONOTONIC_READS = Check(
@@ -101,5 +115,8 @@ MONOTONIC_READS = Check(
     where="end_offset < reached",
     time="time",
     suspicion=per_session("event = 'read' and (offset <= known or offset < ended)"),
-    live="Two rows suffice, and more rows only add such pairs: what the session had reached only grows.",
+    live=Live(
+        because="Two rows suffice, and more rows only add such pairs: what the session had reached only grows.",
+        per=("session", "op"),
+    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Span, Value
+from analyzers.catalogue.live import Live
 from analyzers.catalogue.suspicion import per_session
 
 _SEND = {
@@ -49,7 +50,10 @@ MONOTONIC_WRITES = Check(
     where="offset <= written",
     time="time",
     suspicion=per_session("event = 'send' and offset <= written"),
-    live="Two rows suffice, and more rows only add such pairs: what the session had written only grows.",
+    live=Live(
+        because="Two rows suffice, and more rows only add such pairs: what the session had written only grows.",
+        per=("session", "op"),
+    ),
 )
 
 WRITES_FOLLOW_READS = Check(
@@ -85,5 +89,8 @@ WRITES_FOLLOW_READS = Check(
     where="offset <= read",
     time="time",
     suspicion=per_session("event = 'send' and offset <= known"),
-    live="Two rows suffice, and more rows only add such pairs: what the session had read only grows.",
+    live=Live(
+        because="Two rows suffice, and more rows only add such pairs: what the session had read only grows.",
+        per=("session", "op"),
+    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Listing, Number
+from analyzers.catalogue.live import SAMPLES
 from analyzers.catalogue.suspicion import per_sample
 
 ACKS_BELOW_MIN_ISR = Check(
@@ -36,4 +37,5 @@ ACKS_BELOW_MIN_ISR = Check(
     where="acks > 0 and acks_before > 0",
     time="time",
     suspicion=per_sample("is_short"),
+    live=SAMPLES,
 )

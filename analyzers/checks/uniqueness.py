@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Value
+from analyzers.catalogue.live import Live
 from analyzers.catalogue.suspicion import per_value
 
 DUPLICATE = Check(
@@ -40,5 +41,5 @@ DUPLICATE = Check(
     where="first_offset < last_offset",
     time="coalesce(begun_at, polled_at)",
     suspicion=per_value("least < most"),
-    live="Two rows suffice, and more rows only add such pairs.",
+    live=Live(because="Two rows suffice, and more rows only add such pairs.", per=("value",)),
 )

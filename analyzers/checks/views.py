@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Listing, Number
+from analyzers.catalogue.live import SAMPLES
 from analyzers.catalogue.subject import CONTROLLERS
 from analyzers.catalogue.suspicion import per_sample
 
@@ -39,6 +40,7 @@ TWO_LEADERS = Check(
     where="kind = 'partition' and other is not null",
     time="time",
     suspicion=per_sample("kind = 'partition' and leader <> other_leader"),
+    live=SAMPLES,
 )
 
 CONTROLLER_CONFLICT = Check(
@@ -69,6 +71,7 @@ CONTROLLER_CONFLICT = Check(
     where="kind <> 'partition' and other is not null",
     time="time",
     suspicion=per_sample("kind <> 'partition' and leader <> other_leader"),
+    live=SAMPLES,
 )
 
 CONTROLLER_REGRESSION = Check(
@@ -100,6 +103,7 @@ CONTROLLER_REGRESSION = Check(
     where="kind = 'controller' and leader_epoch < newest",
     time="time",
     suspicion=per_sample("kind = 'controller' and leader_epoch < newest"),
+    live=SAMPLES,
 )
 
 _OUTSIDE = (
@@ -137,6 +141,7 @@ LEADER_OUTSIDE_ISR = Check(
     where=_OUTSIDE,
     time="time",
     suspicion=per_sample(_OUTSIDE),
+    live=SAMPLES,
 )
 
 METADATA_REGRESSION = Check(
@@ -167,4 +172,5 @@ METADATA_REGRESSION = Check(
     where="kind = 'partition' and leader_epoch < newest",
     time="time",
     suspicion=per_sample("kind = 'partition' and leader_epoch < newest"),
+    live=SAMPLES,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation, Value
+from analyzers.catalogue.live import NotLive
 from analyzers.catalogue.suspicion import per_leader
 
 READ_ABOVE_WATERMARK = Check(
@@ -46,5 +47,5 @@ READ_ABOVE_WATERMARK = Check(
     where="watermark <= offset",
     time="time",
     suspicion=per_leader("watermark <= offset"),
-    # Not live: the next answer of the broker may lie in a segment that is still open.
+    live=NotLive("The next answer of the broker may lie in a segment that is still open."),
 )

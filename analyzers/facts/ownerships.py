@@ -22,7 +22,8 @@ def ownerships(history: History) -> DataFrame:
 
     Columns: group, process, op, generation, began, until (ns): it was certainly in force between them; held
     (ns): until when an assignment that began no later was certainly in force. Of an assignment of another
-    generation, only an accepted commit shows that.
+    generation, only an accepted commit shows that. surely_held (ns): the same of assignments of this generation whose
+    end is known, by members without group.instance.id.
     """
     assigned = assignments(history).where("generation is not null").withColumnRenamed("completed", "began")
     key = [*GROUP_LOG, "process"]
@@ -50,10 +51,12 @@ def ownerships(history: History) -> DataFrame:
             "until",
             F.expr(f"if({AT_ONCE} and coalesce(next = process, true), ending, coalesce(proof, began))"),
         )
+        .withColumn("ended_at", F.expr(f"if({AT_ONCE} and instance is null, ending, null)"))
+        .withColumn("surely_held", F.max("ended_at").over(same.orderBy(*order).rowsBetween(UNBOUNDED, -1)))
         .withColumn("held", F.max("until").over(same.orderBy(*order).rowsBetween(UNBOUNDED, -1)))
         .withColumn("other", F.max("lasting").over(anyone.orderBy(*order).rowsBetween(UNBOUNDED, -1)))
         .withColumn("held", F.greatest("held", "other"))
-        .select(*GROUP_LOG, "process", "op", "generation", "began", "until", "held")
+        .select(*GROUP_LOG, "process", "op", "generation", "began", "until", "held", "surely_held")
     )
 
 

@@ -96,8 +96,9 @@ def deliveries(history: History) -> DataFrame:
     """One row per delivery of a record to a consumer of a share group.
 
     Columns: group, offset, process, op, invoked, completed (ns), deliveries, since (ns, when it was acquired at the
-    earliest), kind (of its acknowledgement; null if there is none), asked and confirmed (ns), delivery_limit; and of
-    other deliveries of the record, as structs of the same columns, null if there is none:
+    earliest), surely_after (ns, what was confirmed by then was so before it, whatever faults there were), kind (of
+    its acknowledgement; null if there is none), asked and confirmed (ns), delivery_limit; and of other deliveries of
+    the record, as structs of the same columns, null if there is none:
 
     - rival: one that had its lock at a moment at which this one had it, too, and which began before it. A consumer
       surely has the lock from the end of its poll until it requests its acknowledgement or the lock may have timed
@@ -116,7 +117,7 @@ def deliveries(history: History) -> DataFrame:
             select *, collect_list(struct(completed, op, process, until, deliveries, kind, confirmed)) over (
                     partition by run, `group`, topic, partition, offset
                 ) as others,
-                since - if(completed >= troubled, {SLACK}, 0) as after
+                since - {SLACK} as surely_after, since - if(completed >= troubled, {SLACK}, 0) as after
             from answered
         )
         select *,
@@ -125,7 +126,7 @@ def deliveries(history: History) -> DataFrame:
             array_min(filter(others, o -> o.kind in ('accept', 'reject') and o.confirmed <= after)) as finished,
             array_max(transform(
                 filter(others, o -> o.kind = 'release' and o.confirmed <= after),
-                o -> struct(o.deliveries, o.op, o.process)
+                o -> struct(o.deliveries, o.op, o.process, o.confirmed)
             )) as released
         from beside
     """)

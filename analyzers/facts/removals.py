@@ -13,6 +13,9 @@ from workloads.history.schema import NEMESIS
 EVERYTHING = (1 << 63) - 1
 """An offset above all others."""
 
+LONG = 7 * 86_400_000
+"""ms, Kafka's default of retention.ms. A run that goes on is taken to end before its records are that old."""
+
 _REMOVALS = f"""
     with {FINAL_READS}, logs as (
         select run, topic, partition, max(offset) filter (where f = 'poll') as top, max({TIME}) as last,
@@ -72,6 +75,7 @@ _REMOVALS = f"""
     ), combined as (
         select run, topic, partition, top, until, isolated, final_phase, final_start, deleted_to, seen_start,
             coalesce(unlocated, false) as unlocated, coalesce(gone, false) as gone,
+            least as retention,
             unlimited and not incomplete and coalesce(least >= (until - since) / 1000000, true) as stays
         from lengths left join settings using (run, topic) left join removers using (run)
             left join deleted using (run, topic, partition) left join observed using (run, topic, partition)
@@ -83,7 +87,7 @@ _REMOVALS = f"""
             if(not coalesce(stays, true) or unlocated, {EVERYTHING}, greatest(deleted_to, seen_start, 0)) as known_to
         from combined
     )
-    select run, topic, partition, top, until, isolated, final_phase, gone, allowed_to,
+    select run, topic, partition, top, until, isolated, final_phase, gone, allowed_to, retention,
         if(gone, {EVERYTHING}, least(allowed_to, coalesce(final_start, known_to))) as removed_to
     from bounds
 """
@@ -100,7 +104,8 @@ def removals(history: History) -> DataFrame:
     delete-records reported, or `EVERYTHING` if it is unknown. It is not above what the run allows: where the topic's
     settings let every record of the run stay, and all faults that remove records say where, only what these were
     asked to remove, and what administrators asked to delete, unless the leader refused it. A recreation removes
-    everything from the log that it ends, and nothing from the new one, which is another log.
+    everything from the log that it ends, and nothing from the new one, which is another log. retention: the shortest
+    time for which the topic kept its records (ms), null for no limit.
 
     Retention by time counts where it is not longer than the run: a record is removed when it is that old. A history
     without rows of its topics does not say what its settings allow, and allows everything.
@@ -109,7 +114,13 @@ def removals(history: History) -> DataFrame:
 
 
 def removed_beginnings(history: History) -> DataFrame:
-    """The logs whose beginning may be gone. Columns: those of `LOG`, removed_to (above 0)."""
+    """The logs whose beginning may be gone. Columns: those of `LOG`, removed_to (above 0).
+
+    While the run goes on all logs, because everything may be removed that the settings of the topic do not keep.
+    """
+    if history.is_running:
+        removed_to = f"if(gone or retention < {LONG}, {EVERYTHING}, allowed_to) as removed_to"
+        return removals(history).selectExpr(*LOG, removed_to)
     if not history.has_removals:
         return history.operations.limit(0).selectExpr(*LOG, "0L as removed_to")
     return removals(history).where("removed_to > 0").select(*LOG, "removed_to")

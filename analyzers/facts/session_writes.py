@@ -11,6 +11,7 @@ from analyzers.facts.fact import fact
 from analyzers.facts.removals import removed_beginnings
 from analyzers.facts.sessions import completed_reads, of_readers
 from analyzers.history.load import History
+from workloads.history.live.recent import READING_SPAN
 
 
 @fact(needs="read")
@@ -20,7 +21,10 @@ def session_writes(history: History) -> DataFrame:
     Columns: session, process, value, offset, time (ns, of the acknowledgement), seen (ns, when the
     session first polled the value), read_op, read_end (ns, completion) and end_offset of the session's
     first completed read of the log that began at or after the acknowledgement. Each may be null. And isolated:
-    whether the session ever reads with read_committed, so that the last stable offset may have ended that read.
+    whether the session ever reads with read_committed, so that the last stable offset may have ended that read;
+    read_process: the process of that read; and while the run goes on: known (ns): up to when the records of that
+    process are known, because it began another operation then; complete_since (ns): from when on this part of the
+    history has all that the session did.
     """
     reads = completed_reads(history)
     polls = (
@@ -44,20 +48,30 @@ def session_writes(history: History) -> DataFrame:
         .withColumn("at", F.col("time"))
     )
     begun = reads.selectExpr(
-        *LOG, "session", "invoked as at", "struct(invoked, completed, op, end_offset) as next_read"
+        *LOG, "session", "invoked as at", "struct(invoked, completed, op, end_offset, process) as next_read"
     )
-    # In the order of time, the read is the next one. Of a write and a read at the same time, the write comes first.
-    line = Window.partitionBy(*LOG, "session").orderBy("at", F.col("next_read").asc_nulls_first())
-    onwards = line.rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    # Backwards in time, the read is the last one. Of a write and a read at the same time, the write comes last.
+    # Forwards, Spark would go through all that follows for each row.
+    line = Window.partitionBy(*LOG, "session").orderBy(F.desc("at"), F.col("next_read").desc_nulls_last())
+    onwards = line.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     seen = (
         writes.unionByName(begun, allowMissingColumns=True)
-        .withColumn("next_read", F.first("next_read", ignorenulls=True).over(onwards))
+        .withColumn("next_read", F.last("next_read", ignorenulls=True).over(onwards))
         .where("time is not null")
         .selectExpr(
             *LOG, "session", "process", "value", "offset", "time", "seen",
             "next_read.op as read_op", "next_read.completed as read_end", "next_read.end_offset as end_offset",
+            "next_read.process as read_process",
         )
     )  # fmt: skip
+    if history.is_running:
+        known = (
+            history.records.groupBy("run", F.col("process").alias("read_process"))
+            .agg(F.max("invoked").alias("known"), F.max(F.expr(TIME)).alias("latest"))
+            .withColumn("complete_since", F.max("latest").over(Window.partitionBy("run")) - READING_SPAN)
+            .drop("latest")
+        )
+        seen = seen.join(F.broadcast(known), ["run", "read_process"])
     return seen.join(
         F.broadcast(isolated.withColumn("isolated", F.lit(True))), ["run", "session"], "left"
     ).withColumn("isolated", F.expr("coalesce(isolated, false)"))

@@ -62,6 +62,9 @@ class History:
     """Whether the settings of some topic allow compaction. False where the recorded settings of all topics are known
     not to, so that facts need not look for records that compaction removed."""
 
+    is_running: bool = False
+    """Whether the run goes on, and this is a part of its history: what may still be removed counts as removed."""
+
     shared: SharedTables | None = None
     """The small tables of the whole history that this one is, or is a part of; None: facts compute their own."""
 

@@ -27,7 +27,7 @@ from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.imported_lines import ImportedLines
 from pytest_kafkacheck.experiment.judging import judge_all, judge_until_found
 from pytest_kafkacheck.experiment.late_verdict import LateVerdict
-from pytest_kafkacheck.experiment.live import LiveJudge
+from pytest_kafkacheck.experiment.live import LiveJudge, keeps_records
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.stored_runs import StoredRun
 from pytest_kafkacheck.experiment.validation import unused_duration
@@ -266,7 +266,13 @@ class Harness:
     def _live_judge(self, experiment: Experiment, home: Path) -> AbstractContextManager[object]:
         if not experiment.live_checks:
             return nullcontext()
-        return LiveJudge(home, self._spark, say=self._say, allowed=experiment.workload.allowed)
+        return LiveJudge(
+            home,
+            self._spark,
+            say=self._say,
+            allowed=experiment.workload.allowed,
+            keeps_records=keeps_records(experiment),
+        )
 
 
 def _kept(home: Path) -> str:

@@ -12,14 +12,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyzers.catalogue.registry import ANOMALIES, CHECKS
+from analyzers.catalogue.registry import ANOMALIES
 from analyzers.history.relative_time import seconds
 from analyzers.judge.examples import example_json
 from analyzers.judge.find import Found
-from analyzers.judge.live import find_live
+from analyzers.judge.live import EITHER, Reported, find_live
+from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.stored_runs import SparkProvider
-from workloads.history.window import LIMIT, Window
+from workloads.declaration import Declaration
+from workloads.history.live.window import LIMIT, Window
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +34,11 @@ END_TIMEOUT = 60.0
 MIN_LIMIT = 1 << 20
 """Bytes; see `next_limit`."""
 
-EITHER = {check.name: check.live_either for check in CHECKS}
-"""Anomaly to the anomalies, itself included, that a part of a history cannot tell apart from it."""
+EXAMPLES = 3
+"""Of each anomaly and window, in ``live.jsonl``."""
+
+FEW = 2
+"""From this number of anomalies on that a finding may turn out to be, a message does not name them."""
 
 
 def next_limit(limit: int, *, took: float, every: float) -> int:
@@ -46,14 +51,23 @@ def next_limit(limit: int, *, took: float, every: float) -> int:
     return min(limit * 2, LIMIT) if took < every / 3 else limit
 
 
-class LiveJudge:
-    """A context manager: within it, a thread judges the last minutes of a run's history every few seconds.
+def keeps_records(experiment: Experiment) -> bool:
+    """Whether neither a fault nor the workload of an experiment is to delete records."""
+    workload = experiment.workload
+    declaration = getattr(type(workload), "declaration", Declaration())
+    deleting = any(event.fault.removes_records for event in experiment.schedule.events)
+    return not (deleting or declaration.deletes_records(workload))
 
-    home     the run's folder. Findings are appended to its ``live.jsonl``: one line per anomaly and round.
-    spark    provides the session, once it has started.
-    say      is called with one line when an anomaly is found for the first time.
-    allowed  anomalies that the workload allows; they are reported as allowed.
-    every    seconds between rounds.
+
+class LiveJudge:
+    """A context manager: within it, a thread judges every few seconds what a run has recorded since.
+
+    home           the run's folder. Findings are appended to its ``live.jsonl``: one line per anomaly and window.
+    spark          provides the session, once it has started.
+    say            is called with one line when an anomaly is found for the first time.
+    allowed        anomalies that the workload allows; they are reported as allowed.
+    keeps_records  whether nothing is to delete records in this run: some findings are certain only then.
+    every          seconds between rounds.
 
     An error here is logged, and reported once. It affects neither the run nor its verdict.
     """
@@ -65,6 +79,7 @@ class LiveJudge:
         *,
         say: Callable[[str], None],
         allowed: Collection[str] = (),
+        keeps_records: bool = False,
         every: float = EVERY,
         window: Window | None = None,
     ) -> None:
@@ -72,8 +87,9 @@ class LiveJudge:
         self._spark, self._say, self._allowed, self._every = spark, say, allowed, every
         self._window = window or Window(RunDirectory(home).history)
         self._began: int | None = None
-        self._reported: dict[str, int] = {}
-        """Anomaly to the time (ns) up to which its findings have been reported."""
+        self._keeps_records = keeps_records
+        self._reported = Reported()
+        self._said: set[str] = set()
         self._has_failed = self._is_late = False
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="kafkacheck-live", daemon=True)
@@ -90,27 +106,30 @@ class LiveJudge:
 
     def _run(self) -> None:
         while not self._stop.wait(self._every):
-            try:
-                self.round()
-            except Exception as error:
-                self._fail(repr(error))
+            is_first = True
+            while (is_first or self._window.waits) and not self._stop.is_set():
+                is_first = False
+                try:
+                    self.round()
+                except Exception as error:
+                    self._fail(repr(error))
 
     def round(self) -> None:
-        """Judge once, if a segment was sealed since the last round."""
-        if not self._window.advance():
+        """Judge one window, if a segment was sealed since the last one."""
+        tables = self._window.advance()
+        if tables is None:
             return
         if self._window.missed and not self._is_late:
             self._is_late = True
             self._say(
                 "live: the history grows faster than it can be judged now; parts of it are left to the verdict"
             )
-        tables = self._window.tables()
         now = self._latest(tables)
         if now is None:
             return
         session = self._spark.session(rows=len(tables["records"]))
         began = time.monotonic()
-        found, crashed = find_live(session, tables, after=self._reported)
+        found, crashed = find_live(session, tables, self._reported, keeps_records=self._keeps_records)
         self._window.limit = next_limit(self._window.limit, took=time.monotonic() - began, every=self._every)
         if self._stop.is_set():
             return
@@ -131,10 +150,8 @@ class LiveJudge:
         return max((high for each in times if (high := each["max"].as_py()) is not None), default=None)
 
     def _report(self, found: Found, now: int) -> None:
-        first = found.anomaly not in self._reported
-        self._reported[found.anomaly] = now
-        either = sorted(EITHER.get(found.anomaly, frozenset()) - {found.anomaly})
-        examples = [example_json(found.anomaly, each, self._began) for each in found.examples]
+        either = sorted(EITHER[found.anomaly] - {found.anomaly})
+        examples = [example_json(found.anomaly, each, self._began) for each in found.examples[:EXAMPLES]]
         line = {
             "anomaly": found.anomaly,
             "or": either,
@@ -145,8 +162,10 @@ class LiveJudge:
         }
         with self._file.open("a") as file:
             file.write(json.dumps(line) + "\n")
-        if first:
-            name = " or ".join([found.anomaly, *either])
+        if found.anomaly not in self._said:
+            self._said.add(found.anomaly)
+            others = either if len(either) < FEW else ["another anomaly of the same records"]
+            name = " or ".join([found.anomaly, *others])
             at = examples[0]["time"]
             when = "" if at is None else f", first at {at:.1f} s"
             allowed = " (allowed)" if line["allowed"] else ""

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import pytest_kafkacheck as api
+from analyzers.judge.live import EITHER
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
-from pytest_kafkacheck.experiment.live import EITHER
 from workloads.append_log import AppendLog
 
 pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(600)]

@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
+import pytest_kafkacheck as api
 from pytest_kafkacheck.experiment import harness as module
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
-from pytest_kafkacheck.experiment.live import MIN_LIMIT, next_limit
+from pytest_kafkacheck.experiment.live import MIN_LIMIT, keeps_records, next_limit
 from pytest_kafkacheck.spark import Spark
+from workloads.admin import Admin
 from workloads.append_log import AppendLog
-from workloads.history.window import LIMIT
+from workloads.history.live.window import LIMIT
 
 
 def live_threads() -> list[str]:
@@ -47,6 +49,21 @@ def test_live_judging_lasts_as_long_as_the_load(
         harness.run(experiment)
     assert seen == [["kafkacheck-live"] * live, *([] if fails else [[]])]
     assert live_threads() == []
+
+
+@pytest.mark.parametrize(
+    ("experiment", "keeps"),
+    [
+        (Experiment(workload=AppendLog(), faults=[api.kill("leader", at=1, lasting=2)]), True),
+        (Experiment(workload=AppendLog(), faults=[api.delete_records(at=1)]), False),
+        (Experiment(workload=Admin()), False),
+        (Experiment(workload=Admin(deleted_share=0)), True),
+    ],
+)
+def test_what_a_deletion_would_excuse_is_judged_where_nothing_is_to_delete_records(
+    experiment: Experiment, keeps: bool
+) -> None:
+    assert keeps_records(experiment) is keeps
 
 
 def test_the_window_shrinks_when_rounds_take_too_long() -> None:

@@ -7,7 +7,7 @@ Spark refuses, or that lacks a column, cannot pass unnoticed. Random histories a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +15,11 @@ from typing import Any
 
 import pytest
 
+from analyzers.catalogue.check import Check
 from analyzers.history.incarnations import by_incarnation, cuts, topic_changes
 from analyzers.history.load import History, load
 from analyzers.history.sources import sources
+from tests.support.mutation.cycles import CANDIDATES
 from tests.support.mutation.explained import EXPLAINED, differences
 from tests.support.mutation.facts import (
     MODULES,
@@ -44,7 +46,9 @@ from tests.support.random_histories.replication import replication_history
 from tests.support.random_histories.searches import search_history
 from tests.support.random_histories.snapshots import snapshot_history
 from tests.support.random_histories.transactions import transaction_history
-from tests.support.stories.planted import ALL, PLANTED
+from tests.support.random_histories.truncations import truncated_history
+from tests.support.stories.planted import ALL, PLANTED, RUNNING
+from tests.support.stories.running import RUNNING_STORIES
 from workloads.history.schema import TABLES
 
 pytestmark = pytest.mark.spark
@@ -55,7 +59,7 @@ HISTORIES = 80
 STRATEGIES = (
     log_history, group_history, transaction_history, copy_history, compacted_history, pipeline_history,
     snapshot_history, search_history, inspection_history, queue_history, replication_history,
-    follower_history, coordinator_history, eligible_history,
+    follower_history, coordinator_history, eligible_history, truncated_history,
 )  # fmt: skip
 
 NO_FACTS = {"fact", "registry"}
@@ -67,7 +71,7 @@ SAMPLE = 12
 
 
 def stories_of(story: Any, random: int) -> dict[str, Any]:
-    stories = {make.__name__: make(story()) for make in PLANTED}
+    stories = {make.__name__: make(story()) for make in (*PLANTED, *RUNNING_STORIES)}
     if random:
         for strategy in STRATEGIES:
             drawn = draw_histories(strategy(story), random)
@@ -99,23 +103,30 @@ def history(story: Any, logs_of: Any) -> History:
 
 def survivors(history: History, mutants: Iterable[Mutant]) -> set[str]:
     """Each fact is judged only for the mutants that the facts before it did not show to be altered."""
-    history = replace(history, shared=EqualTables(history.sql))
     left = list(mutants)
+    for checks, is_running in ((ALL, False), (RUNNING, True)):
+        shared = EqualTables(history.sql)
+        left = _unnoticed(replace(history, shared=shared, is_running=is_running), left, checks)
+    return {each.name for each in left}
+
+
+def _unnoticed(history: History, left: list[Mutant], checks: Sequence[Check]) -> list[Mutant]:
     used_by = {module: users(module.rpartition(".")[2]) for module in {each.module for each in left}}
-    used = sorted({name for names in used_by.values() for name in names})
+    looked_at = {check.over for check in checks} | (set() if history.is_running else {*CANDIDATES})
+    used = sorted({name for names in used_by.values() for name in names} & looked_at)
     # Most mutants are noticed where most checks look.
-    for name in sorted(used, key=_checks_over, reverse=True):
+    for name in sorted(used, key=lambda fact: sum(check.over == fact for check in checks), reverse=True):
         original = makers()[name](history)
-        expected = findings(name, original, ALL)
+        expected = findings(name, original, checks)
         outcomes: dict[str, bool | Future[bool]] = {}
         with ThreadPoolExecutor(2) as pool:
             for mutant in left:
                 rows = name in used_by[mutant.module] and differing(mutant, history, name, original)
                 outcomes[mutant.name] = (
-                    rows if isinstance(rows, bool) else pool.submit(is_noticed, name, rows, expected, ALL)
+                    rows if isinstance(rows, bool) else pool.submit(is_noticed, name, rows, expected, checks)
                 )
         left = [each for each in left if not _result(outcomes[each.name])]
-    return {each.name for each in left}
+    return left
 
 
 def expect_only(explained: set[str], unnoticed: set[str]) -> None:
@@ -126,10 +137,6 @@ def expect_only(explained: set[str], unnoticed: set[str]) -> None:
 
 def _result(outcome: bool | Future[bool]) -> bool:
     return outcome if isinstance(outcome, bool) else outcome.result()
-
-
-def _checks_over(fact: str) -> int:
-    return sum(check.over == fact for check in ALL)
 
 
 @pytest.mark.nightly

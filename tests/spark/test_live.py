@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import json
-import random
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from analyzers.catalogue.registry import CHECKS
-from analyzers.facts.fact import SENDS_AND_POLLS
-from analyzers.facts.registry import NEEDS
-from analyzers.judge.find import find
-from analyzers.judge.live import LIVE, find_live
-from pytest_kafkacheck.experiment.live import EITHER, LiveJudge
+from analyzers.catalogue.check import Check, CycleCheck
+from analyzers.catalogue.live import Live
+from analyzers.catalogue.registry import ANOMALIES, BOUND_CHECKS, CHECKS, CYCLE_CHECKS
+from analyzers.judge.find import Found, find
+from analyzers.judge.live import EITHER, LIVE, Reported, find_live, live_checks
+from pytest_kafkacheck.experiment.live import LiveJudge
+from tests.support.live_windows import as_recorded, deletes_records, segment_rows, windows
+from tests.support.random_histories.groups import group_history
 from tests.support.random_histories.logs import draw_histories, log_history
+from tests.support.random_histories.queues import queue_history
 from tests.support.random_histories.transactions import transaction_history
+from tests.support.random_histories.truncations import truncated_history
 from tests.support.repetitions import repetitions
 from tests.support.segments import ManualClock, poll, record, seal, sealing_writer
 from tests.support.stories.recreations import recreated_topic, went_back_before_a_recreation
+from workloads.history.live.window import Carried
 from workloads.history.schema import TABLES
-from workloads.history.window import certain
 
 pytestmark = pytest.mark.spark
 
@@ -33,105 +37,142 @@ Row = dict[str, Any]
 WINDOWS = 3
 
 
-def test_anomalies_that_a_part_of_the_history_cannot_tell_apart_name_each_other() -> None:
-    assert any(EITHER.values())
-    for name, either in EITHER.items():
-        assert not either or (name in either and all(EITHER[other] == either for other in either))
+# --- declarations -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "check", [*CHECKS, *BOUND_CHECKS.values(), *CYCLE_CHECKS], ids=lambda check: check.name
+)
+def test_each_check_says_why_it_is_judged_live_or_why_not(check: Check | CycleCheck) -> None:
+    assert check.live.because.endswith(".")
+    if isinstance(check.live, Live):
+        assert check.name in LIVE, "bounds and cycles are not judged live"
+        assert set(check.live.per) <= check.anomaly.evidence.keys()
+        assert not check.live.either or check.name in check.live.either
+        assert check.live.either <= ANOMALIES.keys()
+
+
+def test_anomalies_that_a_part_of_the_history_cannot_tell_apart_have_one_count() -> None:
+    assert (
+        EITHER["offset-reuse"] == EITHER["inconsistent-offsets"] == {"offset-reuse", "inconsistent-offsets"}
+    )
+    assert EITHER["duplicate"] == {"duplicate"}
+    reported = Reported(most=3)
+    found = Found(run="r", anomaly="offset-reuse", count=1, examples=(conflict_at(5),))
+    assert reported.new(found) == found
+    assert reported.new(replace(found, anomaly="inconsistent-offsets")) is None
+
+
+def conflict_at(offset: int) -> Row:
+    return {"topic": "t", "partition": 0, "time": 1, "offset": offset}
+
+
+def test_of_many_findings_no_more_are_told_apart() -> None:
+    reported = Reported(most=3)
+    many = Found(run="r", anomaly="offset-reuse", count=2, examples=(conflict_at(1), conflict_at(2)))
+    assert reported.new(many) == many
+    assert reported.full == set()
+    more = replace(many, count=9, examples=tuple(map(conflict_at, (2, 3, 4))))
+    counted = reported.new(more)
+    assert counted is not None
+    assert (counted.count, counted.examples) == (7, more.examples[1:])
+    assert reported.full == {"offset-reuse", "inconsistent-offsets"}
+    names = {check.name for check in live_checks(keeps_records=True, full=reported.full)}
+    assert names == LIVE.keys() - reported.full
+
+
+def test_where_records_are_to_be_deleted_less_is_certain() -> None:
+    every, fewer = ({check.name for check in live_checks(keeps_records=keeps)} for keeps in (True, False))
+    assert every - fewer == {"lost-write", "poll-skip", "int-poll-skip", "read-your-writes"}
 
 
 # --- windows of random histories ------------------------------------------------------------
 
 
-def recorded(records: list[Row], random: random.Random) -> Iterator[tuple[float, Row]]:
-    """The rows that the processes record, each with a time: invocations first, completions some time later."""
-    for row in records:
-        row = row | {"previous": None, "within": None}
-        if row["f"] == "poll":
-            yield row["index"], row
-            continue
-        yield row["index"], row | {"type": "invoke", "completed": None, "offset": None}
-        if row["type"] != "info":
-            yield row["index"] + random.choice([0, 0, 0, 1.5, 3.5]), row
-
-
-def part_of(rows: list[Row], random: random.Random) -> list[Row]:
-    """A contiguous part of each process's rows; often it includes the first or the last row."""
-    selected = []
-    for process in {row["process"] for row in rows}:
-        mine = [row for row in rows if row["process"] == process]
-        begin = random.choice([0, 0, random.randint(0, len(mine))])
-        selected += mine[begin : random.choice([len(mine), random.randint(begin, len(mine))])]
-    return selected
-
-
-def window(tables: dict[str, list[Row]], run: str, seed: str) -> dict[str, pa.Table]:
-    chance = random.Random(seed)
-    rows = [row for _, row in sorted(recorded(tables["records"], chance), key=lambda each: each[0])]
-    operations = part_of(tables["operations"], chance)
-    # A window has the rows of topics from its beginning.
-    topics = [row for row in tables["operations"] if row["f"] == "topic" and row not in operations]
-    parts = {"records": part_of(rows, chance), "operations": topics + operations}
-    made = {
-        name: pa.Table.from_pylist([row | {"run": run} for row in part], schema=TABLES[name])
-        for name, part in parts.items()
-    }
-    return made | {"records": certain(made["records"])}
-
-
 def step(anomaly: str, shown: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What identifies a finding. The record that was skipped does not: the whole history may name another one."""
-    return anomaly, *(
-        shown.get(name) for name in ("topic", "partition", "time", "process", "op", "offset", "previous")
-    )
+    """What identifies a finding."""
+    live = LIVE[anomaly]
+    return tuple(shown.get(name) for name in ("topic", "partition", "group", *live.per))
+
+
+def judged_live(
+    spark: Any, stories: Mapping[str, Any], *, number: int, keeps_records: bool, seed: int = 0
+) -> list[Found]:
+    """What is found live in all of these histories."""
+    each = {run: windows(one, run, number=number, seed=f"{run}/{seed}") for run, one in stories.items()}
+    reported, found = Reported(), []
+    for at in range(number) if each else ():
+        together = {
+            name: pa.concat_tables(of_run[at][name] for of_run in each.values())
+            for name in ("records", "operations")
+        }
+        now, crashed = find_live(spark, together, reported, keeps_records=keeps_records)
+        assert not crashed
+        found += now
+    return found
 
 
 @pytest.mark.parametrize(
-    ("strategy", "histories", "over"),
+    ("strategy", "histories", "shown"),
     [
-        pytest.param(log_history, 250, "read", marks=pytest.mark.nightly),
-        (transaction_history, repetitions(100, shorter=25), "txn"),
+        pytest.param(
+            log_history,
+            400,
+            {
+                "duplicate", "inconsistent-offsets", "G1a", "future-read", "realtime-order", "monotonic-reads",
+                "monotonic-writes", "writes-follow-reads", "nonmonotonic-poll", "int-nonmonotonic-poll",
+                "nonmonotonic-send", "foreign-record", "corrupt-record", "int-send-skip",
+            },
+            marks=pytest.mark.nightly,
+        ),
+        (transaction_history, repetitions(150, shorter=20), {"precommitted-read", "G1a", "future-read"}),
+        (
+            truncated_history,
+            repetitions(400, shorter=40),
+            {"lost-write", "poll-skip", "read-your-writes", "inconsistent-offsets", "realtime-order"},
+        ),
+        pytest.param(
+            group_history, 400, {"unfenced-commit", "double-ownership"}, marks=pytest.mark.nightly
+        ),
+        pytest.param(
+            queue_history, 300, {"queue-redelivery", "queue-delivery-count"}, marks=pytest.mark.nightly
+        ),
     ],
-)
-def test_a_finding_in_a_window_is_also_one_in_the_whole_history(
-    story: Any, loaded: Any, spark: Any, strategy: Any, histories: int, over: str
+)  # fmt: skip
+def test_a_finding_during_the_run_is_also_one_in_the_whole_history(
+    story: Any, loaded: Any, spark: Any, strategy: Any, histories: int, shown: set[str]
 ) -> None:
-    stories = draw_histories(strategy(story), histories)
-    checks = [
-        check
-        for check in CHECKS
-        if check.live is not None and NEEDS.get(check.over) in {None, over, SENDS_AND_POLLS}
-    ]
-    found, crashed = find(loaded(stories), checks, examples=100)
+    stories = {run: as_recorded(one) for run, one in draw_histories(strategy(story), histories).items()}
+    found, crashed = find(loaded(stories), CHECKS, examples=100)
     assert not crashed
-    whole = {(one.run, name) for one in found for name in (EITHER[one.anomaly] or {one.anomaly})}
-    steps = {(one.run, *step(one.anomaly, shown)) for one in found for shown in one.examples}
-    windows = [
-        window(one.rows(run), f"{run}/{n}", f"{run}/{n}")
-        for run, one in stories.items()
-        for n in range(WINDOWS)
-    ]
-    together = {name: pa.concat_tables(each[name] for each in windows) for name in windows[0]}
-    live, crashed = find_live(spark, together, after={})
-    assert not crashed
-    met = dict.fromkeys((check.name for check in checks), 0)
-    for one in live:
-        met[one.anomaly] += 1
-        run = one.run.partition("/")[0]
-        assert (run, one.anomaly) in whole, (
-            one,
-            stories[run].rows("h"),
-        )
-        if "step" in LIVE[one.anomaly]:
-            # The whole history has this very step, not only one of the same kind.
-            assert {(run, *step(one.anomaly, shown)) for shown in one.examples} <= steps, (
+    whole = {(one.run, one.anomaly) for one in found}
+    exact = {
+        (one.run, one.anomaly, *step(one.anomaly, each))
+        for one in found
+        if one.anomaly in LIVE
+        for each in one.examples
+    }
+    met = dict.fromkeys(LIVE, 0)
+    for keeps in (True, False):
+        some = {run: one for run, one in stories.items() if deletes_records(one) is not keeps}
+        for one in judged_live(spark, some, number=WINDOWS, keeps_records=keeps):
+            met[one.anomaly] += 1
+            assert {(one.run, name) for name in EITHER[one.anomaly]} & whole, (
                 one,
-                stories[run].rows("h"),
+                stories[one.run].rows("h"),
             )
+            if EITHER[one.anomaly] == {one.anomaly}:
+                # The whole history has this very finding, not only one of the same kind.
+                these = {(one.run, one.anomaly, *step(one.anomaly, each)) for each in one.examples}
+                assert these <= exact, (one, stories[one.run].rows("h"))
     # Windows without findings would prove nothing.
-    shown = (
-        {"precommitted-read", "G1a", "future-read"} if over == "txn" else met.keys() - {"precommitted-read"}
-    )
-    assert {anomaly: met[anomaly] for anomaly in shown if met[anomaly] < 5} == {}
+    enough = repetitions(3, shorter=1)
+    assert {anomaly: met[anomaly] for anomaly in shown if met[anomaly] < enough} == {}
+
+
+def as_segments(name: str, tables: dict[str, list[Row]]) -> pa.Table:
+    rows = tables[name]
+    return pa.Table.from_pylist(segment_rows(rows) if name == "records" else rows, schema=TABLES[name])
 
 
 def test_a_topic_that_was_created_again_is_another_log(story: Any, spark: Any) -> None:
@@ -150,16 +191,11 @@ def test_a_topic_that_was_created_again_is_another_log(story: Any, spark: Any) -
             )
         ]
         stories.append(tables | {"operations": known})
-    windows = []
-    for tables in stories:
-        rows = [
-            row for _, row in sorted(recorded(tables["records"], random.Random(0)), key=lambda one: one[0])
-        ]
-        operations = pa.Table.from_pylist(tables["operations"], schema=TABLES["operations"])
-        records = certain(pa.Table.from_pylist(rows, schema=TABLES["records"]))
-        windows.append({"records": records, "operations": operations})
+    windows = [
+        Carried().join(*map(as_segments, ("records", "operations"), [tables] * 2)) for tables in stories
+    ]
     together = {name: pa.concat_tables(each[name] for each in windows) for name in windows[0]}
-    live, crashed = find_live(spark, together, after={})
+    live, crashed = find_live(spark, together, Reported(), keeps_records=False)
     assert not crashed
     found = {(one.run, one.anomaly) for one in live}
     assert found == {("went_back_before_a_recreation", "nonmonotonic-poll")}

@@ -11,14 +11,15 @@ import pytest
 from analyzers.catalogue.check import Check
 from analyzers.judge.find import find
 from analyzers.judge.prefilter import Suspects
-from tests.support.stories.planted import ALL, PLANTED
+from tests.support.stories.planted import ALL, PLANTED, RUNNING
+from tests.support.stories.running import RUNNING_STORIES
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
 def stories(story: Any) -> dict[str, Any]:
-    return {make.__name__: make(story()) for make in PLANTED}
+    return {make.__name__: make(story()) for make in (*PLANTED, *RUNNING_STORIES)}
 
 
 SWAPS = [
@@ -41,14 +42,15 @@ def mutants(check: Check) -> list[Check]:
 
 
 @pytest.mark.nightly
-def test_no_check_can_be_altered_unnoticed(loaded: Any, stories: dict[str, Any]) -> None:
+@pytest.mark.parametrize("is_running", [False, True])
+def test_no_check_can_be_altered_unnoticed(loaded: Any, stories: dict[str, Any], is_running: bool) -> None:
     """All mutants of all checks run over the planted stories in one job; the findings of each must differ."""
-    altered = [mutant for check in ALL for mutant in mutants(check)]
-    assert len(altered) > 3 * len(ALL)
+    checks = RUNNING if is_running else ALL
+    altered = [mutant for check in checks for mutant in mutants(check)]
+    assert len(altered) > 3 * len(checks)
+    history = replace(loaded(stories), is_running=is_running)
     # The prefilter would hide what an altered check finds in healthy histories. This one rules out nothing.
-    found, crashed = find(
-        loaded(stories), [*ALL, *altered], examples=0, prefilter=lambda *_: Suspects(runs={})
-    )
+    found, crashed = find(history, [*checks, *altered], examples=0, prefilter=lambda *_: Suspects(runs={}))
     assert not crashed
     counts: dict[str, dict[str, int]] = {}
     for one in found:

@@ -19,6 +19,7 @@ from analyzers.catalogue.evidence import (
     Text,
     Value,
 )
+from analyzers.catalogue.live import NotLive
 from analyzers.catalogue.registry import ANOMALIES, CHECKS
 from analyzers.catalogue.subject import CONTROLLERS, GROUP, NODE, REPLICA, RUN, TRANSACTIONAL_ID, Subject
 from analyzers.explain.explain import explain
@@ -44,6 +45,7 @@ def planted(name: str, subject: Subject, evidence: dict[str, Evidence], over: st
         over=over,
         where="at > 0",
         time="at",
+        live=NotLive("-"),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from analyzers.catalogue.bounds import Bounds
+from analyzers.catalogue.live import Live
 from analyzers.catalogue.registry import CHECKS, bound_checks
 from tests.support import stories
 
@@ -26,3 +27,12 @@ BOUNDS = Bounds(unavailable=1, recovery=1, orphaned=1)
 """In s. Histories that are not about availability last a few hundred ns, far below these limits."""
 
 ALL = (*CHECKS, *bound_checks(BOUNDS))
+
+RUNNING = tuple(
+    running
+    for check in CHECKS
+    if isinstance(check.live, Live)
+    and (check.live.over or check.live.where)
+    and (running := check.while_running())
+)
+"""The checks that examine something else while the run goes on."""

@@ -7,10 +7,6 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "session_writes: filter (where {POLLED})').alias('seen')).where('time is not null') -> filter "
         "(where {POLLED})').alias('seen'))",
     ),
-    "Spark keeps the order of a union, in which rows of one time already have the order that is asked for": (
-        "session_writes: Window.partitionBy(*LOG, 'session').orderBy('at', "
-        "F.col('next_read').asc_nulls_first()) -> Window.partitionBy(*LOG, 'session').orderBy('at')",
-    ),
     "a value is sent once, so that all rows with the column hold the same": (
         "session_writes: f'max(completed) filter (where {ACKED})' -> f'min(completed) filter (where "
         "{ACKED})'",
