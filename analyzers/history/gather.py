@@ -29,7 +29,8 @@ class Gathered:
 
     def write(self, path: Path) -> dict[str, int]:
         """Write the rows into one Parquet file. Returns its path and size."""
-        pq.write_table(self.rows, path, compression="lz4", row_group_size=GATHERED)
+        # Spark cannot read some pages that Arrow compresses with lz4: "all input must be consumed".
+        pq.write_table(self.rows, path, compression="none", row_group_size=GATHERED)
         return {str(path): path.stat().st_size}
 
 
