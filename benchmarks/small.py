@@ -1,13 +1,12 @@
-"""How long the verdict on small histories takes: cold, warm, and for 2,000 of them at once, as ratios within one run.
+"""How long the verdict on a small history takes, cold and warm. `benchmarks/together.py` measures 2,000 in one call.
 
-  .venv/bin/python benchmarks/small.py [--rounds 5] [--runs 2000] [--only cold warm many] [--json]
+  .venv/bin/python benchmarks/small.py [--rounds 5] [--only cold warm] [--json]
 
 cold  a new process until the verdict on a history of 1,000 operations / a new process that only opens the session,
       with the same flags of the JVM; medians of alternating rounds; at most 1.3. `cpu` is the same ratio of processor
       seconds, which other processes disturb less. `least` is the same ratio for a process that only counts the
       records by run: no verdict with Spark can take less.
 warm  seconds of a verdict minus those of a query over no rows, in one session; at most 0.5 s
-many  2,000 small histories in one call / one of them, in one session; at most 4
 
 Needs Java, and `kafkacheck setup` for the quick start of Spark (docs/spark_start.md): without it all starts are
 slower.
@@ -36,7 +35,7 @@ from benchmarks.prerequisites import require_java
 from workloads.history import parquet
 from workloads.history.schema import TABLES
 
-BARS = {"cold": 1.3, "warm": 0.5, "many": 4.0}
+BARS = {"cold": 1.3, "warm": 0.5}
 OPERATIONS, FEW = 1000, 50
 BARE = "from analyzers.spark.session import spark_session; spark_session()"
 LEAST = (
@@ -136,21 +135,6 @@ def warm(folder: Path, rounds: int) -> dict[str, Any]:
     return {"figure": found["verdict"] - found["empty"], "seconds": found}
 
 
-def many(folder: Path, rounds: int, number: int) -> dict[str, Any]:
-    from analyzers.judge.analyze import analyze
-    from analyzers.spark.session import fit
-
-    spark = _session()
-    runs = [write(folder, f"many-{i}", FEW) for i in range(number)]
-
-    def judge(some: list[Path]) -> None:
-        fit(spark, FEW * len(some))  # as the command does
-        analyze(spark, some)
-
-    found = _alternating({"one": lambda: judge(runs[:1]), "all": lambda: judge(runs)}, rounds)
-    return {"figure": found["all"] / found["one"], "seconds": found}
-
-
 def _session() -> Any:
     from analyzers.judge.warm_up import warm_up
     from analyzers.spark.session import spark_session
@@ -176,7 +160,6 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--only", nargs="+", choices=BARS, default=list(BARS))
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -186,7 +169,6 @@ def main() -> None:
         measures = {
             "cold": lambda: cold(folder, options.rounds),
             "warm": lambda: warm(folder, options.rounds),
-            "many": lambda: many(folder, options.rounds, options.runs),
         }
         results = {name: measures[name]() for name in options.only}
     if options.json:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -18,44 +19,54 @@ GATHERED = 50_000
 """Rows of a row group: what one task reads if Spark divides files as it does by default."""
 
 
-def row_count(files: Iterable[str]) -> int:
-    """The number of rows, from the footers."""
-    rows = 0
+@dataclass(frozen=True, kw_only=True)
+class Gathered:
+    """What was read of the files of a table."""
+
+    rows: pa.Table
+    counts: Mapping[str, int]
+    """Rows by file."""
+
+    def write(self, path: Path) -> dict[str, int]:
+        """Write the rows into one Parquet file. Returns its path and size."""
+        # Spark cannot read some pages that Arrow compresses with lz4: "all input must be consumed".
+        pq.write_table(self.rows, path, compression="none", row_group_size=GATHERED)
+        return {str(path): path.stat().st_size}
+
+
+def row_counts(files: Iterable[str]) -> dict[str, int]:
+    """Rows by file, from the footers."""
+    counts = {}
     for file in files:
         with _naming(file):
-            rows += pq.read_metadata(file).num_rows
-    return rows
+            counts[file] = pq.read_metadata(file).num_rows
+    return counts
 
 
-def write_gathered(folder: Path, table: str, files: Iterable[str]) -> dict[str, int]:
-    """Copy all files of a table into one. Returns its path and size."""
-    path = folder / f"{table}.parquet"
-    pq.write_table(gathered(files, TABLES[table]), path, compression="lz4", row_group_size=GATHERED)
-    return {str(path): path.stat().st_size}
-
-
-def gathered(files: Iterable[str], schema: pa.Schema) -> pa.Table:
+def gather(files: Iterable[str], table: str) -> Gathered:
     """The rows of all files in their order.
 
     Two threads read half of the files each. More threads only wait for the interpreter, and passing small files to a
     thread one by one takes as long as reading them.
     """
-    everything = list(files)
+    schema, everything = TABLES[table], list(files)
     middle = len(everything) // 2
     halves = (everything[:middle], everything[middle:])
     with ThreadPoolExecutor(len(halves)) as pool:
-        tables = [table for half in pool.map(partial(_rows, schema=schema), halves) for table in half]
-    return pa.concat_tables(tables).combine_chunks()
+        read = [each for half in pool.map(partial(_read, schema=schema), halves) for each in half]
+    rows = pa.concat_tables([schema.empty_table(), *(each for each in read if each is not None)])
+    counts = (0 if each is None else len(each) for each in read)
+    return Gathered(rows=rows.combine_chunks(), counts=dict(zip(everything, counts, strict=True)))
 
 
-def _rows(files: Iterable[str], *, schema: pa.Schema) -> list[pa.Table]:
-    tables = [schema.empty_table()]
+def _read(files: Iterable[str], *, schema: pa.Schema) -> list[pa.Table | None]:
+    """The rows of each file; None for one without rows."""
+    tables: list[pa.Table | None] = []
     for file in files:
         with _naming(file):
             parquet = pq.ParquetFile(file, pre_buffer=False, page_checksum_verification=True)
-            if parquet.metadata.num_rows:
-                rows = parquet.read(use_threads=False)
-                tables.append(rows if rows.schema == schema else with_columns_of(rows, schema))
+            rows = parquet.read(use_threads=False) if parquet.metadata.num_rows else None
+            tables.append(rows if rows is None or rows.schema == schema else with_columns_of(rows, schema))
     return tables
 
 

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -54,17 +56,23 @@ class Change(NamedTuple):
 
 def topic_changes(history: History, runs: Sequence[Source]) -> list[Change]:
     """The recorded changes of topics, in order of time. Reads local files without Spark: there are few rows."""
-    if all(run.local for run in runs):
+    names = ["topic", RECREATE]
+    if history.operations_here is not None:
+        of_topics = pc.is_in(history.operations_here["f"], pa.array(names))
+        rows = [
+            Change(**row) for row in history.operations_here.filter(of_topics).select(COLUMNS).to_pylist()
+        ]
+    elif all(run.local for run in runs):
         rows = [
             Change(**row)
             for run in runs
             for file in run.files["operations"]
             for row in pq.read_table(
-                file, columns=COLUMNS, filters=[("f", "in", ["topic", RECREATE])], partitioning=None
+                file, columns=COLUMNS, filters=[("f", "in", names)], partitioning=None
             ).to_pylist()
         ]
     else:
-        of_topics = history.operations.where(F.col("f").isin("topic", RECREATE)).select(*COLUMNS)
+        of_topics = history.operations.where(F.col("f").isin(names)).select(*COLUMNS)
         rows = [Change(**row.asDict()) for row in of_topics.collect()]
     return sorted(rows, key=lambda row: (row.run, row.invoked, row.completed or FOREVER))
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import secrets
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from analyzers.history.buckets import bucketed_table, buckets_to_use
-from analyzers.history.gather import gathered, row_count, write_gathered
+from analyzers.history.gather import Gathered, gather, row_counts
 from analyzers.history.shared_tables import SharedTables
 from analyzers.history.sources import Source
 from analyzers.history.spark_schema import spark_schema
@@ -31,6 +32,9 @@ HANDED_OVER = 5_000
 filters and projections of such rows by itself, interpreted, in each statement again: 40,000 rows take twice the time
 of a file. No plans are kept for such histories: 412 records took 1.4 s with them, and 1.1 s without."""
 
+MANY_RUNS = 50
+"""Above this number, a condition that names all runs takes longer than it saves."""
+
 SCHEMAS = {table: spark_schema(schema) for table, schema in TABLES.items()}
 
 
@@ -45,10 +49,16 @@ class History:
     """The name of the table with the records, if one was created in Spark."""
     scratch: tempfile.TemporaryDirectory[str] | None = None
     """Folder of the copied files, if there are any."""
+    operations_here: pa.Table | None = None
+    """The operations, if they were read in this process."""
+    row_counts: Mapping[str, int] = field(default_factory=dict)
+    """Rows by file, of those of which they are known."""
     kept: KeptPlans | None = None
     """Where the plans of `rows` are kept, if they read this history."""
     loaded: tuple[DataFrame, ...] = ()
     """The tables, as they were loaded for `kept`."""
+    has_many_runs: bool = False
+    """Whether it was loaded from more than `MANY_RUNS` directories."""
     in_one_piece: bool = False
     """Whether each table is one partition, so that nothing has to be moved to group or to join it."""
     value_filter: str = "true"
@@ -85,7 +95,7 @@ class History:
 
     @property
     def is_kept(self) -> bool:
-        """Whether this is one run as it was loaded, in a session that keeps plans."""
+        """Whether this is the history as it was loaded, in a session that keeps plans."""
         return self.kept is not None and self.loaded == (self.records, self.operations, self.observations)
 
     def shared_sql(self, statement: str) -> DataFrame:
@@ -105,24 +115,34 @@ def load(spark: SparkSession, runs: Sequence[Source]) -> History:
     frames: dict[str, Any]
     size = sum(size for files in tables.values() for size in files.values())
     is_small = is_local and size <= FEW_BYTES
-    counts = {table: row_count(files) for table, files in tables.items()} if is_small else {}
-    if is_small and sum(counts.values()) <= HANDED_OVER:
-        frames = {table: _passed_as_rows(spark, table, files).coalesce(1) for table, files in tables.items()}
-        return History(**frames, in_one_piece=True)
-    name = f"kafkacheck_{secrets.token_hex(8)}" if buckets_to_use(spark, tables["records"]) else None
-    scratch = None
     # The machines of a cluster would not find the copy.
-    if is_local and is_embedded(spark) and any(_scattered(files) for files in tables.values()):
-        scratch = tempfile.TemporaryDirectory(prefix="kafkacheck-gathered-", dir=scratch_of(spark))
-        tables = {
-            table: write_gathered(Path(scratch.name), table, files) if _scattered(files) else files
-            for table, files in tables.items()
-        }
+    scattered = [table for table, files in tables.items() if _is_scattered(files)]
+    gathered = {table: gather(tables[table], table) for table in scattered if is_local and is_embedded(spark)}
+    counts = {
+        table: gathered[table].counts if table in gathered else row_counts(files)
+        for table, files in tables.items()
+        if is_small or table in gathered
+    }
+    known: dict[str, Any] = {
+        "row_counts": {file: n for of in counts.values() for file, n in of.items()},
+        "has_many_runs": len(runs) > MANY_RUNS,
+    }
+    if is_small and sum(known["row_counts"].values()) <= HANDED_OVER:
+        gathered = {table: gathered.get(table) or gather(files, table) for table, files in tables.items()}
+        frames = {table: _passed_as_rows(spark, each).coalesce(1) for table, each in gathered.items()}
+        return History(**frames, **known, in_one_piece=True, operations_here=gathered["operations"].rows)
+    name = f"kafkacheck_{secrets.token_hex(8)}" if buckets_to_use(spark, tables["records"]) else None
+    if gathered:
+        known["scratch"] = tempfile.TemporaryDirectory(prefix="kafkacheck-gathered-", dir=scratch_of(spark))
+        folder = Path(known["scratch"].name)
+        tables |= {table: each.write(folder / f"{table}.parquet") for table, each in gathered.items()}
+    if "operations" in gathered:
+        known["operations_here"] = gathered["operations"].rows
     frames = {table: _read(spark, table, files) for table, files in tables.items()}
-    if is_small and counts["records"] <= ONE_PIECE:
+    if is_small and sum(counts["records"].values()) <= ONE_PIECE:
         pieces = {table: frame.coalesce(1) for table, frame in frames.items()}
-        return _with_kept_plans(spark, runs, History(**pieces, in_one_piece=True, scratch=scratch))
-    frames["scratch"] = scratch
+        return _with_kept_plans(spark, tables, History(**pieces, **known, in_one_piece=True))
+    frames |= known
     if name:
         records = bucketed_table(spark, name, runs)
         # Spark treats a folder that it cannot find as empty. Rows must not go missing unnoticed, so files are
@@ -133,10 +153,12 @@ def load(spark: SparkSession, runs: Sequence[Source]) -> History:
     return History(**frames)
 
 
-def _with_kept_plans(spark: SparkSession, runs: Sequence[Source], history: History) -> History:
-    """Plans are kept for single runs, of which the statements are the same each time."""
-    kept = kept_plans(spark, SCHEMAS) if len(runs) == 1 else None
-    if kept is None or not kept.take(runs[0].files):
+def _with_kept_plans(
+    spark: SparkSession, files: Mapping[str, Mapping[str, int]], history: History
+) -> History:
+    # The machines of a cluster would not find the links.
+    kept = kept_plans(spark, SCHEMAS) if is_embedded(spark) else None
+    if kept is None or not kept.take(files):
         return history
     return replace(history, kept=kept, loaded=(history.records, history.operations, history.observations))
 
@@ -156,7 +178,7 @@ def _files(runs: Sequence[Source], table: str) -> dict[str, int]:
     return {file: size for run in runs for file, size in run.files[table].items()}
 
 
-def _scattered(files: Mapping[str, int]) -> bool:
+def _is_scattered(files: Mapping[str, int]) -> bool:
     """Whether there are many small files (see `MANY`)."""
     return len(files) >= MANY and sum(files.values()) <= FEW_BYTES
 
@@ -171,6 +193,5 @@ def _read(spark: SparkSession, table: str, files: Mapping[str, int]) -> DataFram
     return spark.read.schema(schema).option("__globPaths__", "false").parquet(*files)
 
 
-def _passed_as_rows(spark: SparkSession, table: str, files: Mapping[str, int]) -> DataFrame:
-    schema = TABLES[table]
-    return spark.createDataFrame(gathered(files, schema), spark_schema(schema))
+def _passed_as_rows(spark: SparkSession, gathered: Gathered) -> DataFrame:
+    return spark.createDataFrame(gathered.rows, spark_schema(gathered.rows.schema))

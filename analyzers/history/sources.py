@@ -45,11 +45,14 @@ def name_of(run: Location) -> str:
     return run.rstrip("/").rpartition("/")[2] if isinstance(run, str) else run.name
 
 
-def is_empty(spark: SparkSession, source: Source) -> bool:
-    """Whether its tables have no rows, so that they name no run."""
+def is_empty(spark: SparkSession, source: Source, row_counts: Mapping[str, int]) -> bool:
+    """Whether its tables have no rows, so that they name no run. row_counts: of those files of which they are
+    known."""
     files = [file for table in TABLES for file in source.files[table]]
     if source.local:
-        return not any(pq.read_metadata(file).num_rows for file in files)
+        return not any(
+            row_counts[file] if file in row_counts else pq.read_metadata(file).num_rows for file in files
+        )
     return not any(
         spark.read.option("__globPaths__", "false").parquet(file).limit(1).count() for file in files
     )
@@ -57,9 +60,13 @@ def is_empty(spark: SparkSession, source: Source) -> bool:
 
 def local_files(run: Path, table: str) -> list[Path]:
     """The Parquet files of a table, sorted by name. Raises OSError for a folder that cannot be listed."""
-    folder = (run / "history" / table).resolve()
+    return [Path(file) for file in _files(os.path.realpath(run), table)]
+
+
+def _files(run: str, table: str) -> list[str]:
+    folder = f"{run}/history/{table}"
     try:  # not `glob`, which treats a folder without read permission as empty
-        return sorted(folder / name for name in os.listdir(folder) if name.endswith(".parquet"))
+        return sorted(f"{folder}/{name}" for name in os.listdir(folder) if name.endswith(".parquet"))
     except (FileNotFoundError, NotADirectoryError):
         return []
 
@@ -67,7 +74,8 @@ def local_files(run: Path, table: str) -> list[Path]:
 def _local(run: Path) -> Source:
     if not run.is_dir():
         raise FileNotFoundError(f"run directory {run} does not exist: nothing to analyse")
-    files = {table: {str(file): file.stat().st_size for file in local_files(run, table)} for table in TABLES}
+    home = os.path.realpath(run)
+    files = {table: {file: os.stat(file).st_size for file in _files(home, table)} for table in TABLES}
     return Source(name=run.name, local=True, files=files)
 
 

@@ -99,9 +99,10 @@ def examine(
             counting = pool.submit(tally, history)
             waiting = pool.submit(measure, history) if reports else None
             prefiltering = pool.submit(find_suspicious_values, logs, checks)
-            # Otherwise it is confined to the sessions that the tally names.
-            ordering = pool.submit(find_disordered, logs, checks) if logs.is_kept else None
-            empty = [each.name for each in directories if is_empty(spark, each)]
+            # Otherwise it is confined to the sessions and to the checks that the tally shows to be needed.
+            is_beside = logs.is_kept and not logs.has_many_runs
+            ordering = pool.submit(find_disordered, logs, checks) if is_beside else None
+            empty = [each.name for each in directories if is_empty(spark, each, history.row_counts)]
         tallies = {name: Tally() for name in empty} | counting.result()
         for run in recreated(topics) & tallies.keys():
             tallies[run].has_recreation = True

@@ -126,8 +126,10 @@ def find_disordered(
     steps = order_plan(checks, grains)
     if not steps.facts:
         return {}
-    # The name of a run may have braces.
-    of_sessions = USERS if history.is_kept else history.session_filter.replace("{", "{{").replace("}", "}}")
+    if history.is_kept:  # with its plan, so the statement must be the same for all runs
+        of_sessions = "true" if history.has_many_runs else USERS
+    else:  # the name of a run may have braces
+        of_sessions = history.session_filter.replace("{", "{{").replace("}", "}}")
     statement = steps.sql(preamble="").replace("{session_filter}", of_sessions)
     return _by_fact(steps.facts, history.rows(statement))
 

@@ -29,17 +29,19 @@ GRAINS: tuple[Grain, ...] = ("session", *OF_BROKERS)
 LOG_COLUMNS = ", ".join(LOG)
 
 USERS = f"""
-    array_contains((
-        select collect_list(user) from (
-            select {SESSION} as user from {{records}} group by {SESSION}
-            having bool_or({ACKED}) and ({SESSION} >= 0 or bool_or(f = 'poll'))
-            union
-            select {SESSION} from {{operations}} where f = 'read' and type = 'ok'
+    array_contains(try_element_at((
+        select map_from_entries(collect_list(struct(run, users))) from (
+            select run, collect_list(user) as users from (
+                select run, {SESSION} as user from {{records}} group by run, {SESSION}
+                having bool_or({ACKED}) and ({SESSION} >= 0 or bool_or(f = 'poll'))
+                union
+                select run, {SESSION} from {{operations}} where f = 'read' and type = 'ok'
+            ) group by run
         )
-    ), {SESSION})
+    ), run), {SESSION})
 """
-"""A condition on the records of one run, as `analyzers.judge.tally.session_filter` makes it of a tally. Here the
-statement itself looks for the sessions, so that it needs no other one and is the same for every run."""
+"""A condition on the records of few runs, as `analyzers.judge.tally.session_filter` makes it of a tally. Here the
+statement itself looks for the sessions, so that it needs no other one and is the same for all runs."""
 
 KEY = f"{LOG_COLUMNS}, session"
 

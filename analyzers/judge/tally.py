@@ -22,7 +22,7 @@ from analyzers.facts.fact import (
 )
 from analyzers.facts.steps import DONE
 from analyzers.history.incarnations import sql_literal
-from analyzers.history.load import History
+from analyzers.history.load import MANY_RUNS, History
 from analyzers.history.run_progress import RunProgress
 from analyzers.judge.around_faults import COMMITTED, AroundFault, around_faults
 from analyzers.judge.compaction import compacted_topics, removed_by_compaction
@@ -30,9 +30,6 @@ from analyzers.judge.idle_readers import has_idle_reader
 from analyzers.judge.replication_gaps import Replication, replication
 from analyzers.judge.snapshots import NO_SNAPSHOTS, Snapshots, snapshots
 from workloads.history.schema import HARNESS, NEMESIS
-
-MANY_RUNS = 50
-"""Above this number, a condition that names all runs takes longer than it saves."""
 
 
 @dataclass(kw_only=True)

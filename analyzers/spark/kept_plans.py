@@ -15,6 +15,7 @@ import base64
 import json
 import tempfile
 import threading
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -105,14 +106,16 @@ class KeptPlans:
         plan = execution.prepareExecutedPlan(self._spark._jsparkSession, optimised)
         # Plans that are prepared so are taken for subqueries, for which Spark leaves this out.
         plan = jvm.org.apache.spark.sql.execution.reuse.ReuseExchangeAndSubquery.apply(plan)
-        return [decode(json.loads(row.getString(0))) for row in plan.executeCollectPublic()]
+        # Each row is a list with one JSON object. One call returns them all: a call for each takes 0.1 ms.
+        rows = jvm.scala.collection.immutable.ArraySeq.unsafeWrapArray(plan.executeCollectPublic())
+        return [decode(value) for (value,) in json.loads(rows.mkString("[", ",", "]"))]
 
     def _planned(self, statement: str) -> tuple[Callable[[Any], Any], Any]:
         named: dict[str, Any] = {
             name: frame for name, frame in self._frames.items() if f"{{{name}}}" in statement
         }
         result = self._spark.sql(statement, **named)
-        decode = _decoder(result.schema)
+        decode = _struct_decoder(result.schema)
         return decode, _execution(result.selectExpr("to_json(struct(*))")).optimizedPlan()
 
     def _table(self, name: str, schema: StructType) -> DataFrame:
@@ -127,25 +130,42 @@ def _execution(frame: DataFrame) -> Any:
     return frame._jdf.queryExecution()
 
 
-def _decoder(kind: DataType) -> Callable[[Any], Any]:
-    """Turns a value of `to_json`, which leaves out what is null, into one of `DataFrame.collect`."""
+def _decoder(kind: DataType) -> Callable[[Any], Any] | None:
+    """Turns a value of `to_json`, which leaves out what is null, into one of `DataFrame.collect`. The value is not
+    None. None: it is the same."""
     match kind:
         case StructType():
-            make = Row(*kind.names)
-            fields = [(field.name, _decoder(field.dataType)) for field in kind.fields]
-            return _unless_none(lambda value: make(*(decode(value.get(name)) for name, decode in fields)))
+            return _struct_decoder(kind)
         case ArrayType():
             decode = _decoder(kind.elementType)
-            return _unless_none(lambda values: [decode(value) for value in values])
+            if decode is None:
+                return None
+            return lambda values: [None if value is None else decode(value) for value in values]
         case BinaryType():
-            return _unless_none(lambda text: bytearray(base64.b64decode(text)))
+            return lambda text: bytearray(base64.b64decode(text))
         case _ if isinstance(kind, AS_THEY_ARE):
-            return lambda value: value
+            return None
     raise TypeError(
         f"a kept plan cannot return {kind.simpleString()}: cast it to boolean, int, bigint, string or binary, "
         f"or to a list or struct of these"
     )
 
 
-def _unless_none(decode: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: None if value is None else decode(value)
+def _struct_decoder(kind: StructType) -> Callable[[Any], Row]:
+    names, rows = kind.names, _row_class(kind.names)
+    decoders = {at: decode for at, field in enumerate(kind.fields) if (decode := _decoder(field.dataType))}
+
+    def decode_struct(value: Mapping[str, Any]) -> Row:
+        values = [*map(value.get, names)]
+        for at, decode in decoders.items():
+            if values[at] is not None:
+                values[at] = decode(values[at])
+        return tuple.__new__(rows, values)
+
+    return decode_struct
+
+
+def _row_class(names: list[str]) -> type[Row]:
+    """Rows with these columns. PySpark looks each attribute of a row up in a list; those of a named tuple are found
+    in a tenth of the time."""
+    return type("Row", (Row, namedtuple("Row", names, rename=True)), {"__fields__": names})

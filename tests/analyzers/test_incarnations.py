@@ -14,7 +14,7 @@ from analyzers.history.incarnations import FOREVER, RECREATE, cuts, topic_change
 from analyzers.history.sources import Source
 from workloads.history.schema import HARNESS, NEMESIS, OPERATIONS
 
-NO_SPARK: Any = SimpleNamespace()
+NO_SPARK: Any = SimpleNamespace(operations_here=None)
 
 
 def source(tmp_path: Path, *rows: dict[str, Any]) -> Source:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from analyzers.history.incarnations import Change, recreated
-from analyzers.judge.tally import MANY_RUNS, Tally, has_removals, session_filter
+from analyzers.history.load import MANY_RUNS
+from analyzers.judge.tally import Tally, has_removals, session_filter
 
 ONE, OTHER = ("t", 0), ("t", 1)
 

@@ -54,19 +54,35 @@ def test_verdicts_of_kept_plans_are_those_of_new_ones(spark: Any, monkeypatch: p
 
 
 @pytest.mark.usefixtures("reads_files")
-def test_statements_are_planned_once(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    analyze(spark, RECORDED[:1])
+@pytest.mark.parametrize("files", [1000, 2], ids=["files of each run", "one file"])
+def test_verdicts_on_several_runs_are_those_on_each(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, files: int
+) -> None:
+    """Also with a condition that names no sessions, as for many runs."""
+    monkeypatch.setattr(loading, "MANY", files)
+    history = load(spark, sources(spark, RECORDED))
+    assert history.is_kept
+    release(spark, history)
+    together = analyze(spark, RECORDED)
+    assert together == {run: each for home in RECORDED for run, each in analyze(spark, [home]).items()}
+    monkeypatch.setattr(loading, "MANY_RUNS", 1)
+    assert analyze(spark, RECORDED) == together
+
+
+@pytest.mark.usefixtures("reads_files")
+@pytest.mark.parametrize("later", [RECORDED[:1], RECORDED[1:2], RECORDED[:2]], ids=["same", "other", "both"])
+def test_statements_are_planned_once(spark: Any, monkeypatch: pytest.MonkeyPatch, later: list[Path]) -> None:
+    for run in RECORDED[:2]:
+        analyze(spark, [run])
     planned: list[str] = []
     monkeypatch.setattr(KeptPlans, "_planned", lambda _, statement: planned.append(statement))
-    analyze(spark, RECORDED[:1])
+    analyze(spark, later)
     assert planned == []
 
 
 @pytest.mark.usefixtures("reads_files")
-def test_plans_are_kept_for_one_run_at_a_time_as_it_was_loaded(spark: Any) -> None:
+def test_plans_are_kept_for_one_history_at_a_time_as_it_was_loaded(spark: Any) -> None:
     first, second = RECORDED[:2]
-    both = load(spark, sources(spark, [first, second]))
-    assert not both.is_kept
     held = load(spark, sources(spark, [first]))
     beside = load(spark, sources(spark, [second]))
     assert (held.is_kept, beside.is_kept) == (True, False)
@@ -103,6 +119,9 @@ def test_rows_have_the_types_that_spark_returns(spark: Any, plans: KeptPlans, tm
     expected = spark.sql(statement, numbers=spark.read.parquet(str(file))).collect()
     assert plans.rows(statement) == expected
     assert [row.nested and row.nested.b[0].d for row in plans.rows(statement)] == [1, None]
+    assert [row.asDict(recursive=True) for row in plans.rows(statement)] == [
+        row.asDict(recursive=True) for row in expected
+    ]
     plans.give_back()
 
 

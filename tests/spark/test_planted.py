@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from analyzers.catalogue.registry import ANOMALIES
+from analyzers.judge.analyze import analyze
 from tests.support.stories.offsets import ONE, TWO
 from tests.support.stories.planted import BOUNDS, PLANTED
 
@@ -55,6 +57,15 @@ def test_a_verdict_does_not_depend_on_the_runs_beside_it(
     assert judged({name: stories[name] for name in names}, bounds=BOUNDS) == {
         name: verdicts[name] for name in names
     }
+
+
+@pytest.mark.nightly
+def test_runs_in_directories_of_their_own_are_judged_the_same(
+    spark: Any, write: Any, stories: dict[str, Any], verdicts: Any, tmp_path: Path
+) -> None:
+    """Their files are put together into one, which Spark could not read when it was compressed with lz4."""
+    homes = [write(tmp_path / f"{number}", {run: each}) for number, (run, each) in enumerate(stories.items())]
+    assert analyze(spark, homes, bounds=BOUNDS) == verdicts
 
 
 def test_every_anomaly_of_the_catalogue_is_planted() -> None:
