@@ -114,6 +114,7 @@ UNEXPLAINED_REBALANCE = Check(
     over="rebalances",
     where="epoch = earlier + 1 and is_same and not is_excused",
     time="time",
+    live=SAMPLES,
 )
 
 POSITION_REGRESSION = Check(

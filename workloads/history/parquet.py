@@ -12,8 +12,9 @@ ROW_GROUP = 500_000
 """Rows."""
 
 FEW = 10_000
-"""Rows up to which a table is compressed with lz4. zstd sets up its state for each column, which takes as long as the
-rest of reading a small file and saves hardly a byte."""
+"""Rows up to which a table is compressed with snappy. zstd sets up its state for each column, which takes as long as
+the rest of reading a small file and saves hardly a byte. Of what Arrow compresses with lz4, Spark refuses some pages
+("all input must be consumed")."""
 
 
 def write(path: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
@@ -25,7 +26,7 @@ def write(path: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
     with pq.ParquetWriter(
         path,
         schema,
-        compression="lz4" if group is None or len(group) <= FEW else "zstd",
+        compression="snappy" if group is None or len(group) <= FEW else "zstd",
         use_dictionary=[_leaf(field) for field in schema if field.name not in numbers],
         column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
         write_page_checksum=True,  # otherwise a flipped bit is read as another value
