@@ -8,6 +8,14 @@ from analyzers.catalogue.evidence import Number, Offset, Operation, Value
 from analyzers.catalogue.live import Live
 from analyzers.catalogue.suspicion import per_value
 
+_ONE_OF_TWO = Live(
+    because=(
+        "Two rows suffice, and more rows only add such pairs. Which of the two anomalies it is may show only later."
+    ),
+    per=("offset",),
+    either=frozenset({"inconsistent-offsets", "offset-reuse"}),
+)
+
 INCONSISTENT_OFFSETS = Check(
     anomaly=Anomaly(
         name="inconsistent-offsets",
@@ -47,14 +55,7 @@ INCONSISTENT_OFFSETS = Check(
     where="not reused",
     time="settled",
     suspicion=per_value("shared is not null"),
-    live=Live(
-        because=(
-            "Two rows suffice, and more rows only add such pairs. Which of the two anomalies it is may show only "
-            "later."
-        ),
-        per=("offset",),
-        either=frozenset({"inconsistent-offsets", "offset-reuse"}),
-    ),
+    live=_ONE_OF_TWO,
 )
 
 OFFSET_REUSE = Check(
@@ -102,12 +103,5 @@ OFFSET_REUSE = Check(
     where="reused",
     time="time",
     suspicion=per_value("shared is not null"),
-    live=Live(
-        because=(
-            "Two rows suffice, and more rows only add such pairs. Which of the two anomalies it is may show only "
-            "later."
-        ),
-        per=("offset",),
-        either=frozenset({"inconsistent-offsets", "offset-reuse"}),
-    ),
+    live=_ONE_OF_TWO,
 )
