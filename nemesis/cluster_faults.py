@@ -16,7 +16,7 @@ class ClusterFaults:
     threads.
 
     effects    what all faults ask of the nodes.
-    beginning  held while an event looks whether it has to wait for another one.
+    beginning  lock; an event holds it while it checks whether it has to wait for another one.
     """
 
     def __init__(self, nodes: Mapping[int, Node]) -> None:
@@ -51,7 +51,7 @@ class ClusterFaults:
 
         Returns what failed and what is left.
         """
-        with self._joining:  # what begins meanwhile waits, so that its faults are not withdrawn
+        with self._joining:  # a schedule that begins now waits, so that its faults are not withdrawn
             is_last = self._schedules == 1
             try:
                 return self.effects.heal_rest(self._runs if is_last else runs, is_last=is_last)

@@ -100,7 +100,7 @@ UNEXPLAINED_REBALANCE = Check(
             "they move partitions in two steps. Generations are those that the coordinator had written to its log, "
             "sampled while the group was Stable."
         ),
-        means="All members stopped for a moment without a need.",
+        means="All members of the group stopped reading for a moment, without a reason that the history shows.",
         promised=(
             "A group rebalances when a member joins, leaves or fails, when its subscription changes, and when its "
             "topics get more partitions."

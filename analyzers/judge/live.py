@@ -26,7 +26,8 @@ from workloads.history.parquet import write
 from workloads.history.schema import TABLES
 
 MOST = 1_000
-"""Findings of one anomaly and run that are told apart. Of more, the verdict tells the number."""
+"""Findings of one anomaly and run that are remembered, so that each is reported once. After these, live judging does
+not look for the anomaly any more, and only the verdict has the number of all."""
 
 LIVE: Mapping[str, Live] = {check.name: check.live for check in CHECKS if isinstance(check.live, Live)}
 """By anomaly."""
@@ -87,7 +88,7 @@ def find_live(
     """What the checks in `LIVE` find in the given part of a history, or of several runs, and that was not reported.
 
     tables         by name, as `workloads.history.live.window` makes them.
-    reported       what was found in earlier parts; it learns of these findings.
+    reported       what was found in earlier parts; these findings are added.
     keeps_records  see `live_checks`.
     """
     kinds = {*pc.unique(tables["operations"]["f"]).to_pylist(), None, SENDS_AND_POLLS}

@@ -1,4 +1,4 @@
-"""A broker that answers as it is told, with answers as they come over the network."""
+"""A broker with prepared answers, which are encoded and decoded as on the network."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def read(data: bytes) -> Iterator[tuple[int, list[Written]]]:
     """By batch: the offset after it, and the states of groups in it. data: of a fetch, may end within a batch."""
     records = MemoryRecords(bytes(data))
     while (batch := records.next_batch()) is not None and batch.magic == NEWEST_FORMAT:
-        written = (_state(record) for record in batch) if not batch.is_control_batch else ()
+        written = (_state(record.key, record.value) for record in batch) if not batch.is_control_batch else ()
         yield batch.next_offset, [each for each in written if each is not None]
 
 
@@ -107,9 +107,8 @@ def partition_of(group: str, count: int) -> int:
     return 0 if signed == -(1 << 31) else abs(signed) % count
 
 
-def _state(record: object) -> Written | None:
-    """None for a record of another kind, and of a version that is not known."""
-    key, value = record.key, record.value  # type: ignore[attr-defined]
+def _state(key: bytes | None, value: bytes | None) -> Written | None:
+    """What a record says of a group; None for a record of another kind, and of a version that is not known."""
     if key is None or len(key) < 4 or struct.unpack_from(">h", key)[0] != GROUP_KEY:
         return None
     (length,) = struct.unpack_from(">h", key, 2)

@@ -146,11 +146,14 @@ _at_work: dict[str, ClusterFaults] = {}
 """By cluster's run, for those on which this process carries out schedules."""
 
 _beginning = threading.Lock()
-"""Held from the look at what is at work until a schedule has joined it."""
+"""Lock: from the check of what is at work until the new schedule has joined, no other one may begin."""
 
 
 def require_none(cluster: RunningCluster) -> None:
-    """Raises UsageError where a test's own faults are at work: at its end, an experiment undoes all that it finds."""
+    """Raises UsageError where a test's own faults are at work.
+
+    An experiment heals all faults of the cluster at its end.
+    """
     faults = _at_work.get(cluster.run)
     if faults is not None and (ahead := faults.ahead(time.monotonic())):
         raise UsageError(
@@ -191,7 +194,10 @@ def _carried_out(cluster: RunningCluster, events: Iterable[Event], seed: int) ->
 
 
 def _forget_idle(run: str) -> None:
-    """What it knows of the nodes grows old. Call it while `_beginning` is held."""
+    """Drop the faults of a cluster without schedules: its nodes may change until the next one begins.
+
+    The caller holds `_beginning`.
+    """
     if run in _at_work and _at_work[run].is_idle:
         del _at_work[run]
 

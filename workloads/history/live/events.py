@@ -27,7 +27,7 @@ OF_TOPICS = ("topic", "recreate-topic")
 """Kinds that say which logs there are: they count for the whole run."""
 
 REMOVES = '"removes_records": true'
-"""In the value of a fault that may remove records, which counts for the whole run, too."""
+"""In the value of a fault that may remove records, which counts for the whole run as well."""
 
 
 class RecentOperations:
