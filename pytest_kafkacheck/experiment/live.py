@@ -105,14 +105,11 @@ class LiveJudge:
             self._thread.join(END_TIMEOUT)
 
     def _run(self) -> None:
-        while not self._stop.wait(self._every):
-            is_first = True
-            while (is_first or self._window.waits) and not self._stop.is_set():
-                is_first = False
-                try:
-                    self.round()
-                except Exception as error:
-                    self._fail(repr(error))
+        while not self._stop.wait(0 if self._window.waits else self._every):
+            try:
+                self.round()
+            except Exception as error:
+                self._fail(repr(error))
 
     def round(self) -> None:
         """Judge one window, if a segment was sealed since the last one."""
