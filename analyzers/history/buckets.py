@@ -17,6 +17,9 @@ from workloads.history.schema import TABLES
 SHUFFLE_COSTS = 1.7
 """Grouping with a shuffle takes about this many times as long as grouping rows of one bucket."""
 
+FEW_ROWS = 15_000
+"""Bytes of a file with a few rows: nearly all of it describes the columns."""
+
 
 def buckets_to_use(spark: SparkSession, files: Mapping[str, int]) -> int | None:
     """The number of buckets, if all files belong to tables divided in the same way and no bucket is far too large."""
@@ -25,13 +28,11 @@ def buckets_to_use(spark: SparkSession, files: Mapping[str, int]) -> int | None:
         return None
     sizes: Counter[str] = Counter()
     for file, size in files.items():
-        sizes[PurePosixPath(file).name] += size
-    # A file without rows has some size, too; take that of the smallest file.
-    least = min(sizes.values())
+        sizes[PurePosixPath(file).name] += max(0, size - FEW_ROWS)
     # One core reads a bucket. If that takes longer than a shuffle, which spreads the rows evenly, shuffling is
     # better.
-    fair = sum(size - least for size in sizes.values()) / (cores_of(spark) or BUCKETS // 4)
-    return buckets if max(sizes.values()) - least <= SHUFFLE_COSTS * fair else None
+    fair = sum(sizes.values()) / (cores_of(spark) or BUCKETS // 4)
+    return buckets if max(sizes.values()) <= SHUFFLE_COSTS * fair else None
 
 
 def bucketed_table(spark: SparkSession, name: str, runs: Sequence[Source]) -> DataFrame:

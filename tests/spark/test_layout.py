@@ -12,12 +12,13 @@ from histories import Shape, write_compacted
 
 from analyzers.catalogue.registry import CHECKS
 from analyzers.facts.registry import FACTS
+from analyzers.history.buckets import buckets_to_use
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
 from analyzers.judge.find import _hits, _statement
 from analyzers.judge.prefilter_plan import plan
-from workloads.history.layout import BUCKETS, bucket
+from workloads.history.layout import BUCKETS, bucket, file_name
 
 pytestmark = pytest.mark.spark
 
@@ -161,6 +162,16 @@ def test_small_files_are_copied_only_where_all_tasks_find_the_copy(
 
 def test_buckets_are_ignored_when_one_is_far_larger(spark: Any, folder: Path) -> None:
     assert load(spark, sources(spark, [folder / "hot"])).registered is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "used"), [([32_305, 32_097, 32_086], 32), ([16_000, 16_000, 500_000], None)]
+)
+def test_buckets_are_used_when_their_sizes_are_about_equal(
+    spark: Any, sizes: list[int], used: int | None
+) -> None:
+    files = {f"run/{file_name(number, BUCKETS)}": size for number, size in enumerate(sizes)}
+    assert buckets_to_use(spark, files) == used
 
 
 @pytest.mark.nightly
