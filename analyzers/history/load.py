@@ -23,9 +23,9 @@ from analyzers.spark.session import is_embedded, scratch_of
 from analyzers.spark.settings import ONE_PIECE
 from workloads.history.schema import TABLES
 
-MANY, FEW_BYTES = 32, 64 << 20
+MANY, FEW_BYTES = 8, 64 << 20
 """From this number of files, with at most this many bytes together, all files of a table are copied into one: every
-scan of every check would otherwise open all of them."""
+scan of every check would otherwise open all of them. Not of a table in buckets, which is read by buckets."""
 
 HANDED_OVER = 5_000
 """Rows up to which a history is passed to Spark as rows, so that Spark reads no files. Spark's optimiser computes
@@ -115,8 +115,13 @@ def load(spark: SparkSession, runs: Sequence[Source]) -> History:
     frames: dict[str, Any]
     size = sum(size for files in tables.values() for size in files.values())
     is_small = is_local and size <= FEW_BYTES
+    in_buckets = buckets_to_use(spark, tables["records"]) is not None
     # The machines of a cluster would not find the copy.
-    scattered = [table for table, files in tables.items() if _is_scattered(files)]
+    scattered = [
+        table
+        for table, files in tables.items()
+        if _is_scattered(files) and not (in_buckets and table == "records")
+    ]
     gathered = {table: gather(tables[table], table) for table in scattered if is_local and is_embedded(spark)}
     counts = {
         table: gathered[table].counts if table in gathered else row_counts(files)
@@ -131,7 +136,7 @@ def load(spark: SparkSession, runs: Sequence[Source]) -> History:
         gathered = {table: gathered.get(table) or gather(files, table) for table, files in tables.items()}
         frames = {table: _passed_as_rows(spark, each).coalesce(1) for table, each in gathered.items()}
         return History(**frames, **known, in_one_piece=True, operations_here=gathered["operations"].rows)
-    name = f"kafkacheck_{secrets.token_hex(8)}" if buckets_to_use(spark, tables["records"]) else None
+    name = f"kafkacheck_{secrets.token_hex(8)}" if in_buckets else None
     if gathered:
         known["scratch"] = tempfile.TemporaryDirectory(prefix="kafkacheck-gathered-", dir=scratch_of(spark))
         folder = Path(known["scratch"].name)

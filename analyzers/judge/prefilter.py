@@ -109,13 +109,13 @@ def with_order(
         asked = [check for check in checks if check in suspects.checks]
         grains = GRAINS if suspects.conflicting is not None else OF_BROKERS
         disordered = find_disordered(history, asked, grains)
-    return replace(
-        suspects,
-        runs={
-            **suspects.runs,
-            **{fact: found | (suspects.conflicting or set()) for fact, found in disordered.items()},
-        },
-    )
+    # Conditions about sessions do not tell the values at one offset apart.
+    of_sessions = {
+        check.over for check in checks if check.suspicion is not None and check.suspicion.per == "session"
+    }
+    conflicting = suspects.conflicting or frozenset()
+    runs = {fact: found | conflicting if fact in of_sessions else found for fact, found in disordered.items()}
+    return replace(suspects, runs={**suspects.runs, **runs})
 
 
 def find_disordered(

@@ -45,16 +45,24 @@ def numbers(file: Path, *values: int) -> Path:
 
 @pytest.mark.usefixtures("reads_files")
 def test_verdicts_of_kept_plans_are_those_of_new_ones(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One run after another, so that each is judged by the plans that others left."""
-    kept = [analyze(spark, [run]) for run in RECORDED]
+    """One run after another, and all at once, so that each is judged by the plans that others left."""
+    kept = {run: verdict for home in RECORDED for run, verdict in analyze(spark, [home]).items()}
+    planned: list[str] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(KeptPlans, "_planned", lambda _, statement: planned.append(statement))
+        again = {run: verdict for home in RECORDED for run, verdict in analyze(spark, [home]).items()}
+        together = analyze(spark, RECORDED)
+    assert planned == []
+    assert again == together == kept
     assert kept_plans(spark, {}) is not None
     monkeypatch.setattr(loading, "kept_plans", lambda *_: None)
-    for run, verdicts in zip(RECORDED, kept, strict=True):
-        assert analyze(spark, [run]) == verdicts, run.name
+    assert {run: verdict for home in RECORDED for run, verdict in analyze(spark, [home]).items()} == kept
 
 
 @pytest.mark.usefixtures("reads_files")
-@pytest.mark.parametrize("files", [1000, 2], ids=["files of each run", "one file"])
+@pytest.mark.parametrize(
+    "files", [pytest.param(1000, marks=pytest.mark.nightly), 2], ids=["files of each run", "one file"]
+)
 def test_verdicts_on_several_runs_are_those_on_each(
     spark: Any, monkeypatch: pytest.MonkeyPatch, files: int
 ) -> None:
@@ -67,17 +75,6 @@ def test_verdicts_on_several_runs_are_those_on_each(
     assert together == {run: each for home in RECORDED for run, each in analyze(spark, [home]).items()}
     monkeypatch.setattr(loading, "MANY_RUNS", 1)
     assert analyze(spark, RECORDED) == together
-
-
-@pytest.mark.usefixtures("reads_files")
-@pytest.mark.parametrize("later", [RECORDED[:1], RECORDED[1:2], RECORDED[:2]], ids=["same", "other", "both"])
-def test_statements_are_planned_once(spark: Any, monkeypatch: pytest.MonkeyPatch, later: list[Path]) -> None:
-    for run in RECORDED[:2]:
-        analyze(spark, [run])
-    planned: list[str] = []
-    monkeypatch.setattr(KeptPlans, "_planned", lambda _, statement: planned.append(statement))
-    analyze(spark, later)
-    assert planned == []
 
 
 @pytest.mark.usefixtures("reads_files")

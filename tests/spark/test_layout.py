@@ -135,6 +135,7 @@ def test_one_partition_needs_no_shuffle(
     history = load(spark, sources(spark, [folder / "one"]))
     assert history.registered is None
     assert moved(history.sql(plan(CHECKS).sql())) == 0
+    release(spark, history)
     (verdict,) = analyze(spark, [folder / "one"]).values()
     assert {finding.anomaly: finding.count for finding in verdict.findings} == shape("one").expected()
 
@@ -157,6 +158,15 @@ def test_small_files_are_copied_only_where_all_tasks_find_the_copy(
     monkeypatch.setattr("analyzers.history.load.is_embedded", lambda _: is_embedded)
     history = load(spark, sources(spark, [folder / "one", folder / "hot", folder / "whole"]))
     assert (history.scratch is not None) == is_embedded
+    release(spark, history)
+
+
+def test_buckets_are_not_copied_into_one_file(
+    spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analyzers.history.load.MANY", 2)
+    history = load(spark, sources(spark, [folder / "one"]))
+    assert history.registered
     release(spark, history)
 
 

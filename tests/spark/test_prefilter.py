@@ -130,6 +130,13 @@ def test_a_condition_that_is_too_narrow_is_noticed(
     assert unnoticed == []
 
 
+def test_values_that_share_an_offset_are_suspicious_only_of_what_sessions_did(history: History) -> None:
+    suspects = find_suspects(history, ALL)
+    assert suspects.conflicting
+    assert suspects.conflicting <= suspects.runs["session_reads"]
+    assert not suspects.conflicting & suspects.runs["agreements"]
+
+
 def test_a_check_without_a_condition_always_runs(history: History, everything: Counts) -> None:
     silent = [replace(check, suspicion=None) for check in CHECKS]
     assert plan(silent).facts == ()

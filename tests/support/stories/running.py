@@ -43,6 +43,11 @@ def wrote_longer_ago(s: Any) -> Any:
     return _missed(s, later=60 * S + 1)
 
 
+def another_client_is_a_minute_ahead(s: Any) -> Any:
+    """What the session did before the read may not be known any more, however little its own client did since."""
+    return _missed(s).send(ONE + 2, 2, process=2, at=(60 * S, 60 * S + 10))
+
+
 def another_client_read(s: Any) -> Any:
     return _missed(s, process=2)
 
@@ -139,6 +144,7 @@ RUNNING_STORIES: dict[Callable[[Any], Any], dict[str, int]] = {
     may_still_record_its_polls: {},
     wrote_a_minute_ago: {"read-your-writes": 1},
     wrote_longer_ago: {},
+    another_client_is_a_minute_ahead: {},
     another_client_read: {},
     got_its_write: {},
     got_its_write_later: {"read-your-writes": 1},
