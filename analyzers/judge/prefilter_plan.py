@@ -228,6 +228,7 @@ def _overtaking() -> Iterator[Step]:
 
 def _overtaken_runs(condition: str, bit: int) -> str:
     return f"""
-    select run, {1 << bit}L as suspects, null as suspicious_values, null as shared_offsets
+    select run, {1 << bit}L as suspects, cast(null as binary) as suspicious_values,
+        cast(null as binary) as shared_offsets
     from overtaken where {condition} group by run
     """
