@@ -125,7 +125,12 @@ def judged_live(
             },
             marks=pytest.mark.nightly,
         ),
-        (transaction_history, repetitions(150, shorter=20), {"precommitted-read", "G1a", "future-read"}),
+        pytest.param(
+            transaction_history,
+            150,
+            {"precommitted-read", "G1a", "future-read"},
+            marks=pytest.mark.nightly,
+        ),
         (
             truncated_history,
             repetitions(400, shorter=40),
