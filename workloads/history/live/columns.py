@@ -22,9 +22,9 @@ def numbers(table: pa.Table, name: str) -> Numbers:
     return pc.cast(flat(table[name]), pa.int64())
 
 
-def positions(table: pa.Table) -> Numbers:
+def positions(rows: pa.Table | Numbers) -> Numbers:
     """The number of each row."""
-    return pa.array(range(len(table)), pa.int64())
+    return pa.array(range(len(rows)), pa.int64())
 
 
 def times(table: pa.Table) -> Numbers:
@@ -77,7 +77,7 @@ def is_acknowledged(records: pa.Table) -> Mask:
 
 def highest(keys: Sequence[Any], by: Numbers, counts: Mask) -> Mask:
     """For each combination of keys one of the rows that count, with the highest number. These have one."""
-    row = pa.array(range(len(by)), pa.int64())
+    row = positions(by)
     names = [f"key{number}" for number in range(len(keys))]
     packed = pc.bit_wise_or(pc.shift_left(by, ROW_BITS), row)
     table = pa.table([*keys, packed], [*names, "packed"]).filter(counts)
@@ -90,8 +90,8 @@ def has_one(low: Numbers, high: Numbers, places: Numbers) -> Mask:
     is_span = pc.fill_null(pc.less_equal(low, high), False)
     known = pc.drop_null(places)
     upto, below = _counted(known, high.filter(is_span)), _counted(known, pc.subtract(low.filter(is_span), 1))
-    found = pa.array(range(len(low)), pa.int64()).filter(is_span).filter(pc.greater(upto, below))
-    return is_in(pa.array(range(len(low)), pa.int64()), found)
+    row = positions(low)
+    return is_in(row, row.filter(is_span).filter(pc.greater(upto, below)))
 
 
 def in_span(places: Numbers, low: Numbers, high: Numbers) -> Mask:
