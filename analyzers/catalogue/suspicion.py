@@ -72,6 +72,8 @@ def per_sample(where: str) -> Suspicion:
     own_start       the log start, where the broker called itself the leader.
     is_short        whether the ISR was smaller than the lowest min.insync.replicas seen of the topic, in an answer of
                     the leader; null where no settings were seen.
+    was_short       whether an answer of the same broker was `is_short` at least 2 s before.
+    is_latest       whether the broker gave no later answer.
     follower_end    the end of the log, where the broker followed another one and counted itself as in sync.
     held            the highest mark at least 1 s before an answer of a leader with the same ISR, of those before.
     settled_epoch   the highest epoch at least 10 s before, of any broker.

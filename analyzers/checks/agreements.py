@@ -36,6 +36,6 @@ METADATA_DISAGREEMENT = Check(
     over="agreements",
     where=f"oldest < newest and lasting > {LIMIT}",
     time="time",
-    suspicion=per_sample("leader_epoch < settled_epoch"),
+    suspicion=per_sample("is_latest and leader_epoch < settled_epoch"),
     live=SAMPLES,
 )

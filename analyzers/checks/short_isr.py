@@ -36,6 +36,6 @@ ACKS_BELOW_MIN_ISR = Check(
     over="acks_in_short_isr",
     where="acks > 0 and acks_before > 0",
     time="time",
-    suspicion=per_sample("is_short"),
+    suspicion=per_sample("is_short and was_short"),
     live=SAMPLES,
 )

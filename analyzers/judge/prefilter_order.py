@@ -202,6 +202,11 @@ def _compared() -> Iterator[Step]:
                     partition by run, kind, topic, partition, node order by time
                     rows between unbounded preceding and 1 preceding
                 ) as newest,
+                max(is_short) over (
+                    partition by run, kind, topic, partition, node order by time
+                    range between unbounded preceding and {2 * SETTLED} preceding
+                ) as was_short,
+                time = max(time) over (partition by run, kind, topic, partition, node) as is_latest,
                 max(mark) over (
                     partition by run, kind, topic, partition order by time
                     range between unbounded preceding and {SETTLED} preceding

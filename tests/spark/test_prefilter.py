@@ -161,6 +161,15 @@ def test_values_that_share_an_offset_are_suspicious_only_of_what_sessions_did(hi
     assert not suspects.conflicting & suspects.runs["agreements"]
 
 
+def test_what_brokers_report_for_a_while_is_not_suspicious(history: History) -> None:
+    suspects = find_suspects(history, ALL)
+    agreements, short = suspects.runs["agreements"], suspects.runs["acks_in_short_isr"]
+    assert "brokers_that_never_agree" in agreements
+    assert "brokers_that_agree" not in agreements
+    assert "acknowledged_with_one_replica_in_sync" in short
+    assert "acknowledged_with_one_replica_in_sync_for_a_moment" not in short
+
+
 def test_a_check_without_a_condition_always_runs(history: History, everything: Counts) -> None:
     silent = [replace(check, suspicion=None) for check in CHECKS]
     assert plan(silent).facts == ()

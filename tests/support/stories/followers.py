@@ -268,6 +268,10 @@ def acknowledged_with_one_replica_in_sync_once_in_a_while(s: Any) -> Any:
     return acknowledged(short(producer(s), until=9), 1, 3)
 
 
+def acknowledged_with_one_replica_in_sync_for_a_moment(s: Any) -> Any:
+    return acknowledged(short(producer(s), until=2), 1)
+
+
 def acknowledged_with_enough_replicas(s: Any) -> Any:
     return acknowledged(short(producer(s), isr=(1, 2)), 1, 2)
 
@@ -377,6 +381,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     start_that_went_back_between_overlapping_answers: {},
     acknowledged_with_one_replica_in_sync: {"acks-below-min-isr": 1},
     acknowledged_with_one_replica_in_sync_once_in_a_while: {},
+    acknowledged_with_one_replica_in_sync_for_a_moment: {},
     acknowledged_with_enough_replicas: {},
     acknowledged_by_the_leader_alone: {},
     acknowledged_where_one_replica_suffices: {},
