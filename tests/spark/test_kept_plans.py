@@ -38,6 +38,11 @@ def plans(spark: Any, tmp_path: Path) -> KeptPlans:
     return KeptPlans(spark, {"numbers": StructType([StructField("n", LongType())])}, tmp_path)
 
 
+def one_by_one(spark: Any) -> dict[str, Any]:
+    """The verdicts on the recorded runs."""
+    return {run: verdict for home in RECORDED for run, verdict in analyze(spark, [home]).items()}
+
+
 def numbers(file: Path, *values: int) -> Path:
     pq.write_table(pa.table({"n": pa.array(values, pa.int64())}), file)
     return file
@@ -46,17 +51,17 @@ def numbers(file: Path, *values: int) -> Path:
 @pytest.mark.usefixtures("reads_files")
 def test_verdicts_of_kept_plans_are_those_of_new_ones(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One run after another, and all at once, so that each is judged by the plans that others left."""
-    kept = {run: verdict for home in RECORDED for run, verdict in analyze(spark, [home]).items()}
+    kept = one_by_one(spark)
     planned: list[str] = []
     with monkeypatch.context() as patch:
         patch.setattr(KeptPlans, "_planned", lambda _, statement: planned.append(statement))
-        again = {run: verdict for home in RECORDED for run, verdict in analyze(spark, [home]).items()}
+        again = one_by_one(spark)
         together = analyze(spark, RECORDED)
     assert planned == []
     assert again == together == kept
     assert kept_plans(spark, {}) is not None
     monkeypatch.setattr(loading, "kept_plans", lambda *_: None)
-    assert {run: verdict for home in RECORDED for run, verdict in analyze(spark, [home]).items()} == kept
+    assert one_by_one(spark) == kept
 
 
 @pytest.mark.usefixtures("reads_files")
@@ -72,7 +77,7 @@ def test_verdicts_on_several_runs_are_those_on_each(
     assert history.is_kept
     release(spark, history)
     together = analyze(spark, RECORDED)
-    assert together == {run: each for home in RECORDED for run, each in analyze(spark, [home]).items()}
+    assert together == one_by_one(spark)
     monkeypatch.setattr(loading, "MANY_RUNS", 1)
     assert analyze(spark, RECORDED) == together
 
