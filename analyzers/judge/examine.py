@@ -23,7 +23,7 @@ from analyzers.judge.causes import Collected, boundaries_of, collect
 from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
 from analyzers.judge.find import Crashed, Found, find
 from analyzers.judge.prefilter import find_disordered, find_suspicious_values, with_order
-from analyzers.judge.propagation import propagations
+from analyzers.judge.propagation import propagations, spread
 from analyzers.judge.staleness import measured_runs, stalenesses
 from analyzers.judge.tally import Tally, has_removals, session_filter, tally
 from analyzers.spark.session import is_alive
@@ -95,13 +95,15 @@ def examine(
         history = replace(history, has_compaction=allows_compaction(topics))
         logs = by_incarnation(history, cuts(topics))
         # These jobs are independent, and for a small history most of the time is spent in Spark's driver.
-        with ThreadPoolExecutor(4, thread_name_prefix="kafkacheck-analysis") as pool:
+        with ThreadPoolExecutor(5, thread_name_prefix="kafkacheck-analysis") as pool:
             counting = pool.submit(tally, history)
             waiting = pool.submit(measure, history) if reports else None
             prefiltering = pool.submit(find_suspicious_values, logs, checks)
-            # Otherwise it is confined to the sessions and to the checks that the tally shows to be needed.
+            # Otherwise these are confined to the sessions and the checks that the tally shows to be needed, and left
+            # out if no leader changed.
             is_beside = logs.is_kept and not logs.has_many_runs
             ordering = pool.submit(find_disordered, logs, checks) if is_beside else None
+            spreading = pool.submit(spread, logs) if is_beside and reports else None
             empty = [each.name for each in directories if is_empty(spark, each, history.row_counts)]
         tallies = {name: Tally() for name in empty} | counting.result()
         for run in recreated(topics) & tallies.keys():
@@ -143,7 +145,13 @@ def examine(
         reading = measured_runs(tallies)
         late = report("report on staleness", lambda: stalenesses(narrowed, reading), reading)
         changing = sorted(run for run, each in tallies.items() if each.leader_changes)
-        propagated = report("report on propagation", lambda: propagations(logs, changing), changing)
+        propagated = report(
+            "report on propagation",
+            lambda: propagations(
+                spreading.result() if spreading else spread(logs) if changing else [], changing
+            ),
+            changing,
+        )
         collected = report("search for causes", lambda: _collect(history, every))
         for run, of_run in collected.items():
             unsearched += (

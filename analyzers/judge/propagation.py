@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+
+from pyspark.sql import Row
 
 from analyzers.facts.agreements import LATE
 from analyzers.history.load import History
 from analyzers.verdict.propagation import Propagation
 
 
-def propagations(history: History, runs: Collection[str]) -> dict[str, Propagation]:
-    """By run id, of those of `runs` with a change that two brokers came to name. One Spark job; none without runs."""
-    if not runs:
-        return {}
+def spread(history: History) -> list[Row]:
+    """One row for each run with a change of a leader that two brokers came to name. One Spark job."""
+    return history.rows(_STATEMENT)
+
+
+def propagations(rows: Iterable[Row], runs: Collection[str]) -> dict[str, Propagation]:
+    """By run id, of those of `runs`. rows: as `spread` returns them."""
     return {
         row.run: Propagation(
             changes=row.changes,
@@ -25,7 +30,7 @@ def propagations(history: History, runs: Collection[str]) -> dict[str, Propagati
             leader_epoch=row.longest.leader_epoch if row.longest else None,
             node=row.longest.node if row.longest else None,
         )
-        for row in history.rows(_STATEMENT)
+        for row in rows
         if row.run in runs
     }
 
