@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pytest_kafkacheck.claims.claim import Case
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 
@@ -18,8 +20,38 @@ RACKS = ClusterSpec(
     },
 )
 
+RETENTION = ClusterSpec(config={"log.retention.check.interval.ms": "300"})
+
 CURRENT = (Case(name="4.1.1", cluster=KRAFT),)
 BOTH_MODES = (*CURRENT, Case(name="3.9.2 ZooKeeper", cluster=ZOOKEEPER))
 
 DISKS = ClusterSpec(controllers=1, disk_mb=256)
 """Eligible leader replicas are on by default since Kafka 4.1."""
+
+
+TRANSACTION_VERSION = "transaction.version"
+
+
+def _of_transactions(cluster: ClusterSpec) -> tuple[Case, Case]:
+    return (
+        Case(name=cluster.version, cluster=cluster),
+        Case(
+            name=f"{cluster.version} {TRANSACTION_VERSION}=1",
+            cluster=replace(cluster, features={TRANSACTION_VERSION: 1}),
+            expected="refuted",
+            why="before transaction version 2 all transactions of a producer have the same epoch (KAFKA-17754), also "
+            "on 4.x with clients that do not speak version 2",
+        ),
+    )
+
+
+TRANSACTION_VERSIONS = (
+    *_of_transactions(KRAFT),
+    *_of_transactions(NEWEST),
+    Case(
+        name="3.9.2 ZooKeeper",
+        cluster=ZOOKEEPER,
+        expected="refuted",
+        why="all transactions of a producer have the same epoch (KAFKA-17754)",
+    ),
+)

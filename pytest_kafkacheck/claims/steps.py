@@ -34,10 +34,7 @@ def another_leader(context: ScenarioContext, topic: str, than: int, *, at: int) 
 
 @contextmanager
 def killed(context: ScenarioContext, *nodes: int) -> Iterator[None]:
-    """These nodes are killed, and started again at the end.
-
-    For use within `DockerCluster.fault`, of which only one can be at work at a time.
-    """
+    """These nodes are killed, and started again at the end."""
     for node in nodes:
         context.cluster.nodes[node].kill()
     states = {node: context.cluster.nodes[node].state() for node in nodes}

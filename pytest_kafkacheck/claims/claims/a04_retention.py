@@ -9,10 +9,9 @@ from kafka import TopicPartition
 from kafka.errors import OffsetOutOfRangeError
 
 from pytest_kafkacheck.claims.claim import Answer, Case, Claim
+from pytest_kafkacheck.claims.clusters import RETENTION
 from pytest_kafkacheck.claims.context import ScenarioContext, offsets
-from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 
-SPEC = ClusterSpec(config={"log.retention.check.interval.ms": "300"})
 RECORDS, READ = 4000, 10
 
 
@@ -57,6 +56,6 @@ CLAIM = Claim(
     text="Brokers delete records by time or size, whether they were read or not. A position below the log start is "
     "refused.",
     source="https://kafka.apache.org/documentation/#design_consumerposition",
-    cases=(Case(name="4.1.1", cluster=SPEC),),
+    cases=(Case(name="4.1.1", cluster=RETENTION),),
     show=show,
 )

@@ -57,6 +57,7 @@ def _seen(context: ScenarioContext, topic: str, producer: Any, samples: list[tim
         )
         left = time.monotonic() - began
         exercised(other in context.view(topic, at=leader).isr, "the other follower left the ISR as well")
+    returned = context.wait(lambda: follower in context.view(topic, at=leader).isr, LENGTH)
     context.wait(lambda: time.monotonic() > began + LENGTH, LENGTH)
     ended = time.monotonic()
     written = len(writer.stop())
@@ -67,9 +68,10 @@ def _seen(context: ScenarioContext, topic: str, producer: Any, samples: list[tim
         return Group(title=title, lanes=(timeline.replicas(samples, context.brokers, window),))
 
     return Answer(
-        holds=kept and LAG_TIME <= left <= 1.5 * LAG_TIME + TOLERANCE,
+        holds=kept and LAG_TIME <= left <= 1.5 * LAG_TIME + TOLERANCE and returned is not None,
         seen=f"{FLOOD} records behind, the follower was {'still' if kept else 'not'} in sync, and had them "
-        f"{caught_up:.1f} s later; with fewer than {written} records behind it left after {left:.1f} s",
+        f"{caught_up:.1f} s later; with fewer than {written} records behind it left after {left:.1f} s, and "
+        f"{'was in sync again when it had them' if returned is not None else 'did not return'}",
         figures={"left the ISR after (s)": round(left, 1), "records behind, in sync": FLOOD},
         picture=Picture(
             groups=(
