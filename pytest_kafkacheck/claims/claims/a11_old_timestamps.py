@@ -17,7 +17,7 @@ WEEK = 7 * 24 * 3600 * 1000
 
 
 def show(context: ScenarioContext) -> Answer:
-    topic = context.topic(config={"retention.ms": WEEK, "message.timestamp.type": "CreateTime"})
+    topic = context.topic(config={"retention.ms": WEEK})
     leader, producer = context.view(topic).leader, context.producer()
     for number in range(OLD):
         producer.send(topic, f"old{number}".encode(), partition=0, timestamp_ms=TIMESTAMP).get(timeout=10)

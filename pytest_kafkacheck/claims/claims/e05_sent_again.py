@@ -40,9 +40,9 @@ def show(context: ScenarioContext) -> Answer:
     exercised(max(times["plain"]) > 1, f"no record of the plain producer was sent again: {times}")
     return Answer(
         holds=min(times["plain"]) >= 1 and times["idempotent"] == [1] * RECORDS,
-        seen=f"in the log, records of the plain producer are {max(times['plain'])} times, of the idempotent one "
-        f"{max(times['idempotent'])} times",
-        figures={"plain, times": max(times["plain"]), "idempotent, times": max(times["idempotent"])},
+        seen=f"the log has up to {max(times['plain'])} copies of a record of the plain producer, and "
+        f"{max(times['idempotent'])} of each of the idempotent one",
+        figures={"copies, plain": max(times["plain"]), "copies, idempotent": max(times["idempotent"])},
     )
 
 
