@@ -16,6 +16,9 @@ SHRINK_LIMIT = 15.0
 ELECTION_LIMIT = 20.0
 """Seconds for another leader."""
 
+LONG_MS = 300_000
+"""Age of metadata, the default of clients, with which they stay on a leader that was replaced."""
+
 
 def more_acks(context: ScenarioContext, writer: Writer, count: int, limit: float, what: str) -> None:
     """Wait until more than `count` values were acknowledged from now on. Raises NotExercised, with `what`."""

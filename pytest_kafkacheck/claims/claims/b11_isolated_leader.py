@@ -12,10 +12,7 @@ from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import CURRENT
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
-from pytest_kafkacheck.claims.steps import another_leader, more_acks
-
-LONG_MS = 300_000
-"""Age of metadata, the default of clients, with which they stay on a leader that was replaced."""
+from pytest_kafkacheck.claims.steps import LONG_MS, another_leader, more_acks
 
 
 def show(context: ScenarioContext) -> Answer:
