@@ -35,6 +35,16 @@ def another_leader(context: ScenarioContext, topic: str, than: int, *, at: int) 
     )
 
 
+def elect_uncleanly(context: ScenarioContext, topic: str, than: int, *, at: int) -> None:
+    """An administrator asks for an unclean election of partition 0, whose leader `than` is down.
+
+    Raises NotExercised where the partition still has a leader, or gets no other one.
+    """
+    context.require(lambda: context.view(topic, at=at).leader < 0, 20, "the partition has no leader")
+    context.cluster.kafka.elect(topic, 0, unclean=True)
+    another_leader(context, topic, than, at=at)
+
+
 @contextmanager
 def killed(context: ScenarioContext, *nodes: int) -> Iterator[None]:
     """These nodes are killed, and started again at the end."""

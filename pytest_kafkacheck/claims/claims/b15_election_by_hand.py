@@ -8,7 +8,7 @@ from __future__ import annotations
 from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import BOTH_MODES
 from pytest_kafkacheck.claims.context import ScenarioContext
-from pytest_kafkacheck.claims.steps import another_leader, killed, leader_alone_in_sync, more_acks
+from pytest_kafkacheck.claims.steps import elect_uncleanly, killed, leader_alone_in_sync, more_acks
 
 ALONE = 100
 """Writes that the leader acknowledges alone."""
@@ -21,12 +21,8 @@ def show(context: ScenarioContext) -> Answer:
     with leader_alone_in_sync(context, topic, writer):
         more_acks(context, writer, ALONE, 15, "the leader alone acknowledges")
         with killed(context, leader):
-            context.require(
-                lambda: context.view(topic, at=followers[0]).leader < 0, 20, "the partition has no leader"
-            )
             before = list(writer.acks)
-            context.cluster.kafka.elect(topic, 0, unclean=True)
-            another_leader(context, topic, leader, at=followers[0])
+            elect_uncleanly(context, topic, leader, at=followers[0])
             more_acks(context, writer, ALONE, 15, "the new leader acknowledges")
     writer.stop()
     context.cluster.wait_settled()

@@ -14,7 +14,7 @@ from kafka.errors import LogTruncationError
 from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import BOTH_MODES
 from pytest_kafkacheck.claims.context import ScenarioContext
-from pytest_kafkacheck.claims.steps import another_leader, killed, leader_alone_in_sync, more_acks
+from pytest_kafkacheck.claims.steps import elect_uncleanly, killed, leader_alone_in_sync, more_acks
 
 ALONE = 50
 """Writes that the leader acknowledges alone."""
@@ -39,11 +39,7 @@ def show(context: ScenarioContext) -> Answer:
         context.require(has_read, 15, "the consumer reads what only the leader has")
         position = consumer.position(log)
         with killed(context, leader):
-            context.require(
-                lambda: context.view(topic, at=followers[0]).leader < 0, 20, "the partition has no leader"
-            )
-            context.cluster.kafka.elect(topic, 0, unclean=True)
-            another_leader(context, topic, leader, at=followers[0])
+            elect_uncleanly(context, topic, leader, at=followers[0])
             elected = context.view(topic, at=followers[0]).leader
             parting = held[elected]
             context.require(

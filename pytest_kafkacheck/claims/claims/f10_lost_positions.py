@@ -14,7 +14,7 @@ from nemesis.faults.partition import partition
 from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import CURRENT
 from pytest_kafkacheck.claims.context import ScenarioContext
-from pytest_kafkacheck.claims.steps import SHRINK_LIMIT, another_leader, killed
+from pytest_kafkacheck.claims.steps import SHRINK_LIMIT, elect_uncleanly, killed
 
 OFFSETS = "__consumer_offsets"
 """It has one partition here."""
@@ -49,11 +49,7 @@ def show(context: ScenarioContext) -> Answer:
         )
         context.require(lambda: commit(LAST), 15, "the coordinator alone acknowledges a position")
         with killed(context, leader):
-            context.require(
-                lambda: context.view(OFFSETS, at=followers[0]).leader < 0, 20, "the partition has no leader"
-            )
-            context.cluster.kafka.elect(OFFSETS, 0, unclean=True)
-            another_leader(context, OFFSETS, leader, at=followers[0])
+            elect_uncleanly(context, OFFSETS, leader, at=followers[0])
             found: list[int] = []
 
             def is_read() -> bool:
