@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kafka.errors import KafkaError
-
 from pytest_kafkacheck.claims.claim import Claim, Scenario
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import NotExercised
 from pytest_kafkacheck.claims.result import ScenarioResult, Try
+from pytest_kafkacheck.claims.writer import SEND_ERRORS
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -64,7 +63,7 @@ def show(claim: Claim, cluster: DockerCluster, *, run: Callable[[Experiment], Ru
     try:
         with interrupts_before_errors(), ScenarioContext(cluster, run=run) as context:
             answer = claim.show(context)
-    except (NotExercised, InfrastructureError, KafkaError, OSError) as error:
+    except (NotExercised, InfrastructureError, *SEND_ERRORS, OSError) as error:
         # A fault without effect or a broker that does not answer says nothing about the claim.
         seen = str(error) if isinstance(error, (NotExercised, InfrastructureError)) else repr(error)
         return Try(outcome="not exercised", seen=seen, seconds=_since(began))

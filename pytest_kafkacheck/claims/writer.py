@@ -11,8 +11,13 @@ from typing import Any, NamedTuple, Self
 
 from kafka.errors import KafkaError
 
+from workloads.clients.patches.attempts import SendFailed
+
 PACE = 0.01
 """Seconds between two sends."""
+
+SEND_ERRORS = (KafkaError, SendFailed)
+"""What the future of a send raises: `SendFailed` where kafka-python was patched in this process, as by A8."""
 
 CLOSE_LIMIT = 15.0
 """Seconds for sends without an answer to end."""
@@ -57,7 +62,7 @@ class Writer:
         self._thread.join()
         deadline = time.monotonic() + CLOSE_LIMIT
         for future in self._open:
-            with suppress(KafkaError, TimeoutError):
+            with suppress(*SEND_ERRORS, TimeoutError):
                 future.get(timeout=max(0.0, deadline - time.monotonic()))
         return list(self.acks)
 

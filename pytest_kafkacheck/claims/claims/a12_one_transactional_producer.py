@@ -5,12 +5,11 @@ Exercised: the first one's record was in the log, and the second one has committ
 
 from __future__ import annotations
 
-from kafka.errors import KafkaError
-
 from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import BOTH_MODES
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
+from pytest_kafkacheck.claims.writer import SEND_ERRORS
 
 
 def show(context: ScenarioContext) -> Answer:
@@ -27,8 +26,8 @@ def show(context: ScenarioContext) -> Answer:
     try:
         first.send(topic, b"late", partition=0).get(timeout=10)
         first.commit_transaction()
-    except KafkaError as error:
-        refused = type(error).__name__
+    except SEND_ERRORS as error:
+        refused = type(getattr(error, "error", error)).__name__
     everything = context.read(topic)
     committed = list(context.read(topic, isolation_level="read_committed").values())
     exercised(everything.get(offset) == "first", f"the log holds {everything}")
