@@ -12,6 +12,7 @@ from kafka.record.memory_records import MemoryRecordsBuilder
 
 from pytest_kafkacheck.claims.clusters import TRANSACTION_VERSION
 from pytest_kafkacheck.claims.context import ScenarioContext
+from workloads.clients import coordination
 
 
 class TransactionalProducer:
@@ -101,3 +102,7 @@ class TransactionalProducer:
         if self.bumps_epochs and not answer.error_code:
             self.producer, self.epoch, self.sequences = answer.producer_id, answer.producer_epoch, {}
         return int(answer.error_code)
+
+    def state(self) -> str:
+        """Of its transaction, as the coordinator names it, such as Ongoing."""
+        return str(coordination.state(self.ask_coordinator, "transaction", self.id))

@@ -14,7 +14,6 @@ from pytest_kafkacheck.claims.clusters import TRANSACTION_VERSIONS
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
 from pytest_kafkacheck.claims.transactional_producer import TransactionalProducer
-from workloads.clients import coordination
 
 
 def show(context: ScenarioContext) -> Answer:
@@ -31,14 +30,12 @@ def show(context: ScenarioContext) -> Answer:
     succeeds("the commit of the first transaction", lambda: producer.ended(repeated))
     succeeds("a partition in the second transaction", producer.add_partition)
     succeeds("a write in the second transaction", lambda: producer.send("aborted"))
-    state = coordination.state(producer.ask_coordinator, "transaction", topic)
+    state = producer.state()
     exercised(state == "Ongoing", f"the second transaction is {state}")
     answer = int(producer.ask_coordinator(late).error_code)
     aborted = producer.ended(producer.end(commit=False))
     context.require(
-        lambda: str(coordination.state(producer.ask_coordinator, "transaction", topic)).startswith(
-            "Complete"
-        ),
+        lambda: producer.state().startswith("Complete"),
         10,
         "the second transaction has ended",
     )

@@ -13,7 +13,6 @@ from pytest_kafkacheck.claims.clusters import TRANSACTION_VERSIONS
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
 from pytest_kafkacheck.claims.transactional_producer import TransactionalProducer
-from workloads.clients import coordination
 
 
 def show(context: ScenarioContext) -> Answer:
@@ -23,9 +22,6 @@ def show(context: ScenarioContext) -> Answer:
     def succeeds(what: str, request: Callable[[], int]) -> None:
         context.require(lambda: request() == 0, 10, what)
 
-    def state() -> str:
-        return str(coordination.state(producer.ask_coordinator, "transaction", topic))
-
     succeeds("a partition in the first transaction", producer.add_partition)
     succeeds("a write in the first transaction", lambda: producer.send("first"))
     late = producer.end(commit=False)
@@ -33,14 +29,14 @@ def show(context: ScenarioContext) -> Answer:
     succeeds("the abort of the first transaction", lambda: producer.ended(repeated))
     succeeds("a partition in the second transaction", producer.add_partition)
     succeeds("a write in the second transaction", lambda: producer.send("one"))
-    open_state = state()
-    exercised(open_state == "Ongoing", f"the second transaction is {open_state}")
+    state = producer.state()
+    exercised(state == "Ongoing", f"the second transaction is {state}")
     answer = int(producer.ask_coordinator(late).error_code)
     succeeds("another partition in the second transaction", lambda: producer.add_partition(1))
     succeeds("another write in the second transaction", lambda: producer.send("two", 1))
     commit = producer.end(commit=True)
     succeeds("the commit of the second transaction", lambda: producer.ended(commit))
-    context.require(lambda: state() == "CompleteCommit", 10, "the second transaction has ended")
+    context.require(lambda: producer.state() == "CompleteCommit", 10, "the second transaction has ended")
     committed = [
         value
         for partition in (0, 1)

@@ -1,6 +1,6 @@
 """A consumer has read a topic when it is deleted, created again with the same name, and written to.
 
-Exercised: the new topic has another id, and more records than the consumer had read of the old one.
+Exercised: the topic held the new records and no old ones, and more of them than the consumer had read before.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ ALONE = 50
 """Writes that the leader acknowledges alone."""
 
 LIMIT = 20.0
-"""Seconds for the consumer to be told."""
+"""Seconds in which the consumer has to learn of the truncation."""
 
 
 def show(context: ScenarioContext) -> Answer:

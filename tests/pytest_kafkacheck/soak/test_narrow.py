@@ -41,7 +41,7 @@ def test_every_round_has_the_other_client(name: str) -> None:
     plan = PRESETS[name].plan()
     for before, after in zip(rounds(plan), rounds(with_client(plan, OTHER)), strict=True):
         assert type(after.workload) is type(before.workload)
-        assert after.workload.library == OTHER  # type: ignore[attr-defined]
+        assert vars(after.workload)["library"] == OTHER
 
 
 def test_each_release_serves_a_block_of_rounds() -> None:
