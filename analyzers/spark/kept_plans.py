@@ -3,8 +3,8 @@
 Spark plans each statement anew, which takes a third of the processor time of a verdict on an ordinary history. Here
 the optimised plan of a statement is kept. It reads a folder of links, to the files of one history after another.
 
-Spark's public interface cannot run a plan again, so this uses four of its internals: the optimised plan of a
-DataFrame, `FileIndex.refresh`, `QueryExecution.prepareExecutedPlan`, which plans the execution of an optimised plan,
+Spark's public interface cannot run a plan again, so this uses its internals: the optimised plan of a DataFrame,
+`FileIndex.refresh`, `QueryExecution.prepareExecutedPlan`, which plans the execution of an optimised plan,
 and the rule that lets equal subqueries be computed once. They are within reach only where Spark runs on this machine,
 in the version that the project pins.
 """
@@ -16,7 +16,8 @@ import json
 import tempfile
 import threading
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -65,6 +66,7 @@ class KeptPlans:
         self._plans: dict[tuple[tuple[str | None, ...], str], tuple[Callable[[Any], Any], Any]] = {}
         self._indexes: list[Any] = []
         self._frames = {name: self._table(name, schema) for name, schema in schemas.items()}
+        self._classes = _Classes(spark._jvm)
 
     def take(self, files: Mapping[str, Iterable[str]]) -> bool:
         """Make these local Parquet files, by table, the input of all statements. False if those of
@@ -99,15 +101,15 @@ class KeptPlans:
         if key not in self._plans:
             self._plans[key] = self._planned(statement)
         decode, optimised = self._plans[key]
-        jvm: Any = self._spark._jvm
-        # The nodes of a plan belong to the session that is active in this thread when they are made.
-        jvm.org.apache.spark.sql.SparkSession.setActiveSession(self._spark._jsparkSession)
-        execution = jvm.org.apache.spark.sql.execution.QueryExecution
-        plan = execution.prepareExecutedPlan(self._spark._jsparkSession, optimised)
-        # Plans that are prepared so are taken for subqueries, for which Spark leaves this out.
-        plan = jvm.org.apache.spark.sql.execution.reuse.ReuseExchangeAndSubquery.apply(plan)
-        # Each row is a list with one JSON object. One call returns them all: a call for each takes 0.1 ms.
-        rows = jvm.scala.collection.immutable.ArraySeq.unsafeWrapArray(plan.executeCollectPublic())
+        session = self._spark._jsparkSession
+        with _call_site(session.sparkContext()):
+            # The nodes of a plan belong to the session that is active in this thread when they are made.
+            self._classes.session.setActiveSession(session)
+            plan = self._classes.execution.prepareExecutedPlan(session, optimised)
+            # Plans that are prepared so are taken for subqueries, for which Spark leaves this out.
+            plan = self._classes.reuse.apply(plan)
+            # Each row is a list with one JSON object. One call returns them all: a call for each takes 0.1 ms.
+            rows = self._classes.array.unsafeWrapArray(plan.executeCollectPublic())
         return [decode(value) for (value,) in json.loads(rows.mkString("[", ",", "]"))]
 
     def _planned(self, statement: str) -> tuple[Callable[[Any], Any], Any]:
@@ -124,6 +126,30 @@ class KeptPlans:
         read = self._spark.read.schema(schema).parquet(str(folder))
         self._indexes.append(_execution(read).analyzed().relation().location())
         return read.coalesce(1)
+
+
+class _Classes:
+    """Classes of Spark. Py4J looks for each part of a name in all jars, so they are looked up once."""
+
+    def __init__(self, jvm: Any) -> None:
+        spark = jvm.org.apache.spark.sql
+        self.session = spark.SparkSession
+        self.execution = spark.execution.QueryExecution
+        self.reuse = spark.execution.reuse.ReuseExchangeAndSubquery
+        self.array = jvm.scala.collection.immutable.ArraySeq
+
+
+@contextmanager
+def _call_site(context: Any) -> Iterator[None]:
+    """Spark says of each RDD which part of the program made it. It would take a stack trace each time."""
+    forms = ("callSite.short", "callSite.long")
+    for form in forms:
+        context.setLocalProperty(form, "a kept plan of kafkacheck")
+    try:
+        yield
+    finally:
+        for form in forms:
+            context.setLocalProperty(form, None)
 
 
 def _execution(frame: DataFrame) -> Any:

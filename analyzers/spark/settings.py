@@ -127,6 +127,8 @@ def core_settings(master: str, *, scratch: Path, heap: str) -> dict[str, str]:
     }
     if is_local(master):
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        # What is broadcast, such as Hadoop's configuration for each scan of a table, does not leave the JVM.
+        settings |= {"spark.broadcast.compress": "false", "spark.broadcast.checksum": "false"}
     return settings
 
 
