@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import venv
 import zipfile
 from configparser import ConfigParser
+from email import message_from_string
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
+BROUGHT = {"py4j"}
+"""By PySpark, in the version that it needs."""
+OURS = {"pytest_kafkacheck", "nemesis", "workloads", "analyzers"}
 
 
 @pytest.fixture(scope="module")
@@ -68,12 +77,7 @@ def test_tests_of_the_source_distribution_run_from_it(sources: Path) -> None:
 def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {
-        "pytest_kafkacheck",
-        "nemesis",
-        "workloads",
-        "analyzers",
-    }
+    assert {top for top in tops if not top.endswith(".dist-info")} == OURS
     for needed in (
         "_compose/image/pom.xml",
         "_compose/image/log4j2.yaml",
@@ -95,15 +99,60 @@ def test_the_command_runs_also_by_the_name_of_the_package(wheel: Path) -> None:
     assert found["pipx.run"]["pytest-kafkacheck"] == found["console_scripts"]["kafkacheck"]
 
 
+def test_the_wheel_declares_what_it_imports(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as opened:
+        files = {name: opened.read(name).decode() for name in opened.namelist()}
+    (about,) = (text for name, text in files.items() if name.endswith(".dist-info/METADATA"))
+    declared = {
+        canonicalize_name(Requirement(each).name)
+        for each in message_from_string(about).get_all("Requires-Dist", [])
+    }
+    imported = {
+        name.partition(".")[0]
+        for path, text in files.items()
+        if path.endswith(".py")
+        for node in ast.walk(ast.parse(text))
+        for name in _modules(node)
+    }
+    homes = packages_distributions()
+    missing = {
+        module: homes.get(module)
+        for module in imported - OURS - BROUGHT - sys.stdlib_module_names
+        if not declared & {canonicalize_name(home) for home in homes.get(module, [])}
+    }
+    assert missing == {}
+
+
+def _modules(node: ast.AST) -> list[str]:
+    match node:
+        case ast.Import(names=names):
+            return [each.name for each in names]
+        case ast.ImportFrom(module=str(module), level=0):
+            return [module]
+    return []
+
+
 @pytest.mark.cluster
-def test_wheel_works_in_a_new_environment(wheel: Path, tmp_path: Path, session: Any) -> None:
+@pytest.mark.parametrize("dependencies", [pytest.param("new", marks=pytest.mark.nightly), "present"])
+def test_wheel_works_in_another_environment(
+    wheel: Path, tmp_path: Path, session: Any, dependencies: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Installing Spark takes most of a minute, so by day the environment finds the dependencies of this one."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
     home = tmp_path / "venv"
-    venv.create(home, with_pip=True)
+    venv.create(home)
     python = home / "bin" / "python"
-    constraints = ROOT / "constraints.txt"
     # Python compiles what it imports; all of Spark's modules would take longer.
-    command = [python, "-m", "pip", "install", "-q", "--no-compile", "-c", constraints, wheel]
-    subprocess.run(command, check=True)
+    command = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-compile"]
+    if dependencies == "new":
+        command += ["-c", ROOT / "constraints.txt"]
+    else:
+        command += ["--no-deps"]
+        (there,) = home.glob("lib/python*/site-packages")
+        (there / "present.pth").write_text(sysconfig.get_path("purelib"))
+    subprocess.run([*command, wheel], check=True)
+    where = [python, "-c", "import pytest_kafkacheck; print(pytest_kafkacheck.__file__)"]
+    assert str(home) in subprocess.run(where, check=True, capture_output=True, text=True, cwd=home).stdout
     running = session(python=str(python))
     assert running.wait(limit=600) == 0, running.output
     assert "1 passed" in running.output

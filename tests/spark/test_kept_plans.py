@@ -38,6 +38,14 @@ def plans(spark: Any, tmp_path: Path) -> KeptPlans:
     return KeptPlans(spark, {"numbers": StructType([StructField("n", LongType())])}, tmp_path)
 
 
+@pytest.fixture(scope="module")
+def separate(spark: Any) -> dict[str, Any]:
+    """The verdicts on the recorded runs, one by one, by plans that are kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loading, "HANDED_OVER", 0)
+        return one_by_one(spark)
+
+
 def one_by_one(spark: Any) -> dict[str, Any]:
     """The verdicts on the recorded runs."""
     return {run: verdict for home in RECORDED for run, verdict in analyze(spark, [home]).items()}
@@ -49,19 +57,20 @@ def numbers(file: Path, *values: int) -> Path:
 
 
 @pytest.mark.usefixtures("reads_files")
-def test_verdicts_of_kept_plans_are_those_of_new_ones(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verdicts_of_kept_plans_are_those_of_new_ones(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, separate: dict[str, Any]
+) -> None:
     """One run after another, and all at once, so that each is judged by the plans that others left."""
-    kept = one_by_one(spark)
     planned: list[str] = []
     with monkeypatch.context() as patch:
         patch.setattr(KeptPlans, "_planned", lambda _, statement: planned.append(statement))
         again = one_by_one(spark)
         together = analyze(spark, RECORDED)
     assert planned == []
-    assert again == together == kept
+    assert again == together == separate
     assert kept_plans(spark, {}) is not None
     monkeypatch.setattr(loading, "kept_plans", lambda *_: None)
-    assert one_by_one(spark) == kept
+    assert one_by_one(spark) == separate
 
 
 @pytest.mark.usefixtures("reads_files")
@@ -69,7 +78,7 @@ def test_verdicts_of_kept_plans_are_those_of_new_ones(spark: Any, monkeypatch: p
     "files", [pytest.param(1000, marks=pytest.mark.nightly), 2], ids=["files of each run", "one file"]
 )
 def test_verdicts_on_several_runs_are_those_on_each(
-    spark: Any, monkeypatch: pytest.MonkeyPatch, files: int
+    spark: Any, monkeypatch: pytest.MonkeyPatch, separate: dict[str, Any], files: int
 ) -> None:
     """Also with a condition that names no sessions, as for many runs."""
     monkeypatch.setattr(loading, "MANY", files)
@@ -77,7 +86,7 @@ def test_verdicts_on_several_runs_are_those_on_each(
     assert history.is_kept
     release(spark, history)
     together = analyze(spark, RECORDED)
-    assert together == one_by_one(spark)
+    assert together == separate
     monkeypatch.setattr(loading, "MANY_RUNS", 1)
     assert analyze(spark, RECORDED) == together
 
