@@ -11,10 +11,19 @@ import zipfile
 from configparser import ConfigParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
+from pytest_kafkacheck.claims.claim import all_scenarios
+
 ROOT = Path(__file__).resolve().parents[2]
+
+SCENARIOS = ("-m", "pytest", "--pyargs", "pytest_kafkacheck.claims", "-k", "B8")
+"""What docs/scenarios.md says."""
+
+OUTSIDE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+"""Without the folders of this project."""
 
 
 @pytest.fixture(scope="module")
@@ -95,15 +104,49 @@ def test_the_command_runs_also_by_the_name_of_the_package(wheel: Path) -> None:
     assert found["pipx.run"]["pytest-kafkacheck"] == found["console_scripts"]["kafkacheck"]
 
 
-@pytest.mark.cluster
-def test_wheel_works_in_a_new_environment(wheel: Path, tmp_path: Path, session: Any) -> None:
-    home = tmp_path / "venv"
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of a new environment, in which the wheel is installed and nothing of this one."""
+    home = tmp_path_factory.mktemp("environment") / "venv"
     venv.create(home, with_pip=True)
-    python = home / "bin" / "python"
+    found = home / "bin" / "python"
     constraints = ROOT / "constraints.txt"
     # Python compiles what it imports; all of Spark's modules would take longer.
-    command = [python, "-m", "pip", "install", "-q", "--no-compile", "-c", constraints, wheel]
+    command = [found, "-m", "pip", "install", "-q", "--no-compile", "-c", constraints, wheel]
     subprocess.run(command, check=True)
+    return found
+
+
+@pytest.mark.cluster
+def test_wheel_works_in_a_new_environment(python: Path, session: Any) -> None:
     running = session(python=str(python))
     assert running.wait(limit=600) == 0, running.output
     assert "1 passed" in running.output
+
+
+@pytest.mark.cluster
+def test_scenarios_of_the_wheel_are_tests_in_any_folder(python: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [python, *SCENARIOS, "--collect-only", "-q"],
+        cwd=tmp_path,
+        env=OUTSIDE,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    collected = [line for line in done.stdout.splitlines() if "::" in line]
+    names = [line.partition("[")[2].rstrip("]") for line in collected]
+    assert names == [each.name for each in all_scenarios() if "B8-" in each.name]
+
+
+@pytest.mark.cluster
+@pytest.mark.nightly
+def test_a_scenario_of_the_wheel_is_shown_in_any_folder(python: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    done = subprocess.run(
+        [python, *SCENARIOS, "-p", "no:cacheprovider", f"--junitxml={report}"],
+        cwd=tmp_path, env=OUTSIDE, capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = [case.get("name") for case in ElementTree.parse(report).getroot().iter("testcase")]
+    assert len(shown) == len([each for each in all_scenarios() if "B8-" in each.name])
