@@ -56,6 +56,11 @@ SETTINGS = {
 SEPARATE, SHARED = "with a listener of its own", "without"
 """How control requests reach the broker."""
 
+TITLES = {
+    SEPARATE: "Control requests have a listener of their own",
+    SHARED: "Control requests wait in the queue of the writes",
+}
+
 
 class Delays(NamedTuple):
     """Seconds from the change at the other replica to that at the new leader, and those that a small write waited."""
@@ -166,7 +171,7 @@ def _picture(found: Mapping[str, Delays]) -> Picture:
             row("with a backlog", each.loaded, "out"),
             row("a write", each.write, "in-sync"),
         )
-        title = f"Control requests {name}: from the change at the other replica to that at the new leader"
+        title = f"{TITLES[name]}: from the change at the other replica to that at the new leader"
         groups.append(Group(title=title, lanes=(Strip(title="", about="", rows=rows),)))
     return Picture(groups=tuple(groups), span=round(max(map(max, found.values())) * 1100))
 
