@@ -1,4 +1,7 @@
-"""The tables of soaks and of their memory in docs/soak.md, from the summaries in docs/soak_results."""
+"""The tables of soaks and of their memory in docs/soak.md, from the summaries in docs/soak_results.
+
+The page has the table of clients and traps as well: the last module that returns a page decides its text.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import client_traps
 from _blocks import replaced, table
 
 PARTS = ["first third", "second third", "last third"]
@@ -16,7 +20,7 @@ def generate(root: Path) -> dict[Path, str]:
     files = sorted((root / "docs" / "soak_results").glob("*.json"))
     found = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     found.sort(key=lambda each: -each["summary"]["seconds"])
-    text = replaced(page.read_text(encoding="utf-8"), "soak results", results(found))
+    text = replaced(client_traps.generate(root)[page], "soak results", results(found))
     return {page: replaced(text, "soak memory", memory(found))}
 
 

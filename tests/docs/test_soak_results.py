@@ -19,7 +19,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Any:
     import soak_results
 
     yield soak_results
-    for name in ("soak_results", "_blocks"):
+    for name in ("soak_results", "client_traps", "_blocks"):
         sys.modules.pop(name, None)
 
 
@@ -43,3 +43,8 @@ def test_a_soak_has_a_row_and_one_with_samples_rows_of_memory(page: Any) -> None
         page.results(soaks).splitlines()[2] == "| `--x` | 10 | 9 | 8 | 0 | 1 | 4.1.1 × 9 | 3 of 4 | 1 | 2 |"
     )
     assert page.memory(soaks).splitlines()[2:] == ["| `--x` | jvm | 1 | 2 | 3 |"]
+
+
+def test_the_page_has_the_blocks_of_both_modules(page: Any) -> None:
+    (text,) = page.generate(ROOT).values()
+    assert text == (ROOT / "docs" / "soak.md").read_text(encoding="utf-8")
