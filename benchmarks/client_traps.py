@@ -14,8 +14,11 @@ wrong position  the leader is cut off from the other brokers for 20 s, and knows
                 skips records or gets some again
 
 Each cell says in how many tries the client fell into the trap, and what showed it. An unknown verdict does not count
-as a try: a trap without effect says nothing. --control runs duplicate and reorder only, without idempotence: a client
-has to fall into them then, or the traps do not work. It needs the images of `kafkacheck setup`, and Java.
+as a try: a trap without effect says nothing. Tries are added to those that FILE has already, after each one, so that
+a rate can be measured in several calls; remove FILE when a trap has changed.
+
+--control runs duplicate and reorder only, without idempotence: a client has to fall into them then, or the traps do
+not work. It needs the images of `kafkacheck setup`, and Java.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ import argparse
 import json
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +50,11 @@ from workloads.roles.context import WorkerContext
 from workloads.roles.producer import produce
 from workloads.workload import WorkerSpec
 
-CLIENTS = (
-    "kafka-python",
-    "confluent-kafka",
-    "command:java -jar examples/java_client/target/client.jar",
-)
+JAVA = "command:java -jar examples/java_client/target/client.jar"
+CLIENTS = ("kafka-python", "confluent-kafka", JAVA)
+NAMES = {JAVA: "command: (Java client of examples)"}
+"""Of clients in the table, where they differ."""
+
 WEDGED = "producer replaced"
 """Not an anomaly of a verdict: kafkacheck replaces a producer that has a problem, so that the run goes on."""
 
@@ -145,33 +148,49 @@ def main() -> int:
     options = parser.parse_args()
     require_java()
     require_images([ClusterSpec().version])
-    cells = []
+    stored = options.json is not None and options.json.exists()
+    cells = [Cell(**each) for each in json.loads(options.json.read_text())] if stored else []
     with tempfile.TemporaryDirectory() as folder, Harness(Path(folder), say=print) as harness:
-        for library in options.client or CLIENTS:
-            for trap in [each for each in TRAPS if not options.control or "duplicate" in each.shown]:
-                results = []
-                for _ in range(options.tries):
+        for _ in range(options.tries):
+            for library in options.client or CLIENTS:
+                for trap in [each for each in TRAPS if not options.control or "duplicate" in each.shown]:
+                    name = f"{NAMES.get(library, library)}{', idempotence off' if options.control else ''}"
                     try:
-                        results.append(run_it(harness, library, trap, idempotence=not options.control))
+                        verdict, found = run_it(harness, library, trap, idempotence=not options.control)
                     except KafkacheckError as error:
-                        results.append((f"error: {error}", frozenset()))
-                    print(library, trap.event, results[-1], flush=True)
-                for name, shown in trap.shown.items():
-                    decided = [found for verdict, found in results if verdict in ("valid", "invalid")]
-                    cells.append(
-                        {
-                            "client": f"{library}, idempotence off" if options.control else library,
-                            "trap": name,
-                            "tries": len(decided),
-                            "fell": sum(bool(found & shown) for found in decided),
-                            "shown": sorted(set().union(*(found & shown for found in decided))),
-                            "unknown": len(results) - len(decided),
-                        }
-                    )
-    if options.json:
-        options.json.write_text(json.dumps(cells, indent=2) + "\n")
-    _print(cells)
+                        verdict, found = f"error: {error}", frozenset()
+                    print(name, trap.event, verdict, sorted(found), flush=True)
+                    for each, shown in trap.shown.items():
+                        added(cells, name, each, found & shown, is_known=verdict in ("valid", "invalid"))
+                    if options.json:
+                        options.json.write_text(json.dumps([vars(each) for each in cells], indent=2) + "\n")
+    _print([vars(each) for each in cells])
     return 0
+
+
+@dataclass
+class Cell:
+    """What the tries of a client with a trap gave."""
+
+    client: str
+    trap: str
+    tries: int = 0
+    fell: int = 0
+    shown: list[str] = field(default_factory=list)
+    unknown: int = 0
+
+
+def added(cells: list[Cell], client: str, trap: str, shown: frozenset[str], *, is_known: bool) -> None:
+    """Add a try to its cell, a new one where it is the first."""
+    cell = next((each for each in cells if (each.client, each.trap) == (client, trap)), None)
+    if cell is None:
+        cells.append(cell := Cell(client, trap))
+    if not is_known:
+        cell.unknown += 1
+        return
+    cell.tries += 1
+    cell.fell += bool(shown)
+    cell.shown = sorted({*cell.shown, *shown})
 
 
 def _print(cells: list[dict[str, Any]]) -> None:

@@ -27,7 +27,9 @@ def body(cells: list[dict[str, Any]]) -> str:
 
 
 def _cell(cell: dict[str, Any]) -> str:
+    """Tries that say nothing are told apart."""
+    unknown = f" ({cell['unknown']} more unknown)" if cell["unknown"] else ""
     if not cell["tries"]:
-        return "not exercised"
+        return f"not exercised{unknown}"
     shown = f": {', '.join(cell['shown'])}" if cell["shown"] else ""
-    return f"{cell['fell']} of {cell['tries']}{shown}"
+    return f"{cell['fell']} of {cell['tries']}{unknown}{shown}"

@@ -38,7 +38,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     plan.add_argument("--seed", type=int, default=1, metavar="N", help="of all choices; default: %(default)s")
     plan.add_argument("--faults", metavar="NAME,...", help="only these, such as isolate,kill")
     plan.add_argument(
-        "--kafka", metavar="VERSION,...", help="releases in place of those of the plan, in turn"
+        "--kafka", metavar="VERSION,...", help="draw from these releases in place of those of the plan"
     )
     plan.add_argument(
         "--client", metavar="LIBRARY", help="the client library of all workloads, such as 'command:./client'"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,23 +74,27 @@ def _ensure_base(client: Any, say: Say) -> None:
             _build(client, folder, agent_image())
         return
     say(f"building {agent_image()} from Debian packages, about a minute")
+    packages = (compose_dir() / "image" / "packages.txt").read_text().split()
+    build_from_debian(client, agent_image(), packages, say)
+
+
+def build_from_debian(client: Any, image: str, packages: Sequence[str], say: Say) -> None:
+    """An image with Debian's smallest system and these packages. Raises InfrastructureError."""
     if shutil.which("debootstrap") is None:
         debian.install(["debootstrap"], why="no registry answers, so the image is built here", say=say)
     with tempfile.TemporaryDirectory(prefix="kafkacheck-") as folder:
         root = Path(folder) / "root"
-        packages = ",".join((compose_dir() / "image" / "packages.txt").read_text().split())
-        debian.run(
-            ["debootstrap", "--variant=minbase", f"--include={packages}", SUITE, str(root), *_mirror()]
-        )
+        included = f"--include={','.join(packages)}"
+        debian.run(["debootstrap", "--variant=minbase", included, SUITE, str(root), *_mirror()])
         # Streamed, because the file system has half a gigabyte.
         with subprocess.Popen(["tar", "-C", str(root), "-c", "."], stdout=subprocess.PIPE) as tar:
             assert tar.stdout is not None
-            repository, tag = agent_image().split(":")
+            repository, tag = image.split(":")
             client.api.import_image_from_stream(tar.stdout, repository=repository, tag=tag)
         if tar.returncode:
             raise InfrastructureError(f"tar of the new file system ended with status {tar.returncode}")
-    if not is_present(client, agent_image()):
-        raise InfrastructureError(f"The engine accepted the file system, but has no image {agent_image()!r}.")
+    if not is_present(client, image):
+        raise InfrastructureError(f"The engine accepted the file system, but has no image {image!r}.")
 
 
 def _build_broker(client: Any, version: str, say: Say) -> None:

@@ -14,14 +14,12 @@ from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.soak.pairs import Pair, planned
 from pytest_kafkacheck.soak.plan import Soak, fields_of
+from pytest_kafkacheck.soak.turns import cluster_of
 from workloads.workload import Workload
 
 CANDIDATES = 20
 """Experiments that are drawn for a round, of which the one with the most new pairs is run. After 20 rounds of the
 preset `safe`, they have planned 60 pairs; 40 candidates 61, 10 candidates 56, and a single one 38."""
-
-BLOCK = 20
-"""Rounds on one cluster. Then it is replaced, so that neither its memory nor its nodes' logs grow for hours."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +33,7 @@ class Drawn:
 def draw(plan: Soak, seed: int, number: int, seen: Collection[Pair]) -> Drawn:
     """The round of that number, counted from 1. Of several candidates, the one that shows the most pairs that are not
     in `seen`. Raises UsageError when the plan allows none."""
-    cluster, workload = _turn(plan, number)
+    cluster, workload = _turn(plan, seed, number)
     best: tuple[int, Drawn] | None = None
     for attempt in range(CANDIDATES):
         try:
@@ -53,7 +51,7 @@ def draw(plan: Soak, seed: int, number: int, seen: Collection[Pair]) -> Drawn:
 
 def candidate(plan: Soak, seed: int, number: int, attempt: int) -> Experiment:
     """One of the candidates of a round; always the same one. Raises ValueError where it is not possible."""
-    return _candidate(plan, *_turn(plan, number), f"{seed}/{number}/{attempt}", number)
+    return _candidate(plan, *_turn(plan, seed, number), f"{seed}/{number}/{attempt}", number)
 
 
 def drawn_earlier(plan: Soak, seed: int, number: int, stored: Mapping[str, Any]) -> Drawn | None:
@@ -66,8 +64,9 @@ def drawn_earlier(plan: Soak, seed: int, number: int, stored: Mapping[str, Any])
     return None
 
 
-def _turn(plan: Soak, number: int) -> tuple[ClusterSpec, Workload]:
-    cluster = plan.clusters[(number - 1) // BLOCK % len(plan.clusters)]
+def _turn(plan: Soak, seed: int, number: int) -> tuple[ClusterSpec, Workload]:
+    """All candidates of a round have these: what was not seen yet decides neither the release nor the workload."""
+    cluster = cluster_of(plan, seed, number)
     workloads = plan.workloads_of(cluster)
     return cluster, workloads[(number - 1) % len(workloads)]
 

@@ -27,7 +27,7 @@ class Soak:
     vary       field of a workload to the values that are drawn for it, such as {"rate": [200, 2000],
                "client": [{"linger_ms": 0}, {"linger_ms": 50}]}. A workload without that field is left as it is, and
                values that exclude each other are drawn again.
-    clusters   take turns, each for several rounds.
+    clusters   are drawn, each for several rounds in succession, see `turns`.
     faults     fault to relative frequency; None for the default weights that the faults declare.
     clients    whether faults also hit what belongs to the workload, see `Generated`.
     budget     how much of the cluster faults may break at the same time, see `Budget`.

@@ -26,7 +26,7 @@ from pytest_kafkacheck.experiment.late_verdict import LIMIT
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.progress import Say
 from pytest_kafkacheck.run import Run
-from pytest_kafkacheck.soak.draw import BLOCK, Drawn, draw, drawn_earlier
+from pytest_kafkacheck.soak.draw import Drawn, draw, drawn_earlier
 from pytest_kafkacheck.soak.limits import Limits
 from pytest_kafkacheck.soak.pairs import Pair, planned
 from pytest_kafkacheck.soak.part import WHOLE, Part
@@ -38,6 +38,11 @@ from pytest_kafkacheck.termination import is_interrupted, since_interrupt
 
 FAILURES = 4
 """Rounds in succession that could not be run, after which a soak gives up."""
+
+
+BLOCK = 20
+"""Rounds after which the cluster and Spark's JVM are replaced, so that neither their memory nor the nodes' logs grow
+for hours."""
 
 
 class Lab(Protocol):

@@ -15,15 +15,24 @@ from email import message_from_string
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from pytest_kafkacheck.claims.claim import all_scenarios
+
 ROOT = Path(__file__).resolve().parents[2]
 BROUGHT = {"py4j"}
 """By PySpark, in the version that it needs."""
 OURS = {"pytest_kafkacheck", "nemesis", "workloads", "analyzers"}
+
+SCENARIOS = ("-m", "pytest", "--pyargs", "pytest_kafkacheck.claims", "-k", "B8")
+"""What docs/scenarios.md says."""
+
+OUTSIDE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+"""Without the folders of this project."""
 
 
 @pytest.fixture(scope="module")
@@ -132,27 +141,61 @@ def _modules(node: ast.AST) -> list[str]:
     return []
 
 
-@pytest.mark.cluster
-@pytest.mark.parametrize("dependencies", [pytest.param("new", marks=pytest.mark.nightly), "present"])
-def test_wheel_works_in_another_environment(
-    wheel: Path, tmp_path: Path, session: Any, dependencies: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Installing Spark takes most of a minute, so by day the environment finds the dependencies of this one."""
-    monkeypatch.delenv("PYTHONPATH", raising=False)
-    home = tmp_path / "venv"
+@pytest.fixture(scope="module", params=[pytest.param("new", marks=pytest.mark.nightly), "present"])
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """The Python of another environment, in which the wheel is installed. Installing Spark takes most of a minute, so
+    by day it finds the dependencies of this environment."""
+    home = tmp_path_factory.mktemp("environment") / "venv"
     venv.create(home)
-    python = home / "bin" / "python"
+    found = home / "bin" / "python"
     # Python compiles what it imports; all of Spark's modules would take longer.
-    command = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-compile"]
-    if dependencies == "new":
+    command = [sys.executable, "-m", "pip", "--python", found, "install", "-q", "--no-compile"]
+    if request.param == "new":
         command += ["-c", ROOT / "constraints.txt"]
     else:
         command += ["--no-deps"]
         (there,) = home.glob("lib/python*/site-packages")
         (there / "present.pth").write_text(sysconfig.get_path("purelib"))
     subprocess.run([*command, wheel], check=True)
-    where = [python, "-c", "import pytest_kafkacheck; print(pytest_kafkacheck.__file__)"]
-    assert str(home) in subprocess.run(where, check=True, capture_output=True, text=True, cwd=home).stdout
+    where = [found, "-c", "import pytest_kafkacheck; print(pytest_kafkacheck.__file__)"]
+    shown = subprocess.run(where, check=True, capture_output=True, text=True, cwd=home, env=OUTSIDE)
+    assert str(home) in shown.stdout
+    return found
+
+
+@pytest.mark.cluster
+def test_wheel_works_in_another_environment(
+    python: Path, session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
     running = session(python=str(python))
     assert running.wait(limit=600) == 0, running.output
     assert "1 passed" in running.output
+
+
+@pytest.mark.cluster
+def test_scenarios_of_the_wheel_are_tests_in_any_folder(python: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [python, *SCENARIOS, "--collect-only", "-q"],
+        cwd=tmp_path,
+        env=OUTSIDE,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    collected = [line for line in done.stdout.splitlines() if "::" in line]
+    names = [line.partition("[")[2].rstrip("]") for line in collected]
+    assert names == [each.name for each in all_scenarios() if "B8-" in each.name]
+
+
+@pytest.mark.cluster
+@pytest.mark.nightly
+def test_a_scenario_of_the_wheel_is_shown_in_any_folder(python: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    done = subprocess.run(
+        [python, *SCENARIOS, "-p", "no:cacheprovider", f"--junitxml={report}"],
+        cwd=tmp_path, env=OUTSIDE, capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = [case.get("name") for case in ElementTree.parse(report).getroot().iter("testcase")]
+    assert len(shown) == len([each for each in all_scenarios() if "B8-" in each.name])

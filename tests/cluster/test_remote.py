@@ -6,13 +6,11 @@ import getpass
 import shutil
 import socket
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from pytest_kafkacheck.cluster.docker import lifecycle
@@ -20,6 +18,7 @@ from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.engine import connect, reach
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
+from tests.support.engine_relay import relayed
 from tests.support.real_cluster import objects, own, round_of, wait_until
 
 pytestmark = pytest.mark.cluster
@@ -33,51 +32,16 @@ def _listens(port: int) -> bool:
     return False
 
 
-def pump(source: socket.socket, sink: socket.socket) -> None:
-    with suppress(OSError):
-        while data := source.recv(1 << 16):
-            sink.sendall(data)
-    with suppress(OSError):
-        sink.shutdown(socket.SHUT_WR)
-
-
-def bridge_address(engine: Any) -> str:
-    """IPv4 address of the default bridge on this host.
-
-    It is read from the interface, because an engine that was never restarted reports no gateway (Docker 20.10).
-    """
-    name = engine.api.inspect_network("bridge")["Options"]["com.docker.network.bridge.name"]
-    (address,) = (each.address for each in psutil.net_if_addrs()[name] if each.family == socket.AF_INET)
-    return str(address)
-
-
 @pytest.fixture
 def remote(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A client that reaches the engine over TCP, at the bridge's address; a proxy forwards to the engine's socket."""
-    open_sockets: list[socket.socket] = []
-
-    def serve(listening: socket.socket) -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = listening.accept()
-                backend = socket.socket(socket.AF_UNIX)
-                backend.connect("/var/run/docker.sock")
-                open_sockets.extend((client, backend))
-                for ends in ((client, backend), (backend, client)):
-                    threading.Thread(target=pump, args=ends, daemon=True).start()
-
-    with socket.create_server((bridge_address(engine), 0)) as listening:
-        host, port = listening.getsockname()
-        threading.Thread(target=serve, args=(listening,), daemon=True).start()
+    """A client that reaches the engine over TCP, at the bridge's address."""
+    with relayed(engine) as (host, port):
         monkeypatch.setenv("DOCKER_HOST", f"tcp://{host}:{port}")
         monkeypatch.setenv("KAFKACHECK_OPEN_PORTS", "yes")  # the bridge is reached from this host only
         client = connect()
         assert reach(client) == (host, "0.0.0.0")
         yield client
         client.close()
-        listening.shutdown(socket.SHUT_RDWR)
-    for each in open_sockets:
-        each.close()
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.client_traps import Cell, added
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -22,7 +24,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def cell(client: str, trap: str, fell: int, tries: int, *shown: str) -> dict[str, Any]:
-    return {"client": client, "trap": trap, "fell": fell, "tries": tries, "shown": list(shown)}
+    return vars(Cell(client, trap, tries=tries, fell=fell, shown=list(shown)))
 
 
 def test_a_client_has_a_row_and_a_trap_a_column(page: Any) -> None:
@@ -30,12 +32,23 @@ def test_a_client_has_a_row_and_a_trap_a_column(page: Any) -> None:
         [
             cell("one", "stall", 0, 2),
             cell("one", "wedge", 2, 2, "producer replaced"),
-            cell("two", "wedge", 0, 0),
+            {**cell("two", "wedge", 0, 0), "unknown": 2},
         ]
     )
     assert body.splitlines() == [
         "| client | stall | wedge |",
         "|---|---|---|",
         "| one | 0 of 2 | 2 of 2: producer replaced |",
-        "| two |  | not exercised |",
+        "| two |  | not exercised (2 more unknown) |",
+    ]
+
+
+def test_tries_are_added_and_unknown_ones_are_told_apart() -> None:
+    cells = [Cell("c", "stall", tries=1)]
+    added(cells, "c", "stall", frozenset({"slow-recovery"}), is_known=True)
+    added(cells, "c", "stall", frozenset({"stalled-reader"}), is_known=False)
+    added(cells, "c", "wedge", frozenset(), is_known=True)
+    assert cells == [
+        Cell("c", "stall", tries=2, fell=1, shown=["slow-recovery"], unknown=1),
+        Cell("c", "wedge", tries=1),
     ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
+from pytest_kafkacheck.cli.common.ci_files import CI
 from pytest_kafkacheck.cluster.docker.open_ports import ALLOWED, check_ports
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
@@ -39,3 +41,12 @@ def test_listeners_without_tls_and_sasl_are_refused(
 @pytest.mark.parametrize("controllers", [0, 1])
 def test_tls_with_sasl_is_published(controllers: int) -> None:
     check_ports(ClusterSpec(security="SASL_SSL", controllers=controllers), bind=ANYWHERE)
+
+
+def test_the_file_for_gitlab_allows_the_ports_of_its_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its engine is on another host, and nobody but the job reaches that."""
+    variables = yaml.safe_load(CI["gitlab"][1])[".kafkacheck"]["variables"]
+    assert variables["DOCKER_HOST"].startswith("tcp://")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    check_ports(ClusterSpec(), bind=ANYWHERE)

@@ -1,6 +1,8 @@
 """Followers get no records, so the answer to acks=all comes too late for two producers, one of them idempotent.
 
-Exercised: the producer that is not idempotent had sent its record more than once.
+Each record is a request of its own, and the leader writes down the requests that it answers.
+
+Exercised: the leader got more requests of either producer than the producer had records.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import CURRENT
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
+from pytest_kafkacheck.claims.request_log import PRODUCE, logging_requests
 
 PATIENCE = 700
 """ms after which a producer sends again. The ISR shrinks after 2 to 3 s."""
@@ -20,29 +23,44 @@ RECORDS = 5
 def show(context: ScenarioContext) -> Answer:
     topic = context.topic(config={"min.insync.replicas": 1})
     leader, *followers = context.view(topic).replicas
-    settings = {"request_timeout_ms": PATIENCE, "delivery_timeout_ms": 30_000, "retries": 20}
+    # batch_size=0: no record shares a request with another one.
+    settings = {"request_timeout_ms": PATIENCE, "delivery_timeout_ms": 30_000, "retries": 20, "batch_size": 0}
     producers = {
-        "plain": context.producer(enable_idempotence=False, **settings),
-        "idempotent": context.producer(enable_idempotence=True, **settings),
+        name: context.producer(
+            enable_idempotence=name == "idempotent", client_id=f"{topic}-{name}", **settings
+        )
+        for name in ("plain", "idempotent")
     }
     for name, producer in producers.items():
         producer.send(topic, f"{name}-first".encode(), partition=0).get(timeout=20)
-    with context.cluster.fault(partition([[leader], followers], plane="replication")):
-        sends = [
-            producer.send(topic, f"{name}{number}".encode(), partition=0)
-            for number in range(RECORDS)
-            for name, producer in producers.items()
-        ]
-        for each in sends:
-            each.get(timeout=30)
+    with logging_requests(context, leader) as logged:
+        with context.cluster.fault(partition([[leader], followers], plane="replication")):
+            sends = [
+                producer.send(topic, f"{name}{number}".encode(), partition=0)
+                for number in range(RECORDS)
+                for name, producer in producers.items()
+            ]
+            for each in sends:
+                each.get(timeout=30)
+        asked = [request.client for request in logged[leader]() if request.key == PRODUCE]
+    requests = {name: asked.count(f"{topic}-{name}") for name in producers}
+    for name, number in requests.items():
+        exercised(
+            number > RECORDS, f"the leader got {number} requests of the {name} producer for {RECORDS} records"
+        )
     found = list(context.read(topic).values())
     times = {name: [found.count(f"{name}{number}") for number in range(RECORDS)] for name in producers}
-    exercised(max(times["plain"]) > 1, f"no record of the plain producer was sent again: {times}")
     return Answer(
-        holds=min(times["plain"]) >= 1 and times["idempotent"] == [1] * RECORDS,
-        seen=f"the log has up to {max(times['plain'])} copies of a record of the plain producer, and "
-        f"{max(times['idempotent'])} of each of the idempotent one",
-        figures={"copies, plain": max(times["plain"]), "copies, idempotent": max(times["idempotent"])},
+        holds=min(times["plain"]) >= 1 and max(times["plain"]) > 1 and times["idempotent"] == [1] * RECORDS,
+        seen=f"for {RECORDS} records each, the leader got {requests['plain']} requests of the plain producer and "
+        f"{requests['idempotent']} of the idempotent one; the log has up to {max(times['plain'])} copies of a record "
+        f"of the plain one, and {max(times['idempotent'])} of each of the idempotent one",
+        figures={
+            "requests, plain": requests["plain"],
+            "requests, idempotent": requests["idempotent"],
+            "copies, plain": max(times["plain"]),
+            "copies, idempotent": max(times["idempotent"]),
+        },
     )
 
 

@@ -17,12 +17,12 @@ from nemesis.wait import wait_until
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.progress import Say
-from pytest_kafkacheck.soak.draw import BLOCK, candidate, draw
+from pytest_kafkacheck.soak.draw import candidate, draw
 from pytest_kafkacheck.soak.limits import Limits
 from pytest_kafkacheck.soak.pairs import IN_SYNC, RECOVERING, planned, seen
 from pytest_kafkacheck.soak.plan import Soak
 from pytest_kafkacheck.soak.presets import PRESETS
-from pytest_kafkacheck.soak.soak import FAILURES, soak
+from pytest_kafkacheck.soak.soak import BLOCK, FAILURES, soak
 from pytest_kafkacheck.soak.state import SoakFolder, State
 from tests.support.fake_lab import FakeLab, at_once, shows
 from workloads.append_log import AppendLog
@@ -73,13 +73,6 @@ def test_values_that_exclude_each_other_are_drawn_again() -> None:
         UsageError, match=r"round 1: none of 20 draws is possible: .*idempotence=True needs acks"
     ):
         draw(never, 1, 1, ())
-
-
-def test_a_release_serves_a_block_of_rounds() -> None:
-    spec = PLAN.clusters[0]
-    plan = replace(PLAN, clusters=[spec, replace(spec, version="3.9.2")])
-    versions = [candidate(plan, 1, number, 0).cluster.version for number in range(1, 3 * BLOCK + 1)]
-    assert versions == [spec.version] * BLOCK + ["3.9.2"] * BLOCK + [spec.version] * BLOCK
 
 
 def test_pairs_that_were_not_seen_are_drawn_first() -> None:
