@@ -27,11 +27,10 @@ class TransactionalProducer:
             context.ask(context.view(topic, partition).leader) for partition in range(partitions)
         ]
         self.topic = self.id = topic
-        coordinators: list[int] = []
 
         def is_known() -> bool:
-            coordinators.append(context.cluster.coordinator("transaction", topic) or 0)
-            self.ask_coordinator = context.ask(coordinators[-1])
+            self.coordinator = context.cluster.coordinator("transaction", topic) or 0
+            self.ask_coordinator = context.ask(self.coordinator)
             request = InitProducerIdRequest(version=1, transactional_id=topic, transaction_timeout_ms=60_000)
             answer = self.ask_coordinator(request)
             self.producer, self.epoch = answer.producer_id, answer.producer_epoch
