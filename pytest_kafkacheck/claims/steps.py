@@ -60,6 +60,18 @@ def killed(context: ScenarioContext, *nodes: int) -> Iterator[None]:
 
 
 @contextmanager
+def stopped(context: ScenarioContext, node: int) -> Iterator[None]:
+    """This node is shut down in a controlled way, and started again at the end."""
+    context.cluster.nodes[node].stop()
+    state = context.cluster.nodes[node].state()
+    exercised(state == "stopped", f"after SIGTERM node {node} is {state}")
+    try:
+        yield
+    finally:
+        context.cluster.nodes[node].start()
+
+
+@contextmanager
 def leader_alone_in_sync(context: ScenarioContext, topic: str, writer: Writer) -> Iterator[float]:
     """Followers get no records from the leader, and the ISR has shrunk to it. Controllers reach all of them.
 
