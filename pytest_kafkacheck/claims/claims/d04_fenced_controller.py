@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from nemesis.faults.pause import pause
 from pytest_kafkacheck.claims.claim import Answer, Case, Claim
-from pytest_kafkacheck.claims.clusters import OLDEST, ZOOKEEPER
+from pytest_kafkacheck.claims.clusters import ZOOKEEPER
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
 
@@ -121,9 +121,8 @@ CLAIM = Claim(
     text="A controller that stood still past its session, and goes on, is fenced by the controller epoch: its "
     "requests are refused, it resigns, and metadata does not go back.",
     source="https://cwiki.apache.org/confluence/display/KAFKA/Kafka+Controller+Internals",
-    cases=(
-        Case(name="3.9.2 ZooKeeper", cluster=replace(ZOOKEEPER, config=SESSION)),
-        Case(name="2.8.2 ZooKeeper", cluster=replace(OLDEST, config=SESSION)),
-    ),
+    # Not on 2.8.2: there a leader whose request for a change of the ISR was lost with its controller may never ask
+    # again. Its ISR stayed short for two minutes.
+    cases=(Case(name="3.9.2 ZooKeeper", cluster=replace(ZOOKEEPER, config=SESSION)),),
     show=show,
 )
