@@ -12,6 +12,7 @@ from dataclasses import replace
 from pytest_kafkacheck.claims.claim import Answer, Case, Claim
 from pytest_kafkacheck.claims.clusters import KRAFT, OLDEST, TRANSACTION_VERSION, ZOOKEEPER
 from pytest_kafkacheck.claims.context import ScenarioContext
+from pytest_kafkacheck.claims.exercising import exercised
 from pytest_kafkacheck.claims.held_back import held_back
 from pytest_kafkacheck.claims.late_end import succeeds
 from pytest_kafkacheck.claims.produce import error_code
@@ -36,8 +37,15 @@ def show(context: ScenarioContext) -> Answer:
         context.require(lambda: _open(context, topic, leader) == 0, 10, "the transaction has ended")
         code = error_code(late.deliver())
     context.write(topic, ["behind"])
-    context.wait(lambda: _open(context, topic, leader) == 0, AWAIT)
-    hidden = _open(context, topic, leader)
+    seen: list[int] = []
+
+    def is_readable() -> bool:
+        seen.append(_open(context, topic, leader))
+        return seen[-1] == 0
+
+    context.wait(is_readable, AWAIT)
+    exercised(bool(seen), "the marks of the partition are not known")
+    hidden = seen[-1]
     committed = [*context.read(topic, isolation_level="read_committed").values()]
     return Answer(
         holds=not hidden and committed == ["behind"],
