@@ -18,6 +18,7 @@ from nemesis.wait import wait_until
 from pytest_kafkacheck.claims import members
 from pytest_kafkacheck.claims.exercising import NotExercised
 from pytest_kafkacheck.claims.produce import append
+from pytest_kafkacheck.claims.reader import Reader
 from pytest_kafkacheck.claims.writer import Writer
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
@@ -188,6 +189,10 @@ class ScenarioContext:
         }
         writer = Writer(self.producer(**settings), topic, prefix=prefix, partitions=partitions)
         return self._stack.enter_context(writer)
+
+    def reader(self, topic: str) -> Reader:
+        """Starts reading partition 0 from its beginning in a thread. It ends with this context, or at `stop`."""
+        return self._stack.enter_context(Reader(self.consumer(topic)))
 
     def produce(
         self, topic: str, node: int, value: str, *, acks: int = -1, limit: float = 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from kafka.protocol.producer import ProduceRequest
 from kafka.record.memory_records import MemoryRecordsBuilder
@@ -20,7 +21,11 @@ MARGIN = 5.0
 
 def append(address: Address, topic: str, value: str, *, acks: int, limit: float) -> int:
     """The error code of the answer. Raises OSError without one."""
-    answer = ask(address, request(topic, value, acks=acks, limit=limit), timeout=limit + MARGIN)
+    return error_code(ask(address, request(topic, value, acks=acks, limit=limit), timeout=limit + MARGIN))
+
+
+def error_code(answer: Any) -> int:
+    """Of the answer to a request for one partition."""
     return int(answer.responses[0].partition_responses[0].error_code)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kafka.protocol.admin import ElectLeadersRequest
+
 from nemesis.faults.partition import partition
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
@@ -35,6 +37,22 @@ def another_leader(context: ScenarioContext, topic: str, than: int, *, at: int) 
     )
 
 
+def elect_preferred(context: ScenarioContext, *topics: str, at: int) -> None:
+    """Ask that broker, and no other one, for an election of the preferred leaders of partitions 0.
+
+    Raises NotExercised where it refuses.
+    """
+    Topic = ElectLeadersRequest.TopicPartitions
+    request = ElectLeadersRequest(
+        version=1,
+        election_type=0,
+        topic_partitions=[Topic(topic=topic, partitions=[0]) for topic in topics],
+        timeout_ms=5000,
+    )
+    code = context.ask(at)(request).error_code
+    exercised(not code, f"the election was refused with error {code}")
+
+
 def elect_uncleanly(context: ScenarioContext, topic: str, than: int, *, at: int) -> None:
     """An administrator asks for an unclean election of partition 0, whose leader `than` is down.
 
@@ -57,6 +75,18 @@ def killed(context: ScenarioContext, *nodes: int) -> Iterator[None]:
     finally:
         for node in nodes:
             context.cluster.nodes[node].start()
+
+
+@contextmanager
+def stopped(context: ScenarioContext, node: int) -> Iterator[None]:
+    """This node is shut down in a controlled way, and started again at the end."""
+    context.cluster.nodes[node].stop()
+    state = context.cluster.nodes[node].state()
+    exercised(state == "stopped", f"after SIGTERM node {node} is {state}")
+    try:
+        yield
+    finally:
+        context.cluster.nodes[node].start()
 
 
 @contextmanager

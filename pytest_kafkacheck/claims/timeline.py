@@ -31,15 +31,15 @@ class Sample(NamedTuple):
 
 
 @contextmanager
-def sampled(context: ScenarioContext, topic: str) -> Iterator[list[Sample]]:
-    """Leader and ISR of partition 0, as the brokers that answer know them, sampled in a thread."""
+def sampled(context: ScenarioContext, topic: str, partition: int = 0) -> Iterator[list[Sample]]:
+    """Leader and ISR of a partition, as the brokers that answer know them, sampled in a thread."""
     samples: list[Sample] = []
     stop = threading.Event()
 
     def sample() -> None:
         while not stop.wait(SAMPLE):
             with suppress(OSError, KafkaError, KeyError):
-                view = context.view(topic)
+                view = context.view(topic, partition)
                 samples.append(Sample(time.monotonic(), view.leader, view.isr))
 
     sampling = in_thread(sample, "kafkacheck-timeline")
@@ -69,8 +69,8 @@ class Window(NamedTuple):
         return self.began <= moment <= self.ended
 
 
-def replicas(samples: Sequence[Sample], nodes: Iterable[int], window: Window) -> Strip:
-    """A row for each broker: when it led, and when it was in the ISR."""
+def replicas(samples: Sequence[Sample], nodes: Iterable[int], window: Window, *, of: str = "") -> Strip:
+    """A row for each broker: when it led, and when it was in the ISR. of: goes before its name."""
     within = [each for each in samples if window.covers(each.at)]
 
     def look(sample: Sample, node: int) -> str:
@@ -79,7 +79,7 @@ def replicas(samples: Sequence[Sample], nodes: Iterable[int], window: Window) ->
     def row(node: int) -> Row:
         states = [(each.at, look(each, node)) for each in within]
         spans = joined(states, window, texts={"leads": "leads", "out": "not in sync"})
-        return Row(name=f"broker {node}", spans=spans)
+        return Row(name=f"{of}broker {node}", spans=spans)
 
     return Strip(title="Replicas", about="", rows=tuple(row(node) for node in sorted(nodes)))
 

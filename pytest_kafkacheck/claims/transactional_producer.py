@@ -12,6 +12,7 @@ from kafka.record.memory_records import MemoryRecordsBuilder
 
 from pytest_kafkacheck.claims.clusters import TRANSACTION_VERSION
 from pytest_kafkacheck.claims.context import ScenarioContext
+from pytest_kafkacheck.claims.produce import error_code
 from workloads.clients import coordination
 
 
@@ -27,11 +28,10 @@ class TransactionalProducer:
             context.ask(context.view(topic, partition).leader) for partition in range(partitions)
         ]
         self.topic = self.id = topic
-        coordinators: list[int] = []
 
         def is_known() -> bool:
-            coordinators.append(context.cluster.coordinator("transaction", topic) or 0)
-            self.ask_coordinator = context.ask(coordinators[-1])
+            self.coordinator = context.cluster.coordinator("transaction", topic) or 0
+            self.ask_coordinator = context.ask(self.coordinator)
             request = InitProducerIdRequest(version=1, transactional_id=topic, transaction_timeout_ms=60_000)
             answer = self.ask_coordinator(request)
             self.producer, self.epoch = answer.producer_id, answer.producer_epoch
@@ -42,7 +42,12 @@ class TransactionalProducer:
 
     def send(self, value: str, partition: int = 0) -> int:
         """The error code."""
-        sequence = self.sequences.get(partition, 0)
+        code = error_code(self.ask_leaders[partition](self.write(value, partition)))
+        self.sequences[partition] = self.sequences.get(partition, 0) + (code == 0)
+        return code
+
+    def write(self, value: str, partition: int = 0) -> ProduceRequest:
+        """The request, which `send` sends."""
         batch = MemoryRecordsBuilder(
             magic=2,
             compression_type=0,
@@ -50,12 +55,12 @@ class TransactionalProducer:
             transactional=True,
             producer_id=self.producer,
             producer_epoch=self.epoch,
-            base_sequence=sequence,
+            base_sequence=self.sequences.get(partition, 0),
         )
         batch.append(timestamp=0, key=None, value=value.encode())
         batch.close()
         Topic = ProduceRequest.TopicProduceData
-        request = ProduceRequest(
+        return ProduceRequest(
             version=12 if self.bumps_epochs else 7,
             transactional_id=self.id,
             acks=-1,
@@ -67,9 +72,6 @@ class TransactionalProducer:
                 )
             ],
         )
-        code = int(self.ask_leaders[partition](request).responses[0].partition_responses[0].error_code)
-        self.sequences[partition] = sequence + (code == 0)
-        return code
 
     def add_partition(self, partition: int = 0) -> int:
         """The error code. With transaction version 2 the first write of a transaction does it."""

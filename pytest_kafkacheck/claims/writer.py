@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import pairwise
 from types import TracebackType
@@ -27,16 +28,29 @@ class Ack(NamedTuple):
     """An acknowledged value. sent, at: seconds of the monotonic clock of the send and of its acknowledgement."""
 
     value: str
+    partition: int
     offset: int
     sent: float
     at: float
 
 
+def longest_pause(moments: Iterable[float], since: float, until: float) -> float:
+    """The longest of the pauses between two of these moments that overlap this time; 0 where there is none."""
+    pauses = (
+        after - before for before, after in pairwise(sorted(moments)) if after >= since and before <= until
+    )
+    return max(pauses, default=0.0)
+
+
 class Writer:
-    """acks: the acknowledged values, in the order of their acknowledgement. partitions: it takes turns with them."""
+    """acks: the acknowledged values, in the order of their acknowledgement. partitions: it takes turns with them.
+
+    failed  the times at which values were sent that the client reported as not acknowledged.
+    """
 
     def __init__(self, producer: Any, topic: str, *, prefix: str, partitions: int = 1) -> None:
         self.acks: list[Ack] = []
+        self.failed: list[float] = []
         self._producer, self._topic, self._prefix = producer, topic, prefix
         self._partitions = partitions
         self._stop = threading.Event()
@@ -68,9 +82,7 @@ class Writer:
 
     def longest_gap(self, since: float = float("-inf"), until: float = float("inf")) -> float:
         """The longest time in s without an acknowledgement, of the gaps that overlap this time; 0 without acks."""
-        times = sorted(ack.at for ack in self.acks)
-        gaps = [after - before for before, after in pairwise(times) if after >= since and before <= until]
-        return max(gaps, default=0.0)
+        return longest_pause((ack.at for ack in self.acks), since, until)
 
     def count(self, since: float, until: float) -> int:
         """Values sent and acknowledged within this time."""
@@ -86,6 +98,10 @@ class Writer:
                 future = self._producer.send(self._topic, value.encode(), partition=partition)
                 self._open.append(future)
                 future.add_callback(self._acknowledged, value, sent)
+                future.add_errback(self._failed, sent)
 
     def _acknowledged(self, value: str, sent: float, metadata: Any) -> None:
-        self.acks.append(Ack(value, metadata.offset, sent, time.monotonic()))
+        self.acks.append(Ack(value, metadata.partition, metadata.offset, sent, time.monotonic()))
+
+    def _failed(self, sent: float, _: Exception) -> None:
+        self.failed.append(sent)

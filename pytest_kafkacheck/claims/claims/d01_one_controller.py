@@ -1,70 +1,111 @@
-"""The active controller is killed, then stands still, then is cut off; every broker is asked who it is all the time.
+"""The active controller is killed, then stands still, then is cut off. All the time every broker, in ZooKeeper mode
+ZooKeeper, is asked who it is; and each node's own log says in which epochs it became controller.
 
-Exercised: after each fault another controller was seen.
+Exercised: after each fault another controller was seen, and a node's log has its election.
 """
 
 from __future__ import annotations
 
+import re
 import threading
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 
 from nemesis.faults.isolate import isolate
 from nemesis.faults.kill import kill
 from nemesis.faults.pause import pause
+from nemesis.tasks import in_thread
+from nemesis.views import Elected
 from pytest_kafkacheck.claims.claim import Answer, Case, Claim
-from pytest_kafkacheck.claims.clusters import CONTROLLERS_APART
+from pytest_kafkacheck.claims.clusters import CONTROLLERS_APART, OLDEST, ZOOKEEPER
 from pytest_kafkacheck.claims.context import ScenarioContext
+from pytest_kafkacheck.claims.exercising import exercised
+from pytest_kafkacheck.cluster.kafka.quick_look import QuickLook
 from workloads.clients import requests
+
+FAULTS = (kill, pause, isolate)
 
 PAUSE = 0.1
 """Seconds between two rounds of questions."""
 
+BECAME = re.compile(
+    rb"Completed transition to Leader\([^\n]*?\bepoch=(\d+)"
+    rb"|successfully elected as the controller\. Epoch incremented to (\d+)"
+)
+"""A line of a node that became controller, in KRaft and in ZooKeeper mode, with the epoch."""
+
 
 def show(context: ScenarioContext) -> Answer:
-    leaders: dict[int, set[int]] = {}
-    went_back, seen, ended = [], dict.fromkeys(context.cluster.brokers, -1), threading.Event()
+    cluster = context.cluster
+    controllers: dict[int, set[int]] = defaultdict(set)
+    went_back: list[tuple[str, int, int]] = []
+    ended = threading.Event()
+    printed = {node: len(each.logs()) for node, each in cluster.nodes.items()}
 
-    def watch(node: int) -> None:
+    def watch(name: str, look: Callable[[], Elected | None]) -> None:
+        newest = -1
         while not ended.wait(PAUSE):
             try:
-                quorum = requests.quorum(context.ask(node))
+                found = look()
             except OSError:
                 continue
-            if quorum is None:
+            if found is None or found.node is None:
                 continue
-            leaders.setdefault(quorum.epoch, set()).add(quorum.leader)
-            if quorum.epoch < seen[node]:
-                went_back.append((node, seen[node], quorum.epoch))
-            seen[node] = quorum.epoch
+            controllers[found.epoch].add(found.node)
+            if found.epoch < newest:
+                went_back.append((name, newest, found.epoch))
+            newest = max(newest, found.epoch)
 
-    threads = [threading.Thread(target=watch, args=(node,), daemon=True) for node in seen]
-    for thread in threads:
-        thread.start()
+    zookeeper = cluster.quick()  # one session for all questions
+    watching = [
+        in_thread(lambda name=name, look=look: watch(name, look), f"kafkacheck-watch-{name}")  # type: ignore[misc]
+        for name, look in sources(context, zookeeper).items()
+    ]
     times = {}
     try:
-        for fault in (kill, pause, isolate):
-            before = context.cluster.controller()
+        for fault in FAULTS:
+            before = cluster.controller()
             assert before is not None
-            with context.cluster.fault(fault(before)):
+            with cluster.fault(fault(before)):
                 times[fault.__name__] = context.require(
-                    lambda before=before: context.cluster.controller() not in (None, before),  # type: ignore[misc]
+                    lambda before=before: cluster.controller() not in (None, before),  # type: ignore[misc]
                     20,
                     f"another controller after {fault.__name__}",
                 )
-            context.cluster.wait_settled()
+            cluster.wait_settled()
     finally:
         ended.set()
-        for thread in threads:
-            thread.join()
-    several = [epoch for epoch, nodes in leaders.items() if len(nodes) > 1]
+        for task in watching:
+            task.result()
+        zookeeper.close()
+    elections = 0
+    for node, each in cluster.nodes.items():
+        for in_kraft, otherwise in BECAME.findall(each.logs()[printed[node] :]):
+            controllers[int(in_kraft or otherwise)].add(node)
+            elections += 1
+    exercised(elections >= len(FAULTS), f"the nodes' logs have {elections} elections")
+    several = [epoch for epoch, nodes in controllers.items() if len(nodes) > 1]
     return Answer(
         holds=not several and not went_back,
-        seen=f"{len(leaders)} controller epochs, {len(several)} of them with two controllers; a broker saw an older "
-        f"epoch {len(went_back)} times",
+        seen=f"{len(controllers)} controller epochs, {len(several)} of them with two controllers; an older epoch was "
+        f"seen after a newer one {len(went_back)} times",
         figures={
-            "controller epochs": len(leaders),
+            "controller epochs": len(controllers),
             **{f"new one after {name} (s)": round(seconds, 1) for name, seconds in times.items()},
         },
     )
+
+
+def sources(context: ScenarioContext, zookeeper: QuickLook) -> Mapping[str, Callable[[], Elected | None]]:
+    """Those who know the controller, by name: every broker, or ZooKeeper."""
+    if not context.cluster.spec.kraft:
+        return {"ZooKeeper": zookeeper.elected_controller}
+
+    def ask(node: int) -> Elected | None:
+        quorum = requests.quorum(context.ask(node))
+        return None if quorum is None else Elected(quorum.leader, quorum.epoch)
+
+    return {f"broker {node}": lambda node=node: ask(node) for node in context.cluster.brokers}  # type: ignore[misc]
 
 
 CLAIM = Claim(
@@ -73,6 +114,10 @@ CLAIM = Claim(
     text="There is at most one active controller in each epoch, and the epoch only grows, however a "
     "controller fails.",
     source="https://cwiki.apache.org/confluence/display/KAFKA/KIP-595%3A+A+Raft+Protocol+for+the+Metadata+Quorum",
-    cases=(Case(name="4.1.1 controllers apart", cluster=CONTROLLERS_APART),),
+    cases=(
+        Case(name="4.1.1 controllers apart", cluster=CONTROLLERS_APART),
+        Case(name="3.9.2 ZooKeeper", cluster=ZOOKEEPER),
+        Case(name="2.8.2 ZooKeeper", cluster=OLDEST),
+    ),
     show=show,
 )

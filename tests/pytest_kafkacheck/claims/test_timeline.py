@@ -30,6 +30,8 @@ def test_replicas_have_a_row_each() -> None:
     first, second = replicas(samples, (2, 1), WINDOW).rows
     assert (first.name, drawn(first.spans)) == ("broker 1", [(0, 1000, "leads"), (1000, 2000, "in-sync")])
     assert (second.name, drawn(second.spans)) == ("broker 2", [(0, 1000, "in-sync"), (1000, 2000, "out")])
+    first, _ = replicas(samples, (2, 1), WINDOW, of="partition 0, ").rows
+    assert first.name == "partition 0, broker 1"
 
 
 def test_a_rate_is_per_second() -> None:
