@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from kafka.protocol.producer import ProduceRequest
 from kafka.record.memory_records import MemoryRecordsBuilder
 
 from workloads.clients.connection import Address, ask
 
-NOT_LEADER, TIMED_OUT, NOT_ENOUGH_REPLICAS = 6, 7, 19
+NOT_LEADER, TIMED_OUT, NOT_ENOUGH_REPLICAS, OUT_OF_ORDER = 6, 7, 19, 45
 """Error codes."""
 
 GZIP = 1
@@ -29,13 +29,34 @@ def error_code(answer: Any) -> int:
     return int(answer.responses[0].partition_responses[0].error_code)
 
 
-def request(topic: str, value: str, *, acks: int, limit: float, compression: int = 0) -> ProduceRequest:
+class Sender(NamedTuple):
+    """An idempotent producer, and the sequence number of its record."""
+
+    id: int
+    epoch: int
+    sequence: int
+
+
+NOBODY = Sender(-1, -1, -1)
+"""A producer without idempotence."""
+
+
+def request(
+    topic: str, value: str, *, acks: int, limit: float, compression: int = 0, sender: Sender = NOBODY
+) -> ProduceRequest:
     """One record for partition 0.
 
     limit        seconds for which the broker may wait for replicas.
     compression  0 for none, `GZIP`.
     """
-    batch = MemoryRecordsBuilder(magic=2, compression_type=compression, batch_size=1 << 20)
+    batch = MemoryRecordsBuilder(
+        magic=2,
+        compression_type=compression,
+        batch_size=1 << 20,
+        producer_id=sender.id,
+        producer_epoch=sender.epoch,
+        base_sequence=sender.sequence,
+    )
     batch.append(timestamp=int(time.time() * 1000), key=None, value=value.encode())
     batch.close()
     Topic = ProduceRequest.TopicProduceData
