@@ -7,19 +7,16 @@ Exercised: each of them had committed a poll, and had processed another one when
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from typing import Any, NamedTuple
 
 from kafka import TopicPartition
 from kafka.structs import OffsetAndMetadata
 
-from nemesis.tasks import in_thread
 from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import CURRENT
 from pytest_kafkacheck.claims.context import ScenarioContext, offsets
 from pytest_kafkacheck.claims.exercising import exercised
+from pytest_kafkacheck.claims.killed_program import killed_after_a_line
 
 RECORDS, POLL, CRASHES = 80, 20, 2
 
@@ -99,7 +96,10 @@ def _course(context: ScenarioContext, commits: dict[str, Any]) -> Course:
     settings = context.group_settings(f"{topic}-group", auto_commit_interval_ms=INTERVAL_MS, **commits)
     processed, begins = [], [0]
     for _ in range(CRASHES):
-        first, second = _killed(context, settings, topic)
+        shown = killed_after_a_line(
+            context, PROGRAM, settings, topic, POLL, until="the consumer has processed two polls"
+        )
+        first, second = shown or ([], [])
         processed.append(first + second)
         begins.append(_committed(context, settings["group_id"], topic))
         exercised(
@@ -110,24 +110,6 @@ def _course(context: ScenarioContext, commits: dict[str, Any]) -> Course:
     processed.append(offsets(last, count=RECORDS - begins[-1], limit=20))
     exercised(bool(processed[-1]), "the last consumer got no records")
     return Course(processed, begins)
-
-
-def _killed(context: ScenarioContext, settings: dict[str, Any], topic: str) -> tuple[list[int], list[int]]:
-    """What a consumer had processed and committed, and what it had processed besides when it was killed."""
-    with subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM, json.dumps([settings, topic, POLL])],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        assert process.stdout is not None
-        try:
-            line = in_thread(process.stdout.readline, "kafkacheck-consumer")
-            context.require(line.done, 30, "the consumer has processed two polls")
-        finally:
-            process.kill()
-    first, second = json.loads(line.result() or "[[], []]")
-    return first, second
 
 
 def _committed(context: ScenarioContext, group: str, topic: str) -> int:

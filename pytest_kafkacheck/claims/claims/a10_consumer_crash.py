@@ -6,18 +6,15 @@ Exercised: the killed consumer had processed and committed a poll, and had polle
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from typing import NamedTuple
 
 from kafka import TopicPartition
 
-from nemesis.tasks import in_thread
 from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import CURRENT
 from pytest_kafkacheck.claims.context import ScenarioContext, offsets
 from pytest_kafkacheck.claims.exercising import exercised
+from pytest_kafkacheck.claims.killed_program import killed_after_a_line
 
 RECORDS, POLL = 60, 20
 
@@ -76,19 +73,10 @@ def _crash(context: ScenarioContext, order: str) -> Crash:
     topic = context.topic()
     context.write(topic, (f"v{number}" for number in range(RECORDS)))
     settings = context.group_settings(f"{topic}-group")
-    with subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM, json.dumps([settings, topic, order, POLL])],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        assert process.stdout is not None
-        try:
-            line = in_thread(process.stdout.readline, "kafkacheck-consumer")
-            context.require(line.done, 30, "the consumer has polled twice")
-        finally:
-            process.kill()
-    processed, unprocessed = json.loads(line.result() or "[[], []]")
+    shown = killed_after_a_line(
+        context, PROGRAM, settings, topic, order, POLL, until="the consumer has polled twice"
+    )
+    processed, unprocessed = shown or ([], [])
     successor = context.consumer(group_id=settings["group_id"], auto_offset_reset="earliest")
     successor.assign([TopicPartition(topic, 0)])
     committed = len(processed) + len(unprocessed) * (order == "before")
