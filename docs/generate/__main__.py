@@ -25,7 +25,9 @@ def generated() -> dict[Path, str]:
     files: dict[Path, str] = {}
     for path in sorted(HERE.glob("*.py")):
         if not path.name.startswith("_"):
-            files |= import_module(path.stem).generate(ROOT)
+            found = import_module(path.stem).generate(ROOT)
+            assert not files.keys() & found.keys(), f"{path.name} generates what another module does"
+            files |= found
     return files
 
 

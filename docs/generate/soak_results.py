@@ -1,7 +1,4 @@
-"""The tables of soaks and of their memory in docs/soak.md, from the summaries in docs/soak_results.
-
-The page has the table of clients and traps as well: the last module that returns a page decides its text.
-"""
+"""The tables in docs/soak.md: of soaks and their memory, as docs/soak_results has them, and of clients and traps."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import client_traps
+import _client_traps
 from _blocks import replaced, table
 
 PARTS = ["first third", "second third", "last third"]
@@ -20,7 +17,13 @@ def generate(root: Path) -> dict[Path, str]:
     files = sorted((root / "docs" / "soak_results").glob("*.json"))
     found = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     found.sort(key=lambda each: -each["summary"]["seconds"])
-    text = replaced(client_traps.generate(root)[page], "soak results", results(found))
+    traps = root / "docs" / "scenario_results" / "traps" / "clients.json"
+    text = replaced(
+        page.read_text(encoding="utf-8"),
+        "client traps",
+        _client_traps.body(json.loads(traps.read_text(encoding="utf-8"))),
+    )
+    text = replaced(text, "soak results", results(found))
     return {page: replaced(text, "soak memory", memory(found))}
 
 

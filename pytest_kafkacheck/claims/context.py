@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
+from kafka.structs import OffsetAndMetadata
 
 from nemesis.wait import wait_until
 from pytest_kafkacheck.claims import members
@@ -192,7 +193,15 @@ class ScenarioContext:
 
     def reader(self, topic: str) -> Reader:
         """Starts reading partition 0 from its beginning in a thread. It ends with this context, or at `stop`."""
-        return self._stack.enter_context(Reader(self.consumer(topic)))
+        reader = Reader(self.consumer(topic))
+        self._stack.callback(reader.stop)
+        reader.start()
+        return reader
+
+    def committed(self, group: str, topic: str) -> int:
+        """The committed position of a group in partition 0."""
+        found = self.consumer(group_id=group).committed(TopicPartition(topic, 0))
+        return int(found.offset if isinstance(found, OffsetAndMetadata) else found)
 
     def produce(
         self, topic: str, node: int, value: str, *, acks: int = -1, limit: float = 1.0

@@ -17,13 +17,14 @@ LIMIT = 30.0
 def killed_after_a_line(context: ScenarioContext, program: str, *arguments: Any, until: str) -> Any:
     """Run a Python program until it prints a line of JSON, and return that; None if it ended without one.
 
+    program    reads its standard input after the line. That ends with this process, and the program with it.
     arguments  a list in JSON, the program's first argument.
     until      what the line says, for the reason if none comes.
     Raises NotExercised if none comes in time.
     """
     with subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", program, json.dumps(arguments)],
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as process:

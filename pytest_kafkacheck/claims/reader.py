@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from kafka.errors import KafkaError
 
@@ -24,17 +23,8 @@ class Reader:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._read, name="kafkacheck-reader", daemon=True)
 
-    def __enter__(self) -> Self:
+    def start(self) -> None:
         self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def stop(self) -> None:
         self._stop.set()

@@ -16,10 +16,10 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def page(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "generate"))
-    import client_traps
+    import _client_traps
 
-    yield client_traps
-    for name in ("client_traps", "_blocks"):
+    yield _client_traps
+    for name in ("_client_traps", "_blocks"):
         sys.modules.pop(name, None)
 
 

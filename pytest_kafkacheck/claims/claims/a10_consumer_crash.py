@@ -19,7 +19,7 @@ from pytest_kafkacheck.claims.killed_program import killed_after_a_line
 RECORDS, POLL = 60, 20
 
 PROGRAM = """
-import json, sys, time
+import json, sys
 from kafka import KafkaConsumer, TopicPartition
 from workloads.clients.kafka_python import access
 settings, topic, order, count = json.loads(sys.argv[1])
@@ -40,7 +40,7 @@ unprocessed = polled()
 if order == "before":
     consumer.commit()
 print(json.dumps([processed, unprocessed]), flush=True)
-time.sleep(600)
+sys.stdin.read()
 """
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -36,7 +37,7 @@ def show(context: ScenarioContext) -> Answer:
     for node in (leader, follower):
         rack, client = context.cluster.spec.rack_of(node), f"{topic}-at-{node}"
         consumer = context.consumer(topic, client_rack=rack, client_id=client, fetch_max_wait_ms=10)
-        context.require(lambda consumer=consumer: bool(consumer.poll(timeout_ms=300)), 10, "the first record")  # type: ignore[misc]
+        context.require(partial(consumer.poll, timeout_ms=300), 10, "the first record")
         delays[node] = [_delay(consumer, producer, log) for _ in range(WRITES)]
         # Not meanwhile: a broker that writes each request down is slower.
         with logging_requests(context, leader, follower) as logged:

@@ -10,6 +10,7 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from nemesis.faults.isolate import isolate
 from nemesis.faults.kill import kill
@@ -56,9 +57,12 @@ def show(context: ScenarioContext) -> Answer:
                 went_back.append((name, newest, found.epoch))
             newest = max(newest, found.epoch)
 
+    def has_another_controller(before: int) -> bool:
+        return cluster.controller() not in (None, before)
+
     zookeeper = cluster.quick()  # one session for all questions
     watching = [
-        in_thread(lambda name=name, look=look: watch(name, look), f"kafkacheck-watch-{name}")  # type: ignore[misc]
+        in_thread(partial(watch, name, look), f"kafkacheck-watch-{name}")
         for name, look in sources(context, zookeeper).items()
     ]
     times = {}
@@ -68,7 +72,7 @@ def show(context: ScenarioContext) -> Answer:
             assert before is not None
             with cluster.fault(fault(before)):
                 times[fault.__name__] = context.require(
-                    lambda before=before: cluster.controller() not in (None, before),  # type: ignore[misc]
+                    partial(has_another_controller, before),
                     20,
                     f"another controller after {fault.__name__}",
                 )
@@ -105,7 +109,7 @@ def sources(context: ScenarioContext, zookeeper: QuickLook) -> Mapping[str, Call
         quorum = requests.quorum(context.ask(node))
         return None if quorum is None else Elected(quorum.leader, quorum.epoch)
 
-    return {f"broker {node}": lambda node=node: ask(node) for node in context.cluster.brokers}  # type: ignore[misc]
+    return {f"broker {node}": partial(ask, node) for node in context.cluster.brokers}
 
 
 CLAIM = Claim(

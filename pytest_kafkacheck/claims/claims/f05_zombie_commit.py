@@ -13,9 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from kafka import TopicPartition
 from kafka.protocol.consumer import OffsetCommitRequest
-from kafka.structs import OffsetAndMetadata
 
 from nemesis.tasks import in_thread
 from pytest_kafkacheck.claims.claim import Answer, Claim
@@ -110,7 +108,7 @@ def _rebalance(context: ScenarioContext, topic: str) -> tuple[int, int, int]:
         return bool(now > old.generation_id and member.assignment() and other.partitions)
 
     context.require(is_next, 20, "the next generation")
-    return in_time, commit(LOWER), _committed(context, group, topic)
+    return in_time, commit(LOWER), context.committed(group, topic)
 
 
 def _paused(context: ScenarioContext, topic: str) -> tuple[int, str, int]:
@@ -140,7 +138,7 @@ def _paused(context: ScenarioContext, topic: str) -> tuple[int, str, int]:
             own = json.loads(_line(context, process, "the member has committed"))
         finally:
             process.kill()
-    return refused, own, _committed(context, group, topic)
+    return refused, own, context.committed(group, topic)
 
 
 def _line(context: ScenarioContext, process: subprocess.Popen[str], what: str) -> str:
@@ -176,11 +174,6 @@ def _committing(
         return int(context.ask(coordinator)(request).topics[0].partitions[0].error_code)
 
     return commit
-
-
-def _committed(context: ScenarioContext, group: str, topic: str) -> int:
-    found = context.consumer(group_id=group).committed(TopicPartition(topic, 0))
-    return int(found.offset if isinstance(found, OffsetAndMetadata) else found)
 
 
 CLAIM = Claim(

@@ -14,9 +14,9 @@ from nemesis.wait import wait_until
 from pytest_kafkacheck.claims.killed_program import killed_after_a_line
 
 SAYS_AND_GOES_ON = """
-import json, os, sys, time
+import json, os, sys
 print(json.dumps([os.getpid(), *json.loads(sys.argv[1])]), flush=True)
-time.sleep(600)
+sys.stdin.read()
 """
 
 
@@ -40,7 +40,7 @@ def test_a_program_that_ends_by_itself_says_nothing() -> None:
 def test_a_program_that_says_nothing_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_kafkacheck.claims.killed_program.LIMIT", 2.0)
     note = tmp_path / "pid"
-    program = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    program = f"import os, sys; open({str(note)!r}, 'w').write(str(os.getpid())); sys.stdin.read()"
     with pytest.raises(AssertionError, match="never"):
         killed_after_a_line(CONTEXT, program, until="never")
     assert not psutil.pid_exists(int(note.read_text()))

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
-from _blocks import replaced, table
-
-
-def generate(root: Path) -> dict[Path, str]:
-    page = root / "docs" / "soak.md"
-    cells = json.loads(
-        (root / "docs" / "scenario_results" / "traps" / "clients.json").read_text(encoding="utf-8")
-    )
-    return {page: replaced(page.read_text(encoding="utf-8"), "client traps", body(cells))}
+from _blocks import table
 
 
 def body(cells: list[dict[str, Any]]) -> str:
@@ -27,7 +17,7 @@ def body(cells: list[dict[str, Any]]) -> str:
 
 
 def _cell(cell: dict[str, Any]) -> str:
-    """Tries that say nothing are told apart."""
+    """Unknown tries are counted apart from the others."""
     unknown = f" ({cell['unknown']} more unknown)" if cell["unknown"] else ""
     if not cell["tries"]:
         return f"not exercised{unknown}"
