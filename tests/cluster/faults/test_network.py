@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shlex
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from kafka import KafkaConsumer
+from kafka.protocol.metadata import ApiVersionsRequest
 
 from nemesis.effects.filters import filtered
 from nemesis.effects.lease_table import LEASE, chain, table
@@ -44,6 +48,7 @@ from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.errors import CapabilityError
 from pytest_kafkacheck.setup.capabilities import require_capabilities
 from tests.support.fault_run import LIMIT, LONG, Injection, connects, eventually, links, produce, unproved
+from workloads.clients.connection import Connection
 from workloads.clients.kafka_python import access
 
 pytestmark = pytest.mark.cluster
@@ -143,11 +148,30 @@ def test_a_tenth_of_the_loss_that_was_asked_for_is_not_proved(
 
 
 def test_connections_are_reset(cluster: DockerCluster, topic: str) -> None:
-    with Injection(cluster, reset(2), topic=topic) as injection:
-        evidence = injection.injected["evidence"]
-        assert evidence["connections"] > evidence["left_and_not_silent"] == 0
-        assert evidence["resets"] >= evidence["connections"] - evidence["left"] > 0
+    """Those that talk meanwhile: a connection that its program closes just then is gone without a reset."""
+    ended = threading.Event()
+    with ExitStack() as stack:
+        threads = stack.enter_context(ThreadPoolExecutor(3))
+        connections = [stack.enter_context(Connection(cluster.brokers[2], timeout=LIMIT)) for _ in range(3)]
+        errors = [threads.submit(error_of, connection, ended) for connection in connections]
+        stack.callback(ended.set)
+        with Injection(cluster, reset(2), topic=topic) as injection:
+            evidence = injection.injected["evidence"]
+    assert [type(error.result()) for error in errors] == [ConnectionResetError] * 3
+    assert evidence["connections"] >= 3
+    assert evidence["left_and_not_silent"] == 0
+    assert evidence["resets"] > 0
     lifecycle.wait_settled(cluster)
+
+
+def error_of(connection: Connection, ended: threading.Event) -> OSError | None:
+    """What ends a connection on which a broker is asked for its versions until the event is set."""
+    try:
+        while not ended.is_set():
+            connection.ask(ApiVersionsRequest(version=0))
+    except OSError as error:
+        return error
+    return None
 
 
 def test_connections_that_go_on_are_no_reset(
