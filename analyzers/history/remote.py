@@ -22,6 +22,7 @@ from analyzers.history.sources import sources
 from analyzers.history.spark_schema import spark_schema
 from analyzers.history.validate import NOT_NEGATIVE, REQUIRED, check_complete, parse_format
 from analyzers.spark.error_summary import error_summary
+from analyzers.spark.hadoop_defaults import restore_defaults
 from workloads.history.schema import FORMAT, TABLES, required_columns
 
 AT_ONCE = 8
@@ -33,6 +34,7 @@ def runs_at(spark: SparkSession, uri: str) -> list[str]:
 
     Raises BadHistory if the folder cannot be read or holds no run.
     """
+    restore_defaults(spark)
     listing = spark.read.format("binaryFile").option("__globPaths__", "false")
     listing = listing.option("recursiveFileLookup", "true").option("pathGlobFilter", "*.parquet")
     try:
@@ -56,6 +58,7 @@ def runs_at(spark: SparkSession, uri: str) -> list[str]:
 
 def text_at(spark: SparkSession, uri: str, name: str) -> str | None:
     """The text of a small file of a run; None if it does not exist. Raises BadHistory if it cannot be read."""
+    restore_defaults(spark)
     file = f"{uri.rstrip('/')}/{name}"
     try:
         rows = spark.read.option("__globPaths__", "false").text(file, wholetext=True).collect()

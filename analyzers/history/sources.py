@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from analyzers.spark.hadoop_defaults import restore_defaults
 from workloads.history.schema import TABLES
 
 Location = Path | str
@@ -82,6 +83,7 @@ def _local(run: Path) -> Source:
 def _remote(spark: SparkSession, runs: Sequence[str]) -> list[Source]:
     """Spark lists the files of all runs in one job, so any file system that it reads is supported. File contents are
     not read."""
+    restore_defaults(spark)
     uris = [run.rstrip("/") for run in runs]
     listing = spark.read.format("binaryFile").option("__globPaths__", "false")
     listing = listing.option("recursiveFileLookup", "true").option("pathGlobFilter", "*.parquet")

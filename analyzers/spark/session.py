@@ -15,6 +15,7 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from analyzers.spark.cores import cores_of
+from analyzers.spark.hadoop_defaults import PREFIX, drop_defaults
 from analyzers.spark.jvm.gateway import (
     current_jvm,
     end_jvm,
@@ -110,7 +111,11 @@ def spark_session(
     if jvm is None:
         jvm = _launch(spark_conf, scratch=scratch, java=java, quick=quick)
         atexit.register(end_jvm, jvm)
-    return open_session(jvm, spark_conf)
+    session = open_session(jvm, spark_conf)
+    # Whoever configures Hadoop may read other file systems in ways that are not known here.
+    if is_local(master) and not any(key.startswith(PREFIX) for key in conf):
+        drop_defaults(session, settings)
+    return session
 
 
 def fit(spark: SparkSession, rows: int, *, conf: Mapping[str, str] | None = None) -> None:
