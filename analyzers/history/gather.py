@@ -43,6 +43,20 @@ def row_counts(files: Iterable[str]) -> dict[str, int]:
     return counts
 
 
+def only_run(files: Iterable[str]) -> str | None:
+    """The run of all rows, if the footers show that there is only one."""
+    runs: set[str] = set()
+    for file in files:
+        metadata = pq.read_metadata(file)
+        at = metadata.schema.names.index("run")
+        for group in range(metadata.num_row_groups):
+            of_group = metadata.row_group(group).column(at).statistics
+            if of_group is None or not of_group.has_min_max or of_group.null_count:
+                return None
+            runs |= {of_group.min, of_group.max}
+    return runs.pop() if len(runs) == 1 else None
+
+
 def gather(files: Iterable[str], table: str) -> Gathered:
     """The rows of all files in their order.
 

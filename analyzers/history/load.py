@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from analyzers.history.buckets import bucketed_table, buckets_to_use
-from analyzers.history.gather import Gathered, gather, row_counts
+from analyzers.history.gather import Gathered, gather, only_run, row_counts
 from analyzers.history.shared_tables import SharedTables
 from analyzers.history.sources import Source
 from analyzers.history.spark_schema import spark_schema
@@ -163,7 +163,7 @@ def _with_kept_plans(
 ) -> History:
     # The machines of a cluster would not find the links.
     kept = kept_plans(spark, SCHEMAS) if is_embedded(spark) else None
-    if kept is None or not kept.take(files):
+    if kept is None or not kept.take(files, run=only_run(file for of in files.values() for file in of)):
         return history
     return replace(history, kept=kept, loaded=(history.records, history.operations, history.observations))
 

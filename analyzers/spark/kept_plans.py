@@ -23,6 +23,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -63,14 +64,15 @@ class KeptPlans:
         self._folder = Path(tempfile.mkdtemp(prefix="inputs-", dir=scratch))
         self._taken = threading.Lock()
         self._settings: tuple[str | None, ...] = ()
-        self._plans: dict[tuple[tuple[str | None, ...], str], tuple[Callable[[Any], Any], Any]] = {}
+        self._run: str | None = None
+        self._plans: dict[tuple[Any, ...], tuple[Callable[[Any], Any], Any]] = {}
         self._indexes: list[Any] = []
         self._frames = {name: self._table(name, schema) for name, schema in schemas.items()}
         self._classes = _Classes(spark._jvm)
 
-    def take(self, files: Mapping[str, Iterable[str]]) -> bool:
+    def take(self, files: Mapping[str, Iterable[str]], *, run: str | None = None) -> bool:
         """Make these local Parquet files, by table, the input of all statements. False if those of
-        another history still are."""
+        another history still are. run: the id of all rows, if there is only one."""
         if not self._taken.acquire(blocking=False):
             return False
         try:
@@ -78,6 +80,7 @@ class KeptPlans:
         except BaseException:
             self._taken.release()
             raise
+        self._run = run
         # A plan depends on them.
         self._settings = tuple(self._spark.conf.get(key, None) for key in sql_settings(None))
         return True
@@ -97,7 +100,7 @@ class KeptPlans:
 
     def rows(self, statement: str) -> list[Row]:
         """The result of a statement over ``{TABLE}``. Raises TypeError for a column of a type that JSON lacks."""
-        key = self._settings, statement
+        key = self._settings, self._run is None, statement
         if key not in self._plans:
             self._plans[key] = self._planned(statement)
         decode, optimised = self._plans[key]
@@ -110,11 +113,18 @@ class KeptPlans:
             plan = self._classes.reuse.apply(plan)
             # Each row is a list with one JSON object. One call returns them all: a call for each takes 0.1 ms.
             rows = self._classes.array.unsafeWrapArray(plan.executeCollectPublic())
-        return [decode(value) for (value,) in json.loads(rows.mkString("[", ",", "]"))]
+        values = [value for (value,) in json.loads(rows.mkString("[", ",", "]"))]
+        if self._run is not None:
+            for value in values:
+                if "run" in value:
+                    value["run"] = self._run
+        return [*map(decode, values)]
 
     def _planned(self, statement: str) -> tuple[Callable[[Any], Any], Any]:
         named: dict[str, Any] = {
-            name: frame for name, frame in self._frames.items() if f"{{{name}}}" in statement
+            name: frame if self._run is None else _of_one_run(frame)
+            for name, frame in self._frames.items()
+            if f"{{{name}}}" in statement
         }
         result = self._spark.sql(statement, **named)
         decode = _struct_decoder(result.schema)
@@ -150,6 +160,12 @@ def _call_site(context: Any) -> Iterator[None]:
     finally:
         for form in forms:
             context.setLocalProperty(form, None)
+
+
+def _of_one_run(frame: DataFrame) -> DataFrame:
+    """With a constant in place of the run, so that it is neither read nor grouped by. `KeptPlans.rows` puts the run
+    into the result."""
+    return frame.select(*[F.lit("").alias(name) if name == "run" else name for name in frame.columns])
 
 
 def _execution(frame: DataFrame) -> Any:

@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from analyzers.history import load as loading
+from analyzers.history.gather import only_run
 from analyzers.history.load import load, release
 from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
@@ -61,11 +62,12 @@ def test_verdicts_of_kept_plans_are_those_of_new_ones(
     spark: Any, monkeypatch: pytest.MonkeyPatch, separate: dict[str, Any]
 ) -> None:
     """One run after another, and all at once, so that each is judged by the plans that others left."""
+    together = analyze(spark, RECORDED)
     planned: list[str] = []
     with monkeypatch.context() as patch:
         patch.setattr(KeptPlans, "_planned", lambda _, statement: planned.append(statement))
         again = one_by_one(spark)
-        together = analyze(spark, RECORDED)
+        assert analyze(spark, RECORDED) == together
     assert planned == []
     assert again == together == separate
     assert kept_plans(spark, {}) is not None
@@ -114,6 +116,40 @@ def test_rows_are_those_of_the_files_that_were_taken_last(plans: KeptPlans, tmp_
         assert plans.take({"numbers": map(str, files)})
         assert [row.total for row in plans.rows(statement)] == [total]
         plans.give_back()
+
+
+def test_a_plan_for_one_run_gives_each_run_its_own_id(spark: Any, tmp_path: Path) -> None:
+    """Also where a statement groups by it, joins on it, and returns no rows."""
+    schema = StructType([StructField("run", StringType()), StructField("n", LongType())])
+    plans = KeptPlans(spark, {"numbers": schema}, tmp_path)
+    statement = """
+        select run, sum(n) as total, max(most) as most
+        from {numbers} join (select run, max(n) as most from {numbers} group by run) using (run)
+        where n > 1 group by run
+    """
+    for run, values, expected in (
+        ("a", [1, 2, 3], [("a", 5, 3)]), ("b", [5], [("b", 5, 5)]), ("c", [1], []),
+    ):  # fmt: skip
+        file = tmp_path / f"{run}.parquet"
+        pq.write_table(pa.table({"run": [run] * len(values), "n": values}), file)
+        assert only_run([str(file)]) == run
+        for known in (run, None):
+            assert plans.take({"numbers": [str(file)]}, run=known)
+            assert [tuple(row) for row in plans.rows(statement)] == expected
+            plans.give_back()
+    files = [str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")]
+    assert only_run(files) is None
+    assert plans.take({"numbers": files})
+    assert sorted(map(tuple, plans.rows(statement))) == [("a", 5, 3), ("b", 5, 5)]
+    plans.give_back()
+
+
+def test_footers_without_statistics_name_no_run(tmp_path: Path) -> None:
+    file = tmp_path / "numbers.parquet"
+    pq.write_table(pa.table({"run": ["a"]}), file, write_statistics=False)
+    assert only_run([str(file)]) is None
+    pq.write_table(pa.table({"run": ["a", None]}), file)
+    assert only_run([str(file)]) is None
 
 
 def test_rows_have_the_types_that_spark_returns(spark: Any, plans: KeptPlans, tmp_path: Path) -> None:
