@@ -26,7 +26,7 @@ class Start(Protocol):
     def __call__(self, work: Callable[[], T], name: str) -> Task[T]: ...
 
 
-def in_thread(work: Callable[[], T], name: str) -> Task[T]:
+def in_thread(work: Callable[[], T], name: str) -> Future[T]:
     """The usual `Start`."""
     future: Future[T] = Future()
 

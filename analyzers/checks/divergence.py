@@ -19,7 +19,7 @@ REPLICA_DIVERGENCE = Check(
         },
         sentence="partition(s) with in-sync replicas that differ",
         definition=(
-            "After all faults were healed and the final reads had ended, two in-sync replicas of a partition did not "
+            "After all faults were healed and the load had ended, two in-sync replicas of a partition did not "
             "have the same record, bytes and leader epoch, at an offset between the start of the log and the high "
             "watermark; counted per partition. In a compacted log, an offset counts only where both have a record. "
             "Of each broker, segments of up to 1 GiB are compared, those of the smallest partitions first."

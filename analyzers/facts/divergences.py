@@ -1,4 +1,4 @@
-"""Partitions of which in-sync replicas were not the same after the final reads."""
+"""Partitions of which in-sync replicas were not the same after the load."""
 
 from __future__ import annotations
 

@@ -377,7 +377,7 @@ PROMISES: Mapping[str, Promise] = {
         ),
         Promise(
             name="identical-replicas",
-            exercised_by="the in-sync replicas of a partition were compared after the final reads",
+            exercised_by="the in-sync replicas of a partition were compared after the load",
             concerns=lambda exercised: bool(exercised.comparisons),
             missing=_identical_replicas,
             by_default=False,

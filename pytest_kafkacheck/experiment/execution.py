@@ -17,6 +17,7 @@ from analyzers.verdict.wording import count
 from nemesis.aliases import Aliases
 from nemesis.capabilities import OF_APPLICATIONS
 from nemesis.run import Nemesis
+from nemesis.tasks import in_thread
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka.broker_release import check_release
@@ -35,7 +36,7 @@ from pytest_kafkacheck.experiment.clients import WorkerClients
 from pytest_kafkacheck.experiment.environment import write_environment, write_layout
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.operations import OperationLog
-from pytest_kafkacheck.experiment.recovery import log_ends, read_limit, wait_agreement
+from pytest_kafkacheck.experiment.recovery import Ends, log_ends, read_limit, wait_agreement
 from pytest_kafkacheck.experiment.replicas import compare_replicas
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.run_status import RunStatus
@@ -57,6 +58,9 @@ Say = Callable[[str], None]
 
 STEADY_LIMIT = 30.0
 """Seconds for the load to begin: a cluster that needs longer is not healthy."""
+
+COMPARISON_LIMIT = 5.0
+"""Seconds for the comparison of replicas to remove its files after an interrupt, which ends this process then."""
 
 RECORDED = ("acks", "polled")
 """Counters of workers that show that the history has records to judge."""
@@ -160,16 +164,27 @@ class _Execution:
             self._begin_phase("recovery", workers)
             with step("recovery"):
                 self._recover()
+            workers.launch_final_reads()  # They load their modules meanwhile.
             with step("load"):
                 self._wait_until(lambda: False, self._experiment.cooldown, workers)
             for roles in workload.stop_order:
                 with step("stop"):
                     workers.stop(*roles, limit=workload.stop_limit)
             operations.phase("final", skipped=workers.total("skipped"))
+            ends: Ends = {}
             with step("final-read"):
-                self._read_finally(workers)
+                ends = self._readable()
+            comparison = in_thread(self._compare_replicas, "kafkacheck-replicas")
+            stack.callback(wait, [comparison], timeout=COMPARISON_LIMIT)
+            with step("final-read"):
+                self._status.step("final reads")
+                workers.final_reads(ends, limit=read_limit(ends))
             with step("replicas"):
-                self._compare_replicas()
+                self._status.step("comparing replicas")
+                compared, lines = comparison.result()
+                self._say(f"compared the replicas of {count(compared, 'partition')}")
+                for line in lines:
+                    self._say(line)
             operations.phase("end", skipped=workers.total("skipped"))
             with step("delete-topics"):
                 self._topics.delete()
@@ -277,10 +292,9 @@ class _Execution:
         else:
             self._say("recovered: all brokers agree, every ISR is full")
 
-    def _read_finally(self, workers: WorkerPool) -> None:
-        """Read each partition that can be read, and record why another one cannot."""
+    def _readable(self) -> Ends:
+        """The range of each partition that can be read; it is recorded why another one cannot."""
         self._say("reading everything once more with fresh clients")
-        self._status.step("final reads")
         began = time.monotonic_ns()
         others = self._experiment.workload.topics_of_others(self._run)
         logs = [each for each in self._topics.logs if each[0] not in others]
@@ -288,15 +302,10 @@ class _Execution:
         for log_, reason in sorted(unread.items()):
             self._operations.unread(log_, reason, invoked=began)
             self._say(f"{log_[0]}-{log_[1]} cannot be read: {reason}")
-        workers.stop()
-        workers.final_reads(ends, limit=read_limit(ends))
+        return ends
 
-    def _compare_replicas(self) -> None:
-        self._status.step("comparing replicas")
-        compared, lines = compare_replicas(self._cluster, self._topics.names, self._operations, run=self._run)
-        self._say(f"compared the replicas of {count(compared, 'partition')}")
-        for line in lines:
-            self._say(line)
+    def _compare_replicas(self) -> tuple[int, list[str]]:
+        return compare_replicas(self._cluster, self._topics.names, self._operations, run=self._run)
 
     def _restart_nodes(self) -> None:
         """Leave a cluster that other experiments can use."""

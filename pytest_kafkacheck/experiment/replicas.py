@@ -1,4 +1,4 @@
-"""Compares the replicas of each partition after the final reads: what is acknowledged is the same on all of them."""
+"""Compares the replicas of each partition after the load: what is acknowledged is the same on all of them."""
 
 from __future__ import annotations
 

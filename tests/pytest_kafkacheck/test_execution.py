@@ -80,6 +80,8 @@ class FakePool:
 
     def stop(self, *_: str, limit: float = 0) -> None: ...
 
+    def launch_final_reads(self) -> None: ...
+
     def final_reads(self, ends: Any, *, limit: float) -> None:
         assert limit > 0
         FakePool.read = ends

@@ -262,6 +262,30 @@ def test_final_reads_get_the_numbers_after_the_last(tmp_path: Path, silent: Addr
     }
 
 
+def test_processes_of_final_reads_wait_beside_the_load_and_one_that_is_not_needed_is_no_client(
+    tmp_path: Path, silent: Address
+) -> None:
+    rows: list[Mapping[str, Any]] = []
+    with pool(tmp_path, silent, rows, spec("probe")) as one:
+        one.go()
+        one.launch_final_reads()
+        waiting = [worker.pid for worker in one._final]
+        assert len(waiting) == 2
+        assert one.describe() == "1 probe"
+        assert set(one.workers) == {0}
+        one.workers[0].kill_by_fault()
+        assert not one.alive()
+        assert one.replace(0) == 3
+        one.final_reads({"t": {0: (0, 5)}}, limit=0.5)
+        assert not one.alive()
+    assert not any(Path(f"/proc/{pid}").exists() for pid in waiting)
+    events = [(row["value"]["process"], row["value"]["role"], row["value"]["event"]) for row in rows]
+    assert sorted(events) == [
+        (0, "probe", "killed"), (0, "probe", "started"), (1, "final", "started"), (1, "final", "stopped"),
+        (3, "probe", "started"), (3, "probe", "stopped"),
+    ]  # fmt: skip
+
+
 def test_a_role_in_a_file_of_the_user_runs_with_the_modules_beside_it(
     tmp_path: Path, silent: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,6 +75,8 @@ class WorkerPool:
         self._record = record
         self._library = library
         self._workers: list[WorkerProcess] = []
+        self._final: list[WorkerProcess] = []
+        """Those of the final reads, before they begin: no workers of the load."""
         self._numbering = threading.Lock()
 
     def launch(self) -> None:
@@ -158,49 +160,64 @@ class WorkerPool:
             worker.stop()
         self._await_end(wanted, limit)
 
-    def final_reads(self, ends: Ends, *, limit: float) -> None:
-        """Read these ranges with fresh processes; each gets `limit` seconds from the moment it is ready.
+    def launch_final_reads(self) -> None:
+        """Start the processes of `final_reads`, which import what they need and then wait, while the load goes on."""
+        wanted = min(FINAL_PROCESSES, sum(self._order["topics"].values()))
+        self._launch_more([WorkerSpec(role=FINAL, process=0, library=self._library)] * wanted, self._final)
 
-        The results are in the history: the content of a log without an ok final read is unknown.
+    def final_reads(self, ends: Ends, *, limit: float) -> None:
+        """Let all workers finish, and read these ranges with fresh processes meanwhile.
+
+        Each of the fresh ones gets `limit` seconds from the moment it is ready. The results are in
+        the history: the content of a log without an ok final read is unknown.
         """
         logs = [
             (topic, number, at)
             for topic, numbers in sorted(ends.items())
             for number, at in sorted(numbers.items())
         ]
-        count = min(FINAL_PROCESSES, len(logs))
-        shares = [logs[each::count] for each in range(count)]
-        specs = [
-            WorkerSpec(
-                role=FINAL,
-                process=0,
-                library=self._library,
-                options={"ends": _by_topic(share), "limit": limit},
-            )
-            for share in shares
-        ]
-        workers = self._start(specs)
+        if not self._final:
+            self.launch_final_reads()
+        count = min(len(self._final), len(logs))
+        workers = self._final[:count]
+        for number, worker in enumerate(workers):
+            share = _by_topic(logs[number::count])
+            worker.spec = replace(worker.spec, options={"ends": share, "limit": limit})
+        finishing = [*self._workers]
+        for worker in finishing:
+            worker.stop()
+        with self._numbering:
+            self._workers += workers
+            del self._final[:count]
+        self._begin(workers)
         for worker in workers:
             worker.go()
+        self._await_end(finishing, STOP_LIMIT)
         self._await_end(workers, limit + STOP_LIMIT)
 
     def kill(self) -> None:
         """SIGKILL all that still run, and wait for their end."""
-        for worker in self._workers:
+        workers = [*self._workers, *self._final]
+        for worker in workers:
             worker.kill("was still running at the end")
-        for worker in self._workers:
+        for worker in workers:
             worker.wait(math.inf)
 
     def _start(self, specs: Iterable[WorkerSpec]) -> list[WorkerProcess]:
         """Start more workers, with the next numbers instead of those of the specs."""
+        started = self._launch_more(specs, self._workers)
+        self._begin(started)
+        return started
+
+    def _launch_more(self, specs: Iterable[WorkerSpec], workers: list[WorkerProcess]) -> list[WorkerProcess]:
+        """Add processes with the next numbers, which wait, to these workers."""
         # Several faults may heal at the same time, each on its own thread.
         with self._numbering:
-            first = len(self._workers)
+            first = len(self._workers) + len(self._final)
             started = [
                 self._launched(replace(spec, process=number)) for number, spec in enumerate(specs, first)
             ]
-            self._workers += started
-        self._begin(started)
+            workers += started
         return started
 
     def _launched(self, spec: WorkerSpec) -> WorkerProcess:
@@ -236,6 +253,8 @@ class WorkerPool:
 
     def _record_end(self, worker: WorkerProcess) -> None:
         """Called on the thread that watches the worker."""
+        if worker in self._final:
+            return  # it has not begun
         event = "crashed" if worker.trouble else "killed" if worker.stopped_by_fault else "stopped"
         self._record_event(worker, "killed" if worker.killed else event)
 
