@@ -32,12 +32,12 @@ CLUSTER_SQL: Mapping[str, str] = {
 INTERPRETED = 20_000
 """Records up to which plans are interpreted: generating and compiling code takes longer than it saves."""
 
-ONE_PIECE = 200_000
+ONE_PIECE = 500_000
 """Records up to which a table has one partition, so that nothing is shuffled or broadcast. Distributing the work of a
 statement takes longer than doing it, and three statements run side by side anyway."""
 
 ROWS_PER_PARTITION = 500_000
-FEWEST, MOST = 2, 200
+MOST = 200
 """Shuffle partitions. On a cluster the most are `ROUNDS` for each core, if that is more."""
 
 ROUNDS = 4
@@ -90,8 +90,6 @@ def sql_settings(rows: int | None, *, cores: int | None = None, is_cluster: bool
 
 
 def _partitions(rows: int, cores: int) -> int:
-    if rows < ROWS_PER_PARTITION:
-        return FEWEST
     return min(max(MOST, ROUNDS * cores), max(2 * cores, rows // ROWS_PER_PARTITION))
 
 

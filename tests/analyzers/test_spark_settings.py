@@ -10,7 +10,7 @@ from analyzers.spark.settings import core_settings, is_connect, is_local, size_o
 
 
 def test_small_plans_are_interpreted_and_large_ones_compiled() -> None:
-    sizes = [sql_settings(rows) for rows in (20_000, 20_001, 200_000, 200_001)]
+    sizes = [sql_settings(rows) for rows in (20_000, 20_001, 500_000, 500_001)]
     assert sql_settings(None) == sizes[0]
     for key, by_size in {
         "spark.sql.codegen.wholeStage": ["false", "true", "true", "true"],
@@ -27,9 +27,8 @@ def test_small_plans_are_interpreted_and_large_ones_compiled() -> None:
     ("rows", "cores", "partitions"),
     [
         (1_000, 64, 1),
-        (200_000, 64, 1),
-        (200_001, 64, 2),
-        (600_000, 2, 4),
+        (500_000, 64, 1),
+        (500_001, 2, 4),
         (600_000, 64, 128),
         (10_000_000, 2, 20),
         (10**9, 2, 200),
@@ -43,8 +42,8 @@ def test_partitions_grow_with_the_rows(rows: int, cores: int, partitions: int) -
 
 def test_only_large_histories_on_a_cluster_have_adaptive_plans() -> None:
     adaptive = "spark.sql.adaptive.enabled"
-    assert sql_settings(200_001, is_cluster=True)[adaptive] == "true"
-    assert sql_settings(200_000, is_cluster=True)[adaptive] == "false"
+    assert sql_settings(500_001, is_cluster=True)[adaptive] == "true"
+    assert sql_settings(500_000, is_cluster=True)[adaptive] == "false"
     assert sql_settings(10**9)[adaptive] == "false"
     assert sql_settings(1, is_cluster=True).keys() == sql_settings(10**9, is_cluster=True).keys()
 
