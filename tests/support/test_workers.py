@@ -21,9 +21,12 @@ def test_it(slow, number):
 """
 
 
-def test_spark_tests_are_one_unit_and_each_other_file_is_one() -> None:
-    assert unit("tests/spark/test_live.py::test_a[1::2]") == unit("tests/spark/test_layout.py::test_b")
-    assert unit("tests/cluster/test_live.py::test_a") == "tests/cluster/test_live.py"
+def test_what_uses_spark_is_one_unit_and_each_other_file_is_one() -> None:
+    spark = unit("tests/spark/test_live.py::test_a[1::2]")
+    assert unit("tests/spark/test_layout.py::test_b") == spark
+    assert unit("examples/test_echo.py::test_c") == unit("tests/cluster/test_groups.py::test_d") == spark
+    for file in ("tests/cluster/test_disk.py", "tests/pytest_kafkacheck/test_plugin.py"):
+        assert unit(f"{file}::test_e") == file
 
 
 def test_long_units_begin_first() -> None:

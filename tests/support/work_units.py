@@ -1,26 +1,47 @@
-"""How pytest-xdist divides the tests between its workers: each file is one unit of work, all Spark tests are one.
+"""How pytest-xdist divides the tests between its workers: each file is one unit of work, all that use Spark are one.
 
-The tests of one worker share one Spark and one cluster. A cold JVM costs about 10 s, so only one worker runs the
-tests of Spark; meanwhile the others run tests on clusters, which mostly wait. The longest units begin first. The
-many short ones come last and keep all workers busy until the end.
+The tests of one worker share one Spark and one cluster. A cold JVM costs about 10 s, and as much again until it has
+compiled what judges a history, so only one worker runs the tests of Spark and then the files whose tests run
+experiments, which also share a cluster. Meanwhile the others run tests on clusters, which mostly wait. The longest
+units begin first. The many short ones come last and keep all workers busy until the end.
 """
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
+import re
+from functools import cache
+from pathlib import Path, PurePosixPath
 
 from xdist.scheduler import LoadScopeScheduling
+
+ROOT = Path(__file__).parents[2]
 
 SPARK = "tests/spark"
 
 LONG = (SPARK, "examples", "tests/cluster", "tests/cluster/faults", "tests/acceptance")
 """Folders whose units begin first, in this order."""
 
+EXPERIMENTS = ("examples", "tests/cluster")
+"""Folders in which a test that runs an experiment takes this fixture."""
+
+FIXTURE = re.compile(r"^def test_\w+\(\s*kafkacheck\b", re.MULTILINE)
+
+OTHERS = ("tests/cluster/test_attach.py", "tests/cluster/test_recorder.py")
+"""Files whose tests judge without it."""
+
 
 def unit(nodeid: str) -> str:
     """The unit of work that a test belongs to."""
     file = nodeid.partition("::")[0]
-    return SPARK if folder(nodeid) == SPARK else file
+    return SPARK if uses_spark(file) else file
+
+
+@cache
+def uses_spark(file: str) -> bool:
+    """Whether tests of a file judge histories in their own process."""
+    if folder(file) in EXPERIMENTS:
+        return file in OTHERS or bool(FIXTURE.search((ROOT / file).read_text()))
+    return folder(file) == SPARK
 
 
 def folder(nodeid: str) -> str:
