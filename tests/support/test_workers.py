@@ -32,6 +32,7 @@ def test_what_uses_spark_is_one_unit_and_each_other_file_is_one() -> None:
 def test_long_units_begin_first() -> None:
     files = ["tests/nemesis/test_run.py", "tests/cluster/test_disk.py", "tests/spark/test_live.py"]
     assert sorted(files, key=rank) == files[::-1]
+    assert rank("tests/cluster/test_attach.py::test_a") > rank("tests/cluster/test_bank.py::test_b")
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])

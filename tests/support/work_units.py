@@ -26,8 +26,8 @@ EXPERIMENTS = ("examples", "tests/cluster")
 
 FIXTURE = re.compile(r"^def test_\w+\(\s*kafkacheck\b", re.MULTILINE)
 
-OTHERS = ("tests/cluster/test_attach.py", "tests/cluster/test_recorder.py")
-"""Files whose tests judge without it."""
+OTHERS = tuple(f"tests/cluster/test_{name}.py" for name in ("attach", "recorder", "workload_command"))
+"""Files whose tests judge without it, and stop Spark, which then begins anew: they come last in their unit."""
 
 
 def unit(nodeid: str) -> str:
@@ -50,9 +50,9 @@ def folder(nodeid: str) -> str:
 
 
 def rank(nodeid: str) -> int:
-    """Sort key for the order in which units begin."""
+    """Sort key for the order in which units begin, and tests in their unit."""
     place = folder(nodeid)
-    return LONG.index(place) if place in LONG else len(LONG)
+    return LONG.index(place) if place in LONG and nodeid.partition("::")[0] not in OTHERS else len(LONG)
 
 
 class WorkUnits(LoadScopeScheduling):  # type: ignore[misc]

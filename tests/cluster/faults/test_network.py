@@ -212,7 +212,7 @@ def test_packets_that_are_as_usual_show_no_discipline(cluster: DockerCluster, fa
 
 
 def test_a_node_sends_slowly(cluster: DockerCluster, topic: str) -> None:
-    assert produce(cluster, topic, count=1, size=300_000) == 1
+    assert produce(cluster, topic, count=1, size=200_000) == 1
     leader = cluster.leader(topic, 0)
 
     def fetch() -> float:
