@@ -13,7 +13,7 @@ from tests.support.repetitions import BY_DAY, NIGHTLY
 
 # A machine that is slow for a moment must not fail a test, so there is no deadline. What Hypothesis sets by itself
 # where CI is set stays: the same examples each time.
-settings.register_profile(BY_DAY, deadline=None)
+settings.register_profile(BY_DAY, deadline=None, max_examples=50)
 settings.register_profile(NIGHTLY, deadline=None)
 settings.load_profile(BY_DAY)
 
