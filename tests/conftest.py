@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -45,4 +46,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.path.match("examples/test_matrix.py"):
             item.add_marker(NIGHTLY)
     if hasattr(config, "workerinput"):
+        if work_units.is_light_worker(config.workerinput["workerid"], config.workerinput["workercount"]):
+            os.nice(work_units.LOW)
         items.sort(key=lambda item: work_units.rank(item.nodeid))

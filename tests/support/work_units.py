@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from xdist.scheduler import LoadScopeScheduling
 
@@ -28,6 +29,9 @@ FIXTURE = re.compile(r"^def test_\w+\(\s*kafkacheck\b", re.MULTILINE)
 
 OTHERS = tuple(f"tests/cluster/test_{name}.py" for name in ("attach", "recorder", "workload_command"))
 """Files whose tests judge without it, and stop Spark, which then begins anew: they come last in their unit."""
+
+LOW = 10
+"""Niceness of the light worker and of what its tests start."""
 
 
 def unit(nodeid: str) -> str:
@@ -49,6 +53,16 @@ def folder(nodeid: str) -> str:
     return str(PurePosixPath(nodeid.partition("::")[0]).parent)
 
 
+def is_light(scope: str) -> bool:
+    """Whether a unit needs neither a cluster nor Spark."""
+    return scope != SPARK and folder(scope) not in LONG
+
+
+def is_light_worker(name: str, workers: int) -> bool:
+    """Whether a worker takes light units only: from three workers on, the last one does. name: as xdist calls it."""
+    return workers >= 3 and name == f"gw{workers - 1}"
+
+
 def rank(nodeid: str) -> int:
     """Sort key for the order in which units begin, and tests in their unit."""
     place = folder(nodeid)
@@ -58,7 +72,9 @@ def rank(nodeid: str) -> int:
 class WorkUnits(LoadScopeScheduling):  # type: ignore[misc]
     """The scheduler of xdist that keeps a scope on one worker, with the units above as scopes.
 
-    Units begin in the order in which their tests were collected.
+    Units begin in the order in which their tests were collected. The light worker takes only units without clusters
+    and Spark, at a low priority: it uses the time in which the tests of the others wait, and no more clusters run at
+    once than without it.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -68,3 +84,12 @@ class WorkUnits(LoadScopeScheduling):  # type: ignore[misc]
         # Otherwise xdist begins with the units that have the most tests: here these are the fastest.
         self.config.option.loadscopereorder = False
         super().schedule()
+
+    def _assign_work_unit(self, node: Any) -> None:
+        is_any_allowed = not is_light_worker(node.gateway.id, self.numnodes)
+        scope = next((each for each in self.workqueue if is_any_allowed or is_light(each)), None)
+        if scope is None:
+            node.shutdown()
+            return
+        self.workqueue.move_to_end(scope, last=False)
+        super()._assign_work_unit(node)
