@@ -33,9 +33,9 @@ $(JAVA_CLIENT)/target/client.jar: $(JAVA_CLIENT)/pom.xml $(shell find $(JAVA_CLI
 	mvn -q -B -f $(JAVA_CLIENT)/pom.xml package
 	@touch $@
 
-# These tests wait for more than half of their time.
+# These tests wait for nearly half of their time; each further worker takes 10 s of processor time to collect them.
 test-fast: .venv/ready lint
-	$(BIN)/pytest -n 4 -m "not spark and not cluster and not nightly"
+	$(BIN)/pytest -n 3 -m "not spark and not cluster and not nightly"
 
 nightly: setup lint .venv-connect/ready
 	$(MAKE) java-client
