@@ -10,10 +10,11 @@ JAVA_CLIENT := examples/java_client
 demo: setup
 	$(BIN)/kafkacheck demo
 
-# Tests on clusters mostly wait, so two workers share the tests, see tests/support/work_units.py.
+# Tests on clusters mostly wait, so two workers share them and those of Spark on two cores. A third one does the others at a
+# low priority meanwhile, see tests/support/work_units.py.
 test: .venv/ready
 	$(MAKE) --jobs=2 --output-sync=target lint prepared
-	$(BIN)/pytest -n 2 -m "not nightly" --durations=40 tests examples
+	$(BIN)/pytest -n 3 -m "not nightly" --durations=40 tests examples
 
 # One after the other: both may install Debian packages.
 prepared: images
@@ -32,8 +33,9 @@ $(JAVA_CLIENT)/target/client.jar: $(JAVA_CLIENT)/pom.xml $(shell find $(JAVA_CLI
 	mvn -q -B -f $(JAVA_CLIENT)/pom.xml package
 	@touch $@
 
+# These tests wait for nearly half of their time; each further worker takes 10 s of processor time to collect them.
 test-fast: .venv/ready lint
-	$(BIN)/pytest -n 2 -m "not spark and not cluster and not nightly"
+	$(BIN)/pytest -n 3 -m "not spark and not cluster and not nightly"
 
 nightly: setup lint .venv-connect/ready
 	$(MAKE) java-client

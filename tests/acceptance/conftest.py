@@ -22,7 +22,7 @@ from pytest_kafkacheck import AppendLog, ClusterSpec, Experiment, isolate
 def test_acknowledged_writes_survive(kafkacheck):
     run = kafkacheck(Experiment(
         workload=AppendLog(partitions=3, acks="all", topic_config={"min.insync.replicas": 2}),
-        faults=[isolate("leader", at=3, lasting=8)],
+        faults=[isolate("leader", at=1, lasting=4)],
     ))
     run.assert_valid()
 """
@@ -30,7 +30,7 @@ def test_acknowledged_writes_survive(kafkacheck):
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """An empty folder with the README's test."""
+    """An empty folder with the README's test, with a shorter fault."""
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "test_readme.py").write_text(TEST)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.real_cluster import wait_until
+from tests.support.repetitions import repetitions
 
 pytestmark = pytest.mark.cluster
 
@@ -31,7 +32,7 @@ def test_it(kafkacheck_cluster, number, worker_id):
         time.sleep(0.1)
 """
 
-WORKERS = 4
+WORKERS = repetitions(4, shorter=2)
 
 
 def seen(folder: Path) -> list[tuple[str, str]]:

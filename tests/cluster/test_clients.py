@@ -112,7 +112,7 @@ def assert_honest(home: Path, partitions: int) -> Rows:
     return records
 
 
-@pytest.mark.parametrize("way", ["kill", "pause"])
+@pytest.mark.parametrize("way", ["kill", pytest.param("pause", marks=pytest.mark.nightly)])
 def test_a_leader_fails_and_comes_back(cluster: DockerCluster, tmp_path: Path, way: str) -> None:
     log = AppendLog(topic_config={"min.insync.replicas": 2}, rate=200)
     experiment = Experiment(cluster, tmp_path, log)
@@ -222,7 +222,7 @@ def test_a_session_reads_on_when_its_topic_is_created_again(cluster: DockerClust
     experiment.conduct(event)
 
 
-@pytest.mark.parametrize("policy", ["earliest", "latest"])
+@pytest.mark.parametrize("policy", ["earliest", pytest.param("latest", marks=pytest.mark.nightly)])
 def test_a_reader_goes_on_when_its_position_is_no_longer_in_the_log(
     cluster: DockerCluster, tmp_path: Path, policy: ResetPolicy
 ) -> None:

@@ -29,7 +29,8 @@ def up(engine: Any, request: pytest.FixtureRequest) -> Iterator[ClusterSpec]:
 @pytest.mark.parametrize(
     "up",
     [
-        pytest.param(("combined-3.yml", ClusterSpec()), id="combined-3"),
+        # By day, tests/cluster/test_attach.py starts it, and runs an experiment there.
+        pytest.param(("combined-3.yml", ClusterSpec()), id="combined-3", marks=pytest.mark.nightly),
         pytest.param(
             ("controllers-3.yml", ClusterSpec(controllers=3)), id="controllers-3", marks=pytest.mark.nightly
         ),

@@ -125,6 +125,7 @@ def test_feature_levels_change_on_a_running_cluster(changing: DockerCluster) -> 
         lifecycle.set_features(changing, {"nonsense": 1})
 
 
+@pytest.mark.nightly  # by day, a change of settings and a fault restart one broker after the other
 def test_a_rolling_restart_restarts_every_node(changing: DockerCluster) -> None:
     started = {node: changing.nodes[node].incarnation() for node in changing.nodes}
     addresses = dict(changing.brokers)

@@ -174,9 +174,9 @@ def test_the_nemesis_verifies_overlapping_partitions(containers: Containers) -> 
     values = play(
         containers,
         # A proof takes a second on a quiet machine. One that has not ended when its heal is due proves nothing.
-        partition(2, plane="replication", at=0, lasting=12),
-        isolate(2, at=5, lasting=14),
-        partition([[1], [2, 3]], at=7, lasting=14),
+        partition(2, plane="replication", at=0, lasting=9),
+        isolate(2, at=4, lasting=9),
+        partition([[1], [2, 3]], at=5, lasting=10),
     )
     assert {key: value["evidence"] for key, value in values.items() if not value["effective"]} == {}
     dropped = values["partition-0", "inject"]["evidence"]["dropped"]

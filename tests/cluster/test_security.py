@@ -26,11 +26,9 @@ from workloads.clients.security import Security
 
 pytestmark = pytest.mark.cluster
 
-SPECS = {
-    "tls": ClusterSpec(brokers=1, security="SSL"),
-    "scram": ClusterSpec(brokers=2, controllers=1, security="SASL_SSL"),
-}
+SPECS = {"scram": ClusterSpec(brokers=2, controllers=1, security="SASL_SSL")}
 NIGHTLY = {
+    "tls": ClusterSpec(brokers=1, security="SSL"),
     "plain": ClusterSpec(security="SASL_PLAINTEXT", mechanism="PLAIN"),
     "plain-tls": ClusterSpec(version="4.3.0", security="SASL_SSL", mechanism="PLAIN"),
     "scram-256": ClusterSpec(version="3.9.2", security="SASL_PLAINTEXT", mechanism="SCRAM-SHA-256"),

@@ -102,6 +102,7 @@ def near(seconds: float) -> Any:
     return pytest.approx(seconds, abs=NEAR)
 
 
+@pytest.mark.nightly  # by day, tests/cluster/faults/test_clock.py shows a wrong clock of one broker, and a drift
 def test_a_jump_affects_only_that_broker(
     cluster: DockerCluster, clocks: dict[int, VirtualClock], ahead: Ahead
 ) -> None:
@@ -118,6 +119,7 @@ def test_a_jump_affects_only_that_broker(
     wait_until(lambda: cluster.serving(2))
 
 
+@pytest.mark.nightly
 def test_a_clock_drifts_by_itself(
     cluster: DockerCluster, clocks: dict[int, VirtualClock], ahead: Ahead
 ) -> None:

@@ -17,6 +17,7 @@ from tests.support.fake_cluster.cluster import FakeCluster
 from tests.support.fake_cluster.events import EVENTS
 from tests.support.fake_cluster.manual_clock import ManualClock
 from tests.support.fake_cluster.run import FakeRun
+from tests.support.repetitions import repetitions
 
 Begin = Callable[..., FakeRun]
 
@@ -106,7 +107,7 @@ def test_an_event_waits_for_the_heal_of_another_schedule(cluster, stop, begin) -
     assert within.times("inject") == {"inner-kill": pytest.approx(8, abs=0.1)}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=repetitions(60, shorter=20), deadline=None)
 @given(EVENTS, EVENTS, st.floats(0, 40), st.none() | st.floats(0, 40))
 def test_any_two_schedules_leave_nothing_and_record_every_stage_once(outer, inner, after, stopped) -> None:
     stop = ManualClock()

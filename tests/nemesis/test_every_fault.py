@@ -21,6 +21,7 @@ from nemesis.schedule import Schedule
 from nemesis.targets import parse
 from pytest_kafkacheck import pause
 from tests.support.fault_cases import Case
+from tests.support.repetitions import repetitions
 from tests.support.topologies import TOPOLOGIES
 
 CASES: dict[str, Case] = {}
@@ -229,7 +230,7 @@ MIXED = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=repetitions(150, shorter=50), deadline=None)
 @given(MIXED, st.none() | st.integers(1, 45))
 def test_any_combination_of_faults_leaves_nothing_behind_stopped_or_not(
     new_fake_run, events, stopped

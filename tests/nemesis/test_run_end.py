@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nemesis.schedule import Schedule
 from pytest_kafkacheck import isolate, kill, pause
 from tests.support.fake_cluster.events import EVENTS
+from tests.support.repetitions import repetitions
 
 
 def test_a_stop_heals_at_once_and_records_events_that_did_not_begin(fake_run) -> None:
@@ -117,7 +118,7 @@ def test_without_events_there_are_no_rows(fake_run) -> None:
     assert fake_run.carry_out().rows == []
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=repetitions(80, shorter=30), deadline=None)
 @given(EVENTS, st.none() | st.floats(0, 40))
 def test_any_schedule_stopped_or_not_leaves_nothing_and_records_every_stage_once(
     new_fake_run, events, stopped

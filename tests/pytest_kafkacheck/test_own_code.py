@@ -129,6 +129,8 @@ def test_a_program_that_ignores_sigterm_is_killed_with_its_children(pytester: py
     stubborn = "trap '' TERM; echo $$ > pid; while :; do sleep 600; done"
     pytester.makepyfile(f"""
         import pathlib, time
+        from pytest_kafkacheck.plugin import own_processes
+        own_processes.END_LIMIT = 0.5
         def test_it(kafkacheck_cluster):
             kafkacheck_cluster.start_process(["sh", "-c", {stubborn!r}])
             while not pathlib.Path("pid").exists() or not pathlib.Path("pid").read_text(): time.sleep(0.01)

@@ -106,24 +106,38 @@ def test_options_and_marker_are_documented(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "line", "outcome"),
+    ("verdict", "lines"),
     [
-        ("valid", "run.assert_valid()", "passed"),
-        ("invalid", "run.assert_valid()", "failed"),
-        ("unknown", "run.assert_valid()", "failed"),
-        ("unknown", "run.assert_valid(unknown=True)", "passed"),
-        ("invalid", "run.assert_valid(unknown=True)", "failed"),
-        ("invalid", "run.assert_invalid()", "passed"),
-        ("unknown", "run.assert_invalid()", "failed"),
-        ("invalid", "run.assert_invalid('lost-write')", "failed"),
-        ("unknown", "run.assert_unknown()", "passed"),
-        ("valid", "run.assert_unknown()", "failed"),
+        ("valid", {"assert_valid()": "PASSED", "assert_unknown()": "FAILED"}),
+        (
+            "invalid",
+            {
+                "assert_valid()": "FAILED",
+                "assert_valid(unknown=True)": "FAILED",
+                "assert_invalid()": "PASSED",
+                "assert_invalid('lost-write')": "FAILED",
+            },
+        ),
+        (
+            "unknown",
+            {
+                "assert_valid()": "FAILED",
+                "assert_valid(unknown=True)": "PASSED",
+                "assert_invalid()": "FAILED",
+                "assert_unknown()": "PASSED",
+            },
+        ),
     ],
 )
-def test_verdict_decides_the_test(pytester: pytest.Pytester, verdict: str, line: str, outcome: str) -> None:
+def test_verdict_decides_the_test(pytester: pytest.Pytester, verdict: str, lines: dict[str, str]) -> None:
+    """Each of these lines, in a test of its own."""
     pytester.makeconftest(HARNESS)
-    pytester.makepyfile(TEST.format(line))
-    pytester.runpytest_subprocess("--fake", verdict).assert_outcomes(**{outcome: 1})
+    pytester.makepyfile(**{f"test_{number}": TEST.format(f"run.{line}") for number, line in enumerate(lines)})
+    result = pytester.runpytest_subprocess("-v", "--fake", verdict)
+    ends = [f"test_{number}.py::test_it {outcome}*" for number, outcome in enumerate(lines.values())]
+    result.stdout.fnmatch_lines(ends)
+    outcomes = list(lines.values())
+    result.assert_outcomes(passed=outcomes.count("PASSED"), failed=outcomes.count("FAILED"))
 
 
 def test_marker_accepts_unknown(pytester: pytest.Pytester) -> None:

@@ -43,9 +43,18 @@ def processes_of(scratch: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("moment", [begun, connected])
+TERM, INT_INT = [signal.SIGTERM], [signal.SIGINT, signal.SIGINT]
+
+
 @pytest.mark.parametrize(
-    "signals", [[signal.SIGTERM], [signal.SIGINT, signal.SIGINT]], ids=["term", "int-int"]
+    ("moment", "signals"),
+    [
+        pytest.param(begun, TERM, marks=pytest.mark.nightly),
+        pytest.param(begun, INT_INT),
+        pytest.param(connected, TERM),
+        pytest.param(connected, INT_INT, marks=pytest.mark.nightly),
+    ],
+    ids=["begun-term", "begun-int-int", "connected-term", "connected-int-int"],
 )
 def test_nothing_remains(
     write: Any, story: Any, tmp_path: Path, moment: Callable[[Path, int], bool], signals: list[signal.Signals]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,9 @@ def separate(spark: Any) -> dict[str, Any]:
         return one_by_one(spark)
 
 
-def one_by_one(spark: Any) -> dict[str, Any]:
+def one_by_one(spark: Any, homes: Sequence[Path] = RECORDED) -> dict[str, Any]:
     """The verdicts on the recorded runs."""
-    return {run: verdict for home in RECORDED for run, verdict in analyze(spark, [home]).items()}
+    return {run: verdict for home in homes for run, verdict in analyze(spark, [home]).items()}
 
 
 def numbers(file: Path, *values: int) -> Path:
@@ -72,7 +73,9 @@ def test_verdicts_of_kept_plans_are_those_of_new_ones(
     assert again == together == separate
     assert kept_plans(spark, {}) is not None
     monkeypatch.setattr(loading, "kept_plans", lambda *_: None)
-    assert one_by_one(spark) == separate
+    anew = one_by_one(spark, RECORDED[: repetitions(3, shorter=1)])
+    assert anew
+    assert anew.items() <= separate.items()
 
 
 @pytest.mark.usefixtures("reads_files")

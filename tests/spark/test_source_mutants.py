@@ -1,7 +1,8 @@
 """Each part of the prefilter and of the facts behind several checks matters: without it, a planted history is judged
 differently.
 
-Conditions of checks have mutants of their own, see ``test_mutants``.
+Conditions of checks have mutants of their own, see ``test_mutants``. All of them run each night: by day,
+``test_planted`` judges these histories.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from analyzers.judge.prefilter import Suspects
 from tests.support.source_mutants import mutated
 from tests.support.stories.planted import PLANTED
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 JUDGED = [check for check in CHECKS if check.name in ("lost-write", "realtime-order", "torn-transaction")]
 """Between them they use all that is mutated here."""

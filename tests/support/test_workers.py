@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.support import time_by_folder
-from tests.support.work_units import rank, unit
+from tests.support.work_units import is_light, is_light_worker, rank, unit
 
 FILE = """
 import time
@@ -21,14 +23,42 @@ def test_it(slow, number):
 """
 
 
-def test_spark_tests_are_one_unit_and_each_other_file_is_one() -> None:
-    assert unit("tests/spark/test_live.py::test_a[1::2]") == unit("tests/spark/test_layout.py::test_b")
-    assert unit("tests/cluster/test_live.py::test_a") == "tests/cluster/test_live.py"
+def test_what_uses_spark_is_one_unit_and_each_other_file_is_one() -> None:
+    spark = unit("tests/spark/test_live.py::test_a[1::2]")
+    assert unit("tests/spark/test_layout.py::test_b") == spark
+    assert unit("examples/test_echo.py::test_c") == unit("tests/cluster/test_groups.py::test_d") == spark
+    for file in ("tests/cluster/test_disk.py", "tests/pytest_kafkacheck/test_plugin.py"):
+        assert unit(f"{file}::test_e") == file
 
 
 def test_long_units_begin_first() -> None:
     files = ["tests/nemesis/test_run.py", "tests/cluster/test_disk.py", "tests/spark/test_live.py"]
     assert sorted(files, key=rank) == files[::-1]
+    assert rank("tests/cluster/test_attach.py::test_a") > rank("tests/cluster/test_bank.py::test_b")
+
+
+def test_of_three_workers_the_last_one_takes_light_units_only(pytester: pytest.Pytester) -> None:
+    heavy = ("tests/cluster/faults/test_a", "tests/cluster/faults/test_b", "tests/acceptance/test_c")
+    for name in (*heavy, "tests/docs/test_d"):
+        file = pytester.path / f"{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("import time\ndef test_it(): time.sleep(0.2)\n")
+    pytester.makeconftest(
+        """
+        from tests.support import work_units
+
+        def pytest_xdist_make_scheduler(config, log):
+            return work_units.WorkUnits(config, log)
+        """
+    )
+    shown = pytester.runpytest_subprocess("-n", "3", "-v", "--import-mode=importlib")
+    shown.assert_outcomes(passed=4)
+    ran = re.findall(r"\[(gw\d)\] .* PASSED (\S+)\.py", shown.stdout.str())
+    assert {file for worker, file in ran if worker == "gw2"} == {"tests/docs/test_d"}
+    assert [is_light_worker(f"gw{number}", 3) for number in range(3)] == [False, False, True]
+    assert not any(is_light_worker(f"gw{number}", 2) for number in range(2))
+    assert is_light(unit("tests/docs/test_site.py::test_e"))
+    assert not is_light(unit("tests/spark/test_live.py::test_f"))
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])

@@ -1,26 +1,51 @@
-"""How pytest-xdist divides the tests between its workers: each file is one unit of work, all Spark tests are one.
+"""How pytest-xdist divides the tests between its workers: each file is one unit of work, all that use Spark are one.
 
-The tests of one worker share one Spark and one cluster. A cold JVM costs about 10 s, so only one worker runs the
-tests of Spark; meanwhile the others run tests on clusters, which mostly wait. The longest units begin first. The
-many short ones come last and keep all workers busy until the end.
+The tests of one worker share one Spark and one cluster. A cold JVM costs about 10 s, and as much again until it has
+compiled what judges a history, so only one worker runs the tests of Spark and then the files whose tests run
+experiments, which also share a cluster. Meanwhile the others run tests on clusters, which mostly wait. The longest
+units begin first. The many short ones come last and keep all workers busy until the end.
 """
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
+import re
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 from xdist.scheduler import LoadScopeScheduling
+
+ROOT = Path(__file__).parents[2]
 
 SPARK = "tests/spark"
 
 LONG = (SPARK, "examples", "tests/cluster", "tests/cluster/faults", "tests/acceptance")
 """Folders whose units begin first, in this order."""
 
+EXPERIMENTS = ("examples", "tests/cluster")
+"""Folders in which a test that runs an experiment takes this fixture."""
+
+FIXTURE = re.compile(r"^def test_\w+\(\s*kafkacheck\b", re.MULTILINE)
+
+OTHERS = tuple(f"tests/cluster/test_{name}.py" for name in ("attach", "recorder", "workload_command"))
+"""Files whose tests judge without it, and stop Spark, which then begins anew: they come last in their unit."""
+
+LOW = 10
+"""Niceness of the light worker and of what its tests start."""
+
 
 def unit(nodeid: str) -> str:
     """The unit of work that a test belongs to."""
     file = nodeid.partition("::")[0]
-    return SPARK if folder(nodeid) == SPARK else file
+    return SPARK if uses_spark(file) else file
+
+
+@cache
+def uses_spark(file: str) -> bool:
+    """Whether tests of a file judge histories in their own process."""
+    if folder(file) in EXPERIMENTS:
+        return file in OTHERS or bool(FIXTURE.search((ROOT / file).read_text()))
+    return folder(file) == SPARK
 
 
 def folder(nodeid: str) -> str:
@@ -28,16 +53,28 @@ def folder(nodeid: str) -> str:
     return str(PurePosixPath(nodeid.partition("::")[0]).parent)
 
 
+def is_light(scope: str) -> bool:
+    """Whether a unit needs neither a cluster nor Spark."""
+    return scope != SPARK and folder(scope) not in LONG
+
+
+def is_light_worker(name: str, workers: int) -> bool:
+    """Whether a worker takes light units only: from three workers on, the last one does. name: as xdist calls it."""
+    return workers >= 3 and name == f"gw{workers - 1}"
+
+
 def rank(nodeid: str) -> int:
-    """Sort key for the order in which units begin."""
+    """Sort key for the order in which units begin, and tests in their unit."""
     place = folder(nodeid)
-    return LONG.index(place) if place in LONG else len(LONG)
+    return LONG.index(place) if place in LONG and nodeid.partition("::")[0] not in OTHERS else len(LONG)
 
 
 class WorkUnits(LoadScopeScheduling):  # type: ignore[misc]
     """The scheduler of xdist that keeps a scope on one worker, with the units above as scopes.
 
-    Units begin in the order in which their tests were collected.
+    Units begin in the order in which their tests were collected. The light worker takes only units without clusters
+    and Spark, at a low priority: it uses the time in which the tests of the others wait, and no more clusters run at
+    once than without it.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -47,3 +84,12 @@ class WorkUnits(LoadScopeScheduling):  # type: ignore[misc]
         # Otherwise xdist begins with the units that have the most tests: here these are the fastest.
         self.config.option.loadscopereorder = False
         super().schedule()
+
+    def _assign_work_unit(self, node: Any) -> None:
+        is_any_allowed = not is_light_worker(node.gateway.id, self.numnodes)
+        scope = next((each for each in self.workqueue if is_any_allowed or is_light(each)), None)
+        if scope is None:
+            node.shutdown()
+            return
+        self.workqueue.move_to_end(scope, last=False)
+        super()._assign_work_unit(node)

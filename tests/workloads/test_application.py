@@ -192,6 +192,8 @@ def test_faults_of_the_worker_are_faults_of_the_application(start: Start, progra
     worker = start(program)
     number = 2 if program == WAIT else 3
     wait_until(lambda: members(worker) == number)
+    # A stop between vfork and exec stops the child, and leaves its parent in uninterruptible sleep until the exec.
+    wait_until(lambda: "D" not in group_states(worker.pid))
     worker.pause()
     wait_until(lambda: worker.is_paused)
     assert set(group_states(worker.pid)) == {"T"}

@@ -95,7 +95,9 @@ def test_the_compacted_rows_are_those_that_were_recorded(
 
 
 @pytest.mark.parametrize("step", ["read", "sorted", "spilled", "merged", "encoded"])
-@pytest.mark.parametrize("failure", [OSError("disk is full"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "failure", [pytest.param(OSError("disk is full"), marks=pytest.mark.nightly), KeyboardInterrupt()]
+)
 def test_a_failure_in_any_step_is_raised_and_leaves_no_thread_and_no_partial_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: pa.Table, step: str, failure: BaseException
 ) -> None:

@@ -72,7 +72,7 @@ def test_a_membership_is_that_of_the_records_polled_last(cluster: MockCluster) -
     other.close()
 
 
-@pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
+@pytest.mark.parametrize("assignor", ["range", pytest.param("cooperative-sticky", marks=pytest.mark.nightly)])
 def test_a_member_reads_commits_and_another_goes_on(cluster: MockCluster, assignor: str) -> None:
     one = member(cluster, assignor=assignor)
     assert (one.id, one.generation, one.positions) == ("", None, {})

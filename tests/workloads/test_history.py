@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.repetitions import repetitions
 from workloads.history.compaction import compact as compaction
 from workloads.history.compaction.compact import compact
 from workloads.history.compaction.external_sort import Runs
@@ -377,7 +378,9 @@ ROWS = st.lists(
 
 
 @given(rows=ROWS)
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=repetitions(200, shorter=60), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 def test_previous_agrees_with_a_loop(rows: list[dict[str, Any]]) -> None:
     numbered = [{**row, "index": number} for number, row in enumerate(rows)]
     order = [*GROUP, "index"]

@@ -13,6 +13,7 @@ import pytest
 from tests.support.attempt_patches import attempt_patches
 from tests.support.mock_cluster import MockCluster, mock_cluster
 from tests.support.older_requests import begin_with_older_requests
+from tests.support.repetitions import repetitions
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python.settings import COMMON
 from workloads.clients.library import library
@@ -66,7 +67,7 @@ def test_a_sender_connects_although_most_servers_hang(
     context = WorkerContext(order, report=print)
     give_up = Timer(LIMIT, context.stop.set)
     give_up.start()
-    for _ in range(5):
+    for _ in range(repetitions(5, shorter=2)):
         sending = Sending(context, context.records())
         assert sending.connect()
         sending.send([("t", 0)])

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.repetitions import repetitions
 from workloads.history.compaction.bucketing import with_bucket
 from workloads.history.compaction.external_sort import externally_sorted
 from workloads.history.compaction.sorting import in_order
@@ -45,7 +46,7 @@ def sort_key(row: dict[str, Any]) -> list[tuple[bool, Any]]:
 
 
 @given(chunks=st.lists(SOME, max_size=4), memory=st.sampled_from([1, 1000]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=repetitions(200, shorter=60), deadline=None)
 def test_runs_are_merged_into_the_order_of_all_rows(chunks: list[list[tuple[Any, ...]]], memory: int) -> None:
     tables, number = [], 0
     for chunk in chunks:

@@ -14,6 +14,7 @@ import pytest
 from kafka import KafkaConsumer
 from kafka.protocol.metadata import ApiVersionsRequest
 
+from nemesis.effects import lease_table
 from nemesis.effects.filters import filtered
 from nemesis.effects.lease_table import LEASE, chain, table
 from nemesis.effects.probe import probe
@@ -42,7 +43,7 @@ from pytest_kafkacheck import (
     reorder,
     reset,
 )
-from pytest_kafkacheck.cluster.docker import lifecycle
+from pytest_kafkacheck.cluster.docker import agent, lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.errors import CapabilityError
@@ -57,8 +58,13 @@ KILL_AGENTS = "kill -9 $(grep -lz 'heal()' /proc/[0-9]*/cmdline | grep -v self |
 """A command for the pod of a node: kill the agents in it."""
 
 
-def test_rules_lapse_when_their_agent_is_killed(cluster: DockerCluster, topic: str) -> None:
-    """Packets pass again although nothing deletes the rules."""
+@pytest.mark.parametrize("lease", [10, pytest.param(LEASE, marks=pytest.mark.nightly)])
+def test_rules_lapse_when_their_agent_is_killed(
+    cluster: DockerCluster, topic: str, monkeypatch: pytest.MonkeyPatch, lease: int
+) -> None:
+    """Packets pass again although nothing deletes the rules. lease: in seconds, longer than two heartbeats."""
+    for module, name in ((lease_table, "_ELEMENTS"), (agent, "RENEW")):
+        monkeypatch.setattr(module, name, getattr(module, name).replace(f"{LEASE}s", f"{lease}s"))
     deaf = partition([[3], [1, 2]], one_way="in", lasting=LONG)  # rules on that node only
     injection = Injection(cluster, deaf, topic=topic)
     injection.__enter__()
@@ -67,7 +73,7 @@ def test_rules_lapse_when_their_agent_is_killed(cluster: DockerCluster, topic: s
         killed = cluster.client.api.exec_create(cluster.nodes[3].pod, ["bash", "-c", KILL_AGENTS])["Id"]
         cluster.client.api.exec_start(killed)
         # Probe only from the other node: a command in the node's own network would start another agent.
-        assert wait_until(lambda: probe(cluster.nodes, links(cluster, 1, 3))[0].reached, limit=LEASE + LIMIT)
+        assert wait_until(lambda: probe(cluster.nodes, links(cluster, 1, 3))[0].reached, limit=lease + LIMIT)
     finally:
         injection.finish()
     heal = injection.rows["heal"]["value"]
@@ -81,13 +87,19 @@ def test_rules_lapse_when_their_agent_is_killed(cluster: DockerCluster, topic: s
     ("event", "cut"),
     [
         (isolate(1, lasting=LONG), {(1, 2), (2, 1), (1, 3), (3, 1)}),
-        (partition([[1], [2]], lasting=LONG), {(1, 2), (2, 1)}),
-        (partition("1,2", lasting=LONG), {(1, 3), (3, 1), (2, 3), (3, 2)}),
-        (partition(1, lasting=LONG, one_way="out"), {(1, 2), (2, 1), (1, 3), (3, 1)}),
         (partition(1, lasting=LONG, plane="controller"), {(1, 2), (2, 1), (1, 3), (3, 1)}),
-        (partition(1, lasting=LONG, ports=[9092]), {(1, 2), (2, 1), (1, 3), (3, 1)}),
+        *(
+            # By day, other tests partition groups, cut one way only, and name the other plane.
+            pytest.param(event, cut, marks=pytest.mark.nightly)
+            for event, cut in (
+                (partition([[1], [2]], lasting=LONG), {(1, 2), (2, 1)}),
+                (partition("1,2", lasting=LONG), {(1, 3), (3, 1), (2, 3), (3, 2)}),
+                (partition(1, lasting=LONG, one_way="out"), {(1, 2), (2, 1), (1, 3), (3, 1)}),
+                (partition(1, lasting=LONG, ports=[9092]), {(1, 2), (2, 1), (1, 3), (3, 1)}),
+            )
+        ),
     ],
-    ids=["isolate", "groups", "set", "one-way", "controller", "ports"],
+    ids=["isolate", "controller", "groups", "set", "one-way", "ports"],
 )
 def test_peers_do_not_reach_each_other(
     cluster: DockerCluster, topic: str, event: Event, cut: set[tuple[int, int]]
@@ -110,7 +122,9 @@ def test_halves_and_bridge(cluster: DockerCluster, topic: str) -> None:
     lifecycle.wait_settled(cluster)
 
 
-@pytest.mark.parametrize("way", [None, "in", "out"])
+@pytest.mark.parametrize(
+    "way", [None, *(pytest.param(way, marks=pytest.mark.nightly) for way in ("in", "out"))]
+)
 def test_clients_do_not_reach_a_node_that_its_peers_reach(
     cluster: DockerCluster, topic: str, way: Any
 ) -> None:
@@ -198,7 +212,7 @@ def test_packets_that_are_as_usual_show_no_discipline(cluster: DockerCluster, fa
 
 
 def test_a_node_sends_slowly(cluster: DockerCluster, topic: str) -> None:
-    assert produce(cluster, topic, count=1, size=300_000) == 1
+    assert produce(cluster, topic, count=1, size=200_000) == 1
     leader = cluster.leader(topic, 0)
 
     def fetch() -> float:

@@ -45,11 +45,17 @@ def is_broken(connection: Connection) -> bool:
         stop("leader", lasting=LONG),
         pause("leader", lasting=LONG),
         oom("leader", lasting=LONG),
-        kill("2,3", lasting=LONG),
         corrupt("leader", lasting=LONG),
-        corrupt("leader", lasting=LONG, how="flip"),
         wipe("leader", lasting=LONG),
-        crash_loop("leader", lasting=LONG, every=300),
+        *(
+            # By day, others strike several brokers and run a crash loop.
+            pytest.param(event, marks=pytest.mark.nightly)
+            for event in (
+                kill("2,3", lasting=LONG),
+                corrupt("leader", lasting=LONG, how="flip"),
+                crash_loop("leader", lasting=LONG, every=300),
+            )
+        ),
     ],
     ids=lambda event: (
         f"{event.fault.name}-{event.target}-{'-'.join(map(str, event.fault.options().values()))}"
@@ -85,7 +91,11 @@ def test_a_crash_loop_starts_the_broker_repeatedly(cluster: DockerCluster, topic
 
 @pytest.mark.parametrize(
     "event",
-    [restart("leader"), restart("leader", clean=False), reset("leader")],
+    [
+        restart("leader"),
+        pytest.param(restart("leader", clean=False), marks=pytest.mark.nightly),
+        reset("leader"),
+    ],
     ids=["restart", "restart-unclean", "reset"],
 )
 def test_connections_of_clients_break(cluster: DockerCluster, topic: str, event: Event) -> None:
