@@ -33,6 +33,7 @@ from rich.table import Table
 
 from benchmarks.prerequisites import require_java
 from workloads.history import parquet
+from workloads.history.row_copy import write_copy
 from workloads.history.schema import TABLES
 
 BARS = {"cold": 1.3, "warm": 0.5}
@@ -87,6 +88,7 @@ def write(folder: Path, run: str, operations: int) -> Path:
         place.mkdir(parents=True)
         rows_of = pa.Table.from_pylist(of, schema=TABLES[table])
         parquet.write(place / "part-0.parquet", [rows_of], TABLES[table])
+    write_copy(folder / run / "history")  # as compaction does
     return folder / run
 
 
