@@ -168,7 +168,7 @@ def tally(history: History) -> dict[str, Tally]:
     """By run id, for every run with a row in any table. Takes one Spark job, two more if there were faults,
     and one more each if there were groups, and if there were transfers."""
     rows = history.rows(_TALLY)
-    tallies = {row.run: Tally() for row in rows}
+    tallies = {run: Tally() for run in dict.fromkeys(row.run for row in rows)}
     for run, counted in ((tallies[row.run], row.counted) for row in rows if row.counted is not None):
         # Topics are created before the load, with which the time of a run begins.
         if counted.f != "topic":
